@@ -1,0 +1,157 @@
+//! What went wrong, in placet's words.
+//!
+//! One enum for every room. It knows no HTTP: `api/errors.rs` holds the only `match` that turns a variant into a
+//! status and an error code, so two situations that need two codes are two variants. The `Display` of a variant is
+//! the `detail` that a client reads; the short sentences are OpenStack Placement's, because clients match on them.
+
+use thiserror::Error;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Error {
+    // ---- reading a request ----
+    #[error("Malformed JSON: {0}")]
+    MalformedJson(String),
+    #[error("JSON does not validate: {0}")]
+    InvalidBody(String),
+    #[error("Invalid query string parameters: {0}")]
+    InvalidQuery(String),
+    /// A value that no schema can judge; `detail` is the whole sentence.
+    #[error("{detail}")]
+    BadRequest { detail: String },
+    /// A query parameter's value is wrong (error code `placement.query.bad_value`).
+    #[error("{detail}")]
+    BadQueryValue { detail: String },
+    /// A query parameter that may come once came twice.
+    #[error("{detail}")]
+    DuplicateQueryKey { detail: String },
+    /// A query parameter needs another one, or a value.
+    #[error("{detail}")]
+    MissingQueryValue { detail: String },
+    #[error("{detail}")]
+    NotImplemented { detail: String },
+
+    // ---- who asks ----
+    #[error("Policy does not allow {rule} to be performed.")]
+    Forbidden { rule: String },
+
+    // ---- providers ----
+    #[error("No resource provider with uuid {uuid} found")]
+    ProviderNotFound { uuid: String },
+    #[error("No resource provider with uuid {uuid} found for delete")]
+    ProviderNotFoundForDelete { uuid: String },
+    /// `duplicate` names the column and its value, or for a rename the bare name.
+    #[error("Conflicting resource provider {duplicate} already exists.")]
+    DuplicateProvider { duplicate: String },
+    #[error("Unable to create resource provider \"{name}\", {uuid}: Object action create failed because: {reason}")]
+    CannotCreateProvider { name: String, uuid: String, reason: &'static str },
+    #[error("Unable to save resource provider {uuid}: Object action {action} failed because: {reason}")]
+    CannotSaveProvider { uuid: String, action: &'static str, reason: &'static str },
+    #[error("Unable to delete resource provider {uuid}: Resource provider has allocations.")]
+    ProviderInUse { uuid: String },
+    #[error("Unable to delete parent resource provider {uuid}: It has child resource providers.")]
+    ProviderHasChildren { uuid: String },
+
+    // ---- generations ----
+    #[error("resource provider generation conflict")]
+    StaleInventoryGeneration,
+    #[error("Resource provider's generation already changed. Please update the generation and try again.")]
+    StaleProviderGeneration,
+    #[error("consumer generation conflict - expected {expected} but got {got}")]
+    StaleConsumerGeneration { expected: String, got: String },
+
+    // ---- inventories ----
+    #[error("No inventory of class {class} for {provider}")]
+    InventoryNotFound { class: String, provider: String },
+    #[error(
+        "No inventory of class {class} found for delete: No inventory of class {class} found for delete"
+    )]
+    InventoryNotFoundForDelete { class: String },
+    #[error("No inventory of class {class} found for delete: No such resource class {class}.")]
+    InventoryClassNotFoundForDelete { class: String },
+    #[error(
+        "No inventory record with resource class for resource provider {provider}: No inventory of class {class} found."
+    )]
+    InventoryNotFoundForUpdate { class: String, provider: String },
+    #[error("Update conflict: inventory of class {class} exists on resource provider {provider}")]
+    InventoryExists { class: String, provider: String },
+    #[error("Unable to {action} inventory for resource provider {provider}: {reason}")]
+    InvalidInventory { action: &'static str, provider: String, reason: String },
+    #[error("Unknown resource class in inventory for resource provider {provider}: No such resource class {class}.")]
+    UnknownClassInInventory { class: String, provider: String },
+    /// `classes` are joined by `, `.
+    #[error("update conflict: Inventory for '{classes}' on resource provider '{provider}' in use.")]
+    InventoriesInUse { classes: String, provider: String },
+    #[error("Inventory for '{classes}' on resource provider '{provider}' in use.")]
+    AllInventoriesInUse { classes: String, provider: String },
+    #[error(
+        "Unable to delete inventory of class {class}: Inventory for '{class}' on resource provider '{provider}' in use."
+    )]
+    InventoryInUse { class: String, provider: String },
+
+    // ---- resource classes ----
+    #[error("No such resource class {name}.")]
+    ClassNotFound { name: String },
+    #[error("Conflicting resource class already exists: {name}")]
+    ClassExists { name: String },
+    #[error("Resource class already exists: {name}")]
+    ClassExistsForRename { name: String },
+    #[error("Cannot update standard resource class {name}")]
+    CannotUpdateStandardClass { name: String },
+    #[error("Error in delete resource class: Cannot delete standard resource class {name}.")]
+    CannotDeleteStandardClass { name: String },
+    #[error("Error in delete resource class: Cannot delete resource class {name}. Class is in use in inventory.")]
+    ClassInUse { name: String },
+
+    // ---- traits ----
+    #[error("No such trait(s): {name}.")]
+    TraitNotFound { name: String },
+    #[error("No such trait {names}")]
+    UnknownTraits { names: String },
+    #[error("Cannot delete standard trait {name}.")]
+    CannotDeleteStandardTrait { name: String },
+    #[error("The trait {name} is in use by a resource provider.")]
+    TraitInUse { name: String },
+
+    // ---- claims ----
+    #[error("Allocation for resource provider '{uuid}' that does not exist.")]
+    ClaimProviderNotFound { uuid: String },
+    /// An unknown class in a claim; `context` is `for consumer …: ` where one consumer was named, else empty.
+    #[error("Unable to allocate inventory {context}No such resource class {class}.")]
+    ClaimClassNotFound { context: String, class: String },
+    #[error("Unable to allocate inventory: Inventory for '{class}' on resource provider '{provider}' invalid.")]
+    ClaimWithoutInventory { class: String, provider: String },
+    #[error(
+        "Unable to allocate inventory: Unable to create allocation for '{class}' on resource provider '{provider}'. The requested amount would exceed the capacity."
+    )]
+    CapacityExceeded { class: String, provider: String },
+    #[error(
+        "Unable to allocate inventory: Unable to create allocation for '{class}' on resource provider '{provider}'. The requested amount would violate inventory constraints."
+    )]
+    ConstraintsViolated { class: String, provider: String },
+    #[error("No allocations for consumer '{consumer}'")]
+    NoAllocations { consumer: String },
+
+    // ---- candidates and filters ----
+    #[error("Invalid resource class in resources parameter: No such resource class {name}.")]
+    UnknownClassInQuery { name: String },
+    /// `names` are joined by `, `.
+    #[error("Invalid trait(s) in \"required\" parameter: No such trait(s): {names}.")]
+    UnknownTraitsInQuery { names: String },
+    #[error("Invalid trait(s) in request: No such trait(s): {names}.")]
+    UnknownTraitsInCandidates { names: String },
+
+    // ---- the service itself ----
+    /// The writer's queue is full, or the request's time ran out before its turn: nothing was done.
+    #[error("placet is busy: {detail} Nothing was changed; try again.")]
+    Busy { detail: String },
+    /// The database could not be reached or refused; nothing of the request was done.
+    #[error("The database is unavailable: {detail}. Nothing was changed; try again.")]
+    Unavailable { detail: String },
+    /// A commit broke and its outcome could not be found out.
+    #[error("The outcome of this request is unknown: {detail}")]
+    UnknownOutcome { detail: String },
+    #[error("{detail}")]
+    Internal { detail: String },
+}

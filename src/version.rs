@@ -1,0 +1,162 @@
+//! The microversions of OpenStack's Placement API that placet speaks: 1.0 to 1.39.
+//!
+//! Only four places may ask which version a request speaks: the route table, the reply, and the reading and the
+//! writing half of `wire` (ARCHITECTURE.md, rule 1). Everything else knows the newest form alone.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A microversion `1.minor`. The major number has never been anything but 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    minor: u16,
+}
+
+impl Version {
+    pub const MIN: Version = Version::new(0);
+    pub const MAX: Version = Version::new(39);
+
+    pub const fn new(minor: u16) -> Self {
+        Version { minor }
+    }
+
+    pub const fn minor(self) -> u16 {
+        self.minor
+    }
+
+    /// Every version placet speaks, oldest first.
+    pub fn all() -> impl Iterator<Item = Version> {
+        (Self::MIN.minor..=Self::MAX.minor).map(Version::new)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1.{}", self.minor)
+    }
+}
+
+/// Why a text is no version that placet can serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadVersion {
+    /// Not of the form `digits.digits`.
+    Malformed,
+    /// Well formed, outside of `MIN..=MAX`.
+    Unsupported,
+}
+
+impl FromStr for Version {
+    type Err = BadVersion;
+
+    /// Reads `1.27`. `latest` is not a version but a wish; the gate resolves it.
+    fn from_str(text: &str) -> Result<Self, BadVersion> {
+        let (major, minor) = text.split_once('.').ok_or(BadVersion::Malformed)?;
+        let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        if !digits(major) || !digits(minor) {
+            return Err(BadVersion::Malformed);
+        }
+        let minor: u16 = minor.parse().map_err(|_| BadVersion::Unsupported)?;
+        let version = Version::new(minor);
+        if major.trim_start_matches('0') != "1" || version > Self::MAX {
+            return Err(BadVersion::Unsupported);
+        }
+        Ok(version)
+    }
+}
+
+/// `GET`/`PUT /resource_providers/{uuid}/aggregates`.
+pub const AGGREGATES: Version = Version::new(1);
+/// The noun `/resource_classes`.
+pub const RESOURCE_CLASSES: Version = Version::new(2);
+/// `member_of` on `GET /resource_providers`.
+pub const MEMBER_OF: Version = Version::new(3);
+/// `resources` on `GET /resource_providers`.
+pub const RESOURCES_QUERY: Version = Version::new(4);
+/// `DELETE /resource_providers/{uuid}/inventories`.
+pub const DELETE_INVENTORIES: Version = Version::new(5);
+/// The noun `/traits` and the traits of a provider.
+pub const TRAITS: Version = Version::new(6);
+/// `PUT /resource_classes/{name}` creates or confirms, without a body; before it renamed.
+pub const ENSURE_RESOURCE_CLASS: Version = Version::new(7);
+/// `project_id` and `user_id` are required in `PUT /allocations/{consumer}`.
+pub const CONSUMER_OWNER: Version = Version::new(8);
+/// `GET /usages`.
+pub const TOTAL_USAGES: Version = Version::new(9);
+/// `GET /allocation_candidates`.
+pub const ALLOCATION_CANDIDATES: Version = Version::new(10);
+/// The `allocations` link of a provider.
+pub const ALLOCATIONS_LINK: Version = Version::new(11);
+/// Allocations are written as an object keyed by provider; owners are shown.
+pub const ALLOCATIONS_DICT: Version = Version::new(12);
+/// `POST /allocations`.
+pub const POST_ALLOCATIONS: Version = Version::new(13);
+/// Parent and root of a provider, and the `in_tree` filter of the list.
+pub const NESTED_PROVIDERS: Version = Version::new(14);
+/// `last-modified` and `cache-control` headers.
+pub const LAST_MODIFIED: Version = Version::new(15);
+/// `limit` on `GET /allocation_candidates`.
+pub const CANDIDATES_LIMIT: Version = Version::new(16);
+/// `required` on `GET /allocation_candidates`, and traits in its summaries.
+pub const CANDIDATES_REQUIRED: Version = Version::new(17);
+/// `required` on `GET /resource_providers`.
+pub const PROVIDERS_REQUIRED: Version = Version::new(18);
+/// The provider's generation in the aggregates API.
+pub const AGGREGATES_GENERATION: Version = Version::new(19);
+/// `POST /resource_providers` answers with the provider.
+pub const POST_PROVIDER_BODY: Version = Version::new(20);
+/// `member_of` on `GET /allocation_candidates`.
+pub const CANDIDATES_MEMBER_OF: Version = Version::new(21);
+/// Forbidden traits (`!TRAIT`).
+pub const FORBIDDEN_TRAITS: Version = Version::new(22);
+/// The `code` of an error.
+pub const ERROR_CODES: Version = Version::new(23);
+/// `member_of` may be repeated.
+pub const REPEATED_MEMBER_OF: Version = Version::new(24);
+/// Numbered request groups.
+pub const GRANULAR: Version = Version::new(25);
+/// `reserved` may equal `total`.
+pub const RESERVED_EQUAL_TOTAL: Version = Version::new(26);
+/// Summaries show every class of a provider.
+pub const ALL_CLASSES_IN_SUMMARIES: Version = Version::new(27);
+/// Consumer generations.
+pub const CONSUMER_GENERATION: Version = Version::new(28);
+/// Nested trees in candidates; parent and root in summaries.
+pub const NESTED_CANDIDATES: Version = Version::new(29);
+/// `POST /reshaper`.
+pub const RESHAPER: Version = Version::new(30);
+/// `in_tree` on `GET /allocation_candidates`.
+pub const CANDIDATES_IN_TREE: Version = Version::new(31);
+/// Forbidden aggregates (`member_of=!…`).
+pub const FORBIDDEN_AGGREGATES: Version = Version::new(32);
+/// Named request groups: suffixes of `[A-Za-z0-9_-]{1,64}`.
+pub const NAMED_GROUPS: Version = Version::new(33);
+/// `mappings` of candidates and claims.
+pub const MAPPINGS: Version = Version::new(34);
+/// `root_required`.
+pub const ROOT_REQUIRED: Version = Version::new(35);
+/// `same_subtree`, and groups without resources.
+pub const SAME_SUBTREE: Version = Version::new(36);
+/// Providers may change or lose their parent.
+pub const REPARENT: Version = Version::new(37);
+/// Consumer types.
+pub const CONSUMER_TYPES: Version = Version::new(38);
+/// `required=in:…`, and `required` may be repeated.
+pub const ANY_TRAITS: Version = Version::new(39);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_every_version_and_nothing_else() {
+        for v in Version::all() {
+            assert_eq!(v.to_string().parse(), Ok(v));
+        }
+        assert_eq!("1.40".parse::<Version>(), Err(BadVersion::Unsupported));
+        assert_eq!("2.0".parse::<Version>(), Err(BadVersion::Unsupported));
+        assert_eq!("1.99999999".parse::<Version>(), Err(BadVersion::Unsupported));
+        for text in ["", "1", "1.", ".1", "1.x", "latest", "1.2.3", "-1.2"] {
+            assert_eq!(text.parse::<Version>(), Err(BadVersion::Malformed), "{text}");
+        }
+    }
+}
