@@ -6,6 +6,7 @@ pub mod command;
 pub mod inventories;
 pub mod resource_classes;
 pub mod resource_providers;
+pub mod standard;
 pub mod traits;
 pub mod usages;
 
