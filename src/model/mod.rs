@@ -10,6 +10,8 @@ mod gather;
 pub mod inventories;
 pub mod live;
 pub mod load;
+#[cfg(feature = "mutants")]
+mod mutant;
 #[cfg(test)]
 mod read_tests;
 pub mod resource_classes;
