@@ -12,8 +12,6 @@ pub mod live;
 pub mod load;
 #[cfg(feature = "mutants")]
 mod mutant;
-#[cfg(test)]
-mod read_tests;
 pub mod resource_classes;
 pub mod resource_providers;
 mod save;
