@@ -22,7 +22,9 @@ pub trait Batch: Send + 'static {
     type Change: Send;
 
     /// Decides the commands in order and writes what they change, inside the writer's transaction.
-    fn run(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Ran<Self>>;
+    ///
+    /// `overtaken`: an earlier try of the same commands ended in `Lost`, so nothing known from before can be trusted.
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&Self::Command], overtaken: bool) -> DbResult<Ran<Self>>;
 
     /// How the change is kept for other processes.
     fn describe(&self, change: &Self::Change) -> String;
@@ -40,7 +42,10 @@ pub trait Batch: Send + 'static {
 /// How a batch ran, before it is committed.
 pub enum Ran<B: Batch + ?Sized> {
     /// An answer for each command; with no change there is nothing to commit.
-    Decided { answers: Vec<Result<B::Answer>>, change: Option<B::Change> },
+    Decided {
+        answers: Vec<Result<B::Answer>>,
+        change: Option<B::Change>,
+    },
     /// Somebody else changed what the batch rests on: roll back and decide again.
     Lost,
 }
@@ -73,7 +78,10 @@ pub struct WriterHandle<B: Batch> {
 
 impl<B: Batch> Clone for WriterHandle<B> {
     fn clone(&self) -> Self {
-        WriterHandle { queue: self.queue.clone(), patience: self.patience }
+        WriterHandle {
+            queue: self.queue.clone(),
+            patience: self.patience,
+        }
     }
 }
 
@@ -81,12 +89,24 @@ impl<B: Batch> WriterHandle<B> {
     /// Hands a command over and waits until it was committed or refused.
     pub async fn submit(&self, command: B::Command) -> Result<B::Answer> {
         let (reply, answer) = oneshot::channel();
-        let job = Job { command, deadline: Instant::now() + self.patience, reply };
+        let job = Job {
+            command,
+            deadline: Instant::now() + self.patience,
+            reply,
+        };
         self.queue.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => Error::Busy { detail: "Too many changes are waiting.".to_owned() },
-            TrySendError::Disconnected(_) => Error::Busy { detail: "It is shutting down.".to_owned() },
+            TrySendError::Full(_) => Error::Busy {
+                detail: "Too many changes are waiting.".to_owned(),
+            },
+            TrySendError::Disconnected(_) => Error::Busy {
+                detail: "It is shutting down.".to_owned(),
+            },
         })?;
-        answer.await.unwrap_or_else(|_| Err(Error::UnknownOutcome { detail: "the writer stopped.".to_owned() }))
+        answer.await.unwrap_or_else(|_| {
+            Err(Error::UnknownOutcome {
+                detail: "the writer stopped.".to_owned(),
+            })
+        })
     }
 }
 
@@ -100,12 +120,24 @@ pub fn start<B: Batch>(
     let identity = Identity::register(&mut conn)?;
     let batch = batch(&mut conn)?;
     let (queue, jobs) = sync_channel(settings.queue_size);
-    let writer = Writer { database, conn: Some(conn), identity, batch, patience: settings.commit_timeout };
+    let writer = Writer {
+        database,
+        conn: Some(conn),
+        identity,
+        batch,
+        patience: settings.commit_timeout,
+    };
     let thread = std::thread::Builder::new()
         .name("placet-writer".to_owned())
         .spawn(move || writer.work(&jobs))
         .map_err(|error| SetupError::Migration(error.to_string()))?;
-    Ok((WriterHandle { queue, patience: settings.commit_timeout }, thread))
+    Ok((
+        WriterHandle {
+            queue,
+            patience: settings.commit_timeout,
+        },
+        thread,
+    ))
 }
 
 struct Writer<B: Batch> {
@@ -142,10 +174,17 @@ impl From<SetupError> for Failure {
 impl<B: Batch> Writer<B> {
     fn work(mut self, jobs: &Receiver<Job<B>>) {
         while let Ok(first) = jobs.recv() {
-            let waiting: Vec<Job<B>> = std::iter::once(first).chain(jobs.try_iter().take(BATCH_MAX - 1)).collect();
+            let waiting: Vec<Job<B>> = std::iter::once(first)
+                .chain(jobs.try_iter().take(BATCH_MAX - 1))
+                .collect();
             let (timely, late): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|job| job.deadline > Instant::now());
             for job in late {
-                answer(job.reply, Err(Error::Busy { detail: "The database is too slow to keep up.".to_owned() }));
+                answer(
+                    job.reply,
+                    Err(Error::Busy {
+                        detail: "The database is too slow to keep up.".to_owned(),
+                    }),
+                );
             }
             if !timely.is_empty() {
                 self.carry_out(timely);
@@ -180,10 +219,14 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    fn try_until_patience_ends(&mut self, commands: &[&B::Command]) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
+    fn try_until_patience_ends(
+        &mut self,
+        commands: &[&B::Command],
+    ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
         let deadline = Instant::now() + self.patience;
+        let mut overtaken = false;
         loop {
-            let failure = match self.transaction(commands, deadline) {
+            let failure = match self.transaction(commands, overtaken, deadline) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
             };
@@ -194,13 +237,17 @@ impl<B: Batch> Writer<B> {
                 return Err(failure);
             }
             log::debug!("A batch is tried again: {failure}");
-            std::thread::sleep(PAUSE);
+            if overtaken || !matches!(failure, Failure::Overtaken) {
+                std::thread::sleep(PAUSE);
+            }
+            overtaken |= matches!(failure, Failure::Overtaken);
         }
     }
 
     fn transaction(
         &mut self,
         commands: &[&B::Command],
+        overtaken: bool,
         deadline: Instant,
     ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
         let conn = match self.conn.as_mut() {
@@ -209,7 +256,7 @@ impl<B: Batch> Writer<B> {
         };
         self.batch.recover(conn)?;
         dialect::begin_write(conn)?;
-        let (answers, change) = match write(&mut self.batch, &mut self.identity, conn, commands) {
+        let (answers, change) = match write(&mut self.batch, &mut self.identity, conn, commands, overtaken) {
             Ok((answers, Some(change))) => (answers, change),
             Ok((answers, None)) => {
                 dialect::rollback(conn)?;
@@ -231,7 +278,9 @@ impl<B: Batch> Writer<B> {
     }
 
     fn publish(&mut self, change: B::Change) {
-        let Some(conn) = self.conn.as_mut() else { return self.batch.fall_behind() };
+        let Some(conn) = self.conn.as_mut() else {
+            return self.batch.fall_behind();
+        };
         if let Err(error) = self.batch.publish(conn, change) {
             log::warn!("A committed change could not be read back, answers wait until it is: {error}");
             self.batch.fall_behind();
@@ -270,6 +319,7 @@ fn write<B: Batch>(
     identity: &mut Identity,
     conn: &mut DbConnection,
     commands: &[&B::Command],
+    overtaken: bool,
 ) -> std::result::Result<Written<B>, Failure> {
     if !identity.raise_revision(conn)? {
         log::warn!("This writer's row is not as it left it; it takes a new identity");
@@ -277,10 +327,13 @@ fn write<B: Batch>(
         identity.insert(conn)?;
         identity.raise_revision(conn)?;
     }
-    match batch.run(conn, commands)? {
+    match batch.run(conn, commands, overtaken)? {
         Ran::Lost => Err(Failure::Overtaken),
         Ran::Decided { answers, change: None } => Ok((answers, None)),
-        Ran::Decided { answers, change: Some(change) } => {
+        Ran::Decided {
+            answers,
+            change: Some(change),
+        } => {
             identity.record(conn, &batch.describe(&change))?;
             Ok((answers, Some(change)))
         }
@@ -322,7 +375,9 @@ impl Failure {
         match self {
             Failure::Database(error) => error.into(),
             Failure::Setup(error) => error.into(),
-            Failure::Overtaken => Error::Busy { detail: "Others kept changing the same rows.".to_owned() },
+            Failure::Overtaken => Error::Busy {
+                detail: "Others kept changing the same rows.".to_owned(),
+            },
             Failure::Unknown(detail) => Error::UnknownOutcome { detail },
         }
     }

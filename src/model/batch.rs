@@ -59,26 +59,37 @@ impl Decider {
         basis: Basis,
     ) -> DbResult<Attempt> {
         let mut state = self.state(conn, named, basis)?;
-        let answers: Vec<Result<Answer>> =
-            commands.iter().map(|command| decide(&mut state, &self.rules, command)).collect();
+        let answers: Vec<Result<Answer>> = commands
+            .iter()
+            .map(|command| decide(&mut state, &self.rules, command))
+            .collect();
         if basis == Basis::Snapshot && answers.iter().any(|answer| answer.is_err()) {
-            return Ok(Attempt::Again);
+            return Ok(Attempt::Doubted);
         }
         match save(conn, &state)? {
-            Saved::Lost => Ok(Attempt::Again),
-            Saved::Written { wrote: false, .. } => Ok(Attempt::Settled { answers, committed: None }),
+            Saved::Lost => Ok(Attempt::Lost),
+            Saved::Written { wrote: false, .. } => Ok(Attempt::Settled {
+                answers,
+                committed: None,
+            }),
             Saved::Written { mut committed, .. } => {
                 if basis == Basis::Database {
                     mark_what_others_changed(&self.live.newest(), &state, &mut committed);
                 }
-                Ok(Attempt::Settled { answers, committed: Some(committed) })
+                Ok(Attempt::Settled {
+                    answers,
+                    committed: Some(committed),
+                })
             }
         }
     }
 }
 
 enum Attempt {
-    Settled { answers: Vec<Result<Answer>>, committed: Option<Committed> },
+    Settled {
+        answers: Vec<Result<Answer>>,
+        committed: Option<Committed>,
+    },
     Again,
 }
 
@@ -87,16 +98,22 @@ impl Batch for Decider {
     type Answer = Answer;
     type Change = Committed;
 
-    fn run(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Ran<Self>> {
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
         let named = Named::of(commands);
-        let mut basis = if named.beyond_claims { Basis::Database } else { Basis::Snapshot };
-        loop {
-            match (self.attempt(conn, commands, &named, basis)?, basis) {
-                (Attempt::Settled { answers, committed }, _) => return Ok(Ran::Decided { answers, change: committed }),
-                (Attempt::Again, Basis::Snapshot) => basis = Basis::Database,
-                (Attempt::Again, Basis::Database) => return Ok(Ran::Lost),
-            }
+        let mut attempt = Attempt::Doubted;
+        if !named.beyond_claims && !overtaken {
+            attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
         }
+        if matches!(attempt, Attempt::Doubted) {
+            attempt = self.attempt(conn, commands, &named, Basis::Database)?;
+        }
+        Ok(match attempt {
+            Attempt::Settled { answers, committed } => Ran::Decided {
+                answers,
+                change: committed,
+            },
+            Attempt::Doubted | Attempt::Lost => Ran::Lost,
+        })
     }
 
     fn describe(&self, change: &Committed) -> String {
@@ -126,7 +143,9 @@ fn mark_what_others_changed(snapshot: &Snapshot, state: &State, committed: &mut 
             committed.reload.insert(*id);
         }
     }
-    committed.deltas.retain(|delta| !committed.reload.contains(&delta.provider));
+    committed
+        .deltas
+        .retain(|delta| !committed.reload.contains(&delta.provider));
 }
 
 fn now() -> DateTime<Utc> {
