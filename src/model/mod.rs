@@ -13,3 +13,5 @@ use chrono::{DateTime, Utc};
 
 /// A moment as the tables keep it: UTC, microseconds.
 pub type Moment = DateTime<Utc>;
+#[derive(Clone)]
+pub struct Model;
