@@ -1,4 +1,4 @@
-//! OpenStack Placement's tables (release 16.0.0, alembic revision a082b8bb98d0) and placet's own two.
+//! OpenStack Placement's tables (release 16.0.0, alembic revision a082b8bb98d0) and placet's own.
 //!
 //! Column order is upstream's. Every row has `created_at` and `updated_at`, in UTC, without a zone.
 
@@ -133,6 +133,14 @@ table! {
 table! {
     alembic_version (version_num) {
         version_num -> Text,
+    }
+}
+
+table! {
+    /// placet's migrations that ran on this database.
+    placet_migrations (version) {
+        version -> Text,
+        run_at -> Timestamp,
     }
 }
 
