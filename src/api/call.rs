@@ -5,8 +5,9 @@ use std::sync::Arc;
 use actix_web::web::Bytes;
 
 use super::mount::Mount;
+use super::reply::Reply;
 use super::service::{Service, Settings};
-use crate::auth::Context;
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::version::Version;
 
@@ -17,7 +18,6 @@ pub struct Call {
     pub query: String,
     pub body: Bytes,
     pub(super) mount: Mount,
-    pub(super) context: Option<Context>,
     pub(super) fields: Vec<(&'static str, String)>,
     pub(super) service: Arc<Service>,
 }
@@ -47,8 +47,9 @@ impl Call {
         &self.service.settings
     }
 
-    /// Who asks; nobody on the routes that are open to all.
-    pub fn context(&self) -> Option<&Context> {
-        self.context.as_ref()
+    /// Does work that takes the processor long enough to keep other requests of this worker waiting.
+    pub async fn compute(&self, work: impl FnOnce() -> Result<Reply> + Send + 'static) -> Result<Reply> {
+        let done = tokio::task::spawn_blocking(work).await;
+        done.unwrap_or_else(|error| Err(Error::Internal { detail: format!("a search ended in a panic: {error}") }))
     }
 }

@@ -9,10 +9,9 @@ use std::task::Poll;
 use std::time::Instant;
 
 use actix_web::http::header::{HeaderName, HeaderValue};
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use percent_encoding::percent_decode_str;
 
 use super::access;
 use super::call::Call;
@@ -28,6 +27,7 @@ use crate::auth::{Context, Presented};
 use crate::error::Error;
 use crate::policy::{Caller, Target, Verdict};
 use crate::version::Version;
+use crate::wire::query::Query;
 
 const JSON: &str = "application/json";
 const VERSION_HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
@@ -105,7 +105,6 @@ async fn serve(
         query: request.query_string().to_owned(),
         body,
         mount: Mount::of(request, &service.settings),
-        context,
         fields,
         service,
     };
@@ -141,7 +140,7 @@ fn negotiate_version(request: &HttpRequest, seen: &mut Seen) -> Result<Version, 
 
 /// Who announces a body says of what type it is.
 fn check_length_has_type(request: &HttpRequest) -> Result<(), Refusal> {
-    let has_body = text(request, "content-length").is_some_and(|length| length.trim_start_matches('0') != "");
+    let has_body = text(request, "content-length").is_some_and(|length| !length.trim_start_matches('0').is_empty());
     let has_type = text(request, "content-type").is_some_and(|content_type| !content_type.is_empty());
     if has_body && !has_type {
         let detail = "content-type header required when content-length > 0";
@@ -214,7 +213,7 @@ fn authorize(
     let caller = caller(context.cloned().unwrap_or_default());
     let target = match route.guard {
         Guard::OfQuery(_) => Target {
-            project_id: query_value(request.query_string(), "project_id"),
+            project_id: Query::parse(request.query_string()).ok().and_then(|query| query.last("project_id").map(Into::into)),
             user_id: None,
         },
         Guard::Own(_) | Guard::Open => Target::of(&caller),
@@ -237,13 +236,6 @@ fn caller(context: Context) -> Caller {
     }
 }
 
-/// The last value that the query has for `name`.
-fn query_value(query: &str, name: &str) -> Option<String> {
-    let decode = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
-    let mut pairs = query.split('&').rev().map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    pairs.find(|(key, _)| decode(key) == name).map(|(_, value)| decode(value))
-}
-
 async fn read_body(request: &HttpRequest, payload: Payload, limit: usize) -> Result<actix_web::web::Bytes, Refusal> {
     let too_large =
         || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("Request is too large. Larger than {limit}."));
@@ -256,10 +248,4 @@ async fn read_body(request: &HttpRequest, payload: Payload, limit: usize) -> Res
         Ok(Err(broken)) => Err(Refusal::new(StatusCode::BAD_REQUEST, format!("The body could not be read: {broken}"))),
         Ok(Ok(body)) => Ok(body),
     }
-}
-
-/// Whether a method is one that some route has; what `HEAD` and `OPTIONS` are not.
-#[cfg(test)]
-pub(super) fn is_routed(method: &Method) -> bool {
-    ROUTES.iter().any(|route| route.method == *method)
 }

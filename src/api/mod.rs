@@ -4,6 +4,14 @@
 //! `wire`, makes one call, and writes a [`reply`]. What goes wrong becomes a [`refusal`].
 
 mod accept;
+mod usages;
+mod traits;
+mod resource_providers;
+mod resource_classes;
+mod inventories;
+mod allocations;
+mod allocation_candidates;
+mod aggregates;
 mod access;
 mod call;
 mod errors;

@@ -43,9 +43,12 @@ impl Reply {
         }
     }
 
-    /// With another status.
-    pub fn status(self, status: StatusCode) -> Reply {
-        Reply { status, ..self }
+    /// 201 instead of 200, with `Location`.
+    pub fn created_at(self, url: String) -> Reply {
+        Reply {
+            status: StatusCode::CREATED,
+            ..self.location(url)
+        }
     }
 
     /// With `Location`.

@@ -3,9 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::auth::Strategy;
 use crate::model::Model;
 use crate::policy::Policy;
+use crate::search;
 
 /// The service behind the edge.
 pub struct Service {
@@ -24,10 +27,22 @@ pub struct Settings {
     pub max_body_size: usize,
     /// Whether `Forwarded` and `X-Forwarded-…` are believed.
     pub parse_proxy_headers: bool,
-    /// How a search reads `step_size` (ARCHITECTURE.md, rule 2).
-    pub strict_step_size: bool,
-    /// The most candidates that one request is answered with.
-    pub max_candidates: usize,
+    pub search: search::Settings,
+    /// Whether each search begins somewhere else in the cloud.
+    pub randomize: bool,
+}
+
+impl Settings {
+    /// The settings of one search.
+    pub fn search(&self) -> search::Settings {
+        let seed = if self.randomize { random() } else { self.search.seed };
+        search::Settings { seed, ..self.search }
+    }
+}
+
+fn random() -> u64 {
+    let (high, low) = Uuid::new_v4().as_u64_pair();
+    high ^ low
 }
 
 /// Where and how the server listens.

@@ -26,5 +26,3 @@ pub use service::{Model, Running};
 
 /// A moment as the tables keep it: UTC, microseconds.
 pub type Moment = DateTime<Utc>;
-#[derive(Clone)]
-pub struct Model;
