@@ -26,6 +26,7 @@ mod routes;
 mod seen;
 mod server;
 mod service;
+mod stream;
 
 pub use server::serve;
 pub use service::{Listen, Service, Settings};

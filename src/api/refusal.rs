@@ -117,6 +117,17 @@ impl Refusal {
         }
     }
 
+    /// The JSON for a request of which nothing is known.
+    pub fn unheard(&self, request_id: &str) -> String {
+        json!({"errors": [{
+            "status": self.status.as_u16(),
+            "title": self.title(),
+            "detail": without_tags(&self.text(str::to_owned)),
+            "request_id": request_id,
+        }]})
+        .to_string()
+    }
+
     fn json(&self, seen: &Seen) -> Value {
         if self.status == StatusCode::UNAUTHORIZED {
             return json!({"message": self.text(str::to_owned), "code": self.status_line(), "title": self.title()});

@@ -1,6 +1,5 @@
 //! What every worker of the server shares.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -45,11 +44,13 @@ fn random() -> u64 {
     high ^ low
 }
 
-/// Where and how the server listens.
+/// How the server listens.
 #[derive(Debug, Clone)]
 pub struct Listen {
-    pub addresses: Vec<SocketAddr>,
+    /// Threads that serve HTTP.
     pub workers: usize,
+    /// How many connections there may be at once; more wait.
+    pub max_connections: usize,
     /// How long requests in flight may take to finish when the server stops.
     pub shutdown_timeout: Duration,
 }
