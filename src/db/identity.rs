@@ -34,7 +34,11 @@ pub enum Doubt {
 
 impl Identity {
     pub fn unregistered() -> Identity {
-        Identity { id: Uuid::new_v4().to_string(), revision: 0, token: String::new() }
+        Identity {
+            id: Uuid::new_v4().to_string(),
+            revision: 0,
+            token: String::new(),
+        }
     }
 
     /// Takes a new identity, and clears away those of writers long silent.
@@ -73,9 +77,15 @@ impl Identity {
 
     fn raise_with(&self, conn: &mut DbConnection, token: &str) -> DbResult<bool> {
         use placet_writers as w;
-        let own = w::table.filter(w::id.eq(&self.id)).filter(w::revision.eq(self.revision));
+        let own = w::table
+            .filter(w::id.eq(&self.id))
+            .filter(w::revision.eq(self.revision));
         let raised = diesel::update(own)
-            .set((w::revision.eq(self.revision + 1), w::token.eq(token), w::seen_at.eq(dialect::now())))
+            .set((
+                w::revision.eq(self.revision + 1),
+                w::token.eq(token),
+                w::seen_at.eq(dialect::now()),
+            ))
             .execute(conn)?;
         Ok(raised == 1)
     }
@@ -117,8 +127,11 @@ impl Identity {
         }
         dialect::rollback(conn)?;
         use placet_writers as w;
-        let found: Option<(i64, String)> =
-            w::table.filter(w::id.eq(&self.id)).select((w::revision, w::token)).first(conn).optional()?;
+        let found: Option<(i64, String)> = w::table
+            .filter(w::id.eq(&self.id))
+            .select((w::revision, w::token))
+            .first(conn)
+            .optional()?;
         Ok(match found {
             Some((revision, token)) if revision == self.revision + 1 && token == self.token => Doubt::Happened,
             Some((revision, _)) if revision == self.revision + 1 => {
@@ -135,7 +148,9 @@ impl Identity {
         if self.revision % PRUNE_EVERY != 0 {
             return;
         }
-        let old = c::table.filter(c::writer.eq(&self.id)).filter(c::revision.le(self.revision - KEPT));
+        let old = c::table
+            .filter(c::writer.eq(&self.id))
+            .filter(c::revision.le(self.revision - KEPT));
         if let Err(error) = diesel::delete(old).execute(conn) {
             log::warn!("Old rows of placet_changes could not be pruned: {error}");
         }
@@ -143,9 +158,12 @@ impl Identity {
 
     /// Says that this writer will not come back.
     pub fn retire(&self, conn: &mut DbConnection) {
-        let long_ago = chrono::NaiveDateTime::UNIX_EPOCH;
+        let long_ago = chrono::DateTime::UNIX_EPOCH.naive_utc();
         let own = placet_writers::table.filter(placet_writers::id.eq(&self.id));
-        if let Err(error) = diesel::update(own).set(placet_writers::seen_at.eq(long_ago)).execute(conn) {
+        if let Err(error) = diesel::update(own)
+            .set(placet_writers::seen_at.eq(long_ago))
+            .execute(conn)
+        {
             log::debug!("The writer's row was not retired: {error}");
         }
     }

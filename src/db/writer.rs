@@ -40,7 +40,10 @@ pub trait Batch: Send + 'static {
 /// How a batch ran, before it is committed.
 pub enum Ran<B: Batch + ?Sized> {
     /// An answer for each command; with no change there is nothing to commit.
-    Decided { answers: Vec<Result<B::Answer>>, change: Option<B::Change> },
+    Decided {
+        answers: Vec<Result<B::Answer>>,
+        change: Option<B::Change>,
+    },
     /// Somebody else changed what the batch rests on: roll back and decide again.
     Lost,
 }
@@ -73,7 +76,10 @@ pub struct WriterHandle<B: Batch> {
 
 impl<B: Batch> Clone for WriterHandle<B> {
     fn clone(&self) -> Self {
-        WriterHandle { queue: self.queue.clone(), patience: self.patience }
+        WriterHandle {
+            queue: self.queue.clone(),
+            patience: self.patience,
+        }
     }
 }
 
@@ -81,12 +87,24 @@ impl<B: Batch> WriterHandle<B> {
     /// Hands a command over and waits until it was committed or refused.
     pub async fn submit(&self, command: B::Command) -> Result<B::Answer> {
         let (reply, answer) = oneshot::channel();
-        let job = Job { command, deadline: Instant::now() + self.patience, reply };
+        let job = Job {
+            command,
+            deadline: Instant::now() + self.patience,
+            reply,
+        };
         self.queue.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => Error::Busy { detail: "Too many changes are waiting.".to_owned() },
-            TrySendError::Disconnected(_) => Error::Busy { detail: "It is shutting down.".to_owned() },
+            TrySendError::Full(_) => Error::Busy {
+                detail: "Too many changes are waiting.".to_owned(),
+            },
+            TrySendError::Disconnected(_) => Error::Busy {
+                detail: "It is shutting down.".to_owned(),
+            },
         })?;
-        answer.await.unwrap_or_else(|_| Err(Error::UnknownOutcome { detail: "the writer stopped.".to_owned() }))
+        answer.await.unwrap_or_else(|_| {
+            Err(Error::UnknownOutcome {
+                detail: "the writer stopped.".to_owned(),
+            })
+        })
     }
 }
 
@@ -100,12 +118,24 @@ pub fn start<B: Batch>(
     let identity = Identity::register(&mut conn)?;
     let batch = batch(&mut conn)?;
     let (queue, jobs) = sync_channel(settings.queue_size);
-    let writer = Writer { database, conn: Some(conn), identity, batch, patience: settings.commit_timeout };
+    let writer = Writer {
+        database,
+        conn: Some(conn),
+        identity,
+        batch,
+        patience: settings.commit_timeout,
+    };
     let thread = std::thread::Builder::new()
         .name("placet-writer".to_owned())
         .spawn(move || writer.work(&jobs))
         .map_err(|error| SetupError::Migration(error.to_string()))?;
-    Ok((WriterHandle { queue, patience: settings.commit_timeout }, thread))
+    Ok((
+        WriterHandle {
+            queue,
+            patience: settings.commit_timeout,
+        },
+        thread,
+    ))
 }
 
 struct Writer<B: Batch> {
@@ -142,10 +172,17 @@ impl From<SetupError> for Failure {
 impl<B: Batch> Writer<B> {
     fn work(mut self, jobs: &Receiver<Job<B>>) {
         while let Ok(first) = jobs.recv() {
-            let waiting: Vec<Job<B>> = std::iter::once(first).chain(jobs.try_iter().take(BATCH_MAX - 1)).collect();
+            let waiting: Vec<Job<B>> = std::iter::once(first)
+                .chain(jobs.try_iter().take(BATCH_MAX - 1))
+                .collect();
             let (timely, late): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|job| job.deadline > Instant::now());
             for job in late {
-                answer(job.reply, Err(Error::Busy { detail: "The database is too slow to keep up.".to_owned() }));
+                answer(
+                    job.reply,
+                    Err(Error::Busy {
+                        detail: "The database is too slow to keep up.".to_owned(),
+                    }),
+                );
             }
             if !timely.is_empty() {
                 self.carry_out(timely);
@@ -180,7 +217,10 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    fn try_until_patience_ends(&mut self, commands: &[&B::Command]) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
+    fn try_until_patience_ends(
+        &mut self,
+        commands: &[&B::Command],
+    ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
         let deadline = Instant::now() + self.patience;
         loop {
             let failure = match self.transaction(commands, deadline) {
@@ -231,7 +271,9 @@ impl<B: Batch> Writer<B> {
     }
 
     fn publish(&mut self, change: B::Change) {
-        let Some(conn) = self.conn.as_mut() else { return self.batch.fall_behind() };
+        let Some(conn) = self.conn.as_mut() else {
+            return self.batch.fall_behind();
+        };
         if let Err(error) = self.batch.publish(conn, change) {
             log::warn!("A committed change could not be read back, answers wait until it is: {error}");
             self.batch.fall_behind();
@@ -280,7 +322,10 @@ fn write<B: Batch>(
     match batch.run(conn, commands)? {
         Ran::Lost => Err(Failure::Overtaken),
         Ran::Decided { answers, change: None } => Ok((answers, None)),
-        Ran::Decided { answers, change: Some(change) } => {
+        Ran::Decided {
+            answers,
+            change: Some(change),
+        } => {
             identity.record(conn, &batch.describe(&change))?;
             Ok((answers, Some(change)))
         }
@@ -322,7 +367,9 @@ impl Failure {
         match self {
             Failure::Database(error) => error.into(),
             Failure::Setup(error) => error.into(),
-            Failure::Overtaken => Error::Busy { detail: "Others kept changing the same rows.".to_owned() },
+            Failure::Overtaken => Error::Busy {
+                detail: "Others kept changing the same rows.".to_owned(),
+            },
             Failure::Unknown(detail) => Error::UnknownOutcome { detail },
         }
     }

@@ -59,26 +59,37 @@ impl Decider {
         basis: Basis,
     ) -> DbResult<Attempt> {
         let mut state = self.state(conn, named, basis)?;
-        let answers: Vec<Result<Answer>> =
-            commands.iter().map(|command| decide(&mut state, &self.rules, command)).collect();
+        let answers: Vec<Result<Answer>> = commands
+            .iter()
+            .map(|command| decide(&mut state, &self.rules, command))
+            .collect();
         if basis == Basis::Snapshot && answers.iter().any(|answer| answer.is_err()) {
             return Ok(Attempt::Again);
         }
         match save(conn, &state)? {
             Saved::Lost => Ok(Attempt::Again),
-            Saved::Written { wrote: false, .. } => Ok(Attempt::Settled { answers, committed: None }),
+            Saved::Written { wrote: false, .. } => Ok(Attempt::Settled {
+                answers,
+                committed: None,
+            }),
             Saved::Written { mut committed, .. } => {
                 if basis == Basis::Database {
                     mark_what_others_changed(&self.live.newest(), &state, &mut committed);
                 }
-                Ok(Attempt::Settled { answers, committed: Some(committed) })
+                Ok(Attempt::Settled {
+                    answers,
+                    committed: Some(committed),
+                })
             }
         }
     }
 }
 
 enum Attempt {
-    Settled { answers: Vec<Result<Answer>>, committed: Option<Committed> },
+    Settled {
+        answers: Vec<Result<Answer>>,
+        committed: Option<Committed>,
+    },
     Again,
 }
 
@@ -89,10 +100,19 @@ impl Batch for Decider {
 
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Ran<Self>> {
         let named = Named::of(commands);
-        let mut basis = if named.beyond_claims { Basis::Database } else { Basis::Snapshot };
+        let mut basis = if named.beyond_claims {
+            Basis::Database
+        } else {
+            Basis::Snapshot
+        };
         loop {
             match (self.attempt(conn, commands, &named, basis)?, basis) {
-                (Attempt::Settled { answers, committed }, _) => return Ok(Ran::Decided { answers, change: committed }),
+                (Attempt::Settled { answers, committed }, _) => {
+                    return Ok(Ran::Decided {
+                        answers,
+                        change: committed,
+                    });
+                }
                 (Attempt::Again, Basis::Snapshot) => basis = Basis::Database,
                 (Attempt::Again, Basis::Database) => return Ok(Ran::Lost),
             }
@@ -126,7 +146,9 @@ fn mark_what_others_changed(snapshot: &Snapshot, state: &State, committed: &mut 
             committed.reload.insert(*id);
         }
     }
-    committed.deltas.retain(|delta| !committed.reload.contains(&delta.provider));
+    committed
+        .deltas
+        .retain(|delta| !committed.reload.contains(&delta.provider));
 }
 
 fn now() -> DateTime<Utc> {

@@ -127,8 +127,21 @@ pub fn consumers(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTreeMa
             ))
             .load(conn)?;
         for (id, uuid, generation, project, user, consumer_type) in rows {
-            let row = ConsumerRow { id, generation: generation.into(), project, user, consumer_type };
-            found.insert(uuid, ConsumerEntry { base: Some(row.clone()), now: Some(row), ..Default::default() });
+            let row = ConsumerRow {
+                id,
+                generation: generation.into(),
+                project,
+                user,
+                consumer_type,
+            };
+            found.insert(
+                uuid,
+                ConsumerEntry {
+                    base: Some(row.clone()),
+                    now: Some(row),
+                    ..Default::default()
+                },
+            );
         }
         hold(conn, chunk, &mut found)?;
     }
@@ -141,10 +154,21 @@ fn hold(conn: &mut DbConnection, uuids: &[&str], found: &mut BTreeMap<String, Co
     let rows: Vec<(i32, String, i32, i32, i32)> = t::table
         .filter(t::consumer_id.eq_any(uuids))
         .order(t::id)
-        .select((t::id, t::consumer_id, t::resource_provider_id, t::resource_class_id, t::used))
+        .select((
+            t::id,
+            t::consumer_id,
+            t::resource_provider_id,
+            t::resource_class_id,
+            t::used,
+        ))
         .load(conn)?;
     for (id, uuid, provider, class, used) in rows {
-        let row = HeldRow { id, provider: ProviderId(provider), class: ClassId(class), used: used.into() };
+        let row = HeldRow {
+            id,
+            provider: ProviderId(provider),
+            class: ClassId(class),
+            used: used.into(),
+        };
         let entry = found.entry(uuid).or_default();
         entry.held.push(row);
         entry.allocations.push((row.provider, row.class, row.used));
@@ -161,18 +185,29 @@ pub fn small_snapshot(
     known: &Catalog,
 ) -> DbResult<Snapshot> {
     use resource_providers as t;
-    let mut ids: BTreeSet<i32> =
-        consumers.values().flat_map(|entry| &entry.held).map(|row| row.provider.0).collect();
+    let mut ids: BTreeSet<i32> = consumers
+        .values()
+        .flat_map(|entry| &entry.held)
+        .map(|row| row.provider.0)
+        .collect();
     let mut roots: BTreeSet<i32> = BTreeSet::new();
     for chunk in named.providers.iter().copied().collect::<Vec<_>>().chunks(CHUNK) {
-        let found: Vec<Option<i32>> = t::table.filter(t::uuid.eq_any(chunk)).select(t::root_provider_id).load(conn)?;
+        let found: Vec<Option<i32>> = t::table
+            .filter(t::uuid.eq_any(chunk))
+            .select(t::root_provider_id)
+            .load(conn)?;
         roots.extend(found.into_iter().flatten());
     }
     for chunk in named.names.iter().copied().collect::<Vec<_>>().chunks(CHUNK) {
         ids.extend(t::table.filter(t::name.eq_any(chunk)).select(t::id).load::<i32>(conn)?);
     }
     for chunk in roots.into_iter().collect::<Vec<_>>().chunks(CHUNK) {
-        ids.extend(t::table.filter(t::root_provider_id.eq_any(chunk)).select(t::id).load::<i32>(conn)?);
+        ids.extend(
+            t::table
+                .filter(t::root_provider_id.eq_any(chunk))
+                .select(t::id)
+                .load::<i32>(conn)?,
+        );
     }
     let catalog = if named.beyond_claims || named.classes.iter().any(|name| known.class_id(name).is_none()) {
         load::catalog(conn)?
@@ -194,7 +229,10 @@ pub fn class_users(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTree
         .filter(resource_classes::name.eq_any(&named.deleted_classes))
         .select((t::resource_class_id, t::resource_provider_id))
         .load(conn)?;
-    Ok(rows.into_iter().map(|(class, provider)| (ClassId(class), ProviderId(provider))).collect())
+    Ok(rows
+        .into_iter()
+        .map(|(class, provider)| (ClassId(class), ProviderId(provider)))
+        .collect())
 }
 
 /// Which providers have a trait that is to be deleted.
@@ -208,5 +246,8 @@ pub fn trait_users(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTree
         .filter(traits::name.eq_any(&named.deleted_traits))
         .select((t::trait_id, t::resource_provider_id))
         .load(conn)?;
-    Ok(rows.into_iter().map(|(it, provider)| (TraitId(it), ProviderId(provider))).collect())
+    Ok(rows
+        .into_iter()
+        .map(|(it, provider)| (TraitId(it), ProviderId(provider)))
+        .collect())
 }

@@ -21,13 +21,18 @@ pub struct Live {
 impl Live {
     /// Reads all tables in one moment of the database.
     pub fn load(conn: &mut DbConnection) -> DbResult<Live> {
-        Ok(Live { current: ArcSwap::from_pointee(load_all(conn)?), behind: AtomicBool::new(false) })
+        Ok(Live {
+            current: ArcSwap::from_pointee(load_all(conn)?),
+            behind: AtomicBool::new(false),
+        })
     }
 
     /// A snapshot that shows every acknowledged change, or `Unavailable` while that cannot be said.
     pub fn fresh(&self) -> Result<Arc<Snapshot>> {
         if self.behind.load(Ordering::Acquire) {
-            return Err(Error::Unavailable { detail: "a change is being read back".to_owned() });
+            return Err(Error::Unavailable {
+                detail: "a change is being read back".to_owned(),
+            });
         }
         Ok(self.newest())
     }
@@ -39,8 +44,17 @@ impl Live {
 
     /// Applies a committed change: what it only counted is added, what it changed otherwise is read again.
     pub fn publish(&self, conn: &mut DbConnection, committed: Committed) -> DbResult<()> {
-        let Committed { deltas, reload, removed, catalog } = committed;
-        let mut change = Change { deltas, removed, ..Change::default() };
+        let Committed {
+            deltas,
+            reload,
+            removed,
+            catalog,
+        } = committed;
+        let mut change = Change {
+            deltas,
+            removed,
+            ..Change::default()
+        };
         if catalog || !reload.is_empty() {
             let ids: Vec<i32> = reload.iter().map(|ProviderId(id)| *id).collect();
             dialect::read_transaction(conn, |conn| {

@@ -42,7 +42,7 @@ impl Model {
         settings: &WriterSettings,
         rules: Rules,
     ) -> std::result::Result<(Model, Running), SetupError> {
-        standard::sync(&database)?;
+        standard::sync(&mut database.connect()?)?;
         let mut live = None;
         let (writer, thread) = writer::start(database.clone(), settings, |conn| {
             let loaded = Arc::new(Live::load(conn)?);
@@ -56,8 +56,9 @@ impl Model {
     /// Carries out a command: answered when it is committed, or refused.
     pub async fn submit<C: Write>(&self, command: C) -> Result<C::Answer> {
         let answer = self.writer.submit(command.into_command()).await?;
-        C::typed(answer)
-            .ok_or_else(|| Error::Internal { detail: "the writer answered another command than it was given".into() })
+        C::typed(answer).ok_or_else(|| Error::Internal {
+            detail: "the writer answered another command than it was given".into(),
+        })
     }
 
     /// Reads in one moment of the database.
@@ -68,7 +69,11 @@ impl Model {
         let database = self.database.clone();
         tokio::task::spawn_blocking(move || database.read(read))
             .await
-            .unwrap_or_else(|error| Err(Error::Internal { detail: format!("a read ended in a panic: {error}") }))
+            .unwrap_or_else(|error| {
+                Err(Error::Internal {
+                    detail: format!("a read ended in a panic: {error}"),
+                })
+            })
     }
 
     /// A snapshot that shows every change acknowledged before the call.

@@ -128,8 +128,12 @@ impl State {
     fn entry(&mut self, id: ProviderId) -> Option<&mut ProviderEntry> {
         if !self.providers.contains_key(&id) {
             let row = self.base.row(self.base.by_id(id)?);
-            let entry =
-                ProviderEntry { base: Some(row.clone()), now: Some(row), moves: 0, rewritten: BTreeSet::new() };
+            let entry = ProviderEntry {
+                base: Some(row.clone()),
+                now: Some(row),
+                moves: 0,
+                rewritten: BTreeSet::new(),
+            };
             self.providers.insert(id, entry);
         }
         self.providers.get_mut(&id)
@@ -175,21 +179,30 @@ impl State {
         }
         self.uuids.insert(row.uuid.clone(), Some(id));
         self.names.insert(row.name.clone(), Some(id));
-        let entry = ProviderEntry { base: None, now: Some(row), moves: 0, rewritten: BTreeSet::new() };
+        let entry = ProviderEntry {
+            base: None,
+            now: Some(row),
+            moves: 0,
+            rewritten: BTreeSet::new(),
+        };
         self.providers.insert(id, entry);
         id
     }
 
     pub fn rename_provider(&mut self, id: ProviderId, name: &str) {
         let name: Arc<str> = name.into();
-        let Some(row) = self.entry(id).and_then(|entry| entry.now.as_mut()) else { return };
+        let Some(row) = self.entry(id).and_then(|entry| entry.now.as_mut()) else {
+            return;
+        };
         let old = std::mem::replace(&mut row.name, name.clone());
         self.names.insert(old, None);
         self.names.insert(name, Some(id));
     }
 
     pub fn delete_provider(&mut self, id: ProviderId) {
-        let Some(row) = self.entry(id).and_then(|entry| entry.now.take()) else { return };
+        let Some(row) = self.entry(id).and_then(|entry| entry.now.take()) else {
+            return;
+        };
         self.uuids.insert(row.uuid, None);
         self.names.insert(row.name, None);
     }
@@ -198,18 +211,27 @@ impl State {
     pub fn tree(&mut self, root: ProviderId) -> Vec<ProviderId> {
         let mut ids: BTreeSet<ProviderId> = self.providers.keys().copied().collect();
         if let Some(slot) = self.base.by_id(root) {
-            ids.extend(self.base.tree(slot).map(|member| self.base.id(member)));
+            ids.extend(self.base.tree(slot).into_iter().map(|member| self.base.id(member)));
         }
-        ids.into_iter().filter(|id| self.provider(*id).is_some_and(|row| row.root == root)).collect()
+        ids.into_iter()
+            .filter(|id| self.provider(*id).is_some_and(|row| row.root == root))
+            .collect()
     }
 
     // ---- classes, traits, aggregates ----
 
     pub fn class_id(&self, name: &str) -> Option<ClassId> {
-        if let Some((id, _)) = self.classes.iter().find(|(_, entry)| entry.now.as_deref() == Some(name)) {
+        if let Some((id, _)) = self
+            .classes
+            .iter()
+            .find(|(_, entry)| entry.now.as_deref() == Some(name))
+        {
             return Some(*id);
         }
-        self.base.catalog().class_id(name).filter(|id| !self.classes.contains_key(id))
+        self.base
+            .catalog()
+            .class_id(name)
+            .filter(|id| !self.classes.contains_key(id))
     }
 
     pub fn class_name(&self, id: ClassId) -> Arc<str> {
@@ -225,18 +247,31 @@ impl State {
         let known = self.base.catalog().classes().map(|(id, _)| id.0);
         let highest = known.chain(self.classes.keys().map(|id| id.0)).max().unwrap_or(0);
         let id = ClassId(highest.max(FIRST_CUSTOM_CLASS - 1) + 1);
-        self.classes.insert(id, NameEntry { base: None, now: Some(name.into()) });
+        self.classes.insert(
+            id,
+            NameEntry {
+                base: None,
+                now: Some(name.into()),
+            },
+        );
     }
 
     /// Renames a class, or with `None` deletes it.
     pub fn set_class(&mut self, id: ClassId, name: Option<&str>) {
         let base = self.base.catalog().class_name(id).cloned();
-        self.classes.entry(id).or_insert_with(|| NameEntry { base: base.clone(), now: base }).now = name.map(Into::into);
+        self.classes
+            .entry(id)
+            .or_insert_with(|| NameEntry {
+                base: base.clone(),
+                now: base,
+            })
+            .now = name.map(Into::into);
     }
 
     /// Whether some provider has an inventory of the class.
     pub fn class_in_use(&self, id: ClassId) -> bool {
-        let untouched = |(class, provider): &(ClassId, ProviderId)| *class == id && !self.providers.contains_key(provider);
+        let untouched =
+            |(class, provider): &(ClassId, ProviderId)| *class == id && !self.providers.contains_key(provider);
         self.class_users.iter().any(untouched) || self.living().any(|row| row.inventories.contains_key(&id))
     }
 
@@ -255,17 +290,29 @@ impl State {
         if let Some((id, _)) = self.traits.iter().find(|(_, entry)| entry.now.as_deref() == Some(name)) {
             return Some(*id);
         }
-        self.base.catalog().trait_id(name).filter(|id| !self.traits.contains_key(id))
+        self.base
+            .catalog()
+            .trait_id(name)
+            .filter(|id| !self.traits.contains_key(id))
     }
 
     pub fn add_trait(&mut self, name: &str) {
         let id = TraitId(self.new_id());
-        self.traits.insert(id, NameEntry { base: None, now: Some(name.into()) });
+        self.traits.insert(
+            id,
+            NameEntry {
+                base: None,
+                now: Some(name.into()),
+            },
+        );
     }
 
     pub fn delete_trait(&mut self, id: TraitId) {
         let base = self.base.catalog().trait_name(id).cloned();
-        self.traits.entry(id).or_insert_with(|| NameEntry { base, now: None }).now = None;
+        self.traits
+            .entry(id)
+            .or_insert_with(|| NameEntry { base, now: None })
+            .now = None;
     }
 
     /// The id of an aggregate, which comes to be by being named.

@@ -12,11 +12,18 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderAggregate
     if replace.generation.is_some_and(|wanted| wanted != generation) {
         return Err(Error::StaleProviderGeneration);
     }
-    let aggregates: BTreeSet<_> = replace.aggregates.iter().map(|uuid| state.ensure_aggregate(uuid)).collect();
+    let aggregates: BTreeSet<_> = replace
+        .aggregates
+        .iter()
+        .map(|uuid| state.ensure_aggregate(uuid))
+        .collect();
     state.edit(id, |row| row.aggregates = aggregates);
     if replace.generation.is_some() {
         state.move_generation(id);
     }
     let generation = state.provider(id).map_or(generation, |row| row.generation);
-    Ok(ProviderAggregates { generation, aggregates: replace.aggregates.iter().map(|uuid| uuid.as_str().into()).collect() })
+    Ok(ProviderAggregates {
+        generation,
+        aggregates: replace.aggregates.iter().map(|uuid| uuid.as_str().into()).collect(),
+    })
 }

@@ -36,7 +36,9 @@ pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
 /// `DELETE /allocations/{consumer}`.
 pub fn release(state: &mut State, release: &Release) -> Result<()> {
     if state.consumer(&release.consumer).allocations.is_empty() {
-        return Err(Error::NoAllocations { consumer: release.consumer.clone() });
+        return Err(Error::NoAllocations {
+            consumer: release.consumer.clone(),
+        });
     }
     state.take_allocations(&release.consumer);
     state.consumer(&release.consumer).now = None;
@@ -61,8 +63,9 @@ fn resolve<'a>(state: &State, claim: &'a Claim) -> Result<Vec<Ask<'a>>> {
     let mut named = Vec::new();
     for one in &claim.consumers {
         for (uuid, resources) in &one.allocations {
-            let provider =
-                state.find_provider(uuid).ok_or_else(|| Error::ClaimProviderNotFound { uuid: uuid.clone() })?;
+            let provider = state
+                .find_provider(uuid)
+                .ok_or_else(|| Error::ClaimProviderNotFound { uuid: uuid.clone() })?;
             named.push((one.consumer.as_str(), provider, resources));
         }
     }
@@ -70,11 +73,22 @@ fn resolve<'a>(state: &State, claim: &'a Claim) -> Result<Vec<Ask<'a>>> {
     for (consumer, provider, resources) in named {
         for (name, amount) in resources {
             let class = state.class_id(name).ok_or_else(|| {
-                let context =
-                    if claim.names_consumer { format!("for consumer {consumer}: ") } else { String::new() };
-                Error::ClaimClassNotFound { context, class: name.clone() }
+                let context = if claim.names_consumer {
+                    format!("for consumer {consumer}: ")
+                } else {
+                    String::new()
+                };
+                Error::ClaimClassNotFound {
+                    context,
+                    class: name.clone(),
+                }
             })?;
-            asks.push(Ask { consumer, provider, class, amount: *amount });
+            asks.push(Ask {
+                consumer,
+                provider,
+                class,
+                amount: *amount,
+            });
         }
     }
     Ok(asks)
@@ -85,7 +99,11 @@ type Sums = BTreeMap<(ProviderId, ClassId), i64>;
 fn usage_before(state: &mut State, asks: &[Ask<'_>]) -> Sums {
     let mut sums = Sums::new();
     for ask in asks {
-        let used = state.provider(ask.provider).and_then(|row| row.used.get(&ask.class)).copied().unwrap_or(0);
+        let used = state
+            .provider(ask.provider)
+            .and_then(|row| row.used.get(&ask.class))
+            .copied()
+            .unwrap_or(0);
         sums.insert((ask.provider, ask.class), used);
     }
     sums
@@ -110,11 +128,15 @@ fn check_room(state: &mut State, rules: &Rules, asks: &[Ask<'_>], before: &Sums,
         let key = (ask.provider, ask.class);
         let sum = asked.entry(key).or_insert(0);
         *sum = sum.saturating_add(ask.amount);
-        let Some(row) = state.provider(ask.provider) else { continue };
+        let Some(row) = state.provider(ask.provider) else {
+            continue;
+        };
         let provider = row.uuid.to_string();
         let inventory = row.inventories.get(&ask.class).copied();
         let class = state.class_name(ask.class).to_string();
-        let Some(inventory) = inventory else { return Err(Error::ClaimWithoutInventory { class, provider }) };
+        let Some(inventory) = inventory else {
+            return Err(Error::ClaimWithoutInventory { class, provider });
+        };
         if !inventory.allows_amount(ask.amount, rules.strict_step_size) {
             return Err(Error::ConstraintsViolated { class, provider });
         }
@@ -144,8 +166,15 @@ fn check_some_inventory(state: &mut State, asks: &[Ask<'_>]) -> Result<()> {
     if without.is_empty() {
         return Ok(());
     }
-    let class = classes.iter().map(|id| state.class_name(*id).to_string()).collect::<Vec<_>>().join(", ");
-    Err(Error::ClaimWithoutInventory { class, provider: without.join(", ") })
+    let class = classes
+        .iter()
+        .map(|id| state.class_name(*id).to_string())
+        .collect::<Vec<_>>()
+        .join(", ");
+    Err(Error::ClaimWithoutInventory {
+        class,
+        provider: without.join(", "),
+    })
 }
 
 fn apply(state: &mut State, rules: &Rules, claim: &Claim, asks: &[Ask<'_>]) {
@@ -176,10 +205,20 @@ fn keep_consumer(state: &mut State, rules: &Rules, one: &ConsumerClaim) {
         None => (0, 0, None),
     };
     let consumer_type = one.consumer_type.clone().or(kept_type);
-    entry.now = Some(ConsumerRow { id, generation: generation + 1, project, user, consumer_type });
+    entry.now = Some(ConsumerRow {
+        id,
+        generation: generation + 1,
+        project,
+        user,
+        consumer_type,
+    });
 }
 
 /// A consumer that this batch wiped and makes again is a new one, though its row is still there to be reused.
 fn wiped_row(base: Option<&ConsumerRow>) -> Option<ConsumerRow> {
-    base.map(|row| ConsumerRow { generation: 0, consumer_type: None, ..row.clone() })
+    base.map(|row| ConsumerRow {
+        generation: 0,
+        consumer_type: None,
+        ..row.clone()
+    })
 }

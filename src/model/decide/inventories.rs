@@ -15,7 +15,13 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<Inventories> {
     let id = find(state, &replace.provider)?;
     check_generation(state, id, replace.generation)?;
     for (class, inventory) in &replace.inventories {
-        check_capacity("update", &replace.provider, class, inventory, replace.reserved_may_equal_total)?;
+        check_capacity(
+            "update",
+            &replace.provider,
+            class,
+            inventory,
+            replace.reserved_may_equal_total,
+        )?;
     }
     let mut wanted = BTreeMap::new();
     for (class, inventory) in &replace.inventories {
@@ -26,7 +32,10 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<Inventories> {
         wanted.insert(known, *inventory);
     }
     if let Some(classes) = in_use(state, id, |class| !wanted.contains_key(&class)) {
-        return Err(Error::InventoriesInUse { classes, provider: replace.provider.clone() });
+        return Err(Error::InventoriesInUse {
+            classes,
+            provider: replace.provider.clone(),
+        });
     }
     for (class, inventory) in &wanted {
         warn_over_capacity(state, id, *class, inventory);
@@ -34,21 +43,36 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<Inventories> {
     }
     state.edit(id, |row| row.inventories = wanted);
     state.move_generation(id);
-    let written = replace.inventories.iter().map(|(class, inventory)| (class.as_str().into(), *inventory));
+    let written = replace
+        .inventories
+        .iter()
+        .map(|(class, inventory)| (class.as_str().into(), *inventory));
     Ok(answer(state, id, written.collect()))
 }
 
 /// `POST …/inventories`.
 pub fn add(state: &mut State, add: &Add) -> Result<Inventories> {
     let id = find(state, &add.provider)?;
-    check_capacity("create", &add.provider, &add.class, &add.inventory, add.reserved_may_equal_total)?;
+    check_capacity(
+        "create",
+        &add.provider,
+        &add.class,
+        &add.inventory,
+        add.reserved_may_equal_total,
+    )?;
     let class = state.class_id(&add.class).ok_or_else(|| Error::InvalidInventory {
         action: "create",
         provider: add.provider.clone(),
         reason: format!("No such resource class {}.", add.class),
     })?;
-    if state.provider(id).is_some_and(|row| row.inventories.contains_key(&class)) {
-        return Err(Error::InventoryExists { class: add.class.clone(), provider: add.provider.clone() });
+    if state
+        .provider(id)
+        .is_some_and(|row| row.inventories.contains_key(&class))
+    {
+        return Err(Error::InventoryExists {
+            class: add.class.clone(),
+            provider: add.provider.clone(),
+        });
     }
     Ok(write_one(state, id, class, &add.class, add.inventory))
 }
@@ -57,11 +81,21 @@ pub fn add(state: &mut State, add: &Add) -> Result<Inventories> {
 pub fn update(state: &mut State, update: &Update) -> Result<Inventories> {
     let id = find(state, &update.provider)?;
     check_generation(state, id, update.generation)?;
-    check_capacity("update", &update.provider, &update.class, &update.inventory, update.reserved_may_equal_total)?;
+    check_capacity(
+        "update",
+        &update.provider,
+        &update.class,
+        &update.inventory,
+        update.reserved_may_equal_total,
+    )?;
     // A class that does not exist at all is a plain 404 upstream, one without an inventory here a 400.
-    let class =
-        state.class_id(&update.class).ok_or_else(|| Error::ClassNotFound { name: update.class.clone() })?;
-    if !state.provider(id).is_some_and(|row| row.inventories.contains_key(&class)) {
+    let class = state.class_id(&update.class).ok_or_else(|| Error::ClassNotFound {
+        name: update.class.clone(),
+    })?;
+    if !state
+        .provider(id)
+        .is_some_and(|row| row.inventories.contains_key(&class))
+    {
         return Err(Error::InventoryNotFoundForUpdate {
             class: update.class.clone(),
             provider: update.provider.clone(),
@@ -76,12 +110,22 @@ pub fn remove(state: &mut State, remove: &Remove) -> Result<()> {
     let id = find(state, &remove.provider)?;
     let class = state
         .class_id(&remove.class)
-        .ok_or_else(|| Error::InventoryClassNotFoundForDelete { class: remove.class.clone() })?;
+        .ok_or_else(|| Error::InventoryClassNotFoundForDelete {
+            class: remove.class.clone(),
+        })?;
     if let Some(classes) = in_use(state, id, |used| used == class) {
-        return Err(Error::InventoryInUse { class: classes, provider: remove.provider.clone() });
+        return Err(Error::InventoryInUse {
+            class: classes,
+            provider: remove.provider.clone(),
+        });
     }
-    if !state.provider(id).is_some_and(|row| row.inventories.contains_key(&class)) {
-        return Err(Error::InventoryNotFoundForDelete { class: remove.class.clone() });
+    if !state
+        .provider(id)
+        .is_some_and(|row| row.inventories.contains_key(&class))
+    {
+        return Err(Error::InventoryNotFoundForDelete {
+            class: remove.class.clone(),
+        });
     }
     state.edit(id, |row| {
         row.inventories.remove(&class);
@@ -94,7 +138,10 @@ pub fn remove(state: &mut State, remove: &Remove) -> Result<()> {
 pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
     let id = find(state, &clear.provider)?;
     if let Some(classes) = in_use(state, id, |_| true) {
-        return Err(Error::AllInventoriesInUse { classes, provider: clear.provider.clone() });
+        return Err(Error::AllInventoriesInUse {
+            classes,
+            provider: clear.provider.clone(),
+        });
     }
     state.edit(id, |row| row.inventories.clear());
     state.move_generation(id);
@@ -121,11 +168,19 @@ fn check_capacity(
     if capacity > 0.0 || (may_be_zero && capacity >= 0.0) {
         return Ok(());
     }
-    let relation = if may_be_zero { "greater than" } else { "greater than or equal to" };
+    let relation = if may_be_zero {
+        "greater than"
+    } else {
+        "greater than or equal to"
+    };
     let reason = format!(
         "Invalid inventory for '{class}' on resource provider '{provider}'. The reserved value is {relation} total."
     );
-    Err(Error::InvalidInventory { action, provider: provider.to_owned(), reason })
+    Err(Error::InvalidInventory {
+        action,
+        provider: provider.to_owned(),
+        reason,
+    })
 }
 
 /// Those of the provider's classes, among the chosen, of which something is used, joined by `, `.
@@ -166,7 +221,13 @@ fn write_one(state: &mut State, id: ProviderId, class: ClassId, name: &str, inve
 
 fn answer(state: &mut State, id: ProviderId, inventories: Vec<(Arc<str>, Inventory)>) -> Inventories {
     let modified = (!inventories.is_empty()).then_some(state.now);
-    let (provider, generation) =
-        state.provider(id).map_or_else(|| ("".into(), 0), |row| (row.uuid.clone(), row.generation));
-    Inventories { provider, generation, inventories, modified }
+    let (provider, generation) = state
+        .provider(id)
+        .map_or_else(|| ("".into(), 0), |row| (row.uuid.clone(), row.generation));
+    Inventories {
+        provider,
+        generation,
+        inventories,
+        modified,
+    }
 }

@@ -51,5 +51,8 @@ fn done(result: Result<()>) -> Result<Answer> {
 }
 
 fn ensured(state: &State, created: bool) -> Answer {
-    Answer::Ensured(Ensured { created, since: state.now })
+    Answer::Ensured(Ensured {
+        created,
+        since: state.now,
+    })
 }

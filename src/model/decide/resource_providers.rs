@@ -14,12 +14,18 @@ const NO_SUCH_PARENT: &str = "parent provider UUID does not exist.";
 
 /// The id of the provider that a path names.
 pub fn find(state: &State, uuid: &str) -> Result<ProviderId> {
-    state.find_provider(uuid).ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })
+    state
+        .find_provider(uuid)
+        .ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })
 }
 
 /// `POST /resource_providers`.
 pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
-    let refuse = |reason| Error::CannotCreateProvider { name: create.name.clone(), uuid: create.uuid.clone(), reason };
+    let refuse = |reason| Error::CannotCreateProvider {
+        name: create.name.clone(),
+        uuid: create.uuid.clone(),
+        reason,
+    };
     let parent = match &create.parent {
         None => None,
         Some(parent) if *parent == create.uuid => {
@@ -70,7 +76,9 @@ pub fn update(state: &mut State, update: &Update) -> Result<Provider> {
         NewParent::Set(wanted) => check_parent(state, update, id, parent, wanted.as_deref())?,
     };
     if state.find_name(&update.name).is_some_and(|other| other != id) {
-        return Err(Error::DuplicateProvider { duplicate: update.name.clone() });
+        return Err(Error::DuplicateProvider {
+            duplicate: update.name.clone(),
+        });
     }
     let now = state.now.timestamp_micros();
     if state.provider(id).is_some_and(|row| row.name.as_ref() != update.name) {
@@ -92,7 +100,11 @@ fn check_parent(
     parent: Option<ProviderId>,
     wanted: Option<&str>,
 ) -> Result<Option<ProviderId>> {
-    let refuse = |action, reason| Error::CannotSaveProvider { uuid: update.uuid.clone(), action, reason };
+    let refuse = |action, reason| Error::CannotSaveProvider {
+        uuid: update.uuid.clone(),
+        action,
+        reason,
+    };
     let Some(wanted) = wanted else {
         if parent.is_some() && !update.may_reparent {
             return Err(refuse("update", "un-parenting a provider is not currently allowed."));
@@ -100,7 +112,9 @@ fn check_parent(
         return Ok(None);
     };
     // Upstream calls this action `create`, and clients match on the sentence.
-    let wanted = state.find_provider(wanted).ok_or_else(|| refuse("create", NO_SUCH_PARENT))?;
+    let wanted = state
+        .find_provider(wanted)
+        .ok_or_else(|| refuse("create", NO_SUCH_PARENT))?;
     if parent.is_some_and(|current| current != wanted) && !update.may_reparent {
         return Err(refuse("update", "re-parenting a provider is not currently allowed."));
     }
@@ -111,7 +125,9 @@ fn check_parent(
 }
 
 fn move_subtree(state: &mut State, id: ProviderId, parent: Option<ProviderId>) {
-    let root = parent.and_then(|parent| state.provider(parent)).map_or(id, |row| row.root);
+    let root = parent
+        .and_then(|parent| state.provider(parent))
+        .map_or(id, |row| row.root);
     let now = state.now.timestamp_micros();
     for member in subtree(state, id) {
         state.edit(member, |row| {
@@ -125,13 +141,18 @@ fn move_subtree(state: &mut State, id: ProviderId, parent: Option<ProviderId>) {
 /// A provider and all that is below it.
 fn subtree(state: &mut State, id: ProviderId) -> BTreeSet<ProviderId> {
     let mut found = BTreeSet::from([id]);
-    let Some(root) = state.provider(id).map(|row| row.root) else { return found };
-    let members: Vec<(ProviderId, Option<ProviderId>)> =
-        state.tree(root).into_iter().map(|member| (member, state.provider(member).and_then(|row| row.parent))).collect();
+    let Some(root) = state.provider(id).map(|row| row.root) else {
+        return found;
+    };
+    let members: Vec<(ProviderId, Option<ProviderId>)> = state
+        .tree(root)
+        .into_iter()
+        .map(|member| (member, state.provider(member).and_then(|row| row.parent)))
+        .collect();
     loop {
-        let below = members.iter().filter(|(member, parent)| {
-            !found.contains(member) && parent.is_some_and(|parent| found.contains(&parent))
-        });
+        let below = members
+            .iter()
+            .filter(|(member, parent)| !found.contains(member) && parent.is_some_and(|parent| found.contains(&parent)));
         let below: Vec<ProviderId> = below.map(|(member, _)| *member).collect();
         if below.is_empty() {
             return found;
@@ -143,7 +164,9 @@ fn subtree(state: &mut State, id: ProviderId) -> BTreeSet<ProviderId> {
 /// `DELETE /resource_providers/{uuid}`.
 pub fn delete(state: &mut State, delete: &Delete) -> Result<()> {
     let uuid = &delete.uuid;
-    let id = state.find_provider(uuid).ok_or_else(|| Error::ProviderNotFoundForDelete { uuid: uuid.clone() })?;
+    let id = state
+        .find_provider(uuid)
+        .ok_or_else(|| Error::ProviderNotFoundForDelete { uuid: uuid.clone() })?;
     if subtree(state, id).len() > 1 {
         return Err(Error::ProviderHasChildren { uuid: uuid.clone() });
     }
@@ -170,6 +193,8 @@ fn view(state: &mut State, id: ProviderId) -> Provider {
         generation: row.map_or(0, |row| row.generation),
         parent,
         root,
-        modified: row.and_then(|row| DateTime::from_timestamp_micros(row.modified)).unwrap_or(now),
+        modified: row
+            .and_then(|row| DateTime::from_timestamp_micros(row.modified))
+            .unwrap_or(now),
     }
 }

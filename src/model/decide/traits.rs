@@ -13,18 +13,30 @@ const CUSTOM: &str = "CUSTOM_";
 
 pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderTraits> {
     let id = super::resource_providers::find(state, &replace.provider)?;
-    if state.provider(id).is_some_and(|row| row.generation != replace.generation) {
+    if state
+        .provider(id)
+        .is_some_and(|row| row.generation != replace.generation)
+    {
         return Err(Error::StaleProviderGeneration);
     }
     let wanted: BTreeSet<&str> = replace.traits.iter().map(String::as_str).collect();
-    let unknown: Vec<&str> = wanted.iter().copied().filter(|name| state.trait_id(name).is_none()).collect();
+    let unknown: Vec<&str> = wanted
+        .iter()
+        .copied()
+        .filter(|name| state.trait_id(name).is_none())
+        .collect();
     if !unknown.is_empty() {
-        return Err(Error::UnknownTraits { names: unknown.join(", ") });
+        return Err(Error::UnknownTraits {
+            names: unknown.join(", "),
+        });
     }
     let ids = wanted.iter().filter_map(|name| state.trait_id(name)).collect();
     set(state, id, ids);
     let generation = state.provider(id).map_or(0, |row| row.generation);
-    Ok(ProviderTraits { generation, traits: Vec::new() })
+    Ok(ProviderTraits {
+        generation,
+        traits: Vec::new(),
+    })
 }
 
 pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
@@ -50,7 +62,9 @@ pub fn ensure(state: &mut State, ensure: &Ensure) -> Answer {
 
 pub fn delete(state: &mut State, delete: &Delete) -> Result<()> {
     let name = &delete.name;
-    let id = state.trait_id(name).ok_or_else(|| Error::TraitNotFound { name: name.clone() })?;
+    let id = state
+        .trait_id(name)
+        .ok_or_else(|| Error::TraitNotFound { name: name.clone() })?;
     if !name.starts_with(CUSTOM) {
         return Err(Error::CannotDeleteStandardTrait { name: name.clone() });
     }

@@ -3,9 +3,9 @@
 use diesel::prelude::*;
 
 use super::{Guard, Save};
-use crate::db::schema::allocations;
 use crate::db::DbResult;
 use crate::db::dialect::insert_rows;
+use crate::db::schema::allocations;
 use crate::model::state::ConsumerEntry;
 
 /// Ids a statement names, and rows it inserts, at most.
@@ -14,8 +14,10 @@ const CHUNK: usize = 4_000;
 /// Deletes by id and checks the count: a row that somebody else has replaced must not be subtracted.
 pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
     use allocations as t;
-    let ids: Vec<i32> =
-        replaced(save).flat_map(|(_, entry)| &entry.held).map(|row| row.id).collect();
+    let ids: Vec<i32> = replaced(save)
+        .flat_map(|(_, entry)| &entry.held)
+        .map(|row| row.id)
+        .collect();
     let mut deleted = 0;
     for chunk in ids.chunks(CHUNK) {
         deleted += diesel::delete(t::table.filter(t::id.eq_any(chunk))).execute(save.conn)?;

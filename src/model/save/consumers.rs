@@ -3,10 +3,10 @@
 use diesel::prelude::*;
 
 use super::{Guard, Save, owners};
-use crate::db::rows::{UpdateFromRows, Value};
-use crate::db::schema::consumers;
 use crate::db::DbResult;
 use crate::db::dialect::insert_rows;
+use crate::db::rows::{UpdateFromRows, Value};
+use crate::db::schema::consumers;
 use crate::model::state::ConsumerRow;
 
 const UPDATE: UpdateFromRows = UpdateFromRows {

@@ -6,15 +6,24 @@ use diesel::prelude::*;
 
 use super::resource_providers::living;
 use super::{Guard, Save};
-use crate::db::rows::{UpdateFromRows, Value};
-use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits};
 use crate::db::DbResult;
 use crate::db::dialect::insert_rows;
+use crate::db::rows::{UpdateFromRows, Value};
+use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits};
 use crate::search::{ClassId, Inventory, ProviderId};
 
 const UPDATE: UpdateFromRows = UpdateFromRows {
     table: "inventories",
-    columns: &["provider", "class", "total", "reserved", "min_unit", "max_unit", "step_size", "ratio"],
+    columns: &[
+        "provider",
+        "class",
+        "total",
+        "reserved",
+        "min_unit",
+        "max_unit",
+        "step_size",
+        "ratio",
+    ],
     set: "total = v.total, reserved = v.reserved, min_unit = v.min_unit, max_unit = v.max_unit, \
           step_size = v.step_size, allocation_ratio = v.ratio",
     filter: "inventories.resource_provider_id = v.provider AND inventories.resource_class_id = v.class",
@@ -31,7 +40,10 @@ impl<T: Copy + Ord> Pairs<T> {
     where
         T: 'a,
     {
-        let mut pairs = Pairs { gone: BTreeMap::new(), new: Vec::new() };
+        let mut pairs = Pairs {
+            gone: BTreeMap::new(),
+            new: Vec::new(),
+        };
         for (id, before, after) in changes {
             let gone: Vec<T> = before.difference(&after).copied().collect();
             if !gone.is_empty() {
@@ -56,11 +68,17 @@ fn write_inventories(save: &mut Save<'_>) -> DbResult<Guard> {
     use inventories as t;
     let keys = |row: &BTreeMap<ClassId, Inventory>| row.keys().copied().collect::<BTreeSet<_>>();
     let pairs = Pairs::between(living(save).map(|(id, base, now)| {
-        (id, base.map(|row| keys(&row.inventories)).unwrap_or_default(), keys(&now.inventories))
+        (
+            id,
+            base.map(|row| keys(&row.inventories)).unwrap_or_default(),
+            keys(&now.inventories),
+        )
     }));
     for (id, classes) in &pairs.gone {
         let classes: Vec<i32> = classes.iter().map(|class| class.0).collect();
-        let gone = t::table.filter(t::resource_provider_id.eq(id.0)).filter(t::resource_class_id.eq_any(&classes));
+        let gone = t::table
+            .filter(t::resource_provider_id.eq(id.0))
+            .filter(t::resource_class_id.eq_any(&classes));
         if Guard::expect(classes.len(), diesel::delete(gone).execute(save.conn)?) == Guard::Lost {
             return Ok(Guard::Lost);
         }
@@ -92,7 +110,9 @@ fn write_inventories(save: &mut Save<'_>) -> DbResult<Guard> {
 fn kept_inventories(save: &Save<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for (id, entry) in &save.state.providers {
-        let (Some(base), Some(now)) = (&entry.base, &entry.now) else { continue };
+        let (Some(base), Some(now)) = (&entry.base, &entry.now) else {
+            continue;
+        };
         for class in &entry.rewritten {
             if let (Some(_), Some(it)) = (base.inventories.get(class), now.inventories.get(class)) {
                 let units = [it.total, it.reserved, it.min_unit, it.max_unit, it.step_size];
@@ -108,13 +128,21 @@ fn kept_inventories(save: &Save<'_>) -> Vec<Vec<Value>> {
 
 fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
     use resource_provider_traits as t;
-    let pairs = Pairs::between(
-        living(save).map(|(id, base, now)| (id, base.map(|row| row.traits.clone()).unwrap_or_default(), now.traits.clone())),
-    );
+    let pairs = Pairs::between(living(save).map(|(id, base, now)| {
+        (
+            id,
+            base.map(|row| row.traits.clone()).unwrap_or_default(),
+            now.traits.clone(),
+        )
+    }));
     for (id, traits) in &pairs.gone {
         let traits: Vec<i32> = traits.iter().map(|it| it.0).collect();
-        diesel::delete(t::table.filter(t::resource_provider_id.eq(id.0)).filter(t::trait_id.eq_any(&traits)))
-            .execute(save.conn)?;
+        diesel::delete(
+            t::table
+                .filter(t::resource_provider_id.eq(id.0))
+                .filter(t::trait_id.eq_any(&traits)),
+        )
+        .execute(save.conn)?;
     }
     let rows: Vec<_> = pairs
         .new
@@ -134,12 +162,20 @@ fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
 fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
     use resource_provider_aggregates as t;
     let pairs = Pairs::between(living(save).map(|(id, base, now)| {
-        (id, base.map(|row| row.aggregates.clone()).unwrap_or_default(), now.aggregates.clone())
+        (
+            id,
+            base.map(|row| row.aggregates.clone()).unwrap_or_default(),
+            now.aggregates.clone(),
+        )
     }));
     for (id, aggregates) in &pairs.gone {
         let aggregates: Vec<i32> = aggregates.iter().map(|it| it.0).collect();
-        diesel::delete(t::table.filter(t::resource_provider_id.eq(id.0)).filter(t::aggregate_id.eq_any(&aggregates)))
-            .execute(save.conn)?;
+        diesel::delete(
+            t::table
+                .filter(t::resource_provider_id.eq(id.0))
+                .filter(t::aggregate_id.eq_any(&aggregates)),
+        )
+        .execute(save.conn)?;
     }
     let rows: Vec<_> = pairs
         .new

@@ -89,7 +89,12 @@ struct Save<'a> {
 /// Writes the difference between the state's bases and what they are now.
 pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
     let wrote = differs(state);
-    let mut save = Save { conn, state, now: state.now.naive_utc(), ids: Ids::default() };
+    let mut save = Save {
+        conn,
+        state,
+        now: state.now.naive_utc(),
+        ids: Ids::default(),
+    };
     let steps: [fn(&mut Save<'_>) -> DbResult<Guard>; 9] = [
         // Consumers before providers: locks are taken in one order everywhere.
         consumers::update,
@@ -115,8 +120,14 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
 /// Whether there is anything to write.
 fn differs(state: &State) -> bool {
     let names = |entry: &super::state::NameEntry| entry.base != entry.now;
-    state.providers.values().any(|entry| entry.moves > 0 || !entry.rewritten.is_empty() || entry.base != entry.now)
-        || state.consumers.values().any(|entry| entry.base != entry.now || (entry.replaced && !entry.held.is_empty()))
+    state
+        .providers
+        .values()
+        .any(|entry| entry.moves > 0 || !entry.rewritten.is_empty() || entry.base != entry.now)
+        || state
+            .consumers
+            .values()
+            .any(|entry| entry.base != entry.now || (entry.replaced && !entry.held.is_empty()))
         || state.classes.values().any(names)
         || state.traits.values().any(names)
         || !state.new_aggregates.is_empty()
@@ -164,10 +175,19 @@ fn delta(id: ProviderId, entry: &ProviderEntry) -> Option<Delta> {
     let classes: BTreeSet<_> = base.used.keys().chain(now.used.keys()).copied().collect();
     let used: Vec<_> = classes
         .into_iter()
-        .map(|class| (class, now.used.get(&class).unwrap_or(&0) - base.used.get(&class).unwrap_or(&0)))
+        .map(|class| {
+            (
+                class,
+                now.used.get(&class).unwrap_or(&0) - base.used.get(&class).unwrap_or(&0),
+            )
+        })
         .filter(|(_, more)| *more != 0)
         .collect();
     let modified = (base.modified != now.modified).then_some(now.modified);
-    (entry.moves > 0 || !used.is_empty() || modified.is_some())
-        .then_some(Delta { provider: id, moves: entry.moves, modified, used })
+    (entry.moves > 0 || !used.is_empty() || modified.is_some()).then_some(Delta {
+        provider: id,
+        moves: entry.moves,
+        modified,
+        used,
+    })
 }

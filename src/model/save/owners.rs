@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 
 use super::Save;
-use crate::db::schema::{consumer_types, projects, users};
 use crate::db::DbResult;
 use crate::db::dialect::insert_rows;
+use crate::db::schema::{consumer_types, projects, users};
 use crate::model::state::ConsumerRow;
 
 /// Ids of the names that the batch's consumers carry.
@@ -28,7 +28,10 @@ impl Owners {
     }
 
     pub fn consumer_type(&self, row: &ConsumerRow) -> Option<i32> {
-        row.consumer_type.as_ref().and_then(|name| self.types.get(name)).copied()
+        row.consumer_type
+            .as_ref()
+            .and_then(|name| self.types.get(name))
+            .copied()
     }
 }
 
@@ -41,7 +44,7 @@ macro_rules! ensure_names {
         let query = t::table.filter(t::$column.eq_any(&names)).select((t::$column, t::id));
         let mut known: HashMap<String, i32> = HashMap::new();
         if !names.is_empty() {
-            known = query.load::<(String, i32)>($save.conn)?.into_iter().collect();
+            known = query.clone().load::<(String, i32)>($save.conn)?.into_iter().collect();
             let new: Vec<_> = names
                 .iter()
                 .filter(|name| !known.contains_key(**name))
@@ -50,7 +53,7 @@ macro_rules! ensure_names {
             if !new.is_empty() {
                 // Another process may make the same name meanwhile: that is as good.
                 insert_rows!($save.conn, t::table, &new, or_ignore)?;
-                known = query.load::<(String, i32)>($save.conn)?.into_iter().collect();
+                known = query.clone().load::<(String, i32)>($save.conn)?.into_iter().collect();
             }
         }
         known
@@ -60,8 +63,18 @@ macro_rules! ensure_names {
 /// The ids of all owners and types of `rows`.
 pub fn ensure(save: &mut Save<'_>, rows: &[&ConsumerRow]) -> DbResult<Owners> {
     Ok(Owners {
-        projects: ensure_names!(save, projects, external_id, rows.iter().map(|row| row.project.as_str()).collect()),
-        users: ensure_names!(save, users, external_id, rows.iter().map(|row| row.user.as_str()).collect()),
+        projects: ensure_names!(
+            save,
+            projects,
+            external_id,
+            rows.iter().map(|row| row.project.as_str()).collect()
+        ),
+        users: ensure_names!(
+            save,
+            users,
+            external_id,
+            rows.iter().map(|row| row.user.as_str()).collect()
+        ),
         types: ensure_names!(
             save,
             consumer_types,

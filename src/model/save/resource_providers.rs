@@ -3,10 +3,10 @@
 use diesel::prelude::*;
 
 use super::{Guard, Save};
-use crate::db::rows::{UpdateFromRows, Value};
-use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits, resource_providers};
 use crate::db::DbResult;
 use crate::db::dialect::insert_rows;
+use crate::db::rows::{UpdateFromRows, Value};
+use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits, resource_providers};
 use crate::model::state::ProviderEntry;
 use crate::search::{ProviderId, ProviderRow};
 
@@ -15,7 +15,11 @@ const MOVE: UpdateFromRows = UpdateFromRows {
     table: "resource_providers",
     columns: &["id", "uuid", "generation", "moves"],
     set: "generation = v.generation + v.moves",
-    filter: if cfg!(feature = "mutants") { "resource_providers.id = v.id" } else { GUARD },
+    filter: if cfg!(feature = "mutants") {
+        "resource_providers.id = v.id"
+    } else {
+        GUARD
+    },
 };
 const GUARD: &str = "resource_providers.id = v.id AND resource_providers.uuid = v.uuid \
                      AND COALESCE(resource_providers.generation, 0) = v.generation";
@@ -48,8 +52,13 @@ pub fn move_generations(save: &mut Save<'_>) -> DbResult<Guard> {
 }
 
 pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
-    let gone: Vec<&ProviderRow> =
-        save.state.providers.values().filter(|it| it.now.is_none()).filter_map(|it| it.base.as_ref()).collect();
+    let gone: Vec<&ProviderRow> = save
+        .state
+        .providers
+        .values()
+        .filter(|it| it.now.is_none())
+        .filter_map(|it| it.base.as_ref())
+        .collect();
     if gone.is_empty() {
         return Ok(Guard::Held);
     }
@@ -68,8 +77,13 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
 
 /// Inserts new providers, and writes names and parents that changed. A root names itself, so its id comes first.
 pub fn write(save: &mut Save<'_>) -> DbResult<Guard> {
-    let new: Vec<&ProviderRow> =
-        save.state.providers.values().filter(|it| it.base.is_none()).filter_map(|it| it.now.as_ref()).collect();
+    let new: Vec<&ProviderRow> = save
+        .state
+        .providers
+        .values()
+        .filter(|it| it.base.is_none())
+        .filter_map(|it| it.now.as_ref())
+        .collect();
     if !new.is_empty() {
         insert(save, &new)?;
     }
@@ -103,8 +117,10 @@ fn insert(save: &mut Save<'_>, new: &[&ProviderRow]) -> DbResult<()> {
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
     let uuids: Vec<&str> = new.iter().map(|row| row.uuid.as_ref()).collect();
-    let found: Vec<(i32, String)> =
-        t::table.filter(t::uuid.eq_any(&uuids)).select((t::id, t::uuid)).load(save.conn)?;
+    let found: Vec<(i32, String)> = t::table
+        .filter(t::uuid.eq_any(&uuids))
+        .select((t::id, t::uuid))
+        .load(save.conn)?;
     for row in new {
         if let Some((id, _)) = found.iter().find(|(_, uuid)| uuid.as_str() == row.uuid.as_ref()) {
             save.ids.providers.insert(row.id, *id);
@@ -118,13 +134,14 @@ fn placed_anew(entry: &ProviderEntry) -> Option<&ProviderRow> {
     let now = entry.now.as_ref()?;
     match &entry.base {
         None => Some(now),
-        Some(base) => {
-            (base.name != now.name || base.parent != now.parent || base.root != now.root).then_some(now)
-        }
+        Some(base) => (base.name != now.name || base.parent != now.parent || base.root != now.root).then_some(now),
     }
 }
 
 /// Providers that live on or are new, with what they were: for the tables that hang on them.
 pub fn living<'a>(save: &Save<'a>) -> impl Iterator<Item = (ProviderId, Option<&'a ProviderRow>, &'a ProviderRow)> {
-    save.state.providers.iter().filter_map(|(id, entry)| Some((*id, entry.base.as_ref(), entry.now.as_ref()?)))
+    save.state
+        .providers
+        .iter()
+        .filter_map(|(id, entry)| Some((*id, entry.base.as_ref(), entry.now.as_ref()?)))
 }
