@@ -7,7 +7,7 @@ use crate::search;
 use crate::wire::allocation_candidates as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
-    let request = wire::read(call.version, &call.query)?;
+    let request = wire::read_list(call.version, &call.query)?;
     let settings = call.settings().search();
     let snapshot = call.model().snapshot().await?;
     let version = call.version;

@@ -27,7 +27,7 @@ use crate::auth::{Context, Presented};
 use crate::error::Error;
 use crate::policy::{Caller, Target, Verdict};
 use crate::version::Version;
-use crate::wire::query::Query;
+use crate::wire::usages;
 
 const JSON: &str = "application/json";
 const VERSION_HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
@@ -213,7 +213,7 @@ fn authorize(
     let caller = caller(context.cloned().unwrap_or_default());
     let target = match route.guard {
         Guard::OfQuery(_) => Target {
-            project_id: Query::parse(request.query_string()).ok().and_then(|query| query.last("project_id").map(Into::into)),
+            project_id: usages::read_project(request.query_string())?,
             user_id: None,
         },
         Guard::Own(_) | Guard::Open => Target::of(&caller),

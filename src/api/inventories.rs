@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::reply::Reply;
 use super::resource_providers::exists;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::inventories::{self, Clear, Inventories, Remove};
 use crate::wire::inventories as wire;
 
@@ -24,7 +24,7 @@ pub async fn add(call: Call) -> Result<Reply> {
     let add = wire::read_add(call.version, call.field("uuid"), &call.body)?;
     let url = call.location(&format!("/resource_providers/{}/inventories/{}", add.provider, add.class));
     let added = call.model().submit(add).await?;
-    Ok(shown(&added).created_at(url))
+    Ok(shown(&added)?.created_at(url))
 }
 
 pub async fn clear(call: Call) -> Result<Reply> {
@@ -35,13 +35,13 @@ pub async fn clear(call: Call) -> Result<Reply> {
 pub async fn show(call: Call) -> Result<Reply> {
     let (uuid, class) = (call.field("uuid").to_owned(), call.field("resource_class").to_owned());
     let found = call.model().read(move |conn| inventories::show(conn, &uuid, &class)).await?;
-    Ok(shown(&found))
+    shown(&found)
 }
 
 pub async fn update(call: Call) -> Result<Reply> {
     exists(&call).await?;
     let update = wire::read_update(call.version, call.field("uuid"), call.field("resource_class"), &call.body)?;
-    Ok(shown(&call.model().submit(update).await?))
+    shown(&call.model().submit(update).await?)
 }
 
 pub async fn remove(call: Call) -> Result<Reply> {
@@ -51,9 +51,10 @@ pub async fn remove(call: Call) -> Result<Reply> {
 }
 
 fn listed(found: &Inventories) -> Reply {
-    Reply::json(wire::write_list(found)).modified(found.modified)
+    Reply::json(wire::write_all(found)).modified(found.modified)
 }
 
-fn shown(found: &Inventories) -> Reply {
-    Reply::json(wire::write_one(found)).modified(found.modified)
+fn shown(found: &Inventories) -> Result<Reply> {
+    let body = wire::write_one(found).ok_or_else(|| Error::Internal { detail: "an answer lacks its inventory".into() });
+    Ok(Reply::json(body?).modified(found.modified))
 }

@@ -22,12 +22,12 @@ pub async fn create(call: Call) -> Result<Reply> {
 pub async fn show(call: Call) -> Result<Reply> {
     let name = call.field("name").to_owned();
     let found = call.model().read(move |conn| resource_classes::show(conn, &name)).await?;
-    Ok(Reply::json(wire::write_class(call.prefix(), &found.name)).modified(found.modified))
+    Ok(Reply::json(wire::write_one(call.prefix(), &found.name)).modified(found.modified))
 }
 
 /// From 1.7.
 pub async fn ensure(call: Call) -> Result<Reply> {
-    let ensure = wire::read_ensure(call.field("name"))?;
+    let ensure = wire::read_ensure(call.version, call.field("name"))?;
     let url = url(&call, &ensure.name);
     let ensured = call.model().submit(ensure).await?;
     Ok(Reply::created(ensured.created).location(url))
@@ -38,7 +38,7 @@ pub async fn rename(call: Call) -> Result<Reply> {
     let rename = wire::read_rename(call.version, call.field("name"), &call.body)?;
     let name = rename.to.clone();
     call.model().submit(rename).await?;
-    Ok(Reply::json(wire::write_class(call.prefix(), &name)))
+    Ok(Reply::json(wire::write_one(call.prefix(), &name)))
 }
 
 pub async fn delete(call: Call) -> Result<Reply> {

@@ -56,7 +56,7 @@ pub async fn exists(call: &Call) -> Result<()> {
 }
 
 fn shown(call: &Call, provider: &Provider) -> Reply {
-    Reply::json(wire::write_provider(call.version, call.prefix(), provider)).modified(provider.modified)
+    Reply::json(wire::write_one(call.version, call.prefix(), provider)).modified(provider.modified)
 }
 
 fn url(call: &Call, provider: &Provider) -> String {

@@ -3,14 +3,9 @@
 use super::call::Call;
 use super::reply::Reply;
 use crate::error::Result;
-use crate::version::Version;
+use crate::wire::root as wire;
 
 /// `GET /`. The link points to this same URL, wherever it is mounted.
 pub async fn show(_: Call) -> Result<Reply> {
-    let (min, max) = (Version::MIN, Version::MAX);
-    let body = format!(
-        "{{\"versions\": [{{\"id\": \"v{min}\", \"max_version\": \"{max}\", \"min_version\": \"{min}\", \
-         \"status\": \"CURRENT\", \"links\": [{{\"rel\": \"self\", \"href\": \"\"}}]}}]}}"
-    );
-    Ok(Reply::json(body.into_bytes()).modified(None))
+    Ok(Reply::json(wire::write()).modified(None))
 }

@@ -96,8 +96,5 @@ pub static ROUTES: &[Route] = &[
     Route::delete(PROVIDER_TRAITS, own(&rules::PROVIDER_TRAITS_DELETE), run!(traits::clear_of_provider))
         .since(v::TRAITS),
     //
-    Route::get(USAGES, Guard::OfQuery(&rules::TOTAL_USAGES), run!(usages::total))
-        .since(v::TOTAL_USAGES)
-        .before(v::CONSUMER_TYPES),
-    Route::get(USAGES, Guard::OfQuery(&rules::TOTAL_USAGES), run!(usages::by_type)).since(v::CONSUMER_TYPES),
+    Route::get(USAGES, Guard::OfQuery(&rules::TOTAL_USAGES), run!(usages::total)).since(v::TOTAL_USAGES),
 ];

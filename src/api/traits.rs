@@ -7,7 +7,7 @@ use crate::model::traits::{self, Clear, Delete, ProviderTraits};
 use crate::wire::traits as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
-    let filter = wire::read_filter(call.version, &call.query)?;
+    let filter = wire::read_list(call.version, &call.query)?;
     let found = call.model().read(move |conn| traits::list(conn, &filter)).await?;
     let newest = found.iter().map(|it| it.modified).max();
     Ok(Reply::json(wire::write_list(&found)).modified(newest))
@@ -20,7 +20,7 @@ pub async fn show(call: Call) -> Result<Reply> {
 }
 
 pub async fn ensure(call: Call) -> Result<Reply> {
-    let ensure = wire::read_ensure(call.field("name"))?;
+    let ensure = wire::read_ensure(call.version, call.field("name"))?;
     let url = call.location(&format!("/traits/{}", ensure.name));
     let ensured = call.model().submit(ensure).await?;
     Ok(Reply::created(ensured.created).location(url).modified(ensured.since))
@@ -50,5 +50,5 @@ pub async fn clear_of_provider(call: Call) -> Result<Reply> {
 
 fn shown(found: &ProviderTraits) -> Reply {
     let newest = found.traits.iter().map(|it| it.modified).max();
-    Reply::json(wire::write_of_provider(found)).modified(newest)
+    Reply::json(wire::write_provider(found)).modified(newest)
 }
