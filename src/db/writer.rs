@@ -22,7 +22,9 @@ pub trait Batch: Send + 'static {
     type Change: Send;
 
     /// Decides the commands in order and writes what they change, inside the writer's transaction.
-    fn run(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Ran<Self>>;
+    ///
+    /// `overtaken`: an earlier try of the same commands ended in `Lost`, so nothing known from before can be trusted.
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&Self::Command], overtaken: bool) -> DbResult<Ran<Self>>;
 
     /// How the change is kept for other processes.
     fn describe(&self, change: &Self::Change) -> String;
@@ -222,8 +224,9 @@ impl<B: Batch> Writer<B> {
         commands: &[&B::Command],
     ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
         let deadline = Instant::now() + self.patience;
+        let mut overtaken = false;
         loop {
-            let failure = match self.transaction(commands, deadline) {
+            let failure = match self.transaction(commands, overtaken, deadline) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
             };
@@ -234,13 +237,17 @@ impl<B: Batch> Writer<B> {
                 return Err(failure);
             }
             log::debug!("A batch is tried again: {failure}");
-            std::thread::sleep(PAUSE);
+            if overtaken || !matches!(failure, Failure::Overtaken) {
+                std::thread::sleep(PAUSE);
+            }
+            overtaken |= matches!(failure, Failure::Overtaken);
         }
     }
 
     fn transaction(
         &mut self,
         commands: &[&B::Command],
+        overtaken: bool,
         deadline: Instant,
     ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
         let conn = match self.conn.as_mut() {
@@ -249,7 +256,7 @@ impl<B: Batch> Writer<B> {
         };
         self.batch.recover(conn)?;
         dialect::begin_write(conn)?;
-        let (answers, change) = match write(&mut self.batch, &mut self.identity, conn, commands) {
+        let (answers, change) = match write(&mut self.batch, &mut self.identity, conn, commands, overtaken) {
             Ok((answers, Some(change))) => (answers, change),
             Ok((answers, None)) => {
                 dialect::rollback(conn)?;
@@ -312,6 +319,7 @@ fn write<B: Batch>(
     identity: &mut Identity,
     conn: &mut DbConnection,
     commands: &[&B::Command],
+    overtaken: bool,
 ) -> std::result::Result<Written<B>, Failure> {
     if !identity.raise_revision(conn)? {
         log::warn!("This writer's row is not as it left it; it takes a new identity");
@@ -319,7 +327,7 @@ fn write<B: Batch>(
         identity.insert(conn)?;
         identity.raise_revision(conn)?;
     }
-    match batch.run(conn, commands)? {
+    match batch.run(conn, commands, overtaken)? {
         Ran::Lost => Err(Failure::Overtaken),
         Ran::Decided { answers, change: None } => Ok((answers, None)),
         Ran::Decided {

@@ -64,10 +64,10 @@ impl Decider {
             .map(|command| decide(&mut state, &self.rules, command))
             .collect();
         if basis == Basis::Snapshot && answers.iter().any(|answer| answer.is_err()) {
-            return Ok(Attempt::Again);
+            return Ok(Attempt::Doubted);
         }
         match save(conn, &state)? {
-            Saved::Lost => Ok(Attempt::Again),
+            Saved::Lost => Ok(Attempt::Lost),
             Saved::Written { wrote: false, .. } => Ok(Attempt::Settled {
                 answers,
                 committed: None,
@@ -98,25 +98,22 @@ impl Batch for Decider {
     type Answer = Answer;
     type Change = Committed;
 
-    fn run(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Ran<Self>> {
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
         let named = Named::of(commands);
-        let mut basis = if named.beyond_claims {
-            Basis::Database
-        } else {
-            Basis::Snapshot
-        };
-        loop {
-            match (self.attempt(conn, commands, &named, basis)?, basis) {
-                (Attempt::Settled { answers, committed }, _) => {
-                    return Ok(Ran::Decided {
-                        answers,
-                        change: committed,
-                    });
-                }
-                (Attempt::Again, Basis::Snapshot) => basis = Basis::Database,
-                (Attempt::Again, Basis::Database) => return Ok(Ran::Lost),
-            }
+        let mut attempt = Attempt::Doubted;
+        if !named.beyond_claims && !overtaken {
+            attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
         }
+        if matches!(attempt, Attempt::Doubted) {
+            attempt = self.attempt(conn, commands, &named, Basis::Database)?;
+        }
+        Ok(match attempt {
+            Attempt::Settled { answers, committed } => Ran::Decided {
+                answers,
+                change: committed,
+            },
+            Attempt::Doubted | Attempt::Lost => Ran::Lost,
+        })
     }
 
     fn describe(&self, change: &Committed) -> String {

@@ -26,3 +26,6 @@ pub use service::{Model, Running};
 
 /// A moment as the tables keep it: UTC, microseconds.
 pub type Moment = DateTime<Utc>;
+
+#[cfg(test)]
+mod tests;

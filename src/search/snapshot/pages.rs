@@ -66,6 +66,6 @@ mod tests {
         assert_eq!((*second.get(70), *second.get(200), second.len()), (-1, 200, 201));
         assert!(std::sync::Arc::ptr_eq(&first.nodes[0], &second.nodes[0]));
         assert!(!std::sync::Arc::ptr_eq(&first.nodes[1], &second.nodes[1]));
-        assert_eq!(first.iter().sum::<i32>(), (0..200).sum());
+        assert_eq!(first.iter().sum::<i32>(), (0..200).sum::<i32>());
     }
 }
