@@ -2,7 +2,7 @@
 //!
 //! Column order is upstream's. Every row has `created_at` and `updated_at`, in UTC, without a zone.
 
-use diesel::{allow_tables_to_appear_in_same_query, table};
+use diesel::{allow_columns_to_appear_in_same_group_by_clause, allow_tables_to_appear_in_same_query, table};
 
 table! {
     resource_classes (id) {
@@ -181,3 +181,5 @@ allow_tables_to_appear_in_same_query!(
     placet_writers,
     placet_changes,
 );
+
+allow_columns_to_appear_in_same_group_by_clause!(consumers::consumer_type_id, allocations::resource_class_id);

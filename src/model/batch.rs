@@ -90,7 +90,10 @@ enum Attempt {
         answers: Vec<Result<Answer>>,
         committed: Option<Committed>,
     },
-    Again,
+    /// Something was refused on the snapshot's word; nothing is written yet.
+    Doubted,
+    /// A guard found another state. What was written so far must be rolled back.
+    Lost,
 }
 
 impl Batch for Decider {

@@ -10,6 +10,8 @@ mod gather;
 pub mod inventories;
 pub mod live;
 pub mod load;
+#[cfg(test)]
+mod read_tests;
 pub mod resource_classes;
 pub mod resource_providers;
 mod save;
@@ -19,10 +21,15 @@ mod state;
 pub mod traits;
 pub mod usages;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDateTime, Utc};
 
 pub use decide::Rules;
 pub use service::{Model, Running};
+
+/// When a row was last written: `updated_at`, or else `created_at`.
+fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> Option<Moment> {
+    Some(updated_at.or(created_at)?.and_utc())
+}
 
 /// A moment as the tables keep it: UTC, microseconds.
 pub type Moment = DateTime<Utc>;
