@@ -44,6 +44,10 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         E::Forbidden { .. } => (StatusCode::FORBIDDEN, UNDEFINED),
 
         E::ProviderNotFound { .. }
+        | E::ProviderNotFoundForInventories { .. }
+        | E::ProviderNotFoundForTraits { .. }
+        | E::ProviderNotFoundForUsages { .. }
+        | E::ProviderNotFoundForAllocations { .. }
         | E::ProviderNotFoundForDelete { .. }
         | E::InventoryNotFound { .. }
         | E::InventoryNotFoundForDelete { .. }
