@@ -15,6 +15,8 @@ use super::refusal::Refusal;
 
 /// How much of what came last is kept, to see what was wrong with it.
 const KEPT: usize = 4096;
+/// Longer than any bare refusal is.
+const LONGEST_BARE: usize = 256;
 
 pub struct Stream<S> {
     inner: S,
@@ -48,7 +50,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(mut self: Pin<&mut Self>, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = &mut *self;
         if this.instead.is_none() {
-            this.instead = bare_refusal(bytes).map(|status| (explained(status, &this.last_read), 0));
+            match bare_refusal(bytes) {
+                Some((0, status)) => this.instead = Some((explained(status, &this.last_read), 0)),
+                // Answers to earlier requests go first.
+                Some((start, _)) => return Pin::new(&mut this.inner).poll_write(task, &bytes[..start]),
+                None => {}
+            }
         }
         let Some((instead, written)) = &mut this.instead else {
             return Pin::new(&mut this.inner).poll_write(task, bytes);
@@ -72,13 +79,16 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// The status of a response that is an error without a body and did not come from the gate.
-fn bare_refusal(bytes: &[u8]) -> Option<StatusCode> {
-    let rest = bytes.strip_prefix(b"HTTP/1.1 4")?;
-    let status = StatusCode::from_bytes(&[b"4", rest.get(..2)?].concat()).ok()?;
-    let head = std::str::from_utf8(bytes.strip_suffix(b"\r\n\r\n")?).ok()?;
+/// Where at the end of `bytes` a response begins that is an error without a body and did not come from the gate, and
+/// its status.
+fn bare_refusal(bytes: &[u8]) -> Option<(usize, StatusCode)> {
+    const START: &[u8] = b"HTTP/1.1 4";
+    let tail = bytes.len().saturating_sub(LONGEST_BARE);
+    let start = tail + bytes[tail..].windows(START.len()).rposition(|window| window == START)?;
+    let head = std::str::from_utf8(bytes[start..].strip_suffix(b"\r\n\r\n")?).ok()?;
     let bare = head.contains("\r\ncontent-length: 0") && !head.contains("x-openstack-request-id");
-    bare.then_some(status)
+    let status = StatusCode::from_bytes(head.as_bytes().get(9..12)?).ok()?;
+    bare.then_some((start, status))
 }
 
 /// The whole response with which such a request is refused. Nothing of it was understood, so the connection ends.
