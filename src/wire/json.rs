@@ -277,7 +277,7 @@ impl Parser<'_> {
         let begin = self.at;
         self.take("-");
         let digits = self.digits();
-        let whole = if self.bytes.get(begin..).is_some_and(|rest| leading_zero(rest)) {
+        let whole = if self.bytes.get(begin..).is_some_and(leading_zero) {
             1
         } else {
             digits

@@ -56,10 +56,13 @@ impl Steps {
     /// Reads a body and judges it.
     pub fn read(&self, version: Version, body: &[u8]) -> Result<Value> {
         let value = json::read(body)?;
-        match validation::refusal(self.at(version), &value) {
-            None => Ok(value),
-            Some(sentence) => Err(Error::InvalidBody(sentence)),
-        }
+        self.judge(version, &value)?;
+        Ok(value)
+    }
+
+    /// Judges a value as if it were a body.
+    pub fn judge(&self, version: Version, value: &Value) -> Result<()> {
+        validation::refusal(self.at(version), value).map_or(Ok(()), |sentence| Err(Error::InvalidBody(sentence)))
     }
 
     fn load(&self) -> Vec<(Version, Schema)> {
