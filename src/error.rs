@@ -45,9 +45,17 @@ pub enum Error {
     #[error("Conflicting resource provider {duplicate} already exists.")]
     DuplicateProvider { duplicate: String },
     #[error("Unable to create resource provider \"{name}\", {uuid}: Object action create failed because: {reason}")]
-    CannotCreateProvider { name: String, uuid: String, reason: &'static str },
+    CannotCreateProvider {
+        name: String,
+        uuid: String,
+        reason: &'static str,
+    },
     #[error("Unable to save resource provider {uuid}: Object action {action} failed because: {reason}")]
-    CannotSaveProvider { uuid: String, action: &'static str, reason: &'static str },
+    CannotSaveProvider {
+        uuid: String,
+        action: &'static str,
+        reason: &'static str,
+    },
     #[error("Unable to delete resource provider {uuid}: Resource provider has allocations.")]
     ProviderInUse { uuid: String },
     #[error("Unable to delete parent resource provider {uuid}: It has child resource providers.")]
@@ -64,9 +72,7 @@ pub enum Error {
     // ---- inventories ----
     #[error("No inventory of class {class} for {provider}")]
     InventoryNotFound { class: String, provider: String },
-    #[error(
-        "No inventory of class {class} found for delete: No inventory of class {class} found for delete"
-    )]
+    #[error("No inventory of class {class} found for delete: No inventory of class {class} found for delete")]
     InventoryNotFoundForDelete { class: String },
     #[error("No inventory of class {class} found for delete: No such resource class {class}.")]
     InventoryClassNotFoundForDelete { class: String },
@@ -77,7 +83,11 @@ pub enum Error {
     #[error("Update conflict: inventory of class {class} exists on resource provider {provider}")]
     InventoryExists { class: String, provider: String },
     #[error("Unable to {action} inventory for resource provider {provider}: {reason}")]
-    InvalidInventory { action: &'static str, provider: String, reason: String },
+    InvalidInventory {
+        action: &'static str,
+        provider: String,
+        reason: String,
+    },
     #[error("Unknown resource class in inventory for resource provider {provider}: No such resource class {class}.")]
     UnknownClassInInventory { class: String, provider: String },
     /// `classes` are joined by `, `.
