@@ -39,6 +39,14 @@ pub enum Error {
     // ---- providers ----
     #[error("No resource provider with uuid {uuid} found")]
     ProviderNotFound { uuid: String },
+    #[error("No resource provider with uuid {uuid} found : No resource provider with uuid {uuid} found")]
+    ProviderNotFoundForInventories { uuid: String },
+    #[error("No resource provider with uuid {uuid} found: No resource provider with uuid {uuid} found")]
+    ProviderNotFoundForTraits { uuid: String },
+    #[error("No resource provider with uuid {uuid} found: No resource provider with uuid {uuid} found")]
+    ProviderNotFoundForUsages { uuid: String },
+    #[error("Resource provider '{uuid}' not found: No resource provider with uuid {uuid} found")]
+    ProviderNotFoundForAllocations { uuid: String },
     #[error("No resource provider with uuid {uuid} found for delete")]
     ProviderNotFoundForDelete { uuid: String },
     /// `duplicate` names the column and its value, or for a rename the bare name.
