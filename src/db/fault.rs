@@ -64,6 +64,10 @@ pub enum SetupError {
     Missing { place: String },
     #[error("cannot open the database at {place}: {detail}")]
     Connect { place: String, detail: String },
+    #[error("another placet serves the database at {place}: stop it first, or give this one a database of its own")]
+    Served { place: String },
+    #[error("the writer's thread could not be started: {detail}")]
+    Thread { detail: String },
     #[error("the database has no tables yet: run `placet db sync`")]
     NotSynced,
     #[error("the database lacks tables of this placet's version: run `placet db sync`")]

@@ -45,7 +45,7 @@ impl Identity {
     pub fn register(conn: &mut DbConnection) -> DbResult<Identity> {
         let identity = Identity::unregistered();
         let long_ago = dialect::now() - SILENT;
-        conn.transaction(|conn| {
+        dialect::write_transaction(conn, |conn| {
             use placet_writers as w;
             let silent: Vec<String> = w::table.filter(w::seen_at.lt(long_ago)).select(w::id).load(conn)?;
             diesel::delete(placet_changes::table.filter(placet_changes::writer.eq_any(&silent))).execute(conn)?;

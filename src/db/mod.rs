@@ -4,6 +4,7 @@ pub mod connection;
 pub mod dialect;
 pub mod fault;
 mod identity;
+mod lock;
 pub mod migrate;
 pub mod pool;
 pub mod rows;
@@ -13,6 +14,7 @@ pub mod writer;
 
 pub use connection::DbConnection;
 pub use fault::{Fault, SetupError};
+pub use lock::ServingLock;
 pub use pool::{Database, Settings};
 
 #[cfg(test)]

@@ -83,6 +83,11 @@ impl Database {
         self.opener.open(purpose)
     }
 
+    /// Where it is.
+    pub(super) fn target(&self) -> &Target {
+        &self.opener.target
+    }
+
     /// How many statements were sent so far, by all connections together.
     pub fn statements(&self) -> u64 {
         self.opener.statements.load(Ordering::Relaxed)

@@ -7,6 +7,7 @@ use diesel::query_builder::BoxedSqlQuery;
 use diesel::sql_types::{BigInt, Double, Nullable, Text, Timestamp};
 
 use super::DbConnection;
+use super::dialect::LIST_MAX;
 
 /// One bound value.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,14 +28,11 @@ pub struct UpdateFromRows {
     pub filter: &'static str,
 }
 
-/// Values a statement binds at most: SQLite's limit is 32,766, MariaDB's and PostgreSQL's 65,535.
-const MAX_BINDS: usize = 30_000;
-
 impl UpdateFromRows {
     /// Runs it over all `rows` and answers how many rows of the table were updated.
     pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
         let mut updated = 0;
-        for chunk in rows.chunks(MAX_BINDS / (self.columns.len() + 1)) {
+        for chunk in rows.chunks(LIST_MAX / (self.columns.len() + 1)) {
             updated += match conn {
                 DbConnection::Sqlite(conn) => {
                     let query = diesel::sql_query(self.sqlite(chunk.len())).into_boxed();

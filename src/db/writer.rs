@@ -130,7 +130,9 @@ pub fn start<B: Batch>(
     let thread = std::thread::Builder::new()
         .name("placet-writer".to_owned())
         .spawn(move || writer.work(&jobs))
-        .map_err(|error| SetupError::Migration(error.to_string()))?;
+        .map_err(|error| SetupError::Thread {
+            detail: error.to_string(),
+        })?;
     Ok((
         WriterHandle {
             queue,

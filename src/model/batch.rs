@@ -23,6 +23,8 @@ use crate::search::Snapshot;
 pub struct Decider {
     live: Arc<Live>,
     rules: Rules,
+    #[cfg(feature = "mutants")]
+    usage_first: super::mutant::UsageFirst,
 }
 
 /// What a batch's state rests on.
@@ -34,7 +36,12 @@ enum Basis {
 
 impl Decider {
     pub fn new(live: Arc<Live>, rules: Rules) -> Decider {
-        Decider { live, rules }
+        Decider {
+            live,
+            rules,
+            #[cfg(feature = "mutants")]
+            usage_first: Default::default(),
+        }
     }
 
     /// The state to decide on, and the rows it was made of where those came from the database.
@@ -45,9 +52,16 @@ impl Decider {
             Basis::Snapshot => newest,
             Basis::Database => Arc::new(gather::small_snapshot(conn, named, &consumers, newest.catalog())?),
         };
+        #[cfg(feature = "mutants")]
+        let base = if basis == Basis::Database {
+            self.usage_first.spoil(base)
+        } else {
+            base
+        };
         let mut state = State::new(base, consumers, now());
         state.class_users = gather::class_users(conn, named)?;
         state.trait_users = gather::trait_users(conn, named)?;
+        state.trait_times = gather::trait_times(conn, named)?;
         Ok(state)
     }
 
@@ -132,6 +146,8 @@ impl Batch for Decider {
     }
 
     fn recover(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+        #[cfg(feature = "mutants")]
+        self.usage_first.read(conn)?;
         self.live.recover(conn)
     }
 }

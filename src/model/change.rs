@@ -4,11 +4,14 @@ use serde::Serialize;
 
 use super::save::Committed;
 
+/// Provider id, how often its generation moved, its new time in microseconds, and usage changes class by class.
+type Delta = (i32, u32, Option<i64>, Vec<(i32, i64)>);
+
 /// Short keys, for a row is written with every commit.
 #[derive(Serialize)]
 struct Body {
-    /// Provider id, how often its generation moved, its new time in microseconds, and usage changes class by class.
-    d: Vec<(i32, u32, Option<i64>, Vec<(i32, i64)>)>,
+    /// Providers of which only usage and generation changed.
+    d: Vec<Delta>,
     /// Ids of providers to be read again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     r: Vec<i32>,

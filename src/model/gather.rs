@@ -5,21 +5,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
+use super::Moment;
 use super::command::Command;
 use super::load;
 use super::resource_providers::NewParent;
 use super::state::{ConsumerEntry, ConsumerRow, HeldRow};
+use crate::db::dialect::in_lists;
 use crate::db::schema::{
     allocations, consumer_types, consumers, inventories, projects, resource_classes, resource_provider_traits,
     resource_providers, traits, users,
 };
 use crate::db::{DbConnection, DbResult};
 use crate::search::{Catalog, ClassId, ProviderId, Snapshot, TraitId};
-
-/// Names in one `IN (…)` at most.
-const CHUNK: usize = 4_000;
 
 /// What the commands of a batch name.
 #[derive(Debug, Default)]
@@ -31,6 +31,8 @@ pub struct Named<'a> {
     pub names: BTreeSet<&'a str>,
     /// Classes of claims.
     pub classes: BTreeSet<&'a str>,
+    /// Traits that are to be made or given.
+    pub traits: BTreeSet<&'a str>,
     pub deleted_classes: Vec<&'a str>,
     pub deleted_traits: Vec<&'a str>,
     /// Whether anything but claims and releases is among the commands.
@@ -83,7 +85,14 @@ impl<'a> Named<'a> {
             }
             Command::DeleteClass(it) => self.deleted_classes.push(&it.name),
             Command::DeleteTrait(it) => self.deleted_traits.push(&it.name),
-            Command::CreateClass(_) | Command::EnsureClass(_) | Command::RenameClass(_) | Command::EnsureTrait(_) => {}
+            Command::EnsureTrait(it) => {
+                self.traits.insert(&it.name);
+            }
+            Command::ReplaceTraits(it) => {
+                self.providers.insert(&it.provider);
+                self.traits.extend(it.traits.iter().map(String::as_str));
+            }
+            Command::CreateClass(_) | Command::EnsureClass(_) | Command::RenameClass(_) => {}
             other => self.providers.extend(provider_of(other)),
         }
     }
@@ -98,7 +107,6 @@ fn provider_of(command: &Command) -> Option<&str> {
         Command::UpdateInventory(it) => &it.provider,
         Command::RemoveInventory(it) => &it.provider,
         Command::ClearInventories(it) => &it.provider,
-        Command::ReplaceTraits(it) => &it.provider,
         Command::ClearTraits(it) => &it.provider,
         Command::ReplaceAggregates(it) => &it.provider,
         _ => return None,
@@ -111,12 +119,12 @@ type ConsumerColumns = (i32, String, i32, String, String, Option<String>);
 pub fn consumers(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTreeMap<String, ConsumerEntry>> {
     let uuids: Vec<&str> = named.consumers.iter().copied().collect();
     let mut found: BTreeMap<String, ConsumerEntry> = BTreeMap::new();
-    for chunk in uuids.chunks(CHUNK) {
-        let rows: Vec<ConsumerColumns> = consumers::table
+    let rows: Vec<ConsumerColumns> = in_lists(&uuids, |uuids| {
+        consumers::table
             .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
             .inner_join(users::table.on(users::id.eq(consumers::user_id)))
             .left_join(consumer_types::table.on(consumers::consumer_type_id.eq(consumer_types::id.nullable())))
-            .filter(consumers::uuid.eq_any(chunk))
+            .filter(consumers::uuid.eq_any(uuids))
             .select((
                 consumers::id,
                 consumers::uuid,
@@ -125,43 +133,45 @@ pub fn consumers(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTreeMa
                 users::external_id,
                 consumer_types::name.nullable(),
             ))
-            .load(conn)?;
-        for (id, uuid, generation, project, user, consumer_type) in rows {
-            let row = ConsumerRow {
-                id,
-                generation: generation.into(),
-                project,
-                user,
-                consumer_type,
-            };
-            found.insert(
-                uuid,
-                ConsumerEntry {
-                    base: Some(row.clone()),
-                    now: Some(row),
-                    ..Default::default()
-                },
-            );
-        }
-        hold(conn, chunk, &mut found)?;
+            .load(&mut *conn)
+    })?;
+    for (id, uuid, generation, project, user, consumer_type) in rows {
+        let row = ConsumerRow {
+            id,
+            generation: generation.into(),
+            project,
+            user,
+            consumer_type,
+        };
+        found.insert(
+            uuid,
+            ConsumerEntry {
+                base: Some(row.clone()),
+                now: Some(row),
+                ..Default::default()
+            },
+        );
     }
+    hold(conn, &uuids, &mut found)?;
     Ok(found)
 }
 
 /// Adds what the consumers hold.
 fn hold(conn: &mut DbConnection, uuids: &[&str], found: &mut BTreeMap<String, ConsumerEntry>) -> DbResult<()> {
     use allocations as t;
-    let rows: Vec<(i32, String, i32, i32, i32)> = t::table
-        .filter(t::consumer_id.eq_any(uuids))
-        .order(t::id)
-        .select((
-            t::id,
-            t::consumer_id,
-            t::resource_provider_id,
-            t::resource_class_id,
-            t::used,
-        ))
-        .load(conn)?;
+    let rows: Vec<(i32, String, i32, i32, i32)> = in_lists(uuids, |uuids| {
+        t::table
+            .filter(t::consumer_id.eq_any(uuids))
+            .order(t::id)
+            .select((
+                t::id,
+                t::consumer_id,
+                t::resource_provider_id,
+                t::resource_class_id,
+                t::used,
+            ))
+            .load(&mut *conn)
+    })?;
     for (id, uuid, provider, class, used) in rows {
         let row = HeldRow {
             id,
@@ -190,25 +200,24 @@ pub fn small_snapshot(
         .flat_map(|entry| &entry.held)
         .map(|row| row.provider.0)
         .collect();
-    let mut roots: BTreeSet<i32> = BTreeSet::new();
-    for chunk in named.providers.iter().copied().collect::<Vec<_>>().chunks(CHUNK) {
-        let found: Vec<Option<i32>> = t::table
-            .filter(t::uuid.eq_any(chunk))
+    let providers: Vec<&str> = named.providers.iter().copied().collect();
+    let roots: Vec<Option<i32>> = in_lists(&providers, |uuids| {
+        t::table
+            .filter(t::uuid.eq_any(uuids))
             .select(t::root_provider_id)
-            .load(conn)?;
-        roots.extend(found.into_iter().flatten());
-    }
-    for chunk in named.names.iter().copied().collect::<Vec<_>>().chunks(CHUNK) {
-        ids.extend(t::table.filter(t::name.eq_any(chunk)).select(t::id).load::<i32>(conn)?);
-    }
-    for chunk in roots.into_iter().collect::<Vec<_>>().chunks(CHUNK) {
-        ids.extend(
-            t::table
-                .filter(t::root_provider_id.eq_any(chunk))
-                .select(t::id)
-                .load::<i32>(conn)?,
-        );
-    }
+            .distinct()
+            .load(&mut *conn)
+    })?;
+    let names: Vec<&str> = named.names.iter().copied().collect();
+    ids.extend::<Vec<i32>>(in_lists(&names, |names| {
+        t::table.filter(t::name.eq_any(names)).select(t::id).load(&mut *conn)
+    })?);
+    ids.extend::<Vec<i32>>(in_lists(&roots, |roots| {
+        t::table
+            .filter(t::root_provider_id.eq_any(roots))
+            .select(t::id)
+            .load(&mut *conn)
+    })?);
     let catalog = if named.beyond_claims || named.classes.iter().any(|name| known.class_id(name).is_none()) {
         load::catalog(conn)?
     } else {
@@ -232,6 +241,21 @@ pub fn class_users(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTree
     Ok(rows
         .into_iter()
         .map(|(class, provider)| (ClassId(class), ProviderId(provider)))
+        .collect())
+}
+
+/// Since when the named traits are there.
+pub fn trait_times(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTreeMap<String, Moment>> {
+    let names: Vec<&str> = named.traits.iter().copied().collect();
+    let rows: Vec<(String, Option<NaiveDateTime>)> = in_lists(&names, |names| {
+        traits::table
+            .filter(traits::name.eq_any(names))
+            .select((traits::name, traits::created_at))
+            .load(&mut *conn)
+    })?;
+    Ok(rows
+        .into_iter()
+        .filter_map(|(name, time)| Some((name, time?.and_utc())))
         .collect())
 }
 

@@ -85,6 +85,6 @@ impl Live {
 }
 
 fn load_all(conn: &mut DbConnection) -> DbResult<Snapshot> {
-    let (catalog, rows) = load::snapshot_parts(conn)?;
+    let (catalog, rows) = dialect::read_transaction(conn, load::snapshot_parts)?;
     Ok(Snapshot::build(catalog, rows))
 }

@@ -10,8 +10,8 @@ mod gather;
 pub mod inventories;
 pub mod live;
 pub mod load;
-#[cfg(test)]
-mod read_tests;
+#[cfg(feature = "mutants")]
+mod mutant;
 pub mod resource_classes;
 pub mod resource_providers;
 mod save;

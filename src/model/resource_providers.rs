@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chrono::NaiveDateTime;
+use chrono::{DateTime, NaiveDateTime};
 use diesel::prelude::*;
 
 use super::{Moment, modified};
@@ -10,6 +10,7 @@ use crate::db::DbConnection;
 use crate::db::dialect::now;
 use crate::db::schema::resource_providers as table;
 use crate::error::{Error, Result};
+use crate::search::{self, ProviderQuery, Slot, Snapshot};
 
 /// A provider as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,4 +114,21 @@ pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i
         .first(conn)
         .optional()?;
     Ok(row.map(|(id, generation)| (id, generation.unwrap_or_default().into())))
+}
+
+/// The providers that pass a query, by id, as a snapshot shows them.
+pub fn list(snapshot: &Snapshot, query: &ProviderQuery, strict_step_size: bool) -> Result<Vec<Provider>> {
+    let found = search::providers(snapshot, query, strict_step_size)?;
+    Ok(found.into_iter().map(|slot| shown(snapshot, slot)).collect())
+}
+
+fn shown(snapshot: &Snapshot, slot: Slot) -> Provider {
+    Provider {
+        uuid: snapshot.uuid(slot).clone(),
+        name: snapshot.name(slot).clone(),
+        generation: snapshot.generation(slot),
+        parent: snapshot.parent(slot).map(|parent| snapshot.uuid(parent).clone()),
+        root: snapshot.uuid(snapshot.root(slot)).clone(),
+        modified: DateTime::from_timestamp_micros(snapshot.modified(slot)).unwrap_or_default(),
+    }
 }

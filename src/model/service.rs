@@ -9,7 +9,7 @@ use super::decide::Rules;
 use super::live::Live;
 use super::standard;
 use crate::db::writer::{self, WriterHandle, WriterSettings};
-use crate::db::{Database, DbConnection, SetupError};
+use crate::db::{Database, DbConnection, ServingLock, SetupError};
 use crate::error::{Error, Result};
 use crate::search::Snapshot;
 
@@ -24,6 +24,7 @@ pub struct Model {
 /// The writer's thread, to be waited for when the service ends.
 pub struct Running {
     thread: JoinHandle<()>,
+    _lock: ServingLock,
 }
 
 impl Running {
@@ -42,6 +43,7 @@ impl Model {
         settings: &WriterSettings,
         rules: Rules,
     ) -> std::result::Result<(Model, Running), SetupError> {
+        let lock = database.lock_for_serving()?;
         standard::sync(&mut database.connect()?)?;
         let mut live = None;
         let (writer, thread) = writer::start(database.clone(), settings, |conn| {
@@ -50,7 +52,7 @@ impl Model {
             Ok(Decider::new(loaded, rules))
         })?;
         let live = live.ok_or(SetupError::NotSynced)?;
-        Ok((Model { database, live, writer }, Running { thread }))
+        Ok((Model { database, live, writer }, Running { thread, _lock: lock }))
     }
 
     /// Carries out a command: answered when it is committed, or refused.

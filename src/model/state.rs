@@ -80,6 +80,8 @@ pub struct State {
     /// Which providers had an inventory of a class, or a trait, that some command of the batch is to delete.
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
     pub trait_users: BTreeSet<(TraitId, ProviderId)>,
+    /// Since when the traits that the batch names are there; not those that it makes.
+    pub trait_times: BTreeMap<String, Moment>,
     /// Rows that the batch makes have negative ids until they are written.
     next_new: i32,
 }
@@ -98,6 +100,7 @@ impl State {
             consumers,
             class_users: BTreeSet::new(),
             trait_users: BTreeSet::new(),
+            trait_times: BTreeMap::new(),
             next_new: 0,
         }
     }

@@ -8,7 +8,7 @@ mod resource_providers;
 mod traits;
 
 use super::allocations::Owner;
-use super::command::{Answer, Command, Ensured};
+use super::command::{Answer, Command};
 use super::state::State;
 use crate::error::Result;
 
@@ -48,11 +48,4 @@ pub fn decide(state: &mut State, rules: &Rules, command: &Command) -> Result<Ans
 
 fn done(result: Result<()>) -> Result<Answer> {
     result.map(|()| Answer::Done)
-}
-
-fn ensured(state: &State, created: bool) -> Answer {
-    Answer::Ensured(Ensured {
-        created,
-        since: state.now,
-    })
 }

@@ -1,7 +1,7 @@
 //! The rules of resource classes: standard ones never change, a class with an inventory is not deleted.
 
 use crate::error::{Error, Result};
-use crate::model::command::Answer;
+use crate::model::command::{Answer, Ensured};
 use crate::model::resource_classes::{Create, Delete, Ensure, Rename};
 use crate::model::state::{FIRST_CUSTOM_CLASS, State};
 use crate::search::ClassId;
@@ -21,7 +21,10 @@ pub fn ensure(state: &mut State, ensure: &Ensure) -> Answer {
     if created {
         state.add_class(&ensure.name);
     }
-    super::ensured(state, created)
+    Answer::Ensured(Ensured {
+        created,
+        since: state.now,
+    })
 }
 
 pub fn rename(state: &mut State, rename: &Rename) -> Result<()> {

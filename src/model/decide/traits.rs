@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-use crate::model::command::Answer;
+use crate::model::Moment;
+use crate::model::command::{Answer, Ensured};
 use crate::model::state::State;
-use crate::model::traits::{Clear, Delete, Ensure, ProviderTraits, Replace};
+use crate::model::traits::{Clear, Delete, Ensure, ProviderTraits, Replace, Trait};
 use crate::search::{ProviderId, TraitId};
 
 /// Custom traits begin so; all others are standard ones (os-traits).
@@ -32,11 +33,15 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderTraits> {
     }
     let ids = wanted.iter().filter_map(|name| state.trait_id(name)).collect();
     set(state, id, ids);
+    let traits = wanted
+        .iter()
+        .map(|name| Trait {
+            name: (*name).into(),
+            modified: since(state, name),
+        })
+        .collect();
     let generation = state.provider(id).map_or(0, |row| row.generation);
-    Ok(ProviderTraits {
-        generation,
-        traits: Vec::new(),
-    })
+    Ok(ProviderTraits { generation, traits })
 }
 
 pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
@@ -57,7 +62,15 @@ pub fn ensure(state: &mut State, ensure: &Ensure) -> Answer {
     if created {
         state.add_trait(&ensure.name);
     }
-    super::ensured(state, created)
+    Answer::Ensured(Ensured {
+        created,
+        since: since(state, &ensure.name),
+    })
+}
+
+/// Since when a trait is there.
+fn since(state: &State, name: &str) -> Moment {
+    state.trait_times.get(name).copied().unwrap_or(state.now)
 }
 
 pub fn delete(state: &mut State, delete: &Delete) -> Result<()> {

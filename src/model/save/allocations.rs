@@ -4,12 +4,9 @@ use diesel::prelude::*;
 
 use super::{Guard, Save};
 use crate::db::DbResult;
-use crate::db::dialect::insert_rows;
+use crate::db::dialect::{LIST_MAX, insert_rows};
 use crate::db::schema::allocations;
 use crate::model::state::ConsumerEntry;
-
-/// Ids a statement names, and rows it inserts, at most.
-const CHUNK: usize = 4_000;
 
 /// Deletes by id and checks the count: a row that somebody else has replaced must not be subtracted.
 pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
@@ -19,7 +16,7 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
         .map(|row| row.id)
         .collect();
     let mut deleted = 0;
-    for chunk in ids.chunks(CHUNK) {
+    for chunk in ids.chunks(LIST_MAX) {
         deleted += diesel::delete(t::table.filter(t::id.eq_any(chunk))).execute(save.conn)?;
     }
     Ok(Guard::expect(ids.len(), deleted))

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 
 use super::{Guard, Save, owners};
 use crate::db::DbResult;
-use crate::db::dialect::insert_rows;
+use crate::db::dialect::{LIST_MAX, insert_rows};
 use crate::db::rows::{UpdateFromRows, Value};
 use crate::db::schema::consumers;
 use crate::model::state::ConsumerRow;
@@ -95,7 +95,7 @@ fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
         return Ok(Guard::Held);
     }
     let mut deleted = 0;
-    for chunk in gone.chunks(4_000) {
+    for chunk in gone.chunks(LIST_MAX) {
         deleted += diesel::delete(consumers::table.filter(consumers::id.eq_any(chunk))).execute(save.conn)?;
     }
     Ok(Guard::expect(gone.len(), deleted))

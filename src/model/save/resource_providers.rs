@@ -8,6 +8,7 @@ use crate::db::dialect::insert_rows;
 use crate::db::rows::{UpdateFromRows, Value};
 use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits, resource_providers};
 use crate::model::state::ProviderEntry;
+use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, ProviderRow};
 
 /// The compare-and-update that every claim rests on. The uuid too, because SQLite gives ids out again.
@@ -15,14 +16,14 @@ const MOVE: UpdateFromRows = UpdateFromRows {
     table: "resource_providers",
     columns: &["id", "uuid", "generation", "moves"],
     set: "generation = v.generation + v.moves",
-    filter: if cfg!(feature = "mutants") {
-        "resource_providers.id = v.id"
-    } else {
-        GUARD
-    },
+    filter: "resource_providers.id = v.id AND resource_providers.uuid = v.uuid \
+             AND COALESCE(resource_providers.generation, 0) = v.generation",
 };
-const GUARD: &str = "resource_providers.id = v.id AND resource_providers.uuid = v.uuid \
-                     AND COALESCE(resource_providers.generation, 0) = v.generation";
+
+const MOVE_UNGUARDED: UpdateFromRows = UpdateFromRows {
+    filter: "resource_providers.id = v.id",
+    ..MOVE
+};
 
 const RENAME: UpdateFromRows = UpdateFromRows {
     table: "resource_providers",
@@ -48,7 +49,12 @@ pub fn move_generations(save: &mut Save<'_>) -> DbResult<Guard> {
             ])
         })
         .collect();
-    Ok(Guard::expect(moved.len(), MOVE.run(save.conn, save.now, &moved)?))
+    let statement = if mutants::is(Mutant::SkipGuard) {
+        MOVE_UNGUARDED
+    } else {
+        MOVE
+    };
+    Ok(Guard::expect(moved.len(), statement.run(save.conn, save.now, &moved)?))
 }
 
 pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {

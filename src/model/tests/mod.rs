@@ -4,6 +4,7 @@ mod batches;
 mod claims;
 mod foreign;
 mod providers;
+mod reads;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use diesel::connection::SimpleConnection;
 use tempfile::TempDir;
 
-use super::usages::{TotalQuery, TypeFilter, TypeUsages};
-use super::{
-    aggregates, allocations, inventories, load, resource_classes, resource_providers, standard, traits, usages,
-};
 use crate::db::{Database, DbConnection, Settings};
 use crate::error::{Error, Result};
+use crate::model::usages::{TotalQuery, TypeFilter, TypeUsages};
+use crate::model::{
+    aggregates, allocations, inventories, load, resource_classes, resource_providers, standard, traits, usages,
+};
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, TraitId};
 
 /// A host with a child, and three consumers: one with a type, one without, and one whose row is missing.
@@ -58,7 +58,7 @@ fn names(pairs: &[(Arc<str>, i64)]) -> Vec<(&str, i64)> {
     pairs.iter().map(|(name, amount)| (name.as_ref(), *amount)).collect()
 }
 
-fn time(moment: Option<super::Moment>) -> String {
+fn time(moment: Option<crate::model::Moment>) -> String {
     moment.expect("a moment").format("%F %T%.f").to_string()
 }
 
