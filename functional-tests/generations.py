@@ -154,7 +154,7 @@ class Script:
         self.claim("claim an unknown class", {"host": {"CUSTOM_UNHEARD": 1}}, "two")
         self.claim("claim from nobody", {"nobody": {"VCPU": 1}}, "three")
         self.claim("claim the rest", {"pool": {"DISK_GB": 60}}, "two")
-        self.claim("claim more than is left", {"pool": {"DISK_GB": 40}}, "one")
+        self.claim("claim more than is left", {"pool": {"DISK_GB": 50}}, "one")
         self.claim("wipe", {}, "one", since=28)
         self.claim("claim once more", both, "one")
         self.add("remove inventory in use", "DELETE", "/resource_providers/{pool}/inventories")
@@ -175,6 +175,8 @@ class Script:
         self.several("one of two too large",
                      {"one": {"host": {"VCPU": 1}}, "two": {"host": {"VCPU": 8}}})
         self.several("a move", {"one": {"pool": {"DISK_GB": 60}}, "two": {}})
+        self.several("a part and a claim",
+                     {"one": {"pool": {"DISK_GB": 10}}, "two": {"host": {"VCPU": 2}}})
         self.several("two wipes", {"one": {}, "two": {}})
         self.several("two claims anew", {"one": {"host": {"VCPU": 1}, "pool": {"DISK_GB": 10}},
                                          "two": {"pool": {"DISK_GB": 10}}})
