@@ -20,7 +20,7 @@ LOGS="$TOX/logs"
 PY="$TOX/venv/bin/python"
 DENY_VERSION=0.20.2
 # Tests of Cargo.toml that belong to another stage than `unit`.
-LIVE_TESTS=()
+LIVE_TESTS=(race)
 LINT_TESTS=(tidy)
 
 passed=0 failed=0 skipped=0
