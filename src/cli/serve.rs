@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::standin as api;
-use super::standin::{Listen, Service};
 use super::{Failure, db};
+use crate::api;
+use crate::api::{Listen, Service};
 use crate::auth::Strategy;
 use crate::config::{Configuration, Options, masked_url};
 use crate::db::Database;
