@@ -63,12 +63,13 @@ def write_config(folder, options=None, database=None):
 class Service:
     """One live service. Use it as a context manager."""
 
-    def __init__(self, kind, options=None, binary=None, database=None, files=None):
+    def __init__(self, kind, options=None, binary=None, database=None, files=None, environment=None):
         self.kind = kind
         self.options = options or {}
         self.binary = binary
         self.database = database
         self.files = files or {}
+        self.environment = environment or {}
         self.process = None
 
     def __enter__(self):
@@ -105,7 +106,7 @@ class Service:
             with open(self.folder / "log", "ab") as log:
                 self.process = subprocess.Popen(
                     self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                    cwd=self.folder, env=clean_environment())
+                    cwd=self.folder, env=clean_environment() | self.environment)
             if self._answers():
                 return
             self.stop()
