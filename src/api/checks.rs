@@ -1,8 +1,11 @@
 //! The checks of the gate, one function each.
 
+use std::time::Duration;
+
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Payload};
+use tokio::time::timeout;
 
 use super::negotiate::{self, Unserved};
 use super::refusal::Refusal;
@@ -17,6 +20,8 @@ use crate::version::Version;
 use crate::wire::usages;
 
 const JSON: &str = "application/json";
+/// How long a client may take to send a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The root is open to everybody, whatever they do there.
 pub fn authenticate(request: &HttpRequest, path: &str, service: &Service) -> Result<Option<Context>, Refusal> {
@@ -174,12 +179,14 @@ pub async fn read_body(request: &HttpRequest, payload: Payload, limit: usize) ->
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large());
     }
-    match payload.to_bytes_limited(limit).await {
-        Err(_) => Err(too_large()),
-        Ok(Err(broken)) => Err(Refusal::new(
-            StatusCode::BAD_REQUEST,
-            format!("The body could not be read: {broken}"),
-        )),
-        Ok(Ok(body)) => Ok(body),
+    let refused = |status, detail| Err(Refusal::new(status, detail));
+    match timeout(BODY_TIMEOUT, payload.to_bytes_limited(limit)).await {
+        Ok(Ok(Ok(body))) => Ok(body),
+        Ok(Ok(Err(broken))) => refused(StatusCode::BAD_REQUEST, format!("The body could not be read: {broken}")),
+        Ok(Err(_)) => Err(too_large()),
+        Err(_) => refused(
+            StatusCode::REQUEST_TIMEOUT,
+            "Its body did not arrive in time.".to_owned(),
+        ),
     }
 }

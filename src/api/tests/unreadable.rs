@@ -41,7 +41,7 @@ async fn a_bare_refusal_is_explained() {
     let got = exchange("NONSENSE\r\n\r\n", BARE).await;
     assert!(got.contains("The request could not be read as HTTP."));
     let got = exchange("GET / HT", &BARE.replace("400 Bad Request", "408 Request Timeout")).await;
-    assert!(got.starts_with("HTTP/1.1 408 Request Timeout\r\n") && got.contains("too long to arrive"));
+    assert!(got.starts_with("HTTP/1.1 408 Request Timeout\r\n") && got.contains("did not arrive in time"));
 }
 
 #[actix_web::test]
