@@ -9,6 +9,7 @@ mod aggregates;
 mod allocation_candidates;
 mod allocations;
 mod call;
+mod checks;
 mod errors;
 mod gate;
 mod inventories;
@@ -30,3 +31,6 @@ mod usages;
 
 pub use server::serve;
 pub use service::{Listen, Service, Settings};
+
+#[cfg(test)]
+mod tests;

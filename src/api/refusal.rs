@@ -198,6 +198,7 @@ impl Refusal {
             }
             StatusCode::FORBIDDEN => "Access was denied to this resource.",
             StatusCode::NOT_FOUND => "The resource could not be found.",
+            StatusCode::REQUEST_TIMEOUT => "The server has waited too long for the request to be sent by the client.",
             StatusCode::CONFLICT => "There was a conflict when trying to complete your request.",
             StatusCode::PAYLOAD_TOO_LARGE => "The body of your request was too large for this server.",
             StatusCode::NOT_IMPLEMENTED => "The server does not implement what was asked for.",

@@ -7,7 +7,7 @@ use crate::model::resource_classes::{self, Delete};
 use crate::wire::resource_classes as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
-    let found = call.model().read(|conn| resource_classes::list(conn)).await?;
+    let found = call.model().read(resource_classes::list).await?;
     let newest = found.iter().filter_map(|it| it.modified).max();
     Ok(Reply::json(wire::write_list(call.prefix(), &found)).modified(newest))
 }

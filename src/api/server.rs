@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::TcpListener;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use actix_http::{HttpService, Protocol};
@@ -23,6 +24,8 @@ use super::stream::Stream;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may be idle between requests.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// How many connections there may be at once; more wait until one ends.
+const MAX_CONNECTIONS: usize = 16_384;
 /// How long a client may take to end a connection that the server ended.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -30,10 +33,13 @@ const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen) -> io::Result<()> {
     System::new().block_on(async {
         let service = Data::new(service);
-        let workers = listen.workers.max(1);
+        let workers = match listen.workers {
+            0 => available_parallelism().map_or(1, usize::from),
+            workers => workers,
+        };
         let mut server = Server::build()
             .workers(workers)
-            .max_concurrent_connections(listen.max_connections.div_ceil(workers))
+            .max_concurrent_connections(MAX_CONNECTIONS.div_ceil(workers))
             .shutdown_timeout(listen.shutdown_timeout.as_secs())
             .shutdown_signal(told_to_stop()?);
         let draining = server.graceful_shutdown_signal();

@@ -47,10 +47,8 @@ fn random() -> u64 {
 /// How the server listens.
 #[derive(Debug, Clone)]
 pub struct Listen {
-    /// Threads that serve HTTP.
+    /// Threads that serve HTTP; 0: one for each core.
     pub workers: usize,
-    /// How many connections there may be at once; more wait.
-    pub max_connections: usize,
     /// How long requests in flight may take to finish when the server stops.
     pub shutdown_timeout: Duration,
 }

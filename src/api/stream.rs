@@ -94,7 +94,7 @@ fn bare_refusal(bytes: &[u8]) -> Option<(usize, StatusCode)> {
 /// The whole response with which such a request is refused. Nothing of it was understood, so the connection ends.
 fn explained(status: StatusCode, request: &[u8]) -> Vec<u8> {
     let detail = match status {
-        StatusCode::REQUEST_TIMEOUT => "The request took too long to arrive.",
+        StatusCode::REQUEST_TIMEOUT => "Its head did not arrive in time.",
         StatusCode::BAD_REQUEST if has_bad_length(request) => "content-length header must be an integer",
         _ => "The request could not be read as HTTP.",
     };

@@ -1,0 +1,192 @@
+//! The checks of the gate, one function each.
+
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use actix_web::http::StatusCode;
+use actix_web::web::{Bytes, Payload};
+use tokio::time::timeout;
+
+use super::negotiate::{self, Unserved};
+use super::refusal::Refusal;
+use super::route::{Guard, Media, Outside, Route};
+use super::routes::ROUTES;
+use super::seen::{Seen, text};
+use super::service::Service;
+use crate::auth::{Context, Presented};
+use crate::error::Error;
+use crate::policy::{Caller, Target, Verdict};
+use crate::version::Version;
+use crate::wire::usages;
+
+const JSON: &str = "application/json";
+/// How long a client may take to send a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The root is open to everybody, whatever they do there.
+pub fn authenticate(request: &HttpRequest, path: &str, service: &Service) -> Result<Option<Context>, Refusal> {
+    if matches!(path, "" | "/") {
+        return Ok(None);
+    }
+    let token = text(request, "x-auth-token");
+    let roles = text(request, "x-roles");
+    let system_scope = text(request, "openstack-system-scope");
+    let presented = Presented {
+        token: token.as_deref(),
+        roles: roles.as_deref(),
+        system_scope: system_scope.as_deref(),
+    };
+    let context = service.auth.authenticate(&presented);
+    context
+        .map(Some)
+        .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, ""))
+}
+
+/// Which version the request speaks; from here on its answer says so.
+pub fn negotiate_version(request: &HttpRequest, seen: &mut Seen) -> Result<Version, Refusal> {
+    let header = text(request, "openstack-api-version");
+    let version = negotiate::version(header.as_deref()).map_err(|unserved| match unserved {
+        Unserved::Malformed(why) => Refusal::new(StatusCode::BAD_REQUEST, why),
+        Unserved::Unsupported(why) => Refusal::not_acceptable(seen.accept.text(), &why),
+    })?;
+    seen.version = Some(version);
+    Ok(version)
+}
+
+/// Who announces a body says of what type it is.
+pub fn check_length_has_type(request: &HttpRequest) -> Result<(), Refusal> {
+    let has_body = text(request, "content-length").is_some_and(|length| !length.trim_start_matches('0').is_empty());
+    let has_type = text(request, "content-type").is_some_and(|content_type| !content_type.is_empty());
+    if has_body && !has_type {
+        let detail = "content-type header required when content-length > 0";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail));
+    }
+    Ok(())
+}
+
+/// A row of the table, and what the path has in its places.
+pub type Found = (&'static Route, Vec<(&'static str, String)>);
+
+/// The row of the table that serves the request.
+pub fn find_route(request: &HttpRequest, path: &str, version: Version, seen: &Seen) -> Result<Found, Refusal> {
+    let here: Vec<Found> = ROUTES
+        .iter()
+        .filter_map(|route| Some((route, route.fields(path)?)))
+        .collect();
+    if here.is_empty() {
+        return Err(Refusal::new(StatusCode::NOT_FOUND, ""));
+    }
+    let method = request.method();
+    let Some((first, _)) = here.iter().find(|(route, _)| route.method == *method) else {
+        return Err(Refusal::method_not_allowed(method, Some(methods(&here))));
+    };
+    if first.media_first {
+        check_media(request, first.media, seen)?;
+    }
+    let outside = match first.outside {
+        Outside::NotFound => Refusal::new(StatusCode::NOT_FOUND, ""),
+        Outside::MethodNotAllowed => Refusal::method_not_allowed(method, None),
+    };
+    let mut serving = here
+        .into_iter()
+        .filter(|(route, _)| route.method == *method && route.serves(version));
+    let (route, fields) = serving.next().ok_or(outside)?;
+    if !route.media_first {
+        check_media(request, route.media, seen)?;
+    }
+    Ok((route, fields))
+}
+
+/// What `Allow` says: each method once, in the order of the table.
+fn methods(routes: &[Found]) -> String {
+    let mut methods: Vec<&str> = Vec::new();
+    for (route, _) in routes {
+        if !methods.contains(&route.method.as_str()) {
+            methods.push(route.method.as_str());
+        }
+    }
+    methods.join(", ")
+}
+
+fn check_media(request: &HttpRequest, media: Media, seen: &Seen) -> Result<(), Refusal> {
+    match media {
+        Media::Takes => {
+            let header = text(request, "content-type");
+            let content_type = header.as_deref().and_then(|text| text.split(';').next()).map(str::trim);
+            if content_type != Some(JSON) {
+                return Err(Refusal::unsupported_media_type(content_type, JSON));
+            }
+        }
+        Media::Gives if !seen.accept.accepts_json() => {
+            return Err(Refusal::not_acceptable(
+                seen.accept.text(),
+                "Only application/json is provided",
+            ));
+        }
+        Media::Gives | Media::Bare => {}
+    }
+    Ok(())
+}
+
+/// Whether the policy lets the sender take the route.
+pub fn authorize(
+    request: &HttpRequest,
+    route: &Route,
+    context: Option<&Context>,
+    service: &Service,
+) -> Result<(), Refusal> {
+    let (Guard::Own(rule) | Guard::OfQuery(rule)) = route.guard else {
+        return Ok(());
+    };
+    let caller = caller(context.cloned().unwrap_or_default());
+    let target = match route.guard {
+        Guard::OfQuery(_) => Target {
+            project_id: usages::read_project(request.query_string())?,
+            user_id: None,
+        },
+        Guard::Own(_) | Guard::Open => Target::of(&caller),
+    };
+    match service.policy.judge(rule, &caller, &target) {
+        Verdict::Allowed => Ok(()),
+        Verdict::Denied => Err(Error::Forbidden {
+            rule: rule.name.to_owned(),
+        }
+        .into()),
+        // A token of the wrong scope is told the rule's name alone.
+        Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name)),
+    }
+}
+
+fn caller(context: Context) -> Caller {
+    Caller {
+        user_id: context.user_id,
+        project_id: context.project_id,
+        domain_id: context.domain_id,
+        system_scope: context.system_scope,
+        roles: context.roles,
+    }
+}
+
+/// The whole body, as long as it is within the limit.
+pub async fn read_body(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Bytes, Refusal> {
+    let too_large = || {
+        Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("Request is too large. Larger than {limit}."),
+        )
+    };
+    let announced = text(request, "content-length").and_then(|length| length.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    let refused = |status, detail| Err(Refusal::new(status, detail));
+    match timeout(BODY_TIMEOUT, payload.to_bytes_limited(limit)).await {
+        Ok(Ok(Ok(body))) => Ok(body),
+        Ok(Ok(Err(broken))) => refused(StatusCode::BAD_REQUEST, format!("The body could not be read: {broken}")),
+        Ok(Err(_)) => Err(too_large()),
+        Err(_) => refused(
+            StatusCode::REQUEST_TIMEOUT,
+            "Its body did not arrive in time.".to_owned(),
+        ),
+    }
+}

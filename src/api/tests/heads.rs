@@ -1,0 +1,154 @@
+//! Versions, ids, tokens and the headers of answers.
+
+use actix_web::test::TestRequest;
+
+use super::{Edge, admin, anonymous, of};
+
+#[actix_web::test]
+async fn the_root_is_open_and_speaks_every_version() {
+    let edge = Edge::new();
+    let answer = edge.send(TestRequest::get().uri("/")).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("openstack-api-version"), Some("placement 1.0"));
+    assert_eq!(answer.header("vary"), Some("openstack-api-version"));
+    assert_eq!(answer.header("cache-control"), None);
+    let version = &answer.json()["versions"][0];
+    assert_eq!(
+        (&version["max_version"], &version["links"][0]["href"]),
+        (&"1.39".into(), &"".into())
+    );
+
+    let answer = edge.send(anonymous("GET", "/", "1.15")).await;
+    assert_eq!(answer.header("cache-control"), Some("no-cache"));
+    let modified = answer.header("last-modified").expect("a time");
+    assert!(
+        chrono::NaiveDateTime::parse_from_str(modified, "%a, %d %b %Y %H:%M:%S GMT").is_ok(),
+        "{modified}"
+    );
+}
+
+#[actix_web::test]
+async fn versions_are_negotiated_before_routes_are_found() {
+    let edge = Edge::new();
+    let answer = edge.send(admin("GET", "/nowhere", "1.40")).await;
+    assert_eq!(answer.status, 406);
+    assert!(
+        answer
+            .detail()
+            .ends_with("\n\n Invalid microversion: Unacceptable version header: 1.40")
+    );
+    assert_eq!(
+        (answer.error("min_version"), answer.error("max_version")),
+        ("1.0".into(), "1.39".into())
+    );
+    assert_eq!(answer.header("openstack-api-version"), None);
+
+    let answer = edge.send(admin("GET", "/nowhere", "pony.horse")).await;
+    assert_eq!(
+        (answer.status.as_u16(), answer.error("title")),
+        (400, "Bad Request".into())
+    );
+
+    let answer = edge.send(admin("GET", "/nowhere", "latest")).await;
+    assert_eq!(
+        (answer.status.as_u16(), answer.error("title")),
+        (404, "Not Found".into())
+    );
+    assert_eq!(answer.header("openstack-api-version"), Some("placement 1.39"));
+    assert_eq!(answer.error("code"), "placement.undefined_code");
+    let answer = edge.send(admin("GET", "/nowhere", "1.22")).await;
+    assert!(answer.error("code").is_null());
+}
+
+#[actix_web::test]
+async fn several_version_headers_are_one_list() {
+    let edge = Edge::new();
+    let request = admin("GET", "/", "1.3").append_header(("openstack-api-version", "compute 2.90, placement 1.7"));
+    assert_eq!(
+        edge.send(request).await.header("openstack-api-version"),
+        Some("placement 1.7")
+    );
+}
+
+#[actix_web::test]
+async fn every_answer_has_an_id_of_its_own() {
+    let edge = Edge::new();
+    let foreign = "req-3875499c-74fd-4723-ac9a-c34bbb5f9738";
+    for request in [
+        admin("GET", "/traits", "1.6"),
+        admin("GET", "/nowhere", "1.6"),
+        anonymous("GET", "/traits", "1.6"),
+    ] {
+        let answer = edge
+            .send(request.insert_header(("x-openstack-request-id", foreign)))
+            .await;
+        let id = answer.header("x-openstack-request-id").expect("an id").to_owned();
+        assert!(
+            id.starts_with("req-") && id.len() == foreign.len() && id != foreign,
+            "{id}"
+        );
+        if answer.status == 404 {
+            assert_eq!(answer.error("request_id"), id);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn without_a_token_nothing_else_is_judged() {
+    let edge = Edge::new();
+    let answer = edge.send(anonymous("GET", "/nowhere", "banana")).await;
+    assert_eq!(answer.status, 401);
+    assert_eq!(answer.json()["code"], "401 Unauthorized");
+    assert_eq!(answer.header("openstack-api-version"), None);
+}
+
+#[actix_web::test]
+async fn the_policy_knows_projects_and_scopes() {
+    let edge = Edge::new();
+    let usages = |project: &str| {
+        let request = of("alice:lab", "GET", &format!("/usages?project_id={project}"), "1.9");
+        request.insert_header(("x-roles", "member,reader"))
+    };
+    assert_eq!(edge.send(usages("lab")).await.status, 200);
+    let refused = edge.send(usages("other")).await;
+    assert_eq!(refused.status, 403);
+    assert!(
+        refused
+            .detail()
+            .ends_with("\n\n Policy does not allow placement:usages to be performed.  ")
+    );
+    let refused = edge
+        .send(usages("lab").insert_header(("openstack-system-scope", "all")))
+        .await;
+    assert!(refused.detail().ends_with("\n\n placement:usages  "));
+}
+
+#[actix_web::test]
+async fn errors_come_in_the_form_that_the_client_accepts() {
+    let edge = Edge::new();
+    for (accept, form) in [
+        ("*/*", "application/json"),
+        ("application/json, text/html;q=0.9", "application/json"),
+        ("text/html", "text/html; charset=UTF-8"),
+        ("application/json, text/html", "text/html; charset=UTF-8"),
+        ("text/plain", "text/plain; charset=UTF-8"),
+    ] {
+        let request = admin("DELETE", "/resource_providers/a%3Cb%3Ec", "1.0").insert_header(("accept", accept));
+        let answer = edge.send(request).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("content-type")),
+            (404, Some(form)),
+            "{accept}"
+        );
+        let name = if form.starts_with("text/html") {
+            "a&lt;b&gt;c"
+        } else {
+            "ac"
+        };
+        assert!(
+            answer
+                .text()
+                .contains(&format!("No resource provider with uuid {name} found for delete"))
+        );
+    }
+}

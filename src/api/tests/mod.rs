@@ -1,0 +1,142 @@
+//! The edge as clients see it, over the real model on a file of its own.
+
+mod bodies;
+mod heads;
+mod mounts;
+mod table;
+mod unreadable;
+
+use std::time::Duration;
+
+use actix_web::dev::ServiceResponse;
+use actix_web::http::StatusCode;
+use actix_web::test::{TestRequest, call_service, init_service, read_body};
+use actix_web::web::{Data, to};
+use actix_web::{App, test};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::gate;
+use super::service::{Service, Settings};
+use crate::auth::Strategy;
+use crate::db::writer::WriterSettings;
+use crate::db::{self, Database};
+use crate::model::allocations::Owner;
+use crate::model::{Model, Rules};
+use crate::policy::Policy;
+use crate::search;
+
+/// A service with a database of its own.
+pub struct Edge {
+    service: Data<Service>,
+    _directory: TempDir,
+}
+
+/// What came back.
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: actix_web::http::header::HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Edge {
+    pub fn new() -> Edge {
+        Edge::with(|_| ())
+    }
+
+    pub fn with(change: impl FnOnce(&mut Settings)) -> Edge {
+        let directory = tempfile::tempdir().expect("a directory");
+        let url = format!("sqlite:///{}", directory.path().join("placet.sqlite").display());
+        let database = Database::open(&db::Settings::new(url)).expect("a database");
+        database.sync().expect("a schema");
+        let writer = WriterSettings {
+            queue_size: 100,
+            commit_timeout: Duration::from_secs(10),
+        };
+        let owner = Owner {
+            project: "nobody".into(),
+            user: "nobody".into(),
+        };
+        let rules = Rules {
+            strict_step_size: false,
+            incomplete_owner: owner,
+        };
+        let (model, _) = Model::start(database, &writer, rules).expect("a model");
+        let mut settings = Settings {
+            url_prefix: String::new(),
+            max_body_size: 1000,
+            parse_proxy_headers: false,
+            search: search::Settings {
+                seed: 1,
+                max: None,
+                strict_step: false,
+            },
+            randomize: false,
+        };
+        change(&mut settings);
+        let (policy, auth) = (Policy::defaults(true), Strategy::NoAuth2);
+        Edge {
+            service: Data::new(Service {
+                model,
+                policy,
+                auth,
+                settings,
+            }),
+            _directory: directory,
+        }
+    }
+
+    pub async fn send(&self, request: TestRequest) -> Answer {
+        let app = App::new()
+            .app_data(self.service.clone())
+            .default_service(to(gate::answer));
+        let response: ServiceResponse = call_service(&init_service(app).await, request.to_request()).await;
+        let (status, headers) = (response.status(), response.headers().clone());
+        Answer {
+            status,
+            headers,
+            body: read_body(response).await.to_vec(),
+        }
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().expect("a text"))
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("JSON")
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("a text")
+    }
+
+    /// A field of the error.
+    pub fn error(&self, field: &str) -> Value {
+        self.json()["errors"][0][field].clone()
+    }
+
+    pub fn detail(&self) -> String {
+        self.error("detail").as_str().expect("a detail").to_owned()
+    }
+}
+
+/// A request of the administrator's.
+pub fn admin(method: &str, url: &str, version: &str) -> TestRequest {
+    of("admin", method, url, version)
+}
+
+/// A request of somebody's.
+pub fn of(token: &str, method: &str, url: &str, version: &str) -> TestRequest {
+    anonymous(method, url, version).insert_header(("x-auth-token", token.to_owned()))
+}
+
+/// A request of nobody's.
+pub fn anonymous(method: &str, url: &str, version: &str) -> TestRequest {
+    let request = test::TestRequest::default()
+        .method(method.parse().expect("a method"))
+        .uri(url);
+    request.insert_header(("openstack-api-version", format!("placement {version}")))
+}

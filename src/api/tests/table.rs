@@ -1,0 +1,160 @@
+//! The whole route table, walked.
+
+use std::collections::BTreeSet;
+
+use super::super::route::{Guard, Media, Outside, Route};
+use super::super::routes::ROUTES;
+use super::{Edge, admin, anonymous, of};
+use crate::version::Version;
+
+/// A URL that the route takes.
+fn url(route: &Route) -> String {
+    let mut url = route.path.to_owned();
+    for place in ["{uuid}", "{name}", "{resource_class}", "{consumer_uuid}"] {
+        url = url.replace(place, "x");
+    }
+    url
+}
+
+fn rows(path: &str) -> impl Iterator<Item = &'static Route> {
+    ROUTES.iter().filter(move |route| route.path == path)
+}
+
+#[test]
+fn no_version_has_two_rows_for_one_method_of_a_path() {
+    for route in ROUTES {
+        let same = |other: &&Route| other.method == route.method;
+        for version in Version::all() {
+            let serving = rows(route.path)
+                .filter(same)
+                .filter(|other| other.serves(version))
+                .count();
+            assert!(serving <= 1, "{} {} at {version}", route.method, route.path);
+        }
+        let edges: BTreeSet<_> = rows(route.path)
+            .filter(same)
+            .map(|other| (other.outside as u8, other.media_first))
+            .collect();
+        assert_eq!(
+            edges.len(),
+            1,
+            "{} {} is turned away in two ways",
+            route.method,
+            route.path
+        );
+    }
+}
+
+#[test]
+fn no_path_hides_another() {
+    for route in ROUTES {
+        let taking: BTreeSet<&str> = ROUTES
+            .iter()
+            .filter(|other| other.fields(&url(route)).is_some())
+            .map(|other| other.path)
+            .collect();
+        assert_eq!(taking, BTreeSet::from([route.path]));
+    }
+}
+
+#[actix_web::test]
+async fn every_row_is_guarded_at_every_version() {
+    let edge = Edge::new();
+    for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
+        let (method, url) = (route.method.as_str(), url(route));
+        let (Guard::Own(rule) | Guard::OfQuery(rule)) = route.guard else {
+            assert_eq!(edge.send(anonymous(method, &url, "1.0")).await.status, 200);
+            continue;
+        };
+        assert_eq!(
+            edge.send(anonymous(method, &url, "1.39")).await.status,
+            401,
+            "{method} {url}"
+        );
+        for version in [route.first, route.last] {
+            let request = of("demo", method, &url, &version.to_string());
+            let answer = edge
+                .send(request.insert_header(("content-type", "application/json")))
+                .await;
+            assert_eq!(answer.status, 403, "{method} {url} at {version}");
+            assert!(
+                answer
+                    .detail()
+                    .contains(&format!("Policy does not allow {} to be performed.", rule.name))
+            );
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_version_that_no_row_serves_is_turned_away() {
+    let edge = Edge::new();
+    let mut turned_away = 0;
+    for route in ROUTES {
+        for version in Version::all() {
+            if rows(route.path).any(|other| other.method == route.method && other.serves(version)) {
+                continue;
+            }
+            let request = admin(route.method.as_str(), &url(route), &version.to_string());
+            let answer = edge
+                .send(request.insert_header(("content-type", "application/json")))
+                .await;
+            let status = if route.outside == Outside::NotFound { 404 } else { 405 };
+            assert_eq!(
+                answer.status.as_u16(),
+                status,
+                "{} {} at {version}",
+                route.method,
+                route.path
+            );
+            assert_eq!(
+                answer.header("openstack-api-version"),
+                Some(&*format!("placement {version}"))
+            );
+            assert_eq!(answer.header("allow"), None);
+            turned_away += 1;
+        }
+    }
+    assert!(turned_away > 80, "{turned_away}");
+}
+
+#[actix_web::test]
+async fn other_methods_are_told_which_there_are() {
+    let edge = Edge::new();
+    for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
+        let mut methods: Vec<&str> = rows(route.path).map(|other| other.method.as_str()).collect();
+        methods.dedup();
+        for method in ["HEAD", "OPTIONS", "PATCH"] {
+            let answer = edge.send(admin(method, &url(route), "1.0")).await;
+            assert_eq!(answer.status, 405, "{method} {}", route.path);
+            assert_eq!(answer.header("allow"), Some(&*methods.join(", ")));
+            assert_eq!(answer.body.is_empty(), method == "HEAD");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn media_are_judged_where_the_table_says_so() {
+    let edge = Edge::new();
+    for route in ROUTES.iter().filter(|route| route.media != Media::Bare) {
+        let status = if route.media == Media::Takes { 415 } else { 406 };
+        // Before the policy, and before the version only where the table says so.
+        let mut cases = vec![(route.first, status)];
+        if route.first > Version::MIN
+            && !rows(route.path).any(|other| other.method == route.method && other.serves(Version::MIN))
+        {
+            cases.push((Version::MIN, if route.media_first { status } else { 404 }));
+        }
+        for (version, status) in cases {
+            let request = of("demo", route.method.as_str(), &url(route), &version.to_string());
+            let answer = edge.send(request.insert_header(("accept", "text/plain"))).await;
+            assert_eq!(
+                answer.status.as_u16(),
+                status,
+                "{} {} at {version}",
+                route.method,
+                route.path
+            );
+        }
+    }
+}

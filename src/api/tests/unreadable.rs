@@ -1,0 +1,65 @@
+//! What is no HTTP, and what panics.
+
+use actix_web::http::StatusCode;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+use super::super::gate::survive;
+use super::super::reply::Reply;
+use super::super::stream::Stream;
+
+/// What a client gets when the server answers `request` with `response`.
+async fn exchange(request: &str, response: &str) -> String {
+    let (mut client, server) = duplex(1 << 16);
+    let mut stream = Stream::new(server);
+    client.write_all(request.as_bytes()).await.expect("room");
+    let mut read = vec![0; request.len()];
+    stream.read_exact(&mut read).await.expect("the request");
+    stream.write_all(response.as_bytes()).await.expect("room");
+    drop(stream);
+    let mut got = String::new();
+    client.read_to_string(&mut got).await.expect("a text");
+    got
+}
+
+const BARE: &str = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\ndate: now\r\n\r\n";
+
+#[actix_web::test]
+async fn a_bare_refusal_is_explained() {
+    let got = exchange("POST / HTTP/1.1\r\nContent-Length: hi mom\r\n\r\n", BARE).await;
+    let (head, body) = got.split_once("\r\n\r\n").expect("a head");
+    assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\n") && head.contains("\r\nx-openstack-request-id: req-"));
+    assert!(head.contains(&format!("\r\ncontent-length: {}\r\n", body.len())));
+    let error = &serde_json::from_str::<serde_json::Value>(body).expect("JSON")["errors"][0];
+    assert_eq!(error["status"], 400);
+    assert!(
+        error["detail"]
+            .as_str()
+            .expect("a text")
+            .contains("content-length header must be an integer")
+    );
+
+    let got = exchange("NONSENSE\r\n\r\n", BARE).await;
+    assert!(got.contains("The request could not be read as HTTP."));
+    let got = exchange("GET / HT", &BARE.replace("400 Bad Request", "408 Request Timeout")).await;
+    assert!(got.starts_with("HTTP/1.1 408 Request Timeout\r\n") && got.contains("did not arrive in time"));
+}
+
+#[actix_web::test]
+async fn other_answers_pass_untouched() {
+    let fine = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-openstack-request-id: req-1\r\n\r\n{}";
+    assert_eq!(exchange("GET / HTTP/1.1\r\n\r\n", fine).await, fine);
+    let refused = "HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nx-openstack-request-id: req-1\r\n\r\n";
+    assert_eq!(exchange("HEAD / HTTP/1.1\r\n\r\n", refused).await, refused);
+    let both = exchange("GET / HTTP/1.1\r\n\r\nNONSENSE\r\n\r\n", &format!("{fine}{BARE}")).await;
+    assert!(both.starts_with(fine) && both.ends_with('}') && both.contains("could not be read as HTTP"));
+}
+
+#[actix_web::test]
+async fn a_panic_is_one_request_s_failure() {
+    let refusal = survive("req-1", async { panic!("an inner matter") })
+        .await
+        .map(|_: Reply| ())
+        .expect_err("a refusal");
+    assert_eq!(refusal.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(!refusal.detail().contains("an inner matter"));
+}
