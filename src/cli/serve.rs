@@ -5,9 +5,11 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Failure, db};
 use super::standin as api;
 use super::standin::{Listen, Service};
+use socket2::{Domain, Socket, Type};
+
+use super::{Failure, db};
 use crate::auth::Strategy;
 use crate::config::{Configuration, Options, masked_url};
 use crate::db::Database;
@@ -59,10 +61,16 @@ fn prepare(database: &Database, options: &Options) -> Result<(), Failure> {
     }
 }
 
+/// The standard library lets no more than 128 connections wait to be accepted; a cloud's agents come all at once.
+const BACKLOG: i32 = 1024;
+
 fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
-    let listener = TcpListener::bind(bind)?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
+    let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;
+    // A new process takes over the address while connections of the old one linger.
+    socket.set_reuse_address(true)?;
+    socket.bind(&bind.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
 }
 
 fn writer_settings(options: &Options) -> WriterSettings {

@@ -36,8 +36,18 @@ pub struct Listen {
 }
 
 pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen) -> io::Result<()> {
-    drop((service.model, service.policy, service.auth, service.settings.search, service.settings.randomize));
-    log::debug!("{} {}", service.settings.url_prefix, service.settings.parse_proxy_headers);
+    drop((
+        service.model,
+        service.policy,
+        service.auth,
+        service.settings.search,
+        service.settings.randomize,
+    ));
+    log::debug!(
+        "{} {}",
+        service.settings.url_prefix,
+        service.settings.parse_proxy_headers
+    );
     log::debug!("{}", service.settings.max_body_size);
     System::new().block_on(async {
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
