@@ -4,7 +4,6 @@ mod config;
 mod db;
 mod logging;
 mod serve;
-mod standin;
 
 use std::path::PathBuf;
 
@@ -95,6 +94,8 @@ pub enum Failure {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Database(#[from] SetupError),
+    #[error("{0}, or set [placement_database] sync_on_startup = true")]
+    Unprepared(SetupError),
     #[error("cannot write the log to {}: {reason}", path.display())]
     Log { path: PathBuf, reason: std::io::Error },
     #[error("cannot serve on {bind}: {reason}")]
