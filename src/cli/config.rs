@@ -1,5 +1,7 @@
 //! `placet config …`
 
+use std::io::Write;
+
 use clap::Subcommand;
 
 use super::Failure;
@@ -21,7 +23,8 @@ impl Command {
                 for warning in configuration.warnings() {
                     eprintln!("WARN {warning}");
                 }
-                print!("{}", configuration.ini()?);
+                // Whoever stops reading has seen enough.
+                let _ = std::io::stdout().write_all(configuration.ini()?.as_bytes());
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ REST API, and reads its placement.conf and its database.
 
 First steps:
   1. placet                          serves on 127.0.0.1:8778, with its data in ./placet.sqlite
-  2. T='X-Auth-Token: admin'         in another terminal; without configuration every token is believed
+  2. T='X-Auth-Token: admin'         in another terminal; every token is believed
      V='OpenStack-API-Version: placement latest'
      U=http://127.0.0.1:8778/resource_providers
   3. curl -H \"$T\" -H \"$V\" $U -X POST -H 'Content-Type: application/json' \\
@@ -31,16 +31,17 @@ First steps:
   5. curl -H \"$T\" -H \"$V\" 'http://127.0.0.1:8778/allocation_candidates?resources=VCPU:2'";
 
 const AFTER: &str = "\
-Configuration is read from, each over the one before:
-  - its defaults; where nothing below is found: no authentication, on loopback, and an embedded database in
-    ./placet.sqlite that is made and upgraded at start
-  - placement.conf of the directory $OS_PLACEMENT_CONFIG_DIR, else /etc/placement/placement.conf
-  - /etc/placement/placement.conf.d/*.conf
-  - each --config-file, then the *.conf files of each --config-dir; they replace the two lines above
-  - environment variables OS_<SECTION>__<OPTION>, such as OS_PLACEMENT_DATABASE__CONNECTION
+Configuration is read from these, each over the one before:
+  - the defaults; where nothing below is found they are: no authentication, on loopback, and a
+    database in ./placet.sqlite that is made and upgraded at start
+  - --config-file, else $OS_PLACEMENT_CONFIG_DIR/placement.conf, else
+    /etc/placement/placement.conf
+  - the *.conf files of --config-dir, else of /etc/placement/placement.conf.d
+  - environment variables OS_<SECTION>__<OPTION>: OS_PLACEMENT_DATABASE__CONNECTION=sqlite:///x
   - --bind
-  The format is oslo.config's INI. placet's own options are in [placet]; `placet config show` lists every option.
-  RUST_LOG says what is logged (RUST_LOG=debug, RUST_LOG=info,placet::model=trace), to stderr or [DEFAULT] log_file.
+  The format is oslo.config's INI; placet's own options are in [placet]. `placet config show`
+  lists them all, and where each value came from. RUST_LOG says what is logged (RUST_LOG=debug,
+  RUST_LOG=info,placet::model=trace), to stderr or to [DEFAULT] log_file.
 
 Examples:
   placet --bind 127.0.0.1:9000
@@ -50,7 +51,7 @@ Examples:
 
 Exit codes:
   0  done; a service: stopped by SIGTERM or SIGINT, after what was in flight
-  1  refused or failed, with a line on stderr that says why: the configuration, the database, the address
+  1  refused or failed, and a line on stderr says why
   2  the command line was not understood";
 
 /// A placement service that is a drop-in for OpenStack Placement.
@@ -93,6 +94,8 @@ pub enum Failure {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Database(#[from] SetupError),
+    #[error("{0}, or set [placement_database] sync_on_startup = true")]
+    Unprepared(SetupError),
     #[error("cannot write the log to {}: {reason}", path.display())]
     Log { path: PathBuf, reason: std::io::Error },
     #[error("cannot serve on {bind}: {reason}")]

@@ -5,13 +5,14 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use socket2::{Domain, Socket, Type};
+
 use super::{Failure, db};
-use crate::api;
-use crate::api::{Listen, Service};
+use crate::api::{self, Listen, Service};
 use crate::auth::Strategy;
 use crate::config::{Configuration, Options, masked_url};
-use crate::db::Database;
 use crate::db::writer::WriterSettings;
+use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
 use crate::model::{Model, Rules};
 use crate::policy::Policy;
@@ -26,14 +27,14 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
     }
     warn_of_policy_file(options);
     log_options(configuration)?;
-    let database = db::open(&options.placement_database)?;
-    prepare(&database, options)?;
-    // Taken before anything starts, so that an address in use is said at once.
+    // Taken first, so that an address in use is said before the database is touched.
     let bind = options.placet.bind;
     let listener = listen(bind).map_err(|reason| Failure::Listen { bind, reason })?;
     let address = listener
         .local_addr()
         .map_err(|reason| Failure::Listen { bind, reason })?;
+    let database = db::open(&options.placement_database)?;
+    prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options))?;
     let service = Service {
         model,
@@ -53,16 +54,24 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
 fn prepare(database: &Database, options: &Options) -> Result<(), Failure> {
     if options.placement_database.may_sync() {
         log::info!("{}", db::told(database.sync()?));
-        Ok(())
-    } else {
-        Ok(database.check()?)
+        return Ok(());
     }
+    database.check().map_err(|error| match error {
+        SetupError::Missing { .. } | SetupError::NotSynced | SetupError::NotCurrent => Failure::Unprepared(error),
+        _ => error.into(),
+    })
 }
 
+/// The standard library lets no more than 128 connections wait to be accepted; a cloud's agents come all at once.
+const BACKLOG: i32 = 1024;
+
 fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
-    let listener = TcpListener::bind(bind)?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
+    let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;
+    // A new process takes over the address while connections of the old one linger.
+    socket.set_reuse_address(true)?;
+    socket.bind(&bind.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
 }
 
 fn writer_settings(options: &Options) -> WriterSettings {

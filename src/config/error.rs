@@ -19,15 +19,9 @@ pub enum ConfigError {
     /// A file or directory that was named but is not there, or cannot be read.
     #[error("cannot read the configuration {}: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
-    /// An option whose value does not fit. `shown` is the value, masked where it is secret.
-    #[error("[{section}] {name} = {shown}: {reason} ({origin})")]
-    BadValue {
-        section: String,
-        name: String,
-        shown: String,
-        reason: String,
-        origin: Origin,
-    },
+    /// An option whose value does not fit.
+    #[error(transparent)]
+    BadValue(#[from] Box<BadValue>),
     /// An option of `[placet]` that does not exist; everywhere else such options are ignored, as oslo.config does.
     #[error("[placet] {name} is no option of placet; did you mean {nearest}? ({origin})")]
     UnknownOption {
@@ -48,4 +42,17 @@ pub enum ConfigError {
         "auth_strategy = noauth2 lets everybody in, and {bind} is not a loopback address: bind to 127.0.0.1, or set [placet] allow_noauth2_anywhere = true"
     )]
     Noauth2Anywhere { bind: std::net::SocketAddr },
+}
+
+/// A value that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("[{section}] {name} = {shown}: {reason} ({origin})")]
+pub struct BadValue {
+    pub section: String,
+    pub name: String,
+    /// The value, masked where it is secret.
+    pub shown: String,
+    /// What is wrong or what must hold, as in `must be …`.
+    pub reason: String,
+    pub origin: Origin,
 }

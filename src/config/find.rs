@@ -17,8 +17,8 @@ use super::{ini, known};
 const FILE_NAME: &str = "placement.conf";
 const DIR_NAME: &str = "placement.conf.d";
 
-/// What to look through. [`Search::default`] finds nothing.
-#[derive(Debug, Clone, Default)]
+/// What to look through. [`Search::default`] finds nothing. It holds secrets, so nobody may print it.
+#[derive(Clone, Default)]
 pub struct Search {
     /// `--config-file`, in the order given.
     pub files: Vec<PathBuf>,
@@ -49,7 +49,7 @@ impl Search {
     ///
     /// # Errors
     /// A named file or directory that is not there, an unreadable file, a line that is no INI.
-    pub fn read(&self) -> Result<Layers> {
+    pub(super) fn read(&self) -> Result<Layers> {
         let mut layers = Layers {
             arguments: self.arguments.clone(),
             ..Layers::default()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::error::{ConfigError, Result};
+use super::error::{BadValue, ConfigError, Result};
 use super::ini::Entry;
 use super::known::{self, Known};
 use super::mask;
@@ -39,7 +39,6 @@ impl fmt::Display for Origin {
 }
 
 /// What was set for one option, not yet substituted. `values` has more than one item only for a repeatable option.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
     pub values: Vec<String>,
     /// Of the value that wins; of the last one where they add up.
@@ -48,8 +47,8 @@ pub struct Set {
     pub older_name: Option<(&'static str, &'static str)>,
 }
 
-/// Everything that was set, before anything is looked up.
-#[derive(Debug, Clone, Default)]
+/// Everything that was set, before anything is looked up. It holds secrets, so nobody may print it.
+#[derive(Clone, Default)]
 pub struct Layers {
     /// In the order in which they were read: the last one wins.
     pub files: Vec<(PathBuf, Vec<Entry>)>,
@@ -155,7 +154,7 @@ impl Layers {
     /// The values of `known` with `$name` substituted, and where they were set. Empty where there is none.
     ///
     /// # Errors
-    /// [`ConfigError::BadValue`] for a `$name` that names no option, or that leads back to itself.
+    /// [`BadValue`] for a `$name` that names no option, or that leads back to itself.
     pub fn resolve(&self, known: &Known) -> Result<(Vec<String>, Origin)> {
         self.resolve_inside(known, &mut Vec::new())
     }
@@ -165,12 +164,14 @@ impl Layers {
             Some(set) => (set.values, set.origin),
             None => (known.default.map(str::to_owned).into_iter().collect(), Origin::Default),
         };
-        let bad = |value: &str, reason: String| ConfigError::BadValue {
-            section: known.section.to_owned(),
-            name: known.name.to_owned(),
-            shown: mask::value(known, value),
-            reason,
-            origin: origin.clone(),
+        let bad = |value: &str, reason: String| {
+            ConfigError::from(Box::new(BadValue {
+                section: known.section.to_owned(),
+                name: known.name.to_owned(),
+                shown: mask::value(known, value),
+                reason,
+                origin: origin.clone(),
+            }))
         };
         if outer.contains(&(known.section, known.name)) {
             return Err(bad(

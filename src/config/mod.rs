@@ -19,11 +19,13 @@ mod template;
 mod tests;
 mod value;
 
+use std::fmt;
 use std::path::PathBuf;
 
-pub use error::{ConfigError, Result};
+pub use error::{BadValue, ConfigError, Result};
 pub use find::Search;
-pub use layers::{Layers, Origin};
+use layers::Layers;
+pub use layers::Origin;
 pub use mask::url as masked_url;
 pub use options::{
     Api, AuthStrategy, DefaultSection, Options, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet,
@@ -31,7 +33,7 @@ pub use options::{
 };
 
 /// The configuration and where it came from.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Configuration {
     pub options: Options,
     layers: Layers,
@@ -78,6 +80,15 @@ fn refuse_unknown(layers: &Layers) -> Result<()> {
         }
     }
     Ok(())
+}
+
+impl fmt::Debug for Configuration {
+    /// Without the layers, which hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Configuration")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Configuration {

@@ -213,7 +213,7 @@ impl Options {
     ///
     /// # Errors
     /// The first value that does not fit.
-    pub fn read(layers: &Layers) -> Result<Self> {
+    pub(super) fn read(layers: &Layers) -> Result<Self> {
         let reader = Reader::new(layers);
         let options = Self {
             default: DefaultSection::read(&reader)?,
@@ -247,7 +247,7 @@ impl Options {
 impl DefaultSection {
     fn read(reader: &Reader) -> Result<Self> {
         const SECTION: &str = "DEFAULT";
-        let set = |name| {
+        let set = |name| -> Result<Option<PathBuf>> {
             Ok(reader
                 .optional_text(SECTION, name)?
                 .filter(|text| !text.is_empty())

@@ -1,6 +1,6 @@
 //! From the layers to typed values. Every error names the option, the value and where it was set.
 
-use super::error::{ConfigError, Result};
+use super::error::{BadValue, ConfigError, Result};
 use super::known::{self, Known};
 use super::layers::{Layers, Origin};
 use super::{mask, value};
@@ -30,10 +30,6 @@ impl<'a> Reader<'a> {
     /// Every value of a repeatable option.
     pub fn multi(&self, section: &'static str, name: &'static str) -> Result<Vec<String>> {
         Ok(self.layers.resolve(row(section, name))?.0)
-    }
-
-    pub fn list(&self, section: &'static str, name: &'static str) -> Result<Vec<String>> {
-        Ok(value::list(&self.text(section, name)?))
     }
 
     pub fn boolean(&self, section: &'static str, name: &'static str) -> Result<bool> {
@@ -90,13 +86,14 @@ impl<'a> Reader<'a> {
                 Some((mask::value(known, &text.unwrap_or_default()), origin))
             })
             .unwrap_or((String::new(), Origin::Default));
-        ConfigError::BadValue {
+        Box::new(BadValue {
             section: section.to_owned(),
             name: name.to_owned(),
             shown,
             reason,
             origin,
-        }
+        })
+        .into()
     }
 
     fn one(&self, known: &Known) -> Result<(Option<String>, Origin)> {

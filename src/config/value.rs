@@ -38,16 +38,6 @@ pub fn integer<T: TryFrom<i128>>(text: &str) -> Result<Option<T>, String> {
     })
 }
 
-/// Items between commas, trimmed; commas at the end count for nothing, empty items in the middle stay.
-pub fn list(text: &str) -> Vec<String> {
-    let text = text.trim().trim_end_matches(',');
-    if text.is_empty() {
-        Vec::new()
-    } else {
-        text.split(',').map(|item| item.trim().to_owned()).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,14 +66,5 @@ mod tests {
         );
         assert_eq!(integer::<u32>("-1"), Err("is too low".into()));
         assert_eq!(integer::<u8>("256"), Err("is too high".into()));
-    }
-
-    #[test]
-    fn lists() {
-        assert_eq!(list("a, b ,"), ["a", "b"]);
-        assert_eq!(list("a,,b"), ["a", "", "b"]);
-        assert_eq!(list("'a','b'"), ["'a'", "'b'"]);
-        assert_eq!(list("a\nb,\nc"), ["a\nb", "c"]);
-        assert!(list("").is_empty() && list(",").is_empty());
     }
 }
