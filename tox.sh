@@ -53,6 +53,7 @@ functional() {
     step python adoption "$PY" functional-tests/adoption.py
     step python generations "$PY" functional-tests/generations.py
     step python options "$PY" functional-tests/options.py
+    step python operations "$PY" functional-tests/operations.py
 }
 
 conformance() {
