@@ -39,15 +39,31 @@ pub enum Error {
     // ---- providers ----
     #[error("No resource provider with uuid {uuid} found")]
     ProviderNotFound { uuid: String },
+    #[error("No resource provider with uuid {uuid} found : No resource provider with uuid {uuid} found")]
+    ProviderNotFoundForInventories { uuid: String },
+    #[error("No resource provider with uuid {uuid} found: No resource provider with uuid {uuid} found")]
+    ProviderNotFoundForTraits { uuid: String },
+    #[error("No resource provider with uuid {uuid} found: No resource provider with uuid {uuid} found")]
+    ProviderNotFoundForUsages { uuid: String },
+    #[error("Resource provider '{uuid}' not found: No resource provider with uuid {uuid} found")]
+    ProviderNotFoundForAllocations { uuid: String },
     #[error("No resource provider with uuid {uuid} found for delete")]
     ProviderNotFoundForDelete { uuid: String },
     /// `duplicate` names the column and its value, or for a rename the bare name.
     #[error("Conflicting resource provider {duplicate} already exists.")]
     DuplicateProvider { duplicate: String },
     #[error("Unable to create resource provider \"{name}\", {uuid}: Object action create failed because: {reason}")]
-    CannotCreateProvider { name: String, uuid: String, reason: &'static str },
+    CannotCreateProvider {
+        name: String,
+        uuid: String,
+        reason: &'static str,
+    },
     #[error("Unable to save resource provider {uuid}: Object action {action} failed because: {reason}")]
-    CannotSaveProvider { uuid: String, action: &'static str, reason: &'static str },
+    CannotSaveProvider {
+        uuid: String,
+        action: &'static str,
+        reason: &'static str,
+    },
     #[error("Unable to delete resource provider {uuid}: Resource provider has allocations.")]
     ProviderInUse { uuid: String },
     #[error("Unable to delete parent resource provider {uuid}: It has child resource providers.")]
@@ -64,9 +80,7 @@ pub enum Error {
     // ---- inventories ----
     #[error("No inventory of class {class} for {provider}")]
     InventoryNotFound { class: String, provider: String },
-    #[error(
-        "No inventory of class {class} found for delete: No inventory of class {class} found for delete"
-    )]
+    #[error("No inventory of class {class} found for delete: No inventory of class {class} found for delete")]
     InventoryNotFoundForDelete { class: String },
     #[error("No inventory of class {class} found for delete: No such resource class {class}.")]
     InventoryClassNotFoundForDelete { class: String },
@@ -77,7 +91,11 @@ pub enum Error {
     #[error("Update conflict: inventory of class {class} exists on resource provider {provider}")]
     InventoryExists { class: String, provider: String },
     #[error("Unable to {action} inventory for resource provider {provider}: {reason}")]
-    InvalidInventory { action: &'static str, provider: String, reason: String },
+    InvalidInventory {
+        action: &'static str,
+        provider: String,
+        reason: String,
+    },
     #[error("Unknown resource class in inventory for resource provider {provider}: No such resource class {class}.")]
     UnknownClassInInventory { class: String, provider: String },
     /// `classes` are joined by `, `.
@@ -139,7 +157,7 @@ pub enum Error {
     /// `names` are joined by `, `.
     #[error("Invalid trait(s) in \"required\" parameter: No such trait(s): {names}.")]
     UnknownTraitsInQuery { names: String },
-    #[error("Invalid trait(s) in request: No such trait(s): {names}.")]
+    #[error("No such trait(s): {names}.")]
     UnknownTraitsInCandidates { names: String },
 
     // ---- the service itself ----

@@ -7,6 +7,7 @@ pub mod config;
 pub mod db;
 pub mod error;
 pub mod model;
+pub mod mutants;
 pub mod policy;
 pub mod search;
 pub mod tasks;

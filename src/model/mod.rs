@@ -1,1 +1,38 @@
-//! model
+//! What placet keeps and the rules it keeps it by: one file a noun, its rules and its SQL. Knows no version, no JSON.
+
+pub mod aggregates;
+pub mod allocations;
+pub mod batch;
+mod change;
+pub mod command;
+pub mod decide;
+mod gather;
+pub mod inventories;
+pub mod live;
+pub mod load;
+#[cfg(feature = "mutants")]
+mod mutant;
+pub mod resource_classes;
+pub mod resource_providers;
+mod save;
+mod service;
+pub mod standard;
+mod state;
+pub mod traits;
+pub mod usages;
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+
+pub use decide::Rules;
+pub use service::{Model, Running};
+
+/// When a row was last written: `updated_at`, or else `created_at`.
+fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> Option<Moment> {
+    Some(updated_at.or(created_at)?.and_utc())
+}
+
+/// A moment as the tables keep it: UTC, microseconds.
+pub type Moment = DateTime<Utc>;
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,36 @@
-//! search
+//! Every provider of the deployment in memory, and the questions that are asked of it.
+//!
+//! This room is pure: it knows no SQL, no HTTP, no clock, no JSON and no microversion, and rolls no dice
+//! (a seed comes in). `model` keeps a [`Snapshot`] fresh; `wire` reads a [`Request`] or a [`ProviderQuery`] in its newest
+//! form; [`candidates()`] and [`providers()`] answer.
+//!
+//! - `snapshot/`: the columns, in blocks of 64 providers, and how a new version is made of an old one;
+//! - `request`: what is asked, in names; `plan`: the same in ids, with what is unknown refused;
+//! - `scan`: one block against one plan, a bit for each provider that fits;
+//! - `order`: which block comes when;
+//! - `filter` and `candidates`: the two answers;
+//! - `limits`: what cannot be answered yet, and is refused rather than answered wrongly;
+//! - `naive`: the slow oracle that tests compare all of it with.
+
+mod candidates;
+mod filter;
+mod limits;
+mod observer;
+mod order;
+mod plan;
+mod request;
+mod scan;
+pub mod snapshot;
+
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod tests;
+
+pub use candidates::{Candidate, Candidates, Found, Placement, Settings, candidates};
+pub use filter::providers;
+pub use observer::{Observer, Reason};
+pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
+pub use snapshot::{
+    AggregateId, Catalog, Change, ClassId, Delta, Inventory, ProviderId, ProviderRow, Slot, Snapshot, TraitId,
+};

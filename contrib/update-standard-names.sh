@@ -1,0 +1,44 @@
+#!/bin/sh
+# Writes the names of the standard resource classes and traits anew, from the packages that define them.
+#
+#     contrib/update-standard-names.sh [os-resource-classes version] [os-traits version]
+#
+# Without versions: the newest on PyPI. It stops if a class's place changed, because its place is its id.
+set -eu
+mkdir -p "$(dirname "$0")/../src/model/standard"
+cd "$(dirname "$0")/../src/model/standard"
+
+venv=$(mktemp -d)
+trap 'rm -rf "$venv"' EXIT
+python3 -m venv "$venv"
+"$venv/bin/pip" install --quiet "os-resource-classes${1:+==$1}" "os-traits${2:+==$2}"
+
+"$venv/bin/python" - <<'PYTHON'
+from importlib.metadata import version
+
+import os_resource_classes
+import os_traits
+
+
+def names_in(path):
+    with open(path) as file:
+        return [line.strip() for line in file if not line.startswith("#")]
+
+
+def write(path, package, names):
+    with open(path, "w") as file:
+        print(f"# {package} {version(package)}; made by contrib/update-standard-names.sh", *names, sep="\n", file=file)
+    print(f"{path}: {len(names)} names of {package} {version(package)}")
+
+
+classes = os_resource_classes.STANDARDS
+try:
+    before = names_in("resource_classes.txt")
+except FileNotFoundError:
+    before = []
+if classes[: len(before)] != before:
+    raise SystemExit("a standard class moved: databases hold its old id; look before you go on")
+
+write("resource_classes.txt", "os-resource-classes", classes)
+write("traits.txt", "os-traits", sorted(os_traits.get_traits()))
+PYTHON

@@ -1,0 +1,98 @@
+//! What a database error means for whoever met it. Each is one of a few kinds, and an unknown one is never retried.
+
+use diesel::result::{DatabaseErrorKind, Error as DieselError};
+use thiserror::Error as ThisError;
+
+use super::dialect;
+use crate::error::Error;
+
+/// What to do about a database error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Another connection stood in the way and nothing was done: the whole batch is tried again.
+    Retry,
+    /// The tables refused one command, by this constraint where its name is known.
+    Refuse { constraint: Option<String> },
+    /// The connection is gone; if it went during COMMIT, the outcome is in doubt.
+    Lost,
+    /// The database takes no more writes: corrupt, full or read-only. Trying again cannot help.
+    Stop,
+    /// Nobody knows. The command that met it is refused, and it is not tried again.
+    Unknown,
+}
+
+/// Sorts a database error into what to do about it.
+pub fn classify(error: &DieselError) -> Fault {
+    use DatabaseErrorKind as Kind;
+    match error {
+        DieselError::DatabaseError(kind, information) => match kind {
+            Kind::UniqueViolation | Kind::ForeignKeyViolation | Kind::NotNullViolation | Kind::CheckViolation => {
+                Fault::Refuse {
+                    constraint: dialect::constraint_name(information.as_ref()),
+                }
+            }
+            Kind::SerializationFailure => Fault::Retry,
+            Kind::ClosedConnection | Kind::UnableToSendCommand => Fault::Lost,
+            _ => dialect::classify_message(information.message()),
+        },
+        DieselError::RollbackErrorOnCommit { commit_error, .. } => classify(commit_error),
+        DieselError::BrokenTransactionManager => Fault::Lost,
+        _ => Fault::Unknown,
+    }
+}
+
+impl From<DieselError> for Error {
+    fn from(error: DieselError) -> Self {
+        let detail = error.to_string();
+        match classify(&error) {
+            Fault::Retry | Fault::Lost | Fault::Stop => Error::Unavailable { detail },
+            Fault::Refuse { .. } | Fault::Unknown => Error::Internal { detail },
+        }
+    }
+}
+
+/// Why there is no usable database: a line for whoever configures or starts placet.
+#[derive(Debug, ThisError)]
+pub enum SetupError {
+    #[error("the database connection '{url}' is none that placet knows; an embedded one is sqlite:////path/to/file")]
+    UnknownUrl { url: String },
+    #[error("this placet was built without {engine}; it knows sqlite:////path/to/file")]
+    NotBuiltIn { engine: &'static str },
+    #[error("a database in memory belongs to one connection alone; give a file, as sqlite:////path/to/file")]
+    InMemory,
+    #[error("there is no database at {place}: run `placet db sync`")]
+    Missing { place: String },
+    #[error("cannot open the database at {place}: {detail}")]
+    Connect { place: String, detail: String },
+    #[error("another placet serves the database at {place}: stop it first, or give this one a database of its own")]
+    Served { place: String },
+    #[error("the writer's thread could not be started: {detail}")]
+    Thread { detail: String },
+    #[error("the database has no tables yet: run `placet db sync`")]
+    NotSynced,
+    #[error("the database lacks tables of this placet's version: run `placet db sync`")]
+    NotCurrent,
+    #[error(
+        "the database is at alembic revision {found}, placet takes over at {}: bring it there first, with `placement-manage db sync`",
+        super::migrate::ALEMBIC_HEAD
+    )]
+    OtherRevision { found: String },
+    #[error(
+        "the database has tables but no alembic revision: it is not OpenStack Placement's, and placet leaves it alone"
+    )]
+    Foreign,
+    #[error("the database was made by a newer placet: migration {migration} is unknown to this one")]
+    Newer { migration: String },
+    #[error("the database failed: {0}")]
+    Database(#[from] DieselError),
+    #[error("a migration failed: {0}")]
+    Migration(String),
+}
+
+impl From<SetupError> for Error {
+    fn from(error: SetupError) -> Self {
+        Error::Unavailable {
+            detail: error.to_string(),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! OpenStack Placement's tables (release 16.0.0, alembic revision a082b8bb98d0) and placet's own.
+//!
+//! Column order is upstream's. Every row has `created_at` and `updated_at`, in UTC, without a zone.
+
+use diesel::{allow_columns_to_appear_in_same_group_by_clause, allow_tables_to_appear_in_same_query, table};
+
+table! {
+    resource_classes (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        name -> Text,
+    }
+}
+
+table! {
+    traits (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        name -> Text,
+    }
+}
+
+table! {
+    resource_providers (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        uuid -> Text,
+        name -> Nullable<Text>,
+        generation -> Nullable<Integer>,
+        root_provider_id -> Nullable<Integer>,
+        parent_provider_id -> Nullable<Integer>,
+    }
+}
+
+table! {
+    inventories (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        resource_provider_id -> Integer,
+        resource_class_id -> Integer,
+        total -> Integer,
+        reserved -> Integer,
+        min_unit -> Integer,
+        max_unit -> Integer,
+        step_size -> Integer,
+        allocation_ratio -> Double,
+    }
+}
+
+table! {
+    allocations (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        resource_provider_id -> Integer,
+        consumer_id -> Text,
+        resource_class_id -> Integer,
+        used -> Integer,
+    }
+}
+
+table! {
+    placement_aggregates (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        uuid -> Nullable<Text>,
+    }
+}
+
+table! {
+    resource_provider_aggregates (resource_provider_id, aggregate_id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        resource_provider_id -> Integer,
+        aggregate_id -> Integer,
+    }
+}
+
+table! {
+    resource_provider_traits (trait_id, resource_provider_id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        trait_id -> Integer,
+        resource_provider_id -> Integer,
+    }
+}
+
+table! {
+    projects (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        external_id -> Text,
+    }
+}
+
+table! {
+    users (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        external_id -> Text,
+    }
+}
+
+table! {
+    consumer_types (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        name -> Text,
+    }
+}
+
+table! {
+    consumers (id) {
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        id -> Integer,
+        uuid -> Text,
+        project_id -> Integer,
+        user_id -> Integer,
+        generation -> Integer,
+        consumer_type_id -> Nullable<Integer>,
+    }
+}
+
+table! {
+    alembic_version (version_num) {
+        version_num -> Text,
+    }
+}
+
+table! {
+    /// placet's migrations that ran on this database.
+    placet_migrations (version) {
+        version -> Text,
+        run_at -> Timestamp,
+    }
+}
+
+table! {
+    /// One row a live writer: how many batches it has committed, and the random token of the last one.
+    placet_writers (id) {
+        id -> Text,
+        revision -> BigInt,
+        token -> Text,
+        seen_at -> Timestamp,
+    }
+}
+
+table! {
+    /// One row a committed batch: what it changed, as deltas (ARCHITECTURE.md, rule 3).
+    placet_changes (writer, revision) {
+        writer -> Text,
+        revision -> BigInt,
+        token -> Text,
+        committed_at -> Timestamp,
+        body -> Text,
+    }
+}
+
+allow_tables_to_appear_in_same_query!(
+    resource_classes,
+    traits,
+    resource_providers,
+    inventories,
+    allocations,
+    placement_aggregates,
+    resource_provider_aggregates,
+    resource_provider_traits,
+    projects,
+    users,
+    consumer_types,
+    consumers,
+    placet_writers,
+    placet_changes,
+);
+
+allow_columns_to_appear_in_same_group_by_clause!(consumers::consumer_type_id, allocations::resource_class_id);

@@ -1,0 +1,310 @@
+//! The database room on real files.
+
+use std::path::Path;
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::result::Error as DieselError;
+use diesel::sqlite::SqliteConnection;
+use tempfile::TempDir;
+
+use super::dialect::{self, insert_rows};
+use super::fault::{Fault, classify};
+use super::migrate::{ALEMBIC_HEAD, Synced, Version};
+use super::schema::{alembic_version, resource_providers, traits};
+use super::{Database, DbConnection, Settings, SetupError};
+use crate::error::Error;
+
+fn url(path: &Path) -> String {
+    format!("sqlite:///{}", path.display())
+}
+
+fn database(path: &Path) -> Database {
+    let settings = Settings {
+        lock_timeout: Duration::from_millis(50),
+        ..Settings::new(url(path))
+    };
+    Database::open(&settings).expect("a URL that placet knows")
+}
+
+/// A database with its schema, in a directory that goes away with it.
+fn synced() -> (TempDir, Database) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let database = database(&directory.path().join("placet.db"));
+    assert_eq!(database.sync().expect("sync"), Synced::Created);
+    (directory, database)
+}
+
+fn provider(conn: &mut DbConnection, name: &str) -> QueryResult<usize> {
+    diesel::insert_into(resource_providers::table)
+        .values((resource_providers::uuid.eq(name), resource_providers::name.eq(name)))
+        .execute(conn)
+}
+
+#[test]
+fn a_missing_database_is_made_by_sync_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("placet.db");
+    let database = database(&path);
+    assert!(matches!(database.check(), Err(SetupError::Missing { .. })));
+    assert!(matches!(database.connect(), Err(SetupError::Missing { .. })));
+    assert_eq!(database.version().expect("version"), Version::default());
+    assert!(!path.exists());
+
+    assert_eq!(database.sync().expect("sync"), Synced::Created);
+    database.check().expect("a current schema");
+    let version = database.version().expect("version");
+    assert_eq!(version.alembic.as_deref(), Some(ALEMBIC_HEAD));
+    assert_eq!(version.placet.as_deref(), Some("0001"));
+    assert_eq!(database.sync().expect("sync again"), Synced::Current);
+}
+
+#[test]
+fn an_empty_file_is_no_schema() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("placet.db");
+    std::fs::write(&path, b"").expect("an empty file");
+    let database = database(&path);
+    assert!(matches!(database.check(), Err(SetupError::NotSynced)));
+    assert_eq!(database.sync().expect("sync"), Synced::Created);
+}
+
+#[test]
+fn an_upstream_database_is_adopted_with_its_rows() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("upstream.db");
+    let mut upstream = SqliteConnection::establish(&path.to_string_lossy()).expect("a file");
+    let schema = include_str!("../../migrations/sqlite/openstack/a082b8bb98d0_head/up.sql");
+    upstream.batch_execute(schema).expect("the schema");
+    upstream
+        .batch_execute("INSERT INTO traits (name) VALUES ('CUSTOM_KEPT')")
+        .expect("a row");
+    drop(upstream);
+
+    let database = database(&path);
+    assert!(matches!(database.check(), Err(SetupError::NotCurrent)));
+    assert_eq!(database.sync().expect("sync"), Synced::Adopted);
+    database.check().expect("a current schema");
+    let kept: Vec<String> = database
+        .read(|conn| Ok(traits::table.select(traits::name).load(conn)?))
+        .expect("traits");
+    assert_eq!(kept, ["CUSTOM_KEPT"]);
+}
+
+#[test]
+fn what_is_not_ours_to_touch_is_refused_and_left_as_it_was() {
+    let refusal = |sql: &str| {
+        let (_directory, database) = synced();
+        database.connect().expect("a connection").batch_execute(sql).expect(sql);
+        let tables = || dialect::table_names(&mut database.connect().expect("a connection")).expect("tables");
+        let before = tables();
+        let checked = database.check().expect_err("checked").to_string();
+        let refused = database.sync().expect_err("refused");
+        assert_eq!((refused.to_string(), tables()), (checked, before));
+        refused
+    };
+    let older = refusal("UPDATE alembic_version SET version_num = '611cd6dffd7b'");
+    assert!(
+        older.to_string().contains("611cd6dffd7b") && older.to_string().contains(ALEMBIC_HEAD),
+        "{older}"
+    );
+    assert!(matches!(refusal("DROP TABLE alembic_version"), SetupError::Foreign));
+    assert!(matches!(refusal("DELETE FROM alembic_version"), SetupError::Foreign));
+    let newer = "INSERT INTO placet_migrations (version, run_at) VALUES ('9999', '2026-01-01 00:00:00')";
+    assert!(matches!(refusal(newer), SetupError::Newer { migration } if migration == "9999"));
+}
+
+#[test]
+fn many_syncs_at_once_make_one_schema() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("placet.db");
+    let made = std::thread::scope(|scope| {
+        let sync = || {
+            Database::open(&Settings::new(url(&path)))
+                .expect("a URL")
+                .sync()
+                .expect("sync")
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(sync)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"))
+            .filter(|it| *it == Synced::Created)
+            .count()
+    });
+    assert_eq!(made, 1);
+    database(&path).check().expect("a current schema");
+}
+
+#[test]
+fn sessions_are_durable_checked_and_readers_only_read() {
+    let (_directory, database) = synced();
+    let pragma = |conn: &mut DbConnection, name: &str| {
+        #[derive(QueryableByName)]
+        struct Row {
+            #[diesel(sql_type = diesel::sql_types::Text)]
+            it: String,
+        }
+        let sql = format!("SELECT CAST({name} AS TEXT) AS it FROM pragma_{name}");
+        diesel::sql_query(sql).get_result::<Row>(conn).expect(name).it
+    };
+    let writer = &mut database.connect().expect("a connection");
+    assert_eq!(pragma(writer, "journal_mode"), "wal");
+    assert_eq!(pragma(writer, "synchronous"), "2");
+    assert_eq!(pragma(writer, "foreign_keys"), "1");
+    let refused = database
+        .read(|conn| Ok(provider(conn, "p")?))
+        .expect_err("a reader that writes");
+    assert!(matches!(refused, Error::Unavailable { .. }), "{refused}");
+}
+
+#[test]
+fn a_read_is_one_moment() {
+    let (_directory, database) = synced();
+    let count = |conn: &mut DbConnection| resource_providers::table.count().get_result::<i64>(conn);
+    let seen = database.read(|conn| {
+        let before = count(conn)?;
+        provider(&mut database.connect()?, "meanwhile")?;
+        Ok((before, count(conn)?))
+    });
+    assert_eq!(seen, Ok((0, 0)));
+    assert_eq!(database.read(|conn| Ok(count(conn)?)), Ok(1));
+}
+
+#[test]
+fn many_rows_are_one_statement() {
+    #[derive(Insertable)]
+    #[diesel(table_name = traits, treat_none_as_default_value = false)]
+    struct New {
+        name: String,
+        updated_at: Option<chrono::NaiveDateTime>,
+    }
+    let (_directory, database) = synced();
+    let conn = &mut database.connect().expect("a connection");
+    let rows: Vec<_> = (0..100)
+        .map(|n| New {
+            name: format!("CUSTOM_{n}"),
+            updated_at: None,
+        })
+        .collect();
+    let before = database.statements();
+    assert_eq!(insert_rows!(conn, traits::table, &rows), Ok(100));
+    assert_eq!(insert_rows!(conn, traits::table, &rows[..0]), Ok(0));
+    insert_rows!(conn, traits::table, &rows, or_ignore).expect("all are there already");
+    assert_eq!(database.statements() - before, 2);
+    assert_eq!(traits::table.count().get_result(conn), Ok(100_i64));
+}
+
+#[test]
+fn lists_longer_than_a_statement_takes_are_parted() {
+    let (_directory, database) = synced();
+    let ids: Vec<i32> = (0..70_000).collect();
+    let query = |conn: &mut DbConnection| {
+        provider(conn, "only")?;
+        dialect::in_lists(&ids, |ids| {
+            resource_providers::table
+                .filter(resource_providers::id.eq_any(ids))
+                .select(resource_providers::id)
+                .load(conn)
+        })
+    };
+    assert_eq!(query(&mut database.connect().expect("a connection")), Ok(vec![1]));
+}
+
+#[test]
+fn a_locked_database_is_tried_again() {
+    let (_directory, database) = synced();
+    let (mut one, mut other) = (database.connect().expect("one"), database.connect().expect("another"));
+    dialect::begin_write(&mut one).expect("the lock");
+    let error = dialect::begin_write(&mut other).expect_err("no lock");
+    assert_eq!(classify(&error), Fault::Retry, "{error}");
+    assert_eq!(classify(&provider(&mut other, "p").expect_err("no lock")), Fault::Retry);
+    assert!(matches!(Error::from(error), Error::Unavailable { .. }));
+    dialect::rollback(&mut one).expect("the end of it");
+    provider(&mut other, "p").expect("the lock is free");
+}
+
+#[test]
+fn a_refused_row_names_its_constraint() {
+    let (_directory, database) = synced();
+    let conn = &mut database.connect().expect("a connection");
+    let mut refused = |sql: &str| match classify(&conn.batch_execute(sql).expect_err(sql)) {
+        Fault::Refuse { constraint } => constraint,
+        other => panic!("{sql}: {other:?}"),
+    };
+    let twice = |columns: &str, values: &str| format!("INSERT INTO {columns} VALUES ({values}), ({values})");
+    let name = |name: &str| Some(name.to_string());
+    assert_eq!(refused(&twice("traits (name)", "'A'")), name("uniq_traits0name"));
+    assert_eq!(
+        refused(&twice("projects (external_id)", "'A'")),
+        name("uniq_projects0external_id")
+    );
+    assert_eq!(
+        refused(&twice("resource_classes (id, name)", "1, 'A'")),
+        name("resource_classes_pkey")
+    );
+    assert_eq!(
+        refused(&twice("inventories", "NULL, NULL, NULL, 1, 1, 1, 1, 1, 1, 1, 1.0")),
+        name("uniq_inventories0resource_provider_resource_class")
+    );
+    let pair = "resource_provider_aggregates (resource_provider_id, aggregate_id)";
+    assert_eq!(refused(&twice(pair, "1, 1")), name("resource_provider_aggregates_pkey"));
+    let dangling = "INSERT INTO resource_provider_traits (trait_id, resource_provider_id) VALUES (7, 7)";
+    assert_eq!(refused(dangling), None);
+}
+
+#[test]
+fn a_full_read_only_or_broken_database_stops_the_writer() {
+    let (directory, database) = synced();
+    let path = directory.path().join("placet.db");
+    let fault = |conn: &mut SqliteConnection, sql: &str| classify(&conn.batch_execute(sql).expect_err(sql));
+    let filler = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+                  INSERT INTO traits (name) SELECT 'CUSTOM_' || i FROM n";
+
+    let mut full = SqliteConnection::establish(&path.to_string_lossy()).expect("a connection");
+    full.batch_execute("PRAGMA max_page_count = 60").expect("a limit");
+    assert_eq!(fault(&mut full, filler), Fault::Stop);
+    let conn = &mut DbConnection::Sqlite(full);
+    let _ = dialect::begin_write(conn).and_then(|()| conn.batch_execute(filler));
+    dialect::rollback(conn).expect("SQLite rolled back by itself, which is no error");
+
+    let uri = format!("file:{}?mode=ro", path.display());
+    let mut read_only = SqliteConnection::establish(&uri).expect("a connection");
+    assert_eq!(fault(&mut read_only, "DELETE FROM traits"), Fault::Stop);
+    drop((database, read_only));
+
+    std::fs::write(&path, vec![b'x'; 8192]).expect("garbage");
+    let mut garbage = SqliteConnection::establish(&path.to_string_lossy()).expect("a connection");
+    assert_eq!(fault(&mut garbage, "SELECT * FROM traits"), Fault::Stop);
+}
+
+#[test]
+fn an_unknown_error_is_never_retried() {
+    let (_directory, database) = synced();
+    let error = database
+        .connect()
+        .expect("a connection")
+        .batch_execute("SELEC")
+        .expect_err("no SQL");
+    assert_eq!(classify(&error), Fault::Unknown);
+    assert!(matches!(Error::from(error), Error::Internal { .. }));
+    assert_eq!(classify(&DieselError::NotFound), Fault::Unknown);
+}
+
+#[test]
+fn moments_are_written_as_python_writes_them() {
+    for _ in 0..1_000 {
+        let text = dialect::now().format("%F %T%.f").to_string();
+        assert_eq!(text.len(), "2026-01-01 00:00:00.000001".len(), "{text}");
+    }
+    let (_directory, database) = synced();
+    let conn = &mut database.connect().expect("a connection");
+    let now = dialect::now();
+    diesel::insert_into(traits::table)
+        .values((traits::name.eq("A"), traits::created_at.eq(now)))
+        .execute(conn)
+        .expect("a row");
+    assert_eq!(traits::table.select(traits::created_at).first(conn), Ok(Some(now)));
+    assert_eq!(alembic_version::table.count().get_result(conn), Ok(1_i64));
+}

@@ -1,0 +1,103 @@
+//! The database's URL, spelled as SQLAlchemy does. The scheme decides the engine.
+
+use std::path::PathBuf;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::SetupError;
+
+/// What a URL points at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    Sqlite(PathBuf),
+}
+
+/// Reads `dialect+driver://…`; the driver is Python's affair and is not looked at.
+pub fn parse(url: &str) -> Result<Target, SetupError> {
+    let unknown = || SetupError::UnknownUrl { url: masked(url) };
+    let (scheme, rest) = url.trim().split_once("://").ok_or_else(unknown)?;
+    match scheme.split('+').next().unwrap_or(scheme) {
+        "sqlite" => sqlite(rest).ok_or_else(unknown)?,
+        "postgresql" | "postgres" => Err(SetupError::NotBuiltIn { engine: "PostgreSQL" }),
+        "mysql" | "mariadb" => Err(SetupError::NotBuiltIn { engine: "MariaDB" }),
+        _ => Err(unknown()),
+    }
+}
+
+/// What follows `sqlite://`: nothing, or a slash and a path, which is absolute if it begins with another slash.
+fn sqlite(rest: &str) -> Option<Result<Target, SetupError>> {
+    let (path, options) = rest.split_once('?').unwrap_or((rest, ""));
+    if !options.is_empty() {
+        log::warn!("the options '?{options}' of the SQLite connection are Python's and are not used");
+    }
+    match path.strip_prefix('/') {
+        None if path.is_empty() => Some(Err(SetupError::InMemory)),
+        None => None,
+        Some("" | ":memory:") => Some(Err(SetupError::InMemory)),
+        Some(path) => Some(Ok(Target::Sqlite(PathBuf::from(path)))),
+    }
+}
+
+/// A URL that may be shown: without a password.
+pub fn masked(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_string();
+    };
+    let Some((login, place)) = rest.rsplit_once('@') else {
+        return url.to_string();
+    };
+    match login.split_once(':') {
+        Some((user, _)) => format!("{scheme}://{user}:****@{place}"),
+        None => url.to_string(),
+    }
+}
+
+/// A path as SQLite reads it in a `file:` URI.
+pub(super) fn file_uri(path: &std::path::Path, mode: &str) -> std::io::Result<String> {
+    const KEPT: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
+    let absolute = std::path::absolute(path)?;
+    let encoded = utf8_percent_encode(&absolute.to_string_lossy(), &KEPT).to_string();
+    Ok(format!("file://{encoded}?mode={mode}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_as_sqlalchemy_reads_them() {
+        let path = |url| match parse(url) {
+            Ok(Target::Sqlite(path)) => path,
+            Err(error) => panic!("{url}: {error}"),
+        };
+        assert_eq!(
+            path("sqlite:////var/lib/placet.db"),
+            PathBuf::from("/var/lib/placet.db")
+        );
+        assert_eq!(path("sqlite:///placet.db"), PathBuf::from("placet.db"));
+        assert_eq!(path("sqlite+pysqlite:///a b%20c?timeout=5"), PathBuf::from("a b%20c"));
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_refused_with_its_reason() {
+        let refusal = |url| parse(url).expect_err(url).to_string();
+        assert!(refusal("sqlite://").contains("memory"));
+        assert!(refusal("sqlite:///:memory:").contains("memory"));
+        assert!(refusal("mysql+pymysql://u:p@h/placement").contains("MariaDB"));
+        assert!(refusal("postgresql://h/placement").contains("PostgreSQL"));
+        let shown = refusal("oracle://scott:tiger@h/x");
+        assert!(
+            shown.contains("oracle://scott:****@h/x") && !shown.contains("tiger"),
+            "{shown}"
+        );
+        assert!(refusal("placet.sqlite").contains("placet.sqlite"));
+    }
+
+    #[test]
+    fn uris_survive_odd_paths() {
+        assert_eq!(
+            file_uri(std::path::Path::new("/a b/c?d#e%f.db"), "rw").expect("uri"),
+            "file:///a%20b/c%3Fd%23e%25f.db?mode=rw"
+        );
+    }
+}

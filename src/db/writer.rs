@@ -1,0 +1,397 @@
+//! The one writer of a process: a thread with a connection of its own that takes commands from a bounded queue.
+//!
+//! Whatever waits when it turns to the queue becomes one transaction. In it the writer raises the revision of its own
+//! row and leaves a row that says what changed, so that any process can follow (ARCHITECTURE.md, rule 3). What a batch
+//! is, it does not know.
+
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::identity::{Doubt, Identity};
+use super::{Database, DbConnection, DbResult, Fault, SetupError, dialect, fault};
+use crate::error::{Error, Result};
+
+/// What the writer carries out. One value lives in the writer's thread.
+pub trait Batch: Send + 'static {
+    type Command: Send + 'static;
+    type Answer: Send + 'static;
+    /// What a batch changed.
+    type Change: Send;
+
+    /// Decides the commands in order and writes what they change, inside the writer's transaction.
+    ///
+    /// `overtaken`: an earlier try of the same commands ended in `Lost`, so nothing known from before can be trusted.
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&Self::Command], overtaken: bool) -> DbResult<Ran<Self>>;
+
+    /// How the change is kept for other processes.
+    fn describe(&self, change: &Self::Change) -> String;
+
+    /// Shows a committed change to this process's readers. Nobody is answered before.
+    fn publish(&mut self, conn: &mut DbConnection, change: Self::Change) -> DbResult<()>;
+
+    /// The publishing failed: nothing may be answered from memory until `recover` succeeded.
+    fn fall_behind(&mut self);
+
+    /// Makes good what `fall_behind` left, if anything: asked before each batch.
+    fn recover(&mut self, conn: &mut DbConnection) -> DbResult<()>;
+}
+
+/// How a batch ran, before it is committed.
+pub enum Ran<B: Batch + ?Sized> {
+    /// An answer for each command; with no change there is nothing to commit.
+    Decided {
+        answers: Vec<Result<B::Answer>>,
+        change: Option<B::Change>,
+    },
+    /// Somebody else changed what the batch rests on: roll back and decide again.
+    Lost,
+}
+
+/// How the writer works.
+#[derive(Debug, Clone)]
+pub struct WriterSettings {
+    /// Commands that may wait; one more is refused at once.
+    pub queue_size: usize,
+    /// How long a command may wait for its turn, and a batch may try to be committed.
+    pub commit_timeout: Duration,
+}
+
+/// The most commands in one transaction: enough to make its fixed cost vanish, few enough to stay quick.
+const BATCH_MAX: usize = 256;
+/// How long the writer waits before it tries a batch or a connection again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+struct Job<B: Batch> {
+    command: B::Command,
+    deadline: Instant,
+    reply: oneshot::Sender<Result<B::Answer>>,
+}
+
+/// The way to the writer. Clones share it; when the last one is gone the writer ends.
+pub struct WriterHandle<B: Batch> {
+    queue: SyncSender<Job<B>>,
+    patience: Duration,
+}
+
+impl<B: Batch> Clone for WriterHandle<B> {
+    fn clone(&self) -> Self {
+        WriterHandle {
+            queue: self.queue.clone(),
+            patience: self.patience,
+        }
+    }
+}
+
+impl<B: Batch> WriterHandle<B> {
+    /// Hands a command over and waits until it was committed or refused.
+    pub async fn submit(&self, command: B::Command) -> Result<B::Answer> {
+        let (reply, answer) = oneshot::channel();
+        let job = Job {
+            command,
+            deadline: Instant::now() + self.patience,
+            reply,
+        };
+        self.queue.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => Error::Busy {
+                detail: "Too many changes are waiting.".to_owned(),
+            },
+            TrySendError::Disconnected(_) => Error::Busy {
+                detail: "It is shutting down.".to_owned(),
+            },
+        })?;
+        answer.await.unwrap_or_else(|_| {
+            Err(Error::UnknownOutcome {
+                detail: "the writer stopped.".to_owned(),
+            })
+        })
+    }
+}
+
+/// Starts the writer's thread. The batch is built on the writer's own connection, after its row is there.
+pub fn start<B: Batch>(
+    database: Database,
+    settings: &WriterSettings,
+    batch: impl FnOnce(&mut DbConnection) -> DbResult<B>,
+) -> std::result::Result<(WriterHandle<B>, JoinHandle<()>), SetupError> {
+    let mut conn = database.connect()?;
+    let identity = Identity::register(&mut conn)?;
+    let batch = batch(&mut conn)?;
+    let (queue, jobs) = sync_channel(settings.queue_size);
+    let writer = Writer {
+        database,
+        conn: Some(conn),
+        identity,
+        batch,
+        patience: settings.commit_timeout,
+    };
+    let thread = std::thread::Builder::new()
+        .name("placet-writer".to_owned())
+        .spawn(move || writer.work(&jobs))
+        .map_err(|error| SetupError::Thread {
+            detail: error.to_string(),
+        })?;
+    Ok((
+        WriterHandle {
+            queue,
+            patience: settings.commit_timeout,
+        },
+        thread,
+    ))
+}
+
+struct Writer<B: Batch> {
+    database: Database,
+    /// `None` after it was lost, until the next try.
+    conn: Option<DbConnection>,
+    identity: Identity,
+    batch: B,
+    patience: Duration,
+}
+
+/// Why a batch was not committed.
+enum Failure {
+    Database(diesel::result::Error),
+    Setup(SetupError),
+    /// Somebody else's change came between; nothing is wrong.
+    Overtaken,
+    /// COMMIT was sent, and whether it happened cannot be found out.
+    Unknown(String),
+}
+
+impl From<diesel::result::Error> for Failure {
+    fn from(error: diesel::result::Error) -> Self {
+        Failure::Database(error)
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        Failure::Setup(error)
+    }
+}
+
+impl<B: Batch> Writer<B> {
+    fn work(mut self, jobs: &Receiver<Job<B>>) {
+        while let Ok(first) = jobs.recv() {
+            let waiting: Vec<Job<B>> = std::iter::once(first)
+                .chain(jobs.try_iter().take(BATCH_MAX - 1))
+                .collect();
+            let (timely, late): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|job| job.deadline > Instant::now());
+            for job in late {
+                answer(
+                    job.reply,
+                    Err(Error::Busy {
+                        detail: "The database is too slow to keep up.".to_owned(),
+                    }),
+                );
+            }
+            if !timely.is_empty() {
+                self.carry_out(timely);
+            }
+        }
+        if let Some(conn) = self.conn.as_mut() {
+            self.identity.retire(conn);
+        }
+    }
+
+    /// Commits the jobs together; where the database refuses them, halves them until the guilty one stands alone.
+    fn carry_out(&mut self, mut jobs: Vec<Job<B>>) {
+        let commands: Vec<&B::Command> = jobs.iter().map(|job| &job.command).collect();
+        match self.try_until_patience_ends(&commands) {
+            Ok(answers) => {
+                for (job, result) in jobs.into_iter().zip(answers) {
+                    answer(job.reply, result);
+                }
+            }
+            Err(failure) if jobs.len() > 1 && failure.may_be_one_commands_fault() => {
+                let second = jobs.split_off(jobs.len() / 2);
+                self.carry_out(jobs);
+                self.carry_out(second);
+            }
+            Err(failure) => {
+                let error = failure.into_error();
+                log::error!("A batch of {} changes was not committed: {error}", jobs.len());
+                for job in jobs {
+                    answer(job.reply, Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    fn try_until_patience_ends(
+        &mut self,
+        commands: &[&B::Command],
+    ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
+        let deadline = Instant::now() + self.patience;
+        let mut overtaken = false;
+        loop {
+            let failure = match self.transaction(commands, overtaken, deadline) {
+                Ok(answers) => return Ok(answers),
+                Err(failure) => failure,
+            };
+            if failure.lost_connection() {
+                self.conn = None;
+            }
+            if !failure.may_be_tried_again() || Instant::now() >= deadline {
+                return Err(failure);
+            }
+            log::debug!("A batch is tried again: {failure}");
+            if overtaken || !matches!(failure, Failure::Overtaken) {
+                std::thread::sleep(PAUSE);
+            }
+            overtaken |= matches!(failure, Failure::Overtaken);
+        }
+    }
+
+    fn transaction(
+        &mut self,
+        commands: &[&B::Command],
+        overtaken: bool,
+        deadline: Instant,
+    ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
+        let conn = match self.conn.as_mut() {
+            Some(conn) => conn,
+            None => self.conn.insert(self.database.connect()?),
+        };
+        self.batch.recover(conn)?;
+        dialect::begin_write(conn)?;
+        let (answers, change) = match write(&mut self.batch, &mut self.identity, conn, commands, overtaken) {
+            Ok((answers, Some(change))) => (answers, change),
+            Ok((answers, None)) => {
+                dialect::rollback(conn)?;
+                return Ok(answers);
+            }
+            Err(failure) => {
+                if dialect::rollback(conn).is_err() {
+                    self.conn = None;
+                }
+                return Err(failure);
+            }
+        };
+        if let Err(error) = dialect::commit(conn) {
+            self.settle_doubt(error, deadline)?;
+        }
+        self.identity.committed();
+        self.publish(change);
+        Ok(answers)
+    }
+
+    fn publish(&mut self, change: B::Change) {
+        let Some(conn) = self.conn.as_mut() else {
+            return self.batch.fall_behind();
+        };
+        if let Err(error) = self.batch.publish(conn, change) {
+            log::warn!("A committed change could not be read back, answers wait until it is: {error}");
+            self.batch.fall_behind();
+            return;
+        }
+        self.identity.prune(conn);
+    }
+
+    /// COMMIT answered with an error: finds out whether it happened, on a new connection, by a fence.
+    fn settle_doubt(&mut self, error: diesel::result::Error, deadline: Instant) -> std::result::Result<(), Failure> {
+        log::warn!("COMMIT answered an error, its outcome is being found out: {error}");
+        self.conn = None;
+        loop {
+            let outcome = self.database.connect().map_err(Error::from).and_then(|mut conn| {
+                let outcome = self.identity.fence(&mut conn)?;
+                self.conn = Some(conn);
+                Ok(outcome)
+            });
+            match outcome {
+                Ok(Doubt::Happened) => return Ok(()),
+                Ok(Doubt::NeverHappened) if fault::classify(&error) == Fault::Stop => return Err(error.into()),
+                Ok(Doubt::NeverHappened) => return Err(Failure::Overtaken),
+                Ok(Doubt::Unknown) => return Err(Failure::Unknown("the writer's own row is gone.".to_owned())),
+                Err(again) if Instant::now() >= deadline => return Err(Failure::Unknown(again.to_string())),
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+}
+
+type Written<B> = (Vec<Result<<B as Batch>::Answer>>, Option<<B as Batch>::Change>);
+
+/// All of a transaction between BEGIN and COMMIT. The writer's own row is the first that it locks.
+fn write<B: Batch>(
+    batch: &mut B,
+    identity: &mut Identity,
+    conn: &mut DbConnection,
+    commands: &[&B::Command],
+    overtaken: bool,
+) -> std::result::Result<Written<B>, Failure> {
+    if !identity.raise_revision(conn)? {
+        log::warn!("This writer's row is not as it left it; it takes a new identity");
+        *identity = Identity::unregistered();
+        identity.insert(conn)?;
+        identity.raise_revision(conn)?;
+    }
+    match batch.run(conn, commands, overtaken)? {
+        Ran::Lost => Err(Failure::Overtaken),
+        Ran::Decided { answers, change: None } => Ok((answers, None)),
+        Ran::Decided {
+            answers,
+            change: Some(change),
+        } => {
+            identity.record(conn, &batch.describe(&change))?;
+            Ok((answers, Some(change)))
+        }
+    }
+}
+
+/// Sends an answer. A caller that went away does not hear it: what was committed stays.
+fn answer<A>(reply: oneshot::Sender<Result<A>>, result: Result<A>) {
+    if reply.send(result).is_err() {
+        log::debug!("A client went away before its change was answered");
+    }
+}
+
+impl Failure {
+    fn fault(&self) -> Option<Fault> {
+        match self {
+            Failure::Database(error) => Some(fault::classify(error)),
+            _ => None,
+        }
+    }
+
+    fn lost_connection(&self) -> bool {
+        matches!(self.fault(), Some(Fault::Lost)) || matches!(self, Failure::Unknown(_))
+    }
+
+    fn may_be_tried_again(&self) -> bool {
+        match self {
+            Failure::Overtaken | Failure::Setup(SetupError::Connect { .. }) => true,
+            Failure::Database(error) => matches!(fault::classify(error), Fault::Retry | Fault::Lost),
+            _ => false,
+        }
+    }
+
+    fn may_be_one_commands_fault(&self) -> bool {
+        matches!(self.fault(), Some(Fault::Refuse { .. } | Fault::Unknown))
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            Failure::Database(error) => error.into(),
+            Failure::Setup(error) => error.into(),
+            Failure::Overtaken => Error::Busy {
+                detail: "Others kept changing the same rows.".to_owned(),
+            },
+            Failure::Unknown(detail) => Error::UnknownOutcome { detail },
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Database(error) => error.fmt(f),
+            Failure::Setup(error) => error.fmt(f),
+            Failure::Overtaken => f.write_str("others changed what it rests on"),
+            Failure::Unknown(detail) => f.write_str(detail),
+        }
+    }
+}

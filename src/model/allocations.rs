@@ -1,0 +1,226 @@
+//! Allocations: who uses how much of what, and the claims that make them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+
+use super::{Moment, modified, resource_providers};
+use crate::db::DbConnection;
+use crate::db::schema::resource_providers as providers;
+use crate::db::schema::{allocations, consumer_types, consumers, projects, resource_classes, users};
+use crate::error::{Error, Result};
+
+/// The consumer type that is shown where there is none.
+pub const UNKNOWN_TYPE: &str = "unknown";
+
+/// One request to replace what consumers have: `PUT /allocations/{consumer}` and `POST /allocations`. All or nothing.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    pub consumers: Vec<ConsumerClaim>,
+    /// `PUT` names its consumer in some refusals, `POST` does not.
+    pub names_consumer: bool,
+}
+
+/// What one consumer is to have.
+#[derive(Debug, Clone)]
+pub struct ConsumerClaim {
+    pub consumer: String,
+    /// By provider uuid: class name and amount (at least 1). Empty: everything it had is wiped.
+    pub allocations: Vec<(String, Vec<(String, i64)>)>,
+    /// Project and user; before 1.8 a claim may leave them out.
+    pub owner: Option<Owner>,
+    pub generation: Expected,
+    /// From 1.38; before, a new consumer has none and an existing one keeps its own.
+    pub consumer_type: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    pub project: String,
+    pub user: String,
+}
+
+/// What a claim expects of its consumer (from 1.28).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Before 1.28: nothing.
+    Any,
+    /// `null`: that it does not exist.
+    New,
+    /// That its generation is this.
+    Is(i64),
+}
+
+/// `DELETE /allocations/{consumer}`.
+#[derive(Debug, Clone)]
+pub struct Release {
+    pub consumer: String,
+}
+
+/// The allocations of one consumer. Without any, all else is empty too.
+#[derive(Debug, Clone, Default)]
+pub struct ConsumerAllocations {
+    pub providers: Vec<ProviderShare>,
+    pub consumer: Option<Consumer>,
+    /// When the newest of them was made.
+    pub modified: Option<Moment>,
+}
+
+/// What one consumer has of one provider.
+#[derive(Debug, Clone)]
+pub struct ProviderShare {
+    pub provider: Arc<str>,
+    /// The provider's generation.
+    pub generation: i64,
+    pub resources: Vec<(Arc<str>, i64)>,
+}
+
+/// Who has allocations.
+#[derive(Debug, Clone)]
+pub struct Consumer {
+    pub project: String,
+    pub user: String,
+    pub generation: i64,
+    /// `unknown` where it was made without one.
+    pub consumer_type: String,
+}
+
+/// The allocations made from one provider.
+#[derive(Debug, Clone)]
+pub struct ProviderAllocations {
+    /// The provider's generation.
+    pub generation: i64,
+    pub consumers: Vec<ConsumerShare>,
+    pub modified: Option<Moment>,
+}
+
+/// What one consumer has of the provider asked for.
+#[derive(Debug, Clone)]
+pub struct ConsumerShare {
+    pub consumer: Arc<str>,
+    /// The consumer's generation.
+    pub generation: i64,
+    pub resources: Vec<(Arc<str>, i64)>,
+}
+
+/// An allocation as a list shows it: whose it is, their generation, class, amount, and when it was made.
+type Row = (
+    String,
+    Option<i32>,
+    String,
+    i32,
+    Option<NaiveDateTime>,
+    Option<NaiveDateTime>,
+);
+
+/// What a consumer has. A consumer that nobody knows has nothing.
+pub fn of_consumer(conn: &mut DbConnection, consumer: &str) -> Result<ConsumerAllocations> {
+    let Some(found) = find_consumer(conn, consumer)? else {
+        return Ok(ConsumerAllocations::default());
+    };
+    let rows: Vec<Row> = allocations::table
+        .inner_join(providers::table.on(providers::id.eq(allocations::resource_provider_id)))
+        .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
+        .filter(allocations::consumer_id.eq(consumer))
+        .order(allocations::id)
+        .select((
+            providers::uuid,
+            providers::generation,
+            resource_classes::name,
+            allocations::used,
+            allocations::updated_at,
+            allocations::created_at,
+        ))
+        .load(conn)?;
+    if rows.is_empty() {
+        return Ok(ConsumerAllocations::default());
+    }
+    let (shares, modified) = group(rows);
+    let share = |(provider, generation, resources)| ProviderShare {
+        provider,
+        generation,
+        resources,
+    };
+    Ok(ConsumerAllocations {
+        providers: shares.into_iter().map(share).collect(),
+        consumer: Some(found),
+        modified,
+    })
+}
+
+fn find_consumer(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<Consumer>> {
+    let row: Option<(String, String, i32, Option<String>)> = consumers::table
+        .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
+        .inner_join(users::table.on(users::id.eq(consumers::user_id)))
+        .left_join(consumer_types::table.on(consumers::consumer_type_id.eq(consumer_types::id.nullable())))
+        .filter(consumers::uuid.eq(uuid))
+        .select((
+            projects::external_id,
+            users::external_id,
+            consumers::generation,
+            consumer_types::name.nullable(),
+        ))
+        .first(conn)
+        .optional()?;
+    Ok(row.map(|(project, user, generation, consumer_type)| Consumer {
+        project,
+        user,
+        generation: generation.into(),
+        consumer_type: consumer_type.unwrap_or_else(|| UNKNOWN_TYPE.to_string()),
+    }))
+}
+
+/// What is allocated of a provider, to consumers that are known.
+pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAllocations> {
+    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
+        return Err(Error::ProviderNotFoundForAllocations {
+            uuid: provider.to_string(),
+        });
+    };
+    let rows: Vec<Row> = allocations::table
+        .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
+        .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
+        .filter(allocations::resource_provider_id.eq(id))
+        .order(allocations::id)
+        .select((
+            consumers::uuid,
+            consumers::generation.nullable(),
+            resource_classes::name,
+            allocations::used,
+            allocations::updated_at,
+            allocations::created_at,
+        ))
+        .load(conn)?;
+    let (shares, modified) = group(rows);
+    let share = |(consumer, generation, resources)| ConsumerShare {
+        consumer,
+        generation,
+        resources,
+    };
+    Ok(ProviderAllocations {
+        generation,
+        consumers: shares.into_iter().map(share).collect(),
+        modified,
+    })
+}
+
+/// Whose, their generation, and how much of which class.
+type Share = (Arc<str>, i64, Vec<(Arc<str>, i64)>);
+
+/// Puts together what belongs to one owner, in the order in which they come, and finds the newest.
+fn group(rows: Vec<Row>) -> (Vec<Share>, Option<Moment>) {
+    let mut shares: Vec<Share> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut newest = None;
+    for (owner, generation, class, used, updated_at, created_at) in rows {
+        let place = *places.entry(owner).or_insert_with_key(|owner| {
+            shares.push((owner.as_str().into(), generation.unwrap_or_default().into(), Vec::new()));
+            shares.len() - 1
+        });
+        shares[place].2.push((class.into(), used.into()));
+        newest = newest.max(modified(updated_at, created_at));
+    }
+    (shares, newest)
+}

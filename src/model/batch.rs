@@ -1,0 +1,172 @@
+//! What the writer carries out: the commands of a batch decided in order, then their net effect written.
+//!
+//! Claims are decided on the snapshot first, and the guards of their rows say whether it was the newest. Whatever no
+//! guard can vouch for is decided on rows read in the batch's own transaction: everything but claims, a batch that
+//! lost a guard, and every refusal, for none may rest on a snapshot that somebody else has outrun.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use super::command::{Answer, Command};
+use super::decide::{Rules, decide};
+use super::gather::{self, Named};
+use super::live::Live;
+use super::save::{Committed, Saved, save};
+use super::state::State;
+use crate::db::writer::{Batch, Ran};
+use crate::db::{DbConnection, DbResult, dialect};
+use crate::error::Result;
+use crate::search::Snapshot;
+
+/// See the module.
+pub struct Decider {
+    live: Arc<Live>,
+    rules: Rules,
+    #[cfg(feature = "mutants")]
+    usage_first: super::mutant::UsageFirst,
+}
+
+/// What a batch's state rests on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    Snapshot,
+    Database,
+}
+
+impl Decider {
+    pub fn new(live: Arc<Live>, rules: Rules) -> Decider {
+        Decider {
+            live,
+            rules,
+            #[cfg(feature = "mutants")]
+            usage_first: Default::default(),
+        }
+    }
+
+    /// The state to decide on, and the rows it was made of where those came from the database.
+    fn state(&self, conn: &mut DbConnection, named: &Named<'_>, basis: Basis) -> DbResult<State> {
+        let newest = self.live.newest();
+        let consumers = gather::consumers(conn, named)?;
+        let base = match basis {
+            Basis::Snapshot => newest,
+            Basis::Database => Arc::new(gather::small_snapshot(conn, named, &consumers, newest.catalog())?),
+        };
+        #[cfg(feature = "mutants")]
+        let base = if basis == Basis::Database {
+            self.usage_first.spoil(base)
+        } else {
+            base
+        };
+        let mut state = State::new(base, consumers, now());
+        state.class_users = gather::class_users(conn, named)?;
+        state.trait_users = gather::trait_users(conn, named)?;
+        state.trait_times = gather::trait_times(conn, named)?;
+        Ok(state)
+    }
+
+    fn attempt(
+        &self,
+        conn: &mut DbConnection,
+        commands: &[&Command],
+        named: &Named<'_>,
+        basis: Basis,
+    ) -> DbResult<Attempt> {
+        let mut state = self.state(conn, named, basis)?;
+        let answers: Vec<Result<Answer>> = commands
+            .iter()
+            .map(|command| decide(&mut state, &self.rules, command))
+            .collect();
+        if basis == Basis::Snapshot && answers.iter().any(|answer| answer.is_err()) {
+            return Ok(Attempt::Doubted);
+        }
+        match save(conn, &state)? {
+            Saved::Lost => Ok(Attempt::Lost),
+            Saved::Written { wrote: false, .. } => Ok(Attempt::Settled {
+                answers,
+                committed: None,
+            }),
+            Saved::Written { mut committed, .. } => {
+                if basis == Basis::Database {
+                    mark_what_others_changed(&self.live.newest(), &state, &mut committed);
+                }
+                Ok(Attempt::Settled {
+                    answers,
+                    committed: Some(committed),
+                })
+            }
+        }
+    }
+}
+
+enum Attempt {
+    Settled {
+        answers: Vec<Result<Answer>>,
+        committed: Option<Committed>,
+    },
+    /// Something was refused on the snapshot's word; nothing is written yet.
+    Doubted,
+    /// A guard found another state. What was written so far must be rolled back.
+    Lost,
+}
+
+impl Batch for Decider {
+    type Command = Command;
+    type Answer = Answer;
+    type Change = Committed;
+
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
+        let named = Named::of(commands);
+        let mut attempt = Attempt::Doubted;
+        if !named.beyond_claims && !overtaken {
+            attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
+        }
+        if matches!(attempt, Attempt::Doubted) {
+            attempt = self.attempt(conn, commands, &named, Basis::Database)?;
+        }
+        Ok(match attempt {
+            Attempt::Settled { answers, committed } => Ran::Decided {
+                answers,
+                change: committed,
+            },
+            Attempt::Doubted | Attempt::Lost => Ran::Lost,
+        })
+    }
+
+    fn describe(&self, change: &Committed) -> String {
+        super::change::body(change)
+    }
+
+    fn publish(&mut self, conn: &mut DbConnection, change: Committed) -> DbResult<()> {
+        self.live.publish(conn, change)
+    }
+
+    fn fall_behind(&mut self) {
+        self.live.fall_behind();
+    }
+
+    fn recover(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+        #[cfg(feature = "mutants")]
+        self.usage_first.read(conn)?;
+        self.live.recover(conn)
+    }
+}
+
+/// Providers whose rows are not what the snapshot shows were changed by somebody who leaves no deltas: they are read
+/// again, and no delta of this batch is added to what is out of date.
+fn mark_what_others_changed(snapshot: &Snapshot, state: &State, committed: &mut Committed) {
+    for (id, entry) in &state.providers {
+        let Some(base) = &entry.base else { continue };
+        let shown = snapshot.by_id(*id).map(|slot| snapshot.row(slot));
+        if shown.as_ref() != Some(base) && entry.now.is_some() {
+            committed.reload.insert(*id);
+        }
+    }
+    committed
+        .deltas
+        .retain(|delta| !committed.reload.contains(&delta.provider));
+}
+
+fn now() -> DateTime<Utc> {
+    dialect::now().and_utc()
+}

@@ -1,0 +1,106 @@
+//! Everything that can be asked of the writer, and what each answers.
+
+use super::{aggregates, allocations, inventories, resource_classes, resource_providers, traits};
+
+/// One change, as the writer takes it from its queue.
+#[derive(Debug, Clone)]
+pub enum Command {
+    CreateProvider(resource_providers::Create),
+    UpdateProvider(resource_providers::Update),
+    DeleteProvider(resource_providers::Delete),
+    ReplaceInventories(inventories::Replace),
+    AddInventory(inventories::Add),
+    UpdateInventory(inventories::Update),
+    RemoveInventory(inventories::Remove),
+    ClearInventories(inventories::Clear),
+    ReplaceTraits(traits::Replace),
+    ClearTraits(traits::Clear),
+    ReplaceAggregates(aggregates::Replace),
+    EnsureTrait(traits::Ensure),
+    DeleteTrait(traits::Delete),
+    CreateClass(resource_classes::Create),
+    EnsureClass(resource_classes::Ensure),
+    RenameClass(resource_classes::Rename),
+    DeleteClass(resource_classes::Delete),
+    Claim(allocations::Claim),
+    Release(allocations::Release),
+}
+
+/// What a command answers when it was committed.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    Done,
+    Provider(resource_providers::Provider),
+    Inventories(inventories::Inventories),
+    Traits(traits::ProviderTraits),
+    Aggregates(aggregates::ProviderAggregates),
+    Ensured(Ensured),
+}
+
+/// What `PUT` of a name found: whether it had to be made, and since when it exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ensured {
+    pub created: bool,
+    pub since: super::Moment,
+}
+
+/// A command with the type of its own answer, so that a caller gets it without a `match`.
+pub trait Write: Send + 'static {
+    type Answer: Send;
+    fn into_command(self) -> Command;
+    /// The typed form of the answer, or `None` where the answer belongs to another command.
+    fn typed(answer: Answer) -> Option<Self::Answer>;
+}
+
+macro_rules! write_commands {
+    ($($command:ty => $variant:ident answers $answer:ident($type:ty);)*) => {$(
+        impl Write for $command {
+            type Answer = $type;
+            fn into_command(self) -> Command {
+                Command::$variant(self)
+            }
+            fn typed(answer: Answer) -> Option<$type> {
+                match answer {
+                    Answer::$answer(it) => Some(it),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+    ($($command:ty => $variant:ident;)*) => {$(
+        impl Write for $command {
+            type Answer = ();
+            fn into_command(self) -> Command {
+                Command::$variant(self)
+            }
+            fn typed(answer: Answer) -> Option<()> {
+                matches!(answer, Answer::Done).then_some(())
+            }
+        }
+    )*};
+}
+
+write_commands! {
+    resource_providers::Create => CreateProvider answers Provider(resource_providers::Provider);
+    resource_providers::Update => UpdateProvider answers Provider(resource_providers::Provider);
+    inventories::Replace => ReplaceInventories answers Inventories(inventories::Inventories);
+    inventories::Add => AddInventory answers Inventories(inventories::Inventories);
+    inventories::Update => UpdateInventory answers Inventories(inventories::Inventories);
+    traits::Replace => ReplaceTraits answers Traits(traits::ProviderTraits);
+    traits::Ensure => EnsureTrait answers Ensured(Ensured);
+    aggregates::Replace => ReplaceAggregates answers Aggregates(aggregates::ProviderAggregates);
+    resource_classes::Ensure => EnsureClass answers Ensured(Ensured);
+}
+
+write_commands! {
+    resource_providers::Delete => DeleteProvider;
+    inventories::Remove => RemoveInventory;
+    inventories::Clear => ClearInventories;
+    traits::Clear => ClearTraits;
+    traits::Delete => DeleteTrait;
+    resource_classes::Create => CreateClass;
+    resource_classes::Rename => RenameClass;
+    resource_classes::Delete => DeleteClass;
+    allocations::Claim => Claim;
+    allocations::Release => Release;
+}

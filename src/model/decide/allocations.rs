@@ -1,0 +1,224 @@
+//! The rules of claims and releases.
+//!
+//! Which generations move is upstream's, because clients compare them (ARCHITECTURE.md, rule 2): every provider that
+//! a claim names, each that a wiped consumer had, and every consumer that keeps something; not a provider that a
+//! replacement or a `DELETE` merely releases.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Rules;
+use crate::error::{Error, Result};
+use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
+use crate::model::state::{ConsumerRow, State};
+use crate::search::{ClassId, ProviderId};
+
+/// What one consumer asks of one provider and class, with ids instead of names.
+struct Ask<'a> {
+    consumer: &'a str,
+    provider: ProviderId,
+    class: ClassId,
+    amount: i64,
+}
+
+/// `PUT /allocations/{consumer}` and `POST /allocations`: all of it, or nothing.
+pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
+    for one in &claim.consumers {
+        check_consumer(state, one)?;
+    }
+    let asks = resolve(state, claim)?;
+    let before = usage_before(state, &asks);
+    let released = releases(state, claim);
+    check_room(state, rules, &asks, &before, &released)?;
+    apply(state, rules, claim, &asks);
+    Ok(())
+}
+
+/// `DELETE /allocations/{consumer}`.
+pub fn release(state: &mut State, release: &Release) -> Result<()> {
+    if state.consumer(&release.consumer).allocations.is_empty() {
+        return Err(Error::NoAllocations {
+            consumer: release.consumer.clone(),
+        });
+    }
+    state.take_allocations(&release.consumer);
+    state.consumer(&release.consumer).now = None;
+    Ok(())
+}
+
+fn check_consumer(state: &mut State, one: &ConsumerClaim) -> Result<()> {
+    let exists = state.consumer(&one.consumer).now.as_ref().map(|row| row.generation);
+    let (expected, got) = match (one.generation, exists) {
+        (Expected::Any, _) | (Expected::New, None) => return Ok(()),
+        (Expected::Is(wanted), Some(generation)) if wanted == generation => return Ok(()),
+        (Expected::Is(wanted), Some(generation)) => (generation.to_string(), wanted.to_string()),
+        (Expected::Is(wanted), None) => ("null".to_owned(), wanted.to_string()),
+        // Upstream prints the null it was given as its own language does, and clients match on it.
+        (Expected::New, Some(generation)) => (generation.to_string(), "None".to_owned()),
+    };
+    Err(Error::StaleConsumerGeneration { expected, got })
+}
+
+/// Names to ids: an unknown provider is refused before an unknown class.
+fn resolve<'a>(state: &State, claim: &'a Claim) -> Result<Vec<Ask<'a>>> {
+    let mut named = Vec::new();
+    for one in &claim.consumers {
+        for (uuid, resources) in &one.allocations {
+            let provider = state
+                .find_provider(uuid)
+                .ok_or_else(|| Error::ClaimProviderNotFound { uuid: uuid.clone() })?;
+            named.push((one.consumer.as_str(), provider, resources));
+        }
+    }
+    let mut asks = Vec::new();
+    for (consumer, provider, resources) in named {
+        for (name, amount) in resources {
+            let class = state.class_id(name).ok_or_else(|| {
+                let context = if claim.names_consumer {
+                    format!("for consumer {consumer}: ")
+                } else {
+                    String::new()
+                };
+                Error::ClaimClassNotFound {
+                    context,
+                    class: name.clone(),
+                }
+            })?;
+            asks.push(Ask {
+                consumer,
+                provider,
+                class,
+                amount: *amount,
+            });
+        }
+    }
+    Ok(asks)
+}
+
+type Sums = BTreeMap<(ProviderId, ClassId), i64>;
+
+fn usage_before(state: &mut State, asks: &[Ask<'_>]) -> Sums {
+    let mut sums = Sums::new();
+    for ask in asks {
+        let used = state
+            .provider(ask.provider)
+            .and_then(|row| row.used.get(&ask.class))
+            .copied()
+            .unwrap_or(0);
+        sums.insert((ask.provider, ask.class), used);
+    }
+    sums
+}
+
+/// What the claim's consumers give back, summed.
+fn releases(state: &mut State, claim: &Claim) -> Sums {
+    let mut sums = Sums::new();
+    let consumers: BTreeSet<&str> = claim.consumers.iter().map(|one| one.consumer.as_str()).collect();
+    for consumer in consumers {
+        for (provider, class, used) in &state.consumer(consumer).allocations {
+            *sums.entry((*provider, *class)).or_insert(0) += used;
+        }
+    }
+    sums
+}
+
+fn check_room(state: &mut State, rules: &Rules, asks: &[Ask<'_>], before: &Sums, released: &Sums) -> Result<()> {
+    check_some_inventory(state, asks)?;
+    let mut asked = Sums::new();
+    for ask in asks {
+        let key = (ask.provider, ask.class);
+        let sum = asked.entry(key).or_insert(0);
+        *sum = sum.saturating_add(ask.amount);
+        let Some(row) = state.provider(ask.provider) else {
+            continue;
+        };
+        let provider = row.uuid.to_string();
+        let inventory = row.inventories.get(&ask.class).copied();
+        let class = state.class_name(ask.class).to_string();
+        let Some(inventory) = inventory else {
+            return Err(Error::ClaimWithoutInventory { class, provider });
+        };
+        if !inventory.allows_amount(ask.amount, rules.strict_step_size) {
+            return Err(Error::ConstraintsViolated { class, provider });
+        }
+        let previous = before.get(&key).copied().unwrap_or(0);
+        let used = previous - released.get(&key).copied().unwrap_or(0);
+        // A change that makes an overcommitment no worse is allowed; where nothing was used there is none.
+        let no_worse = previous != 0 && used + *sum <= previous;
+        if !inventory.has_room(used, *sum) && !no_worse {
+            return Err(Error::CapacityExceeded { class, provider });
+        }
+    }
+    Ok(())
+}
+
+/// Upstream first refuses providers that have no inventory of any class the request names.
+fn check_some_inventory(state: &mut State, asks: &[Ask<'_>]) -> Result<()> {
+    let classes: BTreeSet<ClassId> = asks.iter().map(|ask| ask.class).collect();
+    let providers: BTreeSet<ProviderId> = asks.iter().map(|ask| ask.provider).collect();
+    let mut without = Vec::new();
+    for id in providers {
+        if let Some(row) = state.provider(id)
+            && !classes.iter().any(|class| row.inventories.contains_key(class))
+        {
+            without.push(row.uuid.to_string());
+        }
+    }
+    if without.is_empty() {
+        return Ok(());
+    }
+    let class = classes
+        .iter()
+        .map(|id| state.class_name(*id).to_string())
+        .collect::<Vec<_>>()
+        .join(", ");
+    Err(Error::ClaimWithoutInventory {
+        class,
+        provider: without.join(", "),
+    })
+}
+
+fn apply(state: &mut State, rules: &Rules, claim: &Claim, asks: &[Ask<'_>]) {
+    let mut moved: BTreeSet<ProviderId> = asks.iter().map(|ask| ask.provider).collect();
+    for one in &claim.consumers {
+        let had = state.take_allocations(&one.consumer);
+        if one.allocations.is_empty() {
+            moved.extend(had.iter().map(|(provider, ..)| *provider));
+            state.consumer(&one.consumer).now = None;
+        } else {
+            keep_consumer(state, rules, one);
+        }
+    }
+    for ask in asks {
+        state.give_allocation(ask.consumer, ask.provider, ask.class, ask.amount);
+    }
+    for provider in moved {
+        state.move_generation(provider);
+    }
+}
+
+/// Makes or updates the consumer's row, and moves its generation: a new one begins at 1.
+fn keep_consumer(state: &mut State, rules: &Rules, one: &ConsumerClaim) {
+    let Owner { project, user } = one.owner.clone().unwrap_or_else(|| rules.incomplete_owner.clone());
+    let entry = state.consumer(&one.consumer);
+    let (id, generation, kept_type) = match entry.now.take().or_else(|| wiped_row(entry.base.as_ref())) {
+        Some(row) => (row.id, row.generation, row.consumer_type),
+        None => (0, 0, None),
+    };
+    let consumer_type = one.consumer_type.clone().or(kept_type);
+    entry.now = Some(ConsumerRow {
+        id,
+        generation: generation + 1,
+        project,
+        user,
+        consumer_type,
+    });
+}
+
+/// A consumer that this batch wiped and makes again is a new one, though its row is still there to be reused.
+fn wiped_row(base: Option<&ConsumerRow>) -> Option<ConsumerRow> {
+    base.map(|row| ConsumerRow {
+        generation: 0,
+        consumer_type: None,
+        ..row.clone()
+    })
+}

@@ -1,0 +1,151 @@
+//! Inventories: how much of each class a provider has.
+
+use std::sync::Arc;
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+
+use super::{Moment, modified, resource_providers};
+use crate::db::DbConnection;
+use crate::db::schema::{inventories, resource_classes};
+use crate::error::{Error, Result};
+pub use crate::search::Inventory;
+
+/// The inventories of one provider, or the one that was written or asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inventories {
+    pub provider: Arc<str>,
+    /// The provider's generation.
+    pub generation: i64,
+    /// By class name, in the order of class ids.
+    pub inventories: Vec<(Arc<str>, Inventory)>,
+    /// When the newest of them was written; `None` where there are none.
+    pub modified: Option<Moment>,
+}
+
+/// `PUT …/inventories`: these and no others.
+#[derive(Debug, Clone)]
+pub struct Replace {
+    pub provider: String,
+    pub generation: i64,
+    pub inventories: Vec<(String, Inventory)>,
+    /// From 1.26 `reserved` may take the whole of `total`.
+    pub reserved_may_equal_total: bool,
+}
+
+/// `POST …/inventories`: one more.
+#[derive(Debug, Clone)]
+pub struct Add {
+    pub provider: String,
+    pub class: String,
+    pub inventory: Inventory,
+    pub reserved_may_equal_total: bool,
+}
+
+/// `PUT …/inventories/{class}`.
+#[derive(Debug, Clone)]
+pub struct Update {
+    pub provider: String,
+    pub class: String,
+    pub generation: i64,
+    pub inventory: Inventory,
+    pub reserved_may_equal_total: bool,
+}
+
+/// `DELETE …/inventories/{class}`.
+#[derive(Debug, Clone)]
+pub struct Remove {
+    pub provider: String,
+    pub class: String,
+}
+
+/// `DELETE …/inventories`.
+#[derive(Debug, Clone)]
+pub struct Clear {
+    pub provider: String,
+}
+
+/// One row of the table.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = inventories)]
+struct Row {
+    total: i32,
+    reserved: i32,
+    min_unit: i32,
+    max_unit: i32,
+    step_size: i32,
+    allocation_ratio: f64,
+    updated_at: Option<NaiveDateTime>,
+    created_at: Option<NaiveDateTime>,
+}
+
+impl Row {
+    fn inventory(&self) -> Inventory {
+        Inventory {
+            total: self.total,
+            reserved: self.reserved,
+            min_unit: self.min_unit,
+            max_unit: self.max_unit,
+            step_size: self.step_size,
+            allocation_ratio: self.allocation_ratio,
+        }
+    }
+}
+
+/// The inventories of a provider.
+pub fn list(conn: &mut DbConnection, provider: &str) -> Result<Inventories> {
+    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
+        return Err(Error::ProviderNotFoundForInventories {
+            uuid: provider.to_string(),
+        });
+    };
+    let rows: Vec<(String, Row)> = inventories::table
+        .inner_join(resource_classes::table.on(resource_classes::id.eq(inventories::resource_class_id)))
+        .filter(inventories::resource_provider_id.eq(id))
+        .order(inventories::resource_class_id)
+        .select((resource_classes::name, Row::as_select()))
+        .load(conn)?;
+    Ok(Inventories {
+        provider: provider.into(),
+        generation,
+        modified: rows
+            .iter()
+            .filter_map(|(_, row)| modified(row.updated_at, row.created_at))
+            .max(),
+        inventories: rows
+            .into_iter()
+            .map(|(class, row)| (class.into(), row.inventory()))
+            .collect(),
+    })
+}
+
+/// A provider's inventory of one class, alone.
+pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inventories> {
+    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
+        return Err(Error::ProviderNotFoundForInventories {
+            uuid: provider.to_string(),
+        });
+    };
+    let row: Option<(String, Row)> = inventories::table
+        .inner_join(resource_classes::table.on(resource_classes::id.eq(inventories::resource_class_id)))
+        .filter(
+            inventories::resource_provider_id
+                .eq(id)
+                .and(resource_classes::name.eq(class)),
+        )
+        .select((resource_classes::name, Row::as_select()))
+        .first(conn)
+        .optional()?;
+    let Some((name, row)) = row else {
+        return Err(Error::InventoryNotFound {
+            class: class.to_string(),
+            provider: provider.to_string(),
+        });
+    };
+    Ok(Inventories {
+        provider: provider.into(),
+        generation,
+        modified: modified(row.updated_at, row.created_at),
+        inventories: vec![(name.into(), row.inventory())],
+    })
+}

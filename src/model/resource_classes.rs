@@ -1,0 +1,81 @@
+//! Resource classes: the standard ones with their fixed ids, and custom ones from id 10000.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+
+use super::{Moment, modified};
+use crate::db::DbConnection;
+use crate::db::schema::resource_classes as table;
+use crate::error::{Error, Result};
+
+/// One resource class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceClass {
+    pub name: Arc<str>,
+    /// `None` for a standard class that upstream keeps without a time.
+    pub modified: Option<Moment>,
+}
+
+/// `POST /resource_classes`.
+#[derive(Debug, Clone)]
+pub struct Create {
+    pub name: String,
+}
+
+/// `PUT /resource_classes/{name}` from 1.7.
+#[derive(Debug, Clone)]
+pub struct Ensure {
+    pub name: String,
+}
+
+/// `PUT /resource_classes/{name}` before 1.7.
+#[derive(Debug, Clone)]
+pub struct Rename {
+    pub from: String,
+    pub to: String,
+}
+
+/// `DELETE /resource_classes/{name}`.
+#[derive(Debug, Clone)]
+pub struct Delete {
+    pub name: String,
+}
+
+/// One row of the table.
+type Row = (String, Option<NaiveDateTime>, Option<NaiveDateTime>);
+
+fn from_row((name, updated_at, created_at): Row) -> ResourceClass {
+    ResourceClass {
+        name: name.into(),
+        modified: modified(updated_at, created_at),
+    }
+}
+
+/// All resource classes, by id: the standard ones first.
+pub fn list(conn: &mut DbConnection) -> Result<Vec<ResourceClass>> {
+    let rows: Vec<Row> = table::table
+        .order(table::id)
+        .select((table::name, table::updated_at, table::created_at))
+        .load(conn)?;
+    Ok(rows.into_iter().map(from_row).collect())
+}
+
+/// One resource class.
+pub fn show(conn: &mut DbConnection, name: &str) -> Result<ResourceClass> {
+    let row: Option<Row> = table::table
+        .filter(table::name.eq(name))
+        .select((table::name, table::updated_at, table::created_at))
+        .first(conn)
+        .optional()?;
+    row.map(from_row)
+        .ok_or_else(|| Error::ClassNotFound { name: name.to_string() })
+}
+
+/// The names of all resource classes, by id.
+pub(super) fn names(conn: &mut DbConnection) -> QueryResult<HashMap<i32, Arc<str>>> {
+    let rows: Vec<(i32, String)> = table::table.select((table::id, table::name)).load(conn)?;
+    Ok(rows.into_iter().map(|(id, name)| (id, name.into())).collect())
+}

@@ -1,0 +1,134 @@
+//! Providers of resources and the trees they form.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, NaiveDateTime};
+use diesel::prelude::*;
+
+use super::{Moment, modified};
+use crate::db::DbConnection;
+use crate::db::dialect::now;
+use crate::db::schema::resource_providers as table;
+use crate::error::{Error, Result};
+use crate::search::{self, ProviderQuery, Slot, Snapshot};
+
+/// A provider as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    pub uuid: Arc<str>,
+    pub name: Arc<str>,
+    pub generation: i64,
+    /// The uuid of the parent; a root has none.
+    pub parent: Option<Arc<str>>,
+    /// The uuid of the root of its tree; a root's own.
+    pub root: Arc<str>,
+    pub modified: Moment,
+}
+
+/// `POST /resource_providers`. `uuid` is in its canonical form.
+#[derive(Debug, Clone)]
+pub struct Create {
+    pub uuid: String,
+    pub name: String,
+    pub parent: Option<String>,
+}
+
+/// `PUT /resource_providers/{uuid}`.
+#[derive(Debug, Clone)]
+pub struct Update {
+    pub uuid: String,
+    pub name: String,
+    pub parent: NewParent,
+    /// From 1.37 a provider that has a parent may get another one, or none.
+    pub may_reparent: bool,
+}
+
+/// What an update says of the parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewParent {
+    /// Nothing: the parent stays.
+    Keep,
+    /// It is to be this one, or none.
+    Set(Option<String>),
+}
+
+/// `DELETE /resource_providers/{uuid}`.
+#[derive(Debug, Clone)]
+pub struct Delete {
+    pub uuid: String,
+}
+
+/// One provider.
+pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
+    let (parent, root) = diesel::alias!(table as parent, table as root);
+    #[expect(clippy::type_complexity, reason = "a row")]
+    let row: Option<(
+        String,
+        Option<String>,
+        Option<i32>,
+        Option<String>,
+        String,
+        Option<NaiveDateTime>,
+        Option<NaiveDateTime>,
+    )> = table::table
+        .inner_join(root.on(table::root_provider_id.eq(root.field(table::id).nullable())))
+        .left_join(parent.on(table::parent_provider_id.eq(parent.field(table::id).nullable())))
+        .filter(table::uuid.eq(uuid))
+        .select((
+            table::uuid,
+            table::name,
+            table::generation,
+            parent.field(table::uuid).nullable(),
+            root.field(table::uuid),
+            table::updated_at,
+            table::created_at,
+        ))
+        .first(conn)
+        .optional()?;
+    let Some((uuid, name, generation, parent, root, updated_at, created_at)) = row else {
+        return Err(Error::ProviderNotFound { uuid: uuid.to_string() });
+    };
+    Ok(Provider {
+        uuid: uuid.into(),
+        name: name.unwrap_or_default().into(),
+        generation: generation.unwrap_or_default().into(),
+        parent: parent.map(Arc::from),
+        root: root.into(),
+        modified: modified(updated_at, created_at).unwrap_or_else(|| now().and_utc()),
+    })
+}
+
+/// Whether there is such a provider.
+pub fn exists(conn: &mut DbConnection, uuid: &str) -> Result<()> {
+    match find(conn, uuid)? {
+        Some(_) => Ok(()),
+        None => Err(Error::ProviderNotFound { uuid: uuid.to_string() }),
+    }
+}
+
+/// The id and the generation of a provider. Read before what the generation guards.
+pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i32, i64)>> {
+    let row: Option<(i32, Option<i32>)> = table::table
+        .filter(table::uuid.eq(uuid))
+        .select((table::id, table::generation))
+        .first(conn)
+        .optional()?;
+    Ok(row.map(|(id, generation)| (id, generation.unwrap_or_default().into())))
+}
+
+/// The providers that pass a query, by id, as a snapshot shows them.
+pub fn list(snapshot: &Snapshot, query: &ProviderQuery, strict_step_size: bool) -> Result<Vec<Provider>> {
+    let found = search::providers(snapshot, query, strict_step_size)?;
+    Ok(found.into_iter().map(|slot| shown(snapshot, slot)).collect())
+}
+
+fn shown(snapshot: &Snapshot, slot: Slot) -> Provider {
+    Provider {
+        uuid: snapshot.uuid(slot).clone(),
+        name: snapshot.name(slot).clone(),
+        generation: snapshot.generation(slot),
+        parent: snapshot.parent(slot).map(|parent| snapshot.uuid(parent).clone()),
+        root: snapshot.uuid(snapshot.root(slot)).clone(),
+        modified: DateTime::from_timestamp_micros(snapshot.modified(slot)).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,46 @@
+//! Writes allocations: the rows that consumers had go by id, what they have now comes.
+
+use diesel::prelude::*;
+
+use super::{Guard, Save};
+use crate::db::DbResult;
+use crate::db::dialect::{LIST_MAX, insert_rows};
+use crate::db::schema::allocations;
+use crate::model::state::ConsumerEntry;
+
+/// Deletes by id and checks the count: a row that somebody else has replaced must not be subtracted.
+pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
+    use allocations as t;
+    let ids: Vec<i32> = replaced(save)
+        .flat_map(|(_, entry)| &entry.held)
+        .map(|row| row.id)
+        .collect();
+    let mut deleted = 0;
+    for chunk in ids.chunks(LIST_MAX) {
+        deleted += diesel::delete(t::table.filter(t::id.eq_any(chunk))).execute(save.conn)?;
+    }
+    Ok(Guard::expect(ids.len(), deleted))
+}
+
+pub fn insert(save: &mut Save<'_>) -> DbResult<Guard> {
+    use allocations as t;
+    let rows: Vec<_> = replaced(save)
+        .flat_map(|(uuid, entry)| entry.allocations.iter().map(move |allocation| (uuid, allocation)))
+        .map(|(uuid, (provider, class, used))| {
+            (
+                t::created_at.eq(save.now),
+                t::resource_provider_id.eq(save.ids.provider(*provider)),
+                t::consumer_id.eq(uuid.as_str()),
+                t::resource_class_id.eq(class.0),
+                // `max_unit` is an INTEGER, and no claim passes it.
+                t::used.eq(*used as i32),
+            )
+        })
+        .collect();
+    insert_rows!(save.conn, t::table, &rows)?;
+    Ok(Guard::Held)
+}
+
+fn replaced<'a>(save: &Save<'a>) -> impl Iterator<Item = (&'a String, &'a ConsumerEntry)> {
+    save.state.consumers.iter().filter(|(_, entry)| entry.replaced)
+}

@@ -1,0 +1,102 @@
+//! Writes consumers. Their generation guards them, as a provider's guards it.
+
+use diesel::prelude::*;
+
+use super::{Guard, Save, owners};
+use crate::db::DbResult;
+use crate::db::dialect::{LIST_MAX, insert_rows};
+use crate::db::rows::{UpdateFromRows, Value};
+use crate::db::schema::consumers;
+use crate::model::state::ConsumerRow;
+
+const UPDATE: UpdateFromRows = UpdateFromRows {
+    table: "consumers",
+    columns: &["id", "before", "after", "project", "user", "type"],
+    set: "generation = v.after, project_id = v.project, user_id = v.user, consumer_type_id = v.type",
+    filter: "consumers.id = v.id AND consumers.generation = v.before",
+};
+
+/// Consumers that were there and stay.
+pub fn update(save: &mut Save<'_>) -> DbResult<Guard> {
+    let kept: Vec<(&ConsumerRow, &ConsumerRow)> = save
+        .state
+        .consumers
+        .values()
+        .filter_map(|entry| Some((entry.base.as_ref()?, entry.now.as_ref()?)))
+        .filter(|(base, now)| base != now)
+        .collect();
+    if kept.is_empty() {
+        return Ok(Guard::Held);
+    }
+    let named: Vec<&ConsumerRow> = kept.iter().map(|(_, now)| *now).collect();
+    let owners = owners::ensure(save, &named)?;
+    let rows: Vec<Vec<Value>> = kept
+        .iter()
+        .map(|(base, now)| {
+            vec![
+                Value::Int(base.id.into()),
+                Value::Int(base.generation),
+                Value::Int(now.generation),
+                Value::Int(owners.project(now).into()),
+                Value::Int(owners.user(now).into()),
+                Value::MaybeInt(owners.consumer_type(now).map(Into::into)),
+            ]
+        })
+        .collect();
+    Ok(Guard::expect(rows.len(), UPDATE.run(save.conn, save.now, &rows)?))
+}
+
+/// New consumers come, and those without allocations go.
+pub fn insert_and_delete(save: &mut Save<'_>) -> DbResult<Guard> {
+    insert(save)?;
+    delete(save)
+}
+
+fn insert(save: &mut Save<'_>) -> DbResult<()> {
+    use consumers as t;
+    let new: Vec<(&String, &ConsumerRow)> = save
+        .state
+        .consumers
+        .iter()
+        .filter(|(_, entry)| entry.base.is_none())
+        .filter_map(|(uuid, entry)| Some((uuid, entry.now.as_ref()?)))
+        .collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<&ConsumerRow> = new.iter().map(|(_, row)| *row).collect();
+    let owners = owners::ensure(save, &named)?;
+    let rows: Vec<_> = new
+        .iter()
+        .map(|(uuid, row)| {
+            (
+                t::created_at.eq(save.now),
+                t::uuid.eq(uuid.as_str()),
+                t::project_id.eq(owners.project(row)),
+                t::user_id.eq(owners.user(row)),
+                t::generation.eq(row.generation as i32),
+                t::consumer_type_id.eq(owners.consumer_type(row)),
+            )
+        })
+        .collect();
+    insert_rows!(save.conn, t::table, &rows)?;
+    Ok(())
+}
+
+fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
+    let gone: Vec<i32> = save
+        .state
+        .consumers
+        .values()
+        .filter(|entry| entry.now.is_none())
+        .filter_map(|entry| Some(entry.base.as_ref()?.id))
+        .collect();
+    if gone.is_empty() {
+        return Ok(Guard::Held);
+    }
+    let mut deleted = 0;
+    for chunk in gone.chunks(LIST_MAX) {
+        deleted += diesel::delete(consumers::table.filter(consumers::id.eq_any(chunk))).execute(save.conn)?;
+    }
+    Ok(Guard::expect(gone.len(), deleted))
+}

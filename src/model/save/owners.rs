@@ -1,0 +1,85 @@
+//! Projects, users and consumer types: known to clients by names, to the tables by ids.
+
+use std::collections::{BTreeSet, HashMap};
+
+use diesel::prelude::*;
+
+use super::Save;
+use crate::db::DbResult;
+use crate::db::dialect::insert_rows;
+use crate::db::schema::{consumer_types, projects, users};
+use crate::model::state::ConsumerRow;
+
+/// Ids of the names that the batch's consumers carry.
+#[derive(Default)]
+pub struct Owners {
+    projects: HashMap<String, i32>,
+    users: HashMap<String, i32>,
+    types: HashMap<String, i32>,
+}
+
+impl Owners {
+    pub fn project(&self, row: &ConsumerRow) -> i32 {
+        self.projects.get(&row.project).copied().unwrap_or_default()
+    }
+
+    pub fn user(&self, row: &ConsumerRow) -> i32 {
+        self.users.get(&row.user).copied().unwrap_or_default()
+    }
+
+    pub fn consumer_type(&self, row: &ConsumerRow) -> Option<i32> {
+        row.consumer_type
+            .as_ref()
+            .and_then(|name| self.types.get(name))
+            .copied()
+    }
+}
+
+/// Looks the names up, and makes those that are new.
+macro_rules! ensure_names {
+    ($save:expr, $table:ident, $column:ident, $names:expr) => {{
+        use $table as t;
+        let names: BTreeSet<&str> = $names;
+        let names: Vec<&str> = names.into_iter().collect();
+        let query = t::table.filter(t::$column.eq_any(&names)).select((t::$column, t::id));
+        let mut known: HashMap<String, i32> = HashMap::new();
+        if !names.is_empty() {
+            known = query.clone().load::<(String, i32)>($save.conn)?.into_iter().collect();
+            let new: Vec<_> = names
+                .iter()
+                .filter(|name| !known.contains_key(**name))
+                .map(|name| (t::created_at.eq($save.now), t::$column.eq(*name)))
+                .collect();
+            if !new.is_empty() {
+                // Another process may make the same name meanwhile: that is as good.
+                insert_rows!($save.conn, t::table, &new, or_ignore)?;
+                known = query.clone().load::<(String, i32)>($save.conn)?.into_iter().collect();
+            }
+        }
+        known
+    }};
+}
+
+/// The ids of all owners and types of `rows`.
+pub fn ensure(save: &mut Save<'_>, rows: &[&ConsumerRow]) -> DbResult<Owners> {
+    Ok(Owners {
+        projects: ensure_names!(
+            save,
+            projects,
+            external_id,
+            rows.iter().map(|row| row.project.as_str()).collect()
+        ),
+        users: ensure_names!(
+            save,
+            users,
+            external_id,
+            rows.iter().map(|row| row.user.as_str()).collect()
+        ),
+        types: ensure_names!(
+            save,
+            consumer_types,
+            name,
+            rows.iter().filter_map(|row| row.consumer_type.as_deref()).collect()
+        ),
+    })
+}

@@ -1,0 +1,150 @@
+//! The resource classes and traits that every deployment has: the names of os-resource-classes and os-traits.
+//!
+//! `contrib/update-standard-names.sh` makes the lists. A standard class's place in its list is its id.
+
+use std::collections::HashSet;
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+
+use crate::db::DbConnection;
+use crate::db::dialect::{self, insert_rows};
+use crate::db::schema::{resource_classes, traits};
+
+/// Custom resource classes have ids from here on.
+pub const FIRST_CUSTOM_CLASS_ID: i32 = 10_000;
+
+/// The standard resource classes, in the order of their ids, from 0.
+pub fn classes() -> impl Iterator<Item = &'static str> {
+    names(include_str!("standard/resource_classes.txt"))
+}
+
+/// The standard traits.
+pub fn traits() -> impl Iterator<Item = &'static str> {
+    names(include_str!("standard/traits.txt"))
+}
+
+fn names(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().filter(|line| !line.starts_with('#'))
+}
+
+/// How many names a sync had to add.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Added {
+    pub classes: usize,
+    pub traits: usize,
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = resource_classes, treat_none_as_default_value = false)]
+struct NewClass {
+    id: i32,
+    name: &'static str,
+    created_at: NaiveDateTime,
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = traits, treat_none_as_default_value = false)]
+struct NewTrait {
+    name: &'static str,
+    created_at: NaiveDateTime,
+}
+
+/// Adds the names that the database lacks. Run at start, before anyone can make a custom trait, so that in a fresh
+/// database the standard ones have the lower ids. Any number of processes may do so at once.
+pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
+    // A database that lacks nothing, as nearly all do, is not locked.
+    let (classes, traits) = missing(conn)?;
+    if classes.is_empty() && traits.is_empty() {
+        return Ok(Added::default());
+    }
+    dialect::write_transaction(conn, add_missing)
+}
+
+/// What is missing is looked up again under the lock: another process may have added it.
+fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
+    let (classes, traits) = missing(conn)?;
+    let created_at = dialect::now();
+    let classes: Vec<_> = classes
+        .into_iter()
+        .map(|(id, name)| NewClass { id, name, created_at })
+        .collect();
+    let traits: Vec<_> = traits.into_iter().map(|name| NewTrait { name, created_at }).collect();
+    insert_rows!(conn, resource_classes::table, &classes, or_ignore)?;
+    insert_rows!(conn, traits::table, &traits, or_ignore)?;
+    Ok(Added {
+        classes: classes.len(),
+        traits: traits.len(),
+    })
+}
+
+type Missing = (Vec<(i32, &'static str)>, Vec<&'static str>);
+
+fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
+    let there: HashSet<String> = resource_classes::table
+        .filter(resource_classes::id.lt(FIRST_CUSTOM_CLASS_ID))
+        .select(resource_classes::name)
+        .load_iter(conn)?
+        .collect::<QueryResult<_>>()?;
+    let missing_classes = (0..)
+        .zip(classes())
+        .filter(|(_, name)| !there.contains(*name))
+        .collect();
+    let there: HashSet<String> = traits::table
+        .select(traits::name)
+        .filter(traits::name.not_like("CUSTOM^_%").escape('^'))
+        .load_iter(conn)?
+        .collect::<QueryResult<_>>()?;
+    let missing_traits = traits().filter(|name| !there.contains(*name)).collect();
+    Ok((missing_classes, missing_traits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{Database, Settings};
+
+    fn counts(database: &Database) -> (i64, i64) {
+        let count = |conn: &mut DbConnection| {
+            Ok((
+                resource_classes::table.count().get_result(conn)?,
+                traits::table.count().get_result(conn)?,
+            ))
+        };
+        database.read(count).expect("counts")
+    }
+
+    #[test]
+    fn any_number_of_processes_add_each_name_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let url = format!("sqlite:///{}", directory.path().join("placet.db").display());
+        let database = Database::open(&Settings::new(url)).expect("a URL");
+        database.sync().expect("sync");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| sync(&mut database.connect().expect("a connection")).expect("sync"));
+            }
+        });
+        assert_eq!(counts(&database), (classes().count() as i64, traits().count() as i64));
+
+        let conn = &mut database.connect().expect("a connection");
+        let class = |name| {
+            resource_classes::table
+                .filter(resource_classes::name.eq(name))
+                .select(resource_classes::id)
+        };
+        assert_eq!(class("VCPU").first(conn), Ok(0));
+        assert_eq!(class("PCPU").first(conn), Ok(14));
+        diesel::delete(traits::table.filter(traits::name.eq("COMPUTE_NODE")))
+            .execute(conn)
+            .expect("a name gone");
+        assert_eq!(sync(conn), Ok(Added { classes: 0, traits: 1 }));
+        let before = database.statements();
+        assert_eq!(sync(conn), Ok(Added::default()));
+        assert_eq!(
+            database.statements() - before,
+            2,
+            "where nothing is missing, nothing is locked"
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! Commands that the writer takes together: decided in order, written as one net effect, in a fixed number of
+//! statements.
+
+use super::*;
+use crate::db::dialect;
+use crate::db::writer::{Batch, Ran};
+use crate::error::Error;
+use crate::model::batch::Decider;
+use crate::model::command::{Answer, Command, Write};
+use crate::model::inventories::Replace;
+use crate::model::live::Live;
+use crate::model::resource_providers::Delete;
+use std::sync::Arc;
+
+/// Runs commands as one batch, commits it, and counts the statements.
+fn run(f: &mut Fixture, commands: &[Command]) -> (Vec<Result<Answer>>, u64) {
+    let live = Arc::new(Live::load(&mut f.conn).unwrap());
+    let mut decider = Decider::new(live, rules());
+    let refs: Vec<&Command> = commands.iter().collect();
+    let before = f.model.statements();
+    dialect::begin_write(&mut f.conn).unwrap();
+    let Ran::Decided { answers, change } = decider.run(&mut f.conn, &refs, false).unwrap() else {
+        panic!("lost")
+    };
+    dialect::commit(&mut f.conn).unwrap();
+    let statements = f.model.statements() - before;
+    if let Some(change) = change {
+        decider.publish(&mut f.conn, change).unwrap();
+    }
+    (answers, statements)
+}
+
+fn claims(range: std::ops::Range<u32>, provider: u32) -> Vec<Command> {
+    range
+        .map(|n| claim(n, provider, "VCPU", 1, Expected::New).into_command())
+        .collect()
+}
+
+#[actix_web::test]
+async fn the_number_of_statements_does_not_depend_on_the_number_of_claims() {
+    let mut f = fixture();
+    f.host(1, 1000).await.unwrap();
+    let (answers, few) = run(&mut f, &claims(10..12, 1));
+    assert!(answers.iter().all(Result::is_ok));
+    let (answers, many) = run(&mut f, &claims(100..300, 1));
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!(f.used(1), 202);
+    // The first batch also makes the project and the user.
+    assert!(many <= few, "{few} statements for 2 claims, {many} for 200");
+}
+
+#[actix_web::test]
+async fn the_last_places_go_to_the_first_in_the_batch() {
+    let mut f = fixture();
+    f.host(1, 3).await.unwrap();
+    let before = f.generation(1);
+    let (answers, _) = run(&mut f, &claims(10..18, 1));
+    let granted: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(granted, [true, true, true, false, false, false, false, false]);
+    assert_eq!((f.used(1), f.generation(1)), (3, before + 3));
+}
+
+#[actix_web::test]
+async fn of_two_commands_with_one_generation_the_second_is_stale() {
+    let mut f = fixture();
+    f.host(1, 3).await.unwrap();
+    let generation = f.generation(1);
+    let replace = |total| {
+        Replace {
+            provider: uuid(1),
+            generation,
+            inventories: vec![("VCPU".into(), inventory(total))],
+            reserved_may_equal_total: true,
+        }
+        .into_command()
+    };
+    let (answers, _) = run(&mut f, &[replace(5), replace(6)]);
+    assert!(answers[0].is_ok());
+    assert_eq!(answers[1].as_ref().unwrap_err(), &Error::StaleInventoryGeneration);
+    assert_eq!(f.number("SELECT total AS n FROM inventories"), 5);
+    assert_eq!(f.generation(1), generation + 1);
+}
+
+#[actix_web::test]
+async fn a_provider_made_and_used_in_one_batch() {
+    let mut f = fixture();
+    let create = Create {
+        uuid: uuid(1),
+        name: "a".into(),
+        parent: None,
+    }
+    .into_command();
+    let child = Create {
+        uuid: uuid(2),
+        name: "b".into(),
+        parent: Some(uuid(1)),
+    }
+    .into_command();
+    let add = Add {
+        provider: uuid(2),
+        class: "VCPU".into(),
+        inventory: inventory(1),
+        reserved_may_equal_total: true,
+    };
+    let commands = [
+        create,
+        child,
+        add.into_command(),
+        claim(10, 2, "VCPU", 1, Expected::New).into_command(),
+    ];
+    let (answers, _) = run(&mut f, &commands);
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(f.used(2), 1);
+    assert_eq!(f.generation(2), 2);
+    let root = f.texts("SELECT r.uuid AS t FROM resource_providers p JOIN resource_providers r ON r.id = p.root_provider_id ORDER BY p.id");
+    assert_eq!(root, [uuid(1), uuid(1)]);
+}
+
+#[actix_web::test]
+async fn made_and_deleted_in_one_batch_leaves_nothing() {
+    let mut f = fixture();
+    let create = || {
+        Create {
+            uuid: uuid(1),
+            name: "a".into(),
+            parent: None,
+        }
+        .into_command()
+    };
+    let delete = || Delete { uuid: uuid(1) }.into_command();
+    let (answers, _) = run(&mut f, &[create(), delete()]);
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM resource_providers"), 0);
+    run(&mut f, &[create()]);
+    let (answers, _) = run(&mut f, &[delete(), create()]);
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM resource_providers"), 1);
+}
+
+#[actix_web::test]
+async fn a_consumer_wiped_and_made_again_in_one_batch_begins_anew() {
+    let mut f = fixture();
+    f.host(1, 3).await.unwrap();
+    run(&mut f, &claims(10..11, 1));
+    let wipe = claim_of(vec![one(10, vec![], Expected::Is(1))]).into_command();
+    let (answers, _) = run(&mut f, &[wipe, claim(10, 1, "VCPU", 2, Expected::New).into_command()]);
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(f.number("SELECT generation AS n FROM consumers"), 1);
+    assert_eq!(f.used(1), 2);
+}
+
+#[actix_web::test]
+async fn each_commit_leaves_its_revision_and_its_deltas() {
+    let mut f = fixture();
+    f.host(1, 3).await.unwrap();
+    f.model.submit(claim(10, 1, "VCPU", 2, Expected::New)).await.unwrap();
+    let revision = f.number("SELECT MAX(revision) AS n FROM placet_writers");
+    assert_eq!(
+        f.number("SELECT COUNT(*) AS n FROM placet_changes"),
+        revision,
+        "gapless"
+    );
+    assert_eq!(revision, 3);
+    let body = f
+        .texts("SELECT body AS t FROM placet_changes ORDER BY revision DESC LIMIT 1")
+        .remove(0);
+    assert!(body.starts_with("{\"d\":[[1,1,"), "{body}");
+    assert!(body.ends_with("[[0,2]]]]}"), "{body}");
+}

@@ -1,0 +1,77 @@
+//! Another program on the same tables: it raises a provider's generation with every increase, and leaves no deltas.
+
+use super::*;
+use crate::error::Error;
+
+/// What OpenStack Placement writes when it grants a claim.
+fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
+    let (consumer, provider) = (uuid(consumer), uuid(provider));
+    f.execute("INSERT OR IGNORE INTO projects (external_id) VALUES ('f')");
+    f.execute("INSERT OR IGNORE INTO users (external_id) VALUES ('f')");
+    f.execute(&format!(
+        "INSERT INTO consumers (uuid, project_id, user_id, generation) SELECT '{consumer}', p.id, u.id, 1 \
+         FROM projects p, users u WHERE p.external_id = 'f' AND u.external_id = 'f'"
+    ));
+    f.execute(&format!(
+        "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) \
+         SELECT id, '{consumer}', 0, {used} FROM resource_providers WHERE uuid = '{provider}'"
+    ));
+    f.execute(&format!(
+        "UPDATE resource_providers SET generation = generation + 1 WHERE uuid = '{provider}'"
+    ));
+}
+
+#[actix_web::test]
+async fn a_foreign_claim_is_never_oversubscribed() {
+    let mut f = fixture();
+    f.host(1, 3).await.unwrap();
+    foreign_claim(&mut f, 20, 1, 2);
+    let refused = f
+        .model
+        .submit(claim(10, 1, "VCPU", 2, Expected::New))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        refused,
+        Error::CapacityExceeded {
+            class: "VCPU".into(),
+            provider: uuid(1)
+        }
+    );
+    f.model.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    assert_eq!(f.used(1), 3);
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn room_that_others_released_is_found() {
+    let mut f = fixture();
+    f.host(1, 3).await.unwrap();
+    f.model.submit(claim(10, 1, "VCPU", 3, Expected::New)).await.unwrap();
+    // A release moves no generation: the snapshot cannot know, and a refusal must not rest on it.
+    f.execute("DELETE FROM allocations");
+    f.execute("DELETE FROM consumers");
+    f.model.submit(claim(11, 1, "VCPU", 3, Expected::New)).await.unwrap();
+    assert_eq!(f.used(1), 3);
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn providers_and_classes_that_others_made_are_found() {
+    let mut f = fixture();
+    f.execute("INSERT INTO resource_classes (id, name) VALUES (10000, 'CUSTOM_X')");
+    f.execute(&format!(
+        "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id) VALUES (7, '{}', 'x', 0, 7)",
+        uuid(1)
+    ));
+    f.execute(
+        "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit, max_unit, \
+         step_size, allocation_ratio) VALUES (7, 10000, 5, 0, 1, 5, 1, 1.0)",
+    );
+    f.model
+        .submit(claim(10, 1, "CUSTOM_X", 5, Expected::New))
+        .await
+        .unwrap();
+    assert_eq!(f.used(1), 5);
+    f.check_snapshot().await;
+}

@@ -1,0 +1,170 @@
+//! The model on a real SQLite file: what the tables hold is read by SQL of its own, beside placet's.
+
+mod batches;
+mod claims;
+mod foreign;
+mod providers;
+mod reads;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+use tempfile::TempDir;
+
+use super::allocations::{Claim, ConsumerClaim, Expected, Owner};
+use super::inventories::{Add, Inventory};
+use super::resource_providers::Create;
+use super::{Model, Rules, Running};
+use crate::db::writer::WriterSettings;
+use crate::db::{Database, DbConnection, Settings};
+use crate::error::Result;
+
+/// A model on a database of its own, with a connection to look at the tables.
+struct Fixture {
+    model: Model,
+    _running: Running,
+    conn: DbConnection,
+    _folder: TempDir,
+}
+
+fn rules() -> Rules {
+    Rules {
+        strict_step_size: false,
+        incomplete_owner: Owner {
+            project: "no-project".into(),
+            user: "no-user".into(),
+        },
+    }
+}
+
+fn fixture() -> Fixture {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:///{}", folder.path().join("placet.sqlite").display());
+    let database = Database::open(&Settings::new(url)).unwrap();
+    database.sync().unwrap();
+    let settings = WriterSettings {
+        queue_size: 1000,
+        commit_timeout: std::time::Duration::from_secs(10),
+    };
+    let (model, running) = Model::start(database.clone(), &settings, rules()).unwrap();
+    Fixture {
+        model,
+        _running: running,
+        conn: database.connect().unwrap(),
+        _folder: folder,
+    }
+}
+
+fn inventory(total: i32) -> Inventory {
+    Inventory {
+        total,
+        reserved: 0,
+        min_unit: 1,
+        max_unit: i32::MAX,
+        step_size: 1,
+        allocation_ratio: 1.0,
+    }
+}
+
+fn uuid(n: u32) -> String {
+    format!("00000000-0000-4000-8000-{n:012}")
+}
+
+/// A claim of one consumer on one provider.
+fn claim(consumer: u32, provider: u32, class: &str, amount: i64, generation: Expected) -> Claim {
+    claim_of(vec![one(consumer, vec![(provider, class, amount)], generation)])
+}
+
+fn claim_of(consumers: Vec<ConsumerClaim>) -> Claim {
+    Claim {
+        consumers,
+        names_consumer: false,
+    }
+}
+
+fn one(consumer: u32, asks: Vec<(u32, &str, i64)>, generation: Expected) -> ConsumerClaim {
+    ConsumerClaim {
+        consumer: uuid(consumer),
+        allocations: asks
+            .into_iter()
+            .map(|(p, class, n)| (uuid(p), vec![(class.to_owned(), n)]))
+            .collect(),
+        owner: Some(Owner {
+            project: "p".into(),
+            user: "u".into(),
+        }),
+        generation,
+        consumer_type: None,
+    }
+}
+
+impl Fixture {
+    /// A provider with `total` of VCPU.
+    async fn host(&mut self, n: u32, total: i32) -> Result<()> {
+        let create = Create {
+            uuid: uuid(n),
+            name: format!("host-{n}"),
+            parent: None,
+        };
+        self.model.submit(create).await?;
+        let add = Add {
+            provider: uuid(n),
+            class: "VCPU".into(),
+            inventory: inventory(total),
+            reserved_may_equal_total: true,
+        };
+        self.model.submit(add).await?;
+        Ok(())
+    }
+
+    /// The first number of a query.
+    fn number(&mut self, sql: &str) -> i64 {
+        #[derive(QueryableByName)]
+        struct Number {
+            #[diesel(sql_type = BigInt)]
+            n: i64,
+        }
+        diesel::sql_query(sql).get_result::<Number>(&mut self.conn).unwrap().n
+    }
+
+    fn generation(&mut self, provider: u32) -> i64 {
+        self.number(&format!(
+            "SELECT generation AS n FROM resource_providers WHERE uuid = '{}'",
+            uuid(provider)
+        ))
+    }
+
+    fn used(&mut self, provider: u32) -> i64 {
+        self.number(&format!(
+            "SELECT COALESCE(SUM(used), 0) AS n FROM allocations a JOIN resource_providers p \
+             ON p.id = a.resource_provider_id WHERE p.uuid = '{}'",
+            uuid(provider)
+        ))
+    }
+
+    fn execute(&mut self, sql: &str) -> usize {
+        diesel::sql_query(sql).execute(&mut self.conn).unwrap()
+    }
+
+    fn texts(&mut self, sql: &str) -> Vec<String> {
+        #[derive(QueryableByName)]
+        struct One {
+            #[diesel(sql_type = Text)]
+            t: String,
+        }
+        let rows: Vec<One> = diesel::sql_query(sql).load(&mut self.conn).unwrap();
+        rows.into_iter().map(|row| row.t).collect()
+    }
+
+    /// That the snapshot shows what the tables hold, row by row.
+    async fn check_snapshot(&mut self) {
+        let snapshot = self.model.snapshot().await.unwrap();
+        let (_, rows) = super::load::snapshot_parts(&mut self.conn).unwrap();
+        assert_eq!(snapshot.len(), rows.len(), "how many providers there are");
+        for row in rows {
+            let slot = snapshot
+                .by_id(row.id)
+                .unwrap_or_else(|| panic!("{} is missing", row.name));
+            assert_eq!(snapshot.row(slot), row);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Traits, and which provider has which.
+
+use std::sync::Arc;
+
+use chrono::NaiveDateTime;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+
+use super::{Moment, modified, resource_providers};
+use crate::db::DbConnection;
+use crate::db::dialect::now;
+use crate::db::schema::{resource_provider_traits as provided, traits as table};
+use crate::error::{Error, Result};
+
+/// One trait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trait {
+    pub name: Arc<str>,
+    pub modified: Moment,
+}
+
+/// The traits of one provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderTraits {
+    pub generation: i64,
+    pub traits: Vec<Trait>,
+}
+
+/// Which traits a list shows.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only these names.
+    pub names: Option<Vec<String>>,
+    /// Only names that begin so.
+    pub prefix: Option<String>,
+    /// Only those that some provider has, or that none has.
+    pub associated: Option<bool>,
+}
+
+/// `PUT /resource_providers/{uuid}/traits`.
+#[derive(Debug, Clone)]
+pub struct Replace {
+    pub provider: String,
+    pub generation: i64,
+    pub traits: Vec<String>,
+}
+
+/// `DELETE /resource_providers/{uuid}/traits`.
+#[derive(Debug, Clone)]
+pub struct Clear {
+    pub provider: String,
+}
+
+/// `PUT /traits/{name}`.
+#[derive(Debug, Clone)]
+pub struct Ensure {
+    pub name: String,
+}
+
+/// `DELETE /traits/{name}`.
+#[derive(Debug, Clone)]
+pub struct Delete {
+    pub name: String,
+}
+
+/// One row of the table.
+type Row = (String, Option<NaiveDateTime>, Option<NaiveDateTime>);
+
+fn from_row((name, updated_at, created_at): Row) -> Trait {
+    Trait {
+        name: name.into(),
+        modified: modified(updated_at, created_at).unwrap_or_else(|| now().and_utc()),
+    }
+}
+
+/// The traits that a filter lets through, by id.
+pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
+    let mut query = table::table.into_boxed();
+    if let Some(names) = &filter.names {
+        query = query.filter(table::name.eq_any(names));
+    }
+    if let Some(prefix) = &filter.prefix {
+        query = query.filter(table::name.like(starting_with(prefix)).escape('^'));
+    }
+    let somewhere = exists(provided::table.filter(provided::trait_id.eq(table::id)));
+    query = match filter.associated {
+        Some(true) => query.filter(somewhere),
+        Some(false) => query.filter(diesel::dsl::not(somewhere)),
+        None => query,
+    };
+    let rows: Vec<Row> = query
+        .order(table::id)
+        .select((table::name, table::updated_at, table::created_at))
+        .load(conn)?;
+    Ok(rows.into_iter().map(from_row).collect())
+}
+
+/// A pattern for LIKE, whose wildcards the prefix must not become: every other trait has a `_` in it.
+fn starting_with(prefix: &str) -> String {
+    let mut pattern = String::with_capacity(prefix.len() + 2);
+    for letter in prefix.chars() {
+        if matches!(letter, '%' | '_' | '^') {
+            pattern.push('^');
+        }
+        pattern.push(letter);
+    }
+    pattern + "%"
+}
+
+/// One trait.
+pub fn show(conn: &mut DbConnection, name: &str) -> Result<Trait> {
+    let row: Option<Row> = table::table
+        .filter(table::name.eq(name))
+        .select((table::name, table::updated_at, table::created_at))
+        .first(conn)
+        .optional()?;
+    row.map(from_row)
+        .ok_or_else(|| Error::TraitNotFound { name: name.to_string() })
+}
+
+/// The traits of a provider, by id.
+pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderTraits> {
+    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
+        return Err(Error::ProviderNotFoundForTraits {
+            uuid: provider.to_string(),
+        });
+    };
+    let rows: Vec<Row> = provided::table
+        .inner_join(table::table.on(table::id.eq(provided::trait_id)))
+        .filter(provided::resource_provider_id.eq(id))
+        .order(table::id)
+        .select((table::name, table::updated_at, table::created_at))
+        .load(conn)?;
+    Ok(ProviderTraits {
+        generation,
+        traits: rows.into_iter().map(from_row).collect(),
+    })
+}

@@ -1,0 +1,201 @@
+//! Usages: sums over allocations.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use diesel::dsl::{count, sum};
+use diesel::prelude::*;
+
+use super::allocations::UNKNOWN_TYPE;
+use super::{resource_classes, resource_providers};
+use crate::db::DbConnection;
+use crate::db::schema::{allocations, consumer_types, consumers, inventories, projects, users};
+use crate::error::{Error, Result};
+
+/// What is used of one provider: every class it has an inventory of, 0 where nothing is used.
+#[derive(Debug, Clone)]
+pub struct ProviderUsages {
+    pub generation: i64,
+    pub usages: Vec<(Arc<str>, i64)>,
+}
+
+/// What a project, or one user in it, uses.
+#[derive(Debug, Clone)]
+pub struct TotalQuery {
+    pub project: String,
+    pub user: Option<String>,
+}
+
+/// Which consumers `GET /usages` counts from 1.38 on, and how it groups them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TypeFilter {
+    /// Each type in a group of its own; consumers without one under `unknown`.
+    Each,
+    /// `consumer_type=all`: one group of all.
+    All,
+    /// One type; `unknown` is those without one.
+    Only(String),
+}
+
+/// One group of `GET /usages` from 1.38.
+#[derive(Debug, Clone)]
+pub struct TypeUsages {
+    pub consumer_type: Arc<str>,
+    pub consumer_count: i64,
+    pub usages: Vec<(Arc<str>, i64)>,
+}
+
+/// What is used of a provider.
+pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderUsages> {
+    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
+        return Err(Error::ProviderNotFoundForUsages {
+            uuid: provider.to_string(),
+        });
+    };
+    let sums: Vec<(i32, Option<i64>)> = inventories::table
+        .left_join(
+            allocations::table.on(allocations::resource_provider_id
+                .eq(inventories::resource_provider_id)
+                .and(allocations::resource_class_id.eq(inventories::resource_class_id))),
+        )
+        .filter(inventories::resource_provider_id.eq(id))
+        .group_by(inventories::resource_class_id)
+        .order(inventories::resource_class_id)
+        .select((inventories::resource_class_id, sum(allocations::used.nullable())))
+        .load(conn)?;
+    let classes = resource_classes::names(conn)?;
+    let usages = sums
+        .into_iter()
+        .filter_map(|(class, used)| Some((classes.get(&class)?.clone(), used.unwrap_or(0))));
+    Ok(ProviderUsages {
+        generation,
+        usages: usages.collect(),
+    })
+}
+
+/// What is used in all, by class.
+pub fn total(conn: &mut DbConnection, query: &TotalQuery) -> Result<Vec<(Arc<str>, i64)>> {
+    Ok(by_type(conn, query, &TypeFilter::All)?
+        .pop()
+        .map(|all| all.usages)
+        .unwrap_or_default())
+}
+
+/// What is used, by consumer type and class. Types of which nothing is used are left out.
+pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter) -> Result<Vec<TypeUsages>> {
+    let Some(owner) = find_owner(conn, query)? else {
+        return Ok(Vec::new());
+    };
+    let types: HashMap<i32, String> = consumer_types::table
+        .select((consumer_types::id, consumer_types::name))
+        .load(conn)?
+        .into_iter()
+        .collect();
+    let group_of = |consumer_type: Option<i32>| {
+        let name = consumer_type
+            .and_then(|id| types.get(&id))
+            .map_or(UNKNOWN_TYPE, String::as_str);
+        match filter {
+            TypeFilter::All => Some("all"),
+            TypeFilter::Each => Some(name),
+            TypeFilter::Only(wanted) => (name == wanted).then_some(name),
+        }
+    };
+    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
+    for (consumer_type, count) in count_consumers(conn, owner)? {
+        if let Some(name) = group_of(consumer_type) {
+            groups.entry(name).or_default().consumers += count;
+        }
+    }
+    for (consumer_type, class, used) in sum_usages(conn, owner)? {
+        if let Some(name) = group_of(consumer_type) {
+            *groups.entry(name).or_default().usages.entry(class).or_default() += used.unwrap_or_default();
+        }
+    }
+    let classes = resource_classes::names(conn)?;
+    Ok(groups
+        .into_iter()
+        .map(|(name, group)| group.named(name, &classes))
+        .collect())
+}
+
+/// One group while it is added up: its consumers, and the sums by class id.
+#[derive(Default)]
+struct Group {
+    consumers: i64,
+    usages: BTreeMap<i32, i64>,
+}
+
+impl Group {
+    fn named(self, name: &str, classes: &HashMap<i32, Arc<str>>) -> TypeUsages {
+        let usages = self
+            .usages
+            .into_iter()
+            .filter_map(|(class, used)| Some((classes.get(&class)?.clone(), used)));
+        TypeUsages {
+            consumer_type: name.into(),
+            consumer_count: self.consumers,
+            usages: usages.collect(),
+        }
+    }
+}
+
+/// Whose consumers are counted: a project's, or one user's in it, by id.
+type OwnerIds = (i32, Option<i32>);
+
+/// Nobody, where project or user are unknown.
+fn find_owner(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Option<OwnerIds>> {
+    let project = projects::table
+        .filter(projects::external_id.eq(&query.project))
+        .select(projects::id);
+    let Some(project) = project.first(conn).optional()? else {
+        return Ok(None);
+    };
+    let Some(user) = &query.user else {
+        return Ok(Some((project, None)));
+    };
+    let user = users::table
+        .filter(users::external_id.eq(user))
+        .select(users::id)
+        .first(conn)
+        .optional()?;
+    Ok(user.map(|user| (project, Some(user))))
+}
+
+/// How many consumers of each type have something: one that has several classes counts once.
+fn count_consumers(conn: &mut DbConnection, (project, user): OwnerIds) -> QueryResult<Vec<(Option<i32>, i64)>> {
+    let mut query = allocations::table
+        .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
+        .group_by(consumers::consumer_type_id)
+        .select((
+            consumers::consumer_type_id,
+            count(allocations::consumer_id).aggregate_distinct(),
+        ))
+        .filter(consumers::project_id.eq(project))
+        .into_boxed();
+    if let Some(user) = user {
+        query = query.filter(consumers::user_id.eq(user));
+    }
+    query.load(conn)
+}
+
+/// A consumer type, a class, both by id, and what is used.
+type Sum = (Option<i32>, i32, Option<i64>);
+
+/// The sums by type and class.
+fn sum_usages(conn: &mut DbConnection, (project, user): OwnerIds) -> QueryResult<Vec<Sum>> {
+    let mut query = allocations::table
+        .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
+        .group_by((consumers::consumer_type_id, allocations::resource_class_id))
+        .select((
+            consumers::consumer_type_id,
+            allocations::resource_class_id,
+            sum(allocations::used),
+        ))
+        .filter(consumers::project_id.eq(project))
+        .into_boxed();
+    if let Some(user) = user {
+        query = query.filter(consumers::user_id.eq(user));
+    }
+    query.load(conn)
+}

@@ -1,0 +1,106 @@
+//! 64 providers side by side, in three parts that are copied apart.
+
+use std::sync::{Arc, LazyLock};
+
+use super::change::ProviderRow;
+use super::fixed::Fixed;
+use super::hot::Hot;
+use super::ids::{LANES, ProviderId, Slot};
+
+/// What an empty lane is called.
+static NOTHING: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
+
+/// The parts of a block; copying one copies three pointers.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Block {
+    /// The lanes that are taken.
+    pub present: u64,
+    /// The lanes whose provider has no parent.
+    pub roots: u64,
+    pub identity: Arc<Identity>,
+    pub fixed: Arc<Fixed>,
+    pub hot: Arc<Hot>,
+}
+
+impl Block {
+    pub fn empty() -> Self {
+        let (identity, hot) = (Arc::new(Identity::empty()), Arc::new(Hot::empty()));
+        Self {
+            present: 0,
+            roots: 0,
+            identity,
+            fixed: Arc::default(),
+            hot,
+        }
+    }
+
+    /// Who the provider of a lane is; what it has is set apart.
+    pub fn identify(&mut self, lane: usize, row: &ProviderRow) {
+        let bit = 1u64 << lane;
+        self.present |= bit;
+        self.roots = if row.parent.is_none() {
+            self.roots | bit
+        } else {
+            self.roots & !bit
+        };
+        Arc::make_mut(&mut self.identity).set(lane, row);
+    }
+
+    /// What the provider of a lane has, all of it.
+    pub fn fill(&mut self, lane: usize, row: &ProviderRow) {
+        Arc::make_mut(&mut self.fixed).set(lane, row);
+        Arc::make_mut(&mut self.hot).set(lane, row);
+    }
+
+    /// Makes a lane vacant.
+    pub fn clear(&mut self, lane: usize) {
+        self.present &= !(1 << lane);
+        self.roots &= !(1 << lane);
+        Arc::make_mut(&mut self.identity).clear(lane);
+        Arc::make_mut(&mut self.fixed).clear(lane);
+        Arc::make_mut(&mut self.hot).clear(lane);
+    }
+}
+
+/// Who the providers are, and how they hang together. Changes when one is made, renamed, moved or removed.
+///
+/// Parents and roots are ids, not slots: an id that is gone finds nothing, a slot that is gone finds another provider.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Identity {
+    pub ids: [ProviderId; LANES],
+    pub uuids: [Arc<str>; LANES],
+    pub names: [Arc<str>; LANES],
+    pub parents: [Option<ProviderId>; LANES],
+    pub trees: [ProviderId; LANES],
+    /// Of each lane its direct children, by id.
+    pub children: [Vec<Slot>; LANES],
+}
+
+impl Identity {
+    fn empty() -> Self {
+        Self {
+            ids: [ProviderId(0); LANES],
+            uuids: std::array::from_fn(|_| NOTHING.clone()),
+            names: std::array::from_fn(|_| NOTHING.clone()),
+            parents: [None; LANES],
+            trees: [ProviderId(0); LANES],
+            children: std::array::from_fn(|_| Vec::new()),
+        }
+    }
+
+    /// Children stay: they belong to those who name this provider their parent.
+    fn set(&mut self, lane: usize, row: &ProviderRow) {
+        self.ids[lane] = row.id;
+        self.uuids[lane] = row.uuid.clone();
+        self.names[lane] = row.name.clone();
+        self.parents[lane] = row.parent;
+        self.trees[lane] = row.root;
+    }
+
+    fn clear(&mut self, lane: usize) {
+        self.uuids[lane] = NOTHING.clone();
+        self.names[lane] = NOTHING.clone();
+        self.parents[lane] = None;
+        self.children[lane] = Vec::new();
+    }
+}

@@ -1,0 +1,171 @@
+//! How a version is made: from whole tables, or from the version before it.
+
+use std::sync::Arc;
+
+use super::block::Block;
+use super::catalog::Catalog;
+use super::change::{Change, Delta, ProviderRow};
+use super::ids::{LANES, ProviderId, Slot};
+use super::index::{IdIndex, TextIndex};
+use super::pages::Pages;
+use super::version::Snapshot;
+
+/// The standard trait by which a provider says that it shares what it has with its aggregates.
+const SHARES: &str = "MISC_SHARES_VIA_AGGREGATE";
+
+impl Snapshot {
+    /// The first version, from whole tables. Trees are laid out together, roots by id, so that a search that walks a
+    /// tree stays in one or two blocks.
+    pub fn build(catalog: Catalog, mut providers: Vec<ProviderRow>) -> Snapshot {
+        providers.sort_by_key(|row| (row.root, row.parent.is_some(), row.id));
+        let mut snapshot = Snapshot {
+            sharing_trait: catalog.trait_id(SHARES),
+            catalog,
+            blocks: Pages::default(),
+            by_uuid: TextIndex::default(),
+            by_name: TextIndex::default(),
+            by_id: IdIndex::default(),
+            vacant: Arc::default(),
+            taken: 0,
+            children: 0,
+            sharing: Arc::default(),
+        };
+        snapshot.reload(&providers);
+        snapshot
+    }
+
+    /// A new version that shares what `change` does not touch.
+    pub fn apply(&self, change: &Change) -> Snapshot {
+        let mut next = self.clone();
+        if let Some(catalog) = &change.catalog {
+            next.catalog = catalog.clone();
+            next.find_sharing();
+        }
+        change.removed.iter().for_each(|&id| next.remove(id));
+        change.deltas.iter().for_each(|delta| next.add(delta));
+        next.reload(&change.reloaded);
+        next
+    }
+
+    /// Another database may number the trait otherwise; a catalog that merely grew does not.
+    fn find_sharing(&mut self) {
+        let wanted = self.catalog.trait_id(SHARES);
+        if wanted != self.sharing_trait {
+            self.sharing_trait = wanted;
+            let found = self
+                .iter()
+                .filter(|&slot| wanted.is_some_and(|wanted| self.has_trait(slot, wanted)));
+            self.sharing = Arc::new(found.collect());
+        }
+    }
+
+    fn remove(&mut self, id: ProviderId) {
+        let Some(slot) = self.by_id(id) else { return };
+        self.leave_parent(slot);
+        let (uuid, name) = (self.uuid(slot).clone(), self.name(slot).clone());
+        self.by_uuid.remove(&uuid, slot);
+        self.by_name.remove(&name, slot);
+        self.by_id.remove(id);
+        self.blocks.get_mut(slot.block()).clear(slot.lane());
+        if self.sharing.contains(&slot) {
+            Arc::make_mut(&mut self.sharing).remove(&slot);
+        }
+        Arc::make_mut(&mut self.vacant).push(slot);
+    }
+
+    fn add(&mut self, delta: &Delta) {
+        let Some(slot) = self.by_id(delta.provider) else { return };
+        let lane = slot.lane();
+        let hot = Arc::make_mut(&mut self.blocks.get_mut(slot.block()).hot);
+        hot.generations[lane] += i64::from(delta.moves);
+        if let Some(modified) = delta.modified {
+            hot.modified[lane] = hot.modified[lane].max(modified);
+        }
+        delta
+            .used
+            .iter()
+            .for_each(|&(class, amount)| hot.add(lane, class, amount));
+    }
+
+    /// Places every row before it ties any to its parent: a parent may come after its child.
+    fn reload(&mut self, rows: &[ProviderRow]) {
+        let mut moved = Vec::new();
+        for row in rows {
+            let known = self.by_id(row.id);
+            let slot = known.unwrap_or_else(|| self.vacancy());
+            if known.is_none() || !self.is_who(slot, row) {
+                self.identify(slot, row, known.is_some());
+                moved.push(slot);
+            }
+            self.blocks.get_mut(slot.block()).fill(slot.lane(), row);
+            self.note_sharing(slot, row);
+        }
+        moved.into_iter().for_each(|slot| self.join_parent(slot));
+    }
+
+    fn vacancy(&mut self) -> Slot {
+        if !self.vacant.is_empty() {
+            return Arc::make_mut(&mut self.vacant).pop().expect("seen not to be empty");
+        }
+        let slot = self.next_slot();
+        if self.taken.is_multiple_of(LANES) {
+            self.blocks.push(Block::empty());
+        }
+        self.taken += 1;
+        slot
+    }
+
+    /// Does `row` leave the provider's names and its place in the tree as they are?
+    fn is_who(&self, slot: Slot, row: &ProviderRow) -> bool {
+        let (identity, lane) = (&self.blocks.get(slot.block()).identity, slot.lane());
+        identity.uuids[lane] == row.uuid
+            && identity.names[lane] == row.name
+            && identity.parents[lane] == row.parent
+            && identity.trees[lane] == row.root
+    }
+
+    fn identify(&mut self, slot: Slot, row: &ProviderRow, known: bool) {
+        if known {
+            self.leave_parent(slot);
+            let (uuid, name) = (self.uuid(slot).clone(), self.name(slot).clone());
+            self.by_uuid.remove(&uuid, slot);
+            self.by_name.remove(&name, slot);
+        }
+        self.by_uuid.insert(&row.uuid, slot);
+        self.by_name.insert(&row.name, slot);
+        self.by_id.insert(row.id, slot);
+        self.children += usize::from(row.parent.is_some());
+        self.blocks.get_mut(slot.block()).identify(slot.lane(), row);
+    }
+
+    fn note_sharing(&mut self, slot: Slot, row: &ProviderRow) {
+        let shares = self.sharing_trait.is_some_and(|shares| row.traits.contains(&shares));
+        if shares && !self.sharing.contains(&slot) {
+            Arc::make_mut(&mut self.sharing).insert(slot);
+        } else if !shares && self.sharing.contains(&slot) {
+            Arc::make_mut(&mut self.sharing).remove(&slot);
+        }
+    }
+
+    fn leave_parent(&mut self, slot: Slot) {
+        let parent = self.blocks.get(slot.block()).identity.parents[slot.lane()];
+        self.children -= usize::from(parent.is_some());
+        if let Some(parent) = parent.and_then(|parent| self.by_id(parent)) {
+            let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
+            identity.children[parent.lane()].retain(|&child| child != slot);
+        }
+    }
+
+    fn join_parent(&mut self, slot: Slot) {
+        let parent = self.blocks.get(slot.block()).identity.parents[slot.lane()];
+        let Some(parent) = parent.and_then(|parent| self.by_id(parent)) else {
+            return;
+        };
+        if !self.children(parent).contains(&slot) {
+            let id = self.id(slot);
+            let at = self.children(parent).partition_point(|&child| self.id(child) < id);
+            let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
+            identity.children[parent.lane()].insert(at, slot);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a provider has of one class, and the rules for an amount of it.
+
+/// A row of `inventories`, without its ids. All amounts are in the units of the class.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Inventory {
+    pub total: i32,
+    pub reserved: i32,
+    pub min_unit: i32,
+    pub max_unit: i32,
+    pub step_size: i32,
+    pub allocation_ratio: f64,
+}
+
+impl Inventory {
+    /// `(total - reserved) * allocation_ratio`, not rounded: OpenStack Placement compares the float (a claim is refused
+    /// where capacity < used + amount) and only rounds down what it shows.
+    pub fn capacity(&self) -> f64 {
+        (f64::from(self.total) - f64::from(self.reserved)) * self.allocation_ratio
+    }
+
+    /// The highest sum of usage that capacity grants: for whole sums, `sum <= capacity` is `sum <= floor(capacity)`, so
+    /// that columns can hold integers. Clamped so that taking an amount off never overflows.
+    pub(in crate::search) fn limit(&self) -> i64 {
+        const BOUND: i64 = 1 << 62;
+        // `as` saturates, and a ratio that is no number grants nothing.
+        if self.capacity().is_nan() {
+            -BOUND
+        } else {
+            (self.capacity().floor() as i64).clamp(-BOUND, BOUND)
+        }
+    }
+
+    /// Room for `amount` on top of `used`; capacity only, units are [`Inventory::allows_amount`]'s.
+    pub fn has_room(&self, used: i64, amount: i64) -> bool {
+        used.saturating_add(amount) <= self.limit()
+    }
+
+    /// `min_unit <= amount <= max_unit` and a multiple of `step_size`. An amount equal to `min_unit` is granted even
+    /// where it is no multiple, as OpenStack's specification says, unless `strict` asks for the rule of its code.
+    pub fn allows_amount(&self, amount: i64, strict: bool) -> bool {
+        self.units().allow(amount, strict)
+    }
+
+    pub(in crate::search) fn units(&self) -> Units {
+        Units {
+            min_unit: self.min_unit,
+            max_unit: self.max_unit,
+            step_size: self.step_size,
+        }
+    }
+}
+
+/// The bounds of one amount. A kind of host has the same ones everywhere, so blocks keep them once for many lanes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(in crate::search) struct Units {
+    pub min_unit: i32,
+    pub max_unit: i32,
+    pub step_size: i32,
+}
+
+impl Units {
+    pub fn allow(self, amount: i64, strict: bool) -> bool {
+        let in_steps = || self.step_size > 0 && amount % i64::from(self.step_size) == 0;
+        i64::from(self.min_unit) <= amount
+            && amount <= i64::from(self.max_unit)
+            && (in_steps() || (!strict && amount == i64::from(self.min_unit)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Inventory;
+
+    fn inventory(total: i32, reserved: i32, ratio: f64) -> Inventory {
+        Inventory {
+            total,
+            reserved,
+            min_unit: 5,
+            max_unit: 20,
+            step_size: 10,
+            allocation_ratio: ratio,
+        }
+    }
+
+    #[test]
+    fn an_amount_of_min_unit_needs_no_step_unless_strict() {
+        let it = inventory(100, 0, 1.0);
+        let granted = |strict| (1..=30).filter(|&n| it.allows_amount(n, strict)).collect::<Vec<_>>();
+        assert_eq!(granted(false), [5, 10, 20]);
+        assert_eq!(granted(true), [10, 20]);
+    }
+
+    #[test]
+    fn capacity_is_compared_without_rounding_to_the_nearest() {
+        // 7 * 0.9 = 6.3 and 10 * 1.1 = 11.000000000000002
+        assert!(inventory(7, 0, 0.9).has_room(0, 6));
+        assert!(!inventory(7, 0, 0.9).has_room(0, 7));
+        assert!(inventory(10, 0, 1.1).has_room(5, 6));
+        assert!(!inventory(10, 0, 1.1).has_room(6, 6));
+    }
+
+    #[test]
+    fn what_is_reserved_beyond_the_total_leaves_room_only_below_zero() {
+        let it = inventory(3, 4, 0.5);
+        assert_eq!(it.capacity(), -0.5);
+        assert!(!it.has_room(-1, 1));
+        assert!(it.has_room(-2, 1));
+    }
+
+    #[test]
+    fn extreme_numbers_neither_overflow_nor_grant_by_accident() {
+        let huge = inventory(i32::MAX, 0, 3.4e38);
+        assert!(huge.has_room(0, i64::from(i32::MAX)));
+        assert!(!huge.has_room(i64::MAX, i64::MAX));
+        assert!(!inventory(i32::MIN, i32::MAX, 3.4e38).has_room(0, 1));
+        assert!(!inventory(1, 0, f64::NAN).has_room(0, 1));
+    }
+}

@@ -1,0 +1,69 @@
+//! A small sorted map from a key to the lanes of a block that have it.
+
+/// The transposed bit set: where a provider has some of a thousand traits, a block of 64 alike providers has few
+/// distinct ones, and the question "who of these has T" is one search and one mask.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Lanes<K>(Vec<(K, u64)>);
+
+impl<K> Default for Lanes<K> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<K: Copy + Ord> Lanes<K> {
+    /// The lanes that have `key`.
+    pub fn get(&self, key: K) -> u64 {
+        self.0
+            .binary_search_by_key(&key, |&(k, _)| k)
+            .map_or(0, |at| self.0[at].1)
+    }
+
+    /// The lanes that have at least one of `keys`.
+    pub fn any(&self, keys: &[K]) -> u64 {
+        keys.iter().fold(0, |lanes, &key| lanes | self.get(key))
+    }
+
+    /// The keys of one lane, in order.
+    pub fn of(&self, lane: usize) -> impl Iterator<Item = K> {
+        self.0
+            .iter()
+            .filter(move |(_, lanes)| lanes >> lane & 1 == 1)
+            .map(|&(key, _)| key)
+    }
+
+    /// All keys with their lanes.
+    pub fn iter(&self) -> impl Iterator<Item = (K, u64)> {
+        self.0.iter().copied()
+    }
+
+    /// Replaces the keys of one lane.
+    pub fn set(&mut self, lane: usize, keys: impl IntoIterator<Item = K>) {
+        let bit = 1u64 << lane;
+        self.0.iter_mut().for_each(|(_, lanes)| *lanes &= !bit);
+        for key in keys {
+            match self.0.binary_search_by_key(&key, |&(k, _)| k) {
+                Ok(at) => self.0[at].1 |= bit,
+                Err(at) => self.0.insert(at, (key, bit)),
+            }
+        }
+        self.0.retain(|&(_, lanes)| lanes != 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lanes;
+
+    #[test]
+    fn keys_of_a_lane_are_replaced_and_forgotten() {
+        let mut lanes = Lanes::default();
+        lanes.set(0, [7, 3]);
+        lanes.set(63, [3]);
+        assert_eq!(lanes.get(3), 1 | 1 << 63);
+        assert_eq!(lanes.any(&[7, 9]), 1);
+        assert_eq!(lanes.of(0).collect::<Vec<_>>(), [3, 7]);
+        lanes.set(0, [9]);
+        assert_eq!(lanes.iter().collect::<Vec<_>>(), [(3, 1 << 63), (9, 1)]);
+    }
+}

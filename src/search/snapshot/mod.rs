@@ -1,0 +1,30 @@
+//! One immutable version of everything that a search reads.
+//!
+//! Providers live in blocks of 64, and what is known of a block is three parts that are copied apart: who they are
+//! (`Identity`), what they have (`Fixed`) and what claims change (`Hot`, about 4 KB). A new
+//! version shares every part that did not change, so a claim copies one small part and the way to it, however many
+//! providers there are. Inside a part the data is in columns: traits and aggregates are one 64-bit mask for each name
+//! in use in the block, a bit a provider, and a resource class is an array of 64 limits beside an array of 64 sums.
+
+mod block;
+mod build;
+mod catalog;
+mod change;
+mod fixed;
+mod hot;
+mod ids;
+mod index;
+mod inventory;
+mod lanes;
+mod pages;
+mod version;
+
+pub use catalog::Catalog;
+pub use change::{Change, Delta, ProviderRow};
+pub use ids::{AggregateId, ClassId, ProviderId, Slot, TraitId};
+pub use inventory::Inventory;
+pub use version::Snapshot;
+
+pub(super) use block::Block;
+pub(super) use fixed::{Column, Fixed};
+pub(super) use ids::{LANES, lanes_of};
