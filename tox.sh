@@ -72,6 +72,9 @@ long() {
     export PLACET_TEST_SIZE=full
     all
     has_test race && step cargo mutants cargo test --features mutants --test race -- --nocapture
+    # What judges placet is judged itself: OpenStack Placement has to pass all of it.
+    step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
+    step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream
 }
 
 # --- what they need ------------------------------------------------------------------------------
@@ -146,7 +149,7 @@ unit_targets() {
 
 # step HOW NAME COMMAND...: runs it, keeps its output in .tox/logs, counts its tests.
 step() {
-    local how=$1 name=$2 log="$LOGS/${2// /-}.log" start=$SECONDS status p=0 f=0 s=0
+    local how=$1 name=$2 log="$LOGS/${2//[ ,\/]/-}.log" start=$SECONDS status p=0 f=0 s=0
     shift 2
     echo "== $name"
     if [[ $how == quiet ]]; then
