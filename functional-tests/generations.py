@@ -243,20 +243,28 @@ def differences(names, ours, theirs):
     return "\n".join(lines)
 
 
-def compare(script, placet, upstream, tally, verbose):
+def detail(answer):
+    """The sentence of a refusal."""
+    return answer.json["errors"][0]["detail"] if answer.status >= 400 else None
+
+
+def compare(script, placet, upstream, tally, arguments):
     names = {uuid: name for name, uuid in script.ids.items()}
     for about, method, path, body in script.steps:
         name = f"{script.version} {about}"
         theirs = upstream.send(script, method, path, body)
         ours = placet.send(script, method, path, body)
         seen = differences(names, placet.look(script), upstream.look(script))
-        if (ours.status, ours.code) != (theirs.status, theirs.code) or seen:
+        same = (ours.status, ours.code) == (theirs.status, theirs.code)
+        if same and arguments.details:
+            same = detail(ours) == detail(theirs)
+        if not same or seen:
             tally.fail(name, f"{method} {path}\nexpected: {theirs}\ngot:      {ours}\n{seen}")
             if seen:
                 print(f"        (the rest of {script.version} is left out)")
                 return
         else:
-            tally.ok(f"{name}: {theirs.status}", show=verbose)
+            tally.ok(f"{name}: {theirs.status}", show=arguments.verbose)
 
 
 def main():
@@ -265,6 +273,8 @@ def main():
     parser.add_argument("--versions", help="of the API, with commas between them")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet",
                         help="upstream compares it with itself, which proves this script")
+    parser.add_argument("--details", action="store_true",
+                        help="compare the sentences of refusals too")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
     versions = FULL if os.environ.get("PLACET_TEST_SIZE") == "full" else VERSIONS
@@ -275,7 +285,7 @@ def main():
             live.Service(arguments.server, binary=arguments.binary) as tested:
         for version in versions:
             script = Script(version).write()
-            compare(script, Side(tested), Side(yardstick), tally, arguments.verbose)
+            compare(script, Side(tested), Side(yardstick), tally, arguments)
     tally.finish()
 
 

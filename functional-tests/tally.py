@@ -1,7 +1,23 @@
 """Counts what passed, failed and was skipped, and says it in the one way that tox.sh adds up."""
 
+import difflib
+import pprint
 import sys
 import traceback
+
+SHOWN_LINES = 30
+
+
+def difference(expected, got):
+    """Both values where they are short, else the lines that differ."""
+    if len(repr(expected)) + len(repr(got)) < 400:
+        return f"expected: {expected!r}\ngot:      {got!r}"
+    lines = difflib.unified_diff(
+        pprint.pformat(expected).splitlines(), pprint.pformat(got).splitlines(),
+        "expected", "got", lineterm="", n=1)
+    shown = list(lines)
+    more = [f"({len(shown) - SHOWN_LINES} lines more)"] if len(shown) > SHOWN_LINES else []
+    return "\n".join(shown[:SHOWN_LINES] + more)
 
 
 class Tally:
@@ -27,7 +43,7 @@ class Tally:
         if expected == got:
             self.ok(name, show)
         else:
-            self.fail(name, f"expected: {expected!r}\ngot:      {got!r}")
+            self.fail(name, difference(expected, got))
         return expected == got
 
     def step(self, name, function, *arguments, show=True):
