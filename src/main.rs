@@ -1,1 +1,14 @@
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use placet::cli::Arguments;
+
+fn main() -> ExitCode {
+    match Arguments::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("placet: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,1 +1,32 @@
-//! api
+//! The HTTP edge: the only room that knows actix.
+//!
+//! A request passes the [`gate`], which finds its row in the table of [`routes`]; the row's handler reads it with
+//! `wire`, makes one call, and writes a [`reply`]. What goes wrong becomes a [`refusal`].
+
+mod accept;
+mod usages;
+mod traits;
+mod resource_providers;
+mod resource_classes;
+mod inventories;
+mod allocations;
+mod allocation_candidates;
+mod aggregates;
+mod access;
+mod call;
+mod errors;
+mod gate;
+mod mount;
+mod negotiate;
+mod refusal;
+mod reply;
+mod root;
+mod route;
+mod routes;
+mod seen;
+mod server;
+mod service;
+mod stream;
+
+pub use server::serve;
+pub use service::{Listen, Service, Settings};

@@ -1,6 +1,5 @@
 //! `GET /allocation_candidates`: where a request could go, found one by one.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::limits;
@@ -132,15 +131,31 @@ impl<O: Observer> Candidates<'_, O> {
             .iter()
             .flat_map(|candidate| &candidate.placements)
             .map(|placement| placement.slot);
-        let mut seen = HashSet::new();
+        let mut seen = Seen::of(self.snapshot);
         let summaries = if self.nested && self.snapshot.has_trees() {
             let roots = used
                 .map(|slot| self.snapshot.root(slot))
-                .filter(|&root| seen.insert(root));
+                .filter(|&root| seen.first_time(root));
             roots.flat_map(|root| self.snapshot.tree(root)).collect()
         } else {
-            used.filter(|&slot| seen.insert(slot)).collect()
+            used.filter(|&slot| seen.first_time(slot)).collect()
         };
         Found { candidates, summaries }
+    }
+}
+
+/// A set of slots, a bit each.
+struct Seen(Vec<u64>);
+
+impl Seen {
+    fn of(snapshot: &Snapshot) -> Self {
+        Self(vec![0; snapshot.blocks().len()])
+    }
+
+    fn first_time(&mut self, slot: Slot) -> bool {
+        let lanes = &mut self.0[slot.block()];
+        let first = *lanes & slot.bit() == 0;
+        *lanes |= slot.bit();
+        first
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Granular groups always are. Trees and sharing providers are refused where they would add a candidate made of several
 //! providers, and only there: every candidate of a single provider is found without this. What is not worked out
-//! exactly (which combination has the required traits together) is refused where it might be.
+//! exactly (which combination has the required traits together; beside sharing providers, which takes one provider of a
+//! tree only) is refused where it might be.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,9 +63,9 @@ fn combines_by_sharing(snapshot: &Snapshot, plan: &Plan) -> bool {
         if !is_anchor(snapshot, plan, root) || !sharing.iter().any(foreign) {
             return false;
         }
-        // Alone it is a candidate of its own tree, unless only this root is what the request wants of a root.
+        // Alone it is a candidate of its own tree, unless that tree's root is not what the request wants of a root.
         let serves_alone = |&slot: &Slot| (0..plan.amounts.len()).all(|at| can_give(snapshot, plan, slot, at));
-        let not_at_home = |slot: &Slot| !has_traits(snapshot, &plan.root, snapshot.root(*slot));
+        let not_at_home = |slot: &Slot| !is_anchor(snapshot, plan, snapshot.root(*slot));
         let alone = sharing.iter().filter(|slot| not_at_home(slot)).any(serves_alone);
         sharing.extend(serving(snapshot, plan, root));
         alone || combines(snapshot, plan, &sharing.into_iter().collect::<Vec<_>>())

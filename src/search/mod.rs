@@ -22,6 +22,11 @@ mod request;
 mod scan;
 pub mod snapshot;
 
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod tests;
+
 pub use candidates::{Candidate, Candidates, Found, Placement, Settings, candidates};
 pub use filter::providers;
 pub use observer::{Observer, Reason};

@@ -64,8 +64,8 @@ pub(super) struct Walk {
     seed: u64,
     round: usize,
     at: usize,
-    /// What fits, by position; filled in the first round.
-    fitting: Vec<u64>,
+    /// Of the blocks seen so far those that have lanes for later rounds, in order, with all that fit.
+    kept: Vec<(usize, u64)>,
 }
 
 impl Walk {
@@ -79,29 +79,43 @@ impl Walk {
             seed,
             round: 0,
             at: 0,
-            fitting: Vec::new(),
+            kept: Vec::new(),
         }
     }
 
     /// The next block, with those of its lanes whose turn it is, which may be none. `fit` says which lanes of a block
     /// fit at all, and is asked once for each block, as late as possible.
     pub fn next(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> Option<(usize, u64)> {
-        if self.at == self.order.len {
-            self.at = 0;
-            self.round += 1;
+        let end = if self.round == 0 {
+            self.order.len
+        } else {
+            self.kept.len()
+        };
+        if self.at == end {
+            (self.at, self.round) = (0, self.round + 1);
+            if self.kept.is_empty() || self.round == ROUNDS {
+                (self.order.len, self.kept) = (0, Vec::new());
+                return None;
+            }
         }
-        if self.order.len == 0 || self.round == ROUNDS {
-            return None;
-        }
+        let (block, fitting) = if self.round == 0 {
+            self.look(fit)
+        } else {
+            self.kept[self.at]
+        };
+        self.at += 1;
+        let turn = (self.round + mix(self.seed ^ block as u64) as usize) % ROUNDS;
+        Some((block, fitting & (STRIPE << turn)))
+    }
+
+    fn look(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> (usize, u64) {
         let position = self.order.at(self.at);
         let (block, lanes) = self.only.as_ref().map_or((position, u64::MAX), |only| only[position]);
-        if self.round == 0 {
-            self.fitting.push(fit(block, lanes));
+        let fitting = fit(block, lanes);
+        if fitting != 0 {
+            self.kept.push((block, fitting));
         }
-        let turn = (self.round + mix(self.seed ^ block as u64) as usize) % ROUNDS;
-        let fitting = self.fitting[self.at] & (STRIPE << turn);
-        self.at += 1;
-        Some((block, fitting))
+        (block, fitting)
     }
 }
 

@@ -1,0 +1,133 @@
+"""Runs OpenStack Placement's own gabbi files against a live service, each against a fresh one.
+
+    run.py [--server placet|upstream] [--binary PATH] [--jobs N] [-v] [FILE...]
+
+The files come with the openstack-placement package; nothing of it is kept here. expected.txt names
+the files that have to pass. One that is on the list and does not pass is a failure; one that is
+not on the list is run, reported and not counted as failed, and if it passes it wants to be added.
+"""
+
+import argparse
+import importlib.util
+import pathlib
+import sys
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import fixtures  # noqa: E402
+import gabbi_file  # noqa: E402
+import live  # noqa: E402
+
+
+def suite():
+    """The folder of the installed package's gabbi files."""
+    package = importlib.util.find_spec("placement").submodule_search_locations[0]
+    return pathlib.Path(package, "tests", "functional", "gabbits")
+
+
+def expected():
+    """File name -> None if it has to pass, else the reason why it need not yet."""
+    names = {}
+    for line in (HERE / "expected.txt").read_text().splitlines():
+        line = line.strip()
+        if line.startswith("later "):
+            name, _, reason = line.removeprefix("later ").partition(": ")
+            names[name.strip()] = reason.strip()
+        elif line and not line.startswith("#"):
+            names[line] = None
+    return names
+
+
+def run_one(path, server, binary):
+    """Runs one file against a service of its own. Everything that goes wrong is an outcome."""
+    try:
+        chosen = fixtures.fixture(*gabbi_file.fixtures_of(path))
+        with live.Service(server, chosen.options, binary, files=chosen.files) as service:
+            environ = fixtures.prepare(chosen, service.port)
+            outcome = gabbi_file.run(path, service.port, environ)
+            if service.process.poll() is not None:
+                outcome.failed.append(("the service ended", service.log()))
+    except Exception:
+        outcome = gabbi_file.Outcome(path.stem)
+        outcome.failed.append(("preparation", traceback.format_exc()))
+    return outcome
+
+
+def judge(outcome, reason, listed):
+    """One line on a file; True if it breaks a promise."""
+    numbers = (f"{outcome.passed:4} passed {len(outcome.failed):4} failed "
+               f"{len(outcome.skipped):4} skipped")
+    whole = not outcome.failed and outcome.passed
+    if not listed:
+        word = "NOT LISTED: add it to expected.txt"
+    elif reason is None:
+        word = "" if whole else "FAILED: expected to pass"
+    else:
+        word = "passes: add it to expected.txt" if whole else f"later: {reason}"
+    print(f"{outcome.name:42} {numbers}  {word}".rstrip(), flush=True)
+    return not listed or (reason is None and not whole)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", help="names of gabbi files, without .yaml")
+    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
+    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("-v", "--verbose", action="store_true", help="show failures in full")
+    arguments = parser.parse_args()
+
+    listed = expected()
+    if arguments.server == "upstream":
+        listed = dict.fromkeys(listed)  # it has to pass all of its own files
+    paths = sorted(suite().glob("*.yaml"))
+    missing = set(listed) - {path.stem for path in paths}
+    if arguments.files:
+        wanted = {pathlib.Path(name).stem for name in arguments.files}
+        paths = [path for path in paths if path.stem in wanted]
+        missing = wanted - {path.stem for path in paths}
+    broken = [f"{name}: no such file in the suite" for name in sorted(missing)]
+
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        running = [pool.submit(run_one, path, arguments.server, arguments.binary)
+                   for path in paths]
+        outcomes = []
+        for future in running:
+            outcome = future.result()
+            outcomes.append(outcome)
+            name = outcome.name
+            if judge(outcome, listed.get(name), name in listed):
+                broken.append(name)
+            shown = outcome.failed if arguments.verbose else []
+            if name in broken and not shown:
+                shown = [(test, account.splitlines()[0]) for test, account in outcome.failed[:3]]
+            for test, account in shown:
+                print(f"    FAILED {test}")
+                print("".join(f"        {line}\n" for line in account.splitlines()), end="")
+    report(outcomes, listed, broken)
+
+
+def report(outcomes, listed, broken):
+    """Two sums: of all tests that ran, and the stage's own, where `later` files are skipped."""
+    passed = sum(o.passed for o in outcomes)
+    failed = sum(len(o.failed) for o in outcomes)
+    skipped = sum(len(o.skipped) for o in outcomes)
+    whole = sum(1 for o in outcomes if o.passed and not o.failed)
+    print(f"\nOpenStack Placement's suite: {whole} of {len(outcomes)} files and {passed} of "
+          f"{passed + failed + skipped} tests pass")
+    for name in broken:
+        print(f"BROKEN  {name}")
+    required = [o for o in outcomes if listed.get(o.name) is None]
+    good = sum(o.passed for o in outcomes)
+    bad = sum(len(o.failed) for o in required) + sum(
+        1 for name in broken if not any(o.name == name and o.failed for o in required))
+    later = failed - sum(len(o.failed) for o in required) + skipped
+    print(f"{good} passed, {bad} failed, {later} skipped")
+    sys.exit(1 if broken or not outcomes else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Another program on the same tables, which claims as OpenStack Placement does."""
+
+import random
+import sqlite3
+import time
+import uuid
+
+
+class Foreign:
+    """Claims until it was refused or had its share. It holds the lock from its read to its commit."""
+
+    def __init__(self, database, resources, claims, start):
+        self.database, self.resources, self.claims, self.start = database, resources, claims, start
+        self.granted = []
+        self.error = None
+
+    def run(self):
+        try:
+            connection = sqlite3.connect(self.database, timeout=60, isolation_level=None)
+            self.start.wait()
+            for _ in range(self.claims):
+                self._claim(connection)
+                time.sleep(random.random() * 0.004)
+            connection.close()
+        except Exception as error:  # the race reports it
+            self.error = error
+
+    def _claim(self, connection):
+        connection.execute("BEGIN IMMEDIATE")
+        if all(self._has_room(connection, p, name, n) for p, (name, n) in self.resources.items()):
+            consumer = str(uuid.uuid4())
+            self._write(connection, consumer)
+            self.granted.append(consumer)
+        connection.execute("COMMIT")
+
+    @staticmethod
+    def _has_room(connection, provider, name, amount):
+        total, used = connection.execute(
+            "SELECT i.total, (SELECT COALESCE(SUM(a.used), 0) FROM allocations a"
+            "  WHERE a.resource_provider_id = i.resource_provider_id"
+            "  AND a.resource_class_id = i.resource_class_id)"
+            " FROM inventories i JOIN resource_providers p ON p.id = i.resource_provider_id"
+            " JOIN resource_classes c ON c.id = i.resource_class_id WHERE p.uuid = ? AND c.name = ?",
+            (provider, name)).fetchone()
+        return used + amount <= total
+
+    def _write(self, connection, consumer):
+        connection.execute("INSERT OR IGNORE INTO projects (external_id) VALUES ('foreign')")
+        connection.execute("INSERT OR IGNORE INTO users (external_id) VALUES ('foreign')")
+        connection.execute(
+            "INSERT INTO consumers (uuid, project_id, user_id, generation)"
+            " SELECT ?, p.id, u.id, 1 FROM projects p, users u"
+            " WHERE p.external_id = 'foreign' AND u.external_id = 'foreign'", (consumer,))
+        for provider, (name, amount) in self.resources.items():
+            connection.execute(
+                "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
+                " SELECT p.id, ?, c.id, ? FROM resource_providers p, resource_classes c"
+                " WHERE p.uuid = ? AND c.name = ?", (consumer, amount, provider, name))
+            connection.execute(
+                "UPDATE resource_providers SET generation = generation + 1 WHERE uuid = ?", (provider,))

@@ -1,0 +1,135 @@
+"""64 clients and another program race for the last places of a provider: not one more is granted.
+
+    race/run.py [--binary PATH] [--seed N] [--rounds N] [--mutant NAME]
+
+Each round makes a host (and in some a shared pool) with room for exactly K claims. All clients claim
+at once over HTTP; meanwhile another program claims in the same tables by SQL, as OpenStack Placement
+does: it raises the provider's generation with every claim, and tells nobody. Whoever is too late is
+refused with 409 and the right code, and what the tables hold is summed by SQL.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import sys
+import threading
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import live  # noqa: E402
+from foreign import Foreign  # noqa: E402
+from ledger import Ledger  # noqa: E402
+from rest import Rest  # noqa: E402
+from tally import Tally  # noqa: E402
+
+CLIENTS = 64
+ROUNDS = {"full": 100}.get(os.environ.get("PLACET_TEST_SIZE"), 12)
+
+
+class Round:
+    """One race: what there is to win, and who runs."""
+
+    def __init__(self, rng):
+        self.places = rng.randint(1, 40)
+        self.amount = rng.randint(1, 4)
+        self.pooled = rng.random() < 0.5
+        self.foreign_claims = rng.randint(8, 24)
+        self.host = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+        self.pool = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+        self.consumers = [str(uuid.UUID(int=rng.getrandbits(128), version=4)) for _ in range(CLIENTS)]
+
+    def __str__(self):
+        where = "a host and a pool" if self.pooled else "a host"
+        return f"{CLIENTS} clients and {self.foreign_claims} foreign claims for {self.places} places of {where}"
+
+    def resources(self):
+        """By provider: class and amount of one claim. The pool alone is short."""
+        if self.pooled:
+            return {self.pool: ("DISK_GB", self.amount), self.host: ("VCPU", 1)}
+        return {self.host: ("VCPU", self.amount)}
+
+    def prepare(self, rest):
+        scarce = self.pool if self.pooled else self.host
+        for provider, (name, amount) in self.resources().items():
+            rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
+            total = amount * (self.places if provider == scarce else 1000)
+            body = {"resource_provider_generation": 0, "inventories": {name: {"total": total}}}
+            rest.must("PUT", f"/resource_providers/{provider}/inventories", body)
+
+    def claim(self):
+        return {
+            "allocations": {p: {"resources": {name: n}} for p, (name, n) in self.resources().items()},
+            "project_id": "race", "user_id": "race", "consumer_generation": None, "consumer_type": "RACER",
+        }
+
+
+def race(round_, rest, database):
+    """Runs all at once; returns each client's answer and how many claims the other program got."""
+    answers = {}
+    start = threading.Barrier(CLIENTS + 1)
+
+    def client(consumer):
+        start.wait()
+        answers[consumer] = rest("PUT", f"/allocations/{consumer}", round_.claim())
+
+    other = Foreign(database, round_.resources(), round_.foreign_claims, start)
+    threads = [threading.Thread(target=client, args=(c,)) for c in round_.consumers]
+    threads.append(threading.Thread(target=other.run))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    if other.error:
+        raise other.error
+    assert len(answers) == CLIENTS, f"only {len(answers)} of {CLIENTS} clients were answered"
+    return answers, other.granted
+
+
+def judge(round_, answers, foreign, rest, database):
+    granted = [c for c, answer in answers.items() if answer.status == 204]
+    for consumer, answer in answers.items():
+        if answer.status == 204:
+            continue
+        right = answer.status == 409 and answer.code == "placement.undefined_code"
+        assert right and b"would exceed the capacity" in answer.raw, f"{consumer}: {answer}"
+    assert len(granted) + len(foreign) == round_.places, (
+        f"{len(granted)} clients and {len(foreign)} foreign claims were granted {round_.places} places")
+    ledger = Ledger(database)
+    for provider, (name, amount) in round_.resources().items():
+        holders = ledger.holders(provider)
+        assert holders == {c: amount for c in granted + foreign}, f"{provider} is held by {holders}"
+        assert ledger.generation(provider) == 1 + round_.places, f"generation {ledger.generation(provider)}"
+        shown = rest("GET", f"/resource_providers/{provider}/usages").json["usages"]
+        assert shown == {name: round_.places * amount}, f"usages show {shown}"
+    assert ledger.faults() == [], ledger.faults()
+
+
+def run_round(seed, number, rest, database):
+    round_ = Round(random.Random(f"{seed}/{number}"))
+    print(f"round {number}: {round_}", flush=True)
+    round_.prepare(rest)
+    answers, foreign = race(round_, rest, database)
+    judge(round_, answers, foreign, rest, database)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
+    options = parser.parse_args()
+    print(f"seed {options.seed} (--seed {options.seed} runs these rounds again)", flush=True)
+    tally = Tally()
+    environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
+    with live.Service("placet", binary=options.binary, environment=environment) as service:
+        rest = Rest(service.port)
+        for number in range(options.rounds):
+            tally.step(f"race {number}", run_round, options.seed, number, rest, service.database)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""A small JSON client for a live placement service: no retries, no cleverness."""
+
+import http.client
+import json
+
+
+class Answer:
+    """What came back: status, headers (lower case names) and body."""
+
+    def __init__(self, status, headers, raw):
+        self.status = status
+        self.headers = {name.lower(): value for name, value in headers}
+        self.raw = raw
+
+    @property
+    def json(self):
+        return json.loads(self.raw) if self.raw else None
+
+    @property
+    def code(self):
+        """The error code of a refusal (from 1.23), or None."""
+        try:
+            return self.json["errors"][0].get("code")
+        except (ValueError, KeyError, IndexError, TypeError):
+            return None
+
+    def __str__(self):
+        return f"{self.status} {self.raw.decode('utf-8', 'replace')[:2000]}"
+
+
+class Rest:
+    def __init__(self, port, token="admin", version="latest", timeout=60):
+        self.port = port
+        self.token = token
+        self.version = version
+        self.timeout = timeout
+
+    def __call__(self, method, path, body=None, version=None, headers=None):
+        """One request; `body` is sent as JSON, bytes as they are."""
+        sent = {
+            "x-auth-token": self.token,
+            "accept": "application/json",
+            "openstack-api-version": f"placement {version or self.version}",
+        }
+        data = None
+        if body is not None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            sent["content-type"] = "application/json"
+        sent.update(headers or {})
+        sent = {name: value for name, value in sent.items() if value is not None}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
+        try:
+            connection.request(method, path, body=data, headers=sent)
+            response = connection.getresponse()
+            return Answer(response.status, response.getheaders(), response.read())
+        finally:
+            connection.close()
+
+    def must(self, method, path, body=None, version=None, status=(200, 201, 204)):
+        """A request of a test's preparation: anything but success ends the test."""
+        answer = self(method, path, body, version)
+        if answer.status not in status:
+            raise RuntimeError(f"{method} {path} {body!r} was answered with {answer}")
+        return answer

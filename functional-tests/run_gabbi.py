@@ -1,0 +1,71 @@
+"""Runs placet's own gabbi files, each against a fresh live service.
+
+    run_gabbi.py [--server placet|upstream] [--binary PATH] [--jobs N] [-v] [FILE...]
+
+With `--server upstream` the same files run against OpenStack Placement, which proves that they
+state what clients are used to. placet-only.yaml holds what is different on purpose.
+"""
+
+import argparse
+import pathlib
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+
+import gabbi_file
+import live
+from tally import Tally
+
+HERE = pathlib.Path(__file__).resolve().parent
+PLACET_ONLY = {"placet-only"}
+OPTIONS = {"oslo_policy": {"enforce_new_defaults": "false"}}
+
+
+def run_one(path, server, binary):
+    try:
+        with live.Service(server, OPTIONS, binary) as service:
+            outcome = gabbi_file.run(path, service.port)
+            if service.process.poll() is not None:
+                outcome.failed.append(("the service ended", service.log()))
+    except Exception:
+        outcome = gabbi_file.Outcome(path.stem)
+        outcome.failed.append(("preparation", traceback.format_exc()))
+    return outcome
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", help="names of gabbi files, without .yaml")
+    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
+    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("-v", "--verbose", action="store_true", help="show failures in full")
+    arguments = parser.parse_args()
+
+    paths = sorted(HERE.glob("*.yaml"))
+    if arguments.server == "upstream":
+        paths = [path for path in paths if path.stem not in PLACET_ONLY]
+    if arguments.files:
+        wanted = {pathlib.Path(name).stem for name in arguments.files}
+        paths = [path for path in paths if path.stem in wanted]
+        if len(paths) != len(wanted):
+            parser.error(f"no such file among {', '.join(sorted(wanted))}")
+
+    tally = Tally()
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        running = [pool.submit(run_one, path, arguments.server, arguments.binary)
+                   for path in paths]
+        for future in running:
+            outcome = future.result()
+            print(f"{outcome.name:28} {outcome.passed:4} passed {len(outcome.failed):4} failed",
+                  flush=True)
+            tally.passed += outcome.passed
+            for test, reason in outcome.skipped:
+                tally.skip(f"{outcome.name}: {test}", reason)
+            for test, account in outcome.failed:
+                detail = account if arguments.verbose else account.splitlines()[0]
+                tally.fail(f"{outcome.name}: {test}", detail)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()

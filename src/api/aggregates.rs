@@ -1,0 +1,21 @@
+//! `/resource_providers/{uuid}/aggregates`
+
+use super::call::Call;
+use super::reply::Reply;
+use super::resource_providers::exists;
+use crate::error::Result;
+use crate::model::aggregates;
+use crate::wire::aggregates as wire;
+
+pub async fn list(call: Call) -> Result<Reply> {
+    let uuid = call.field("uuid").to_owned();
+    let found = call.model().read(move |conn| aggregates::of_provider(conn, &uuid)).await?;
+    Ok(Reply::json(wire::write(call.version, &found)).modified(None))
+}
+
+pub async fn replace(call: Call) -> Result<Reply> {
+    exists(&call).await?;
+    let replace = wire::read_replace(call.version, call.field("uuid"), &call.body)?;
+    let found = call.model().submit(replace).await?;
+    Ok(Reply::json(wire::write(call.version, &found)).modified(None))
+}

@@ -1,0 +1,60 @@
+//! `/resource_providers/{uuid}/inventories`
+
+use super::call::Call;
+use super::reply::Reply;
+use super::resource_providers::exists;
+use crate::error::{Error, Result};
+use crate::model::inventories::{self, Clear, Inventories, Remove};
+use crate::wire::inventories as wire;
+
+pub async fn list(call: Call) -> Result<Reply> {
+    let uuid = call.field("uuid").to_owned();
+    let found = call.model().read(move |conn| inventories::list(conn, &uuid)).await?;
+    Ok(listed(&found))
+}
+
+pub async fn replace(call: Call) -> Result<Reply> {
+    exists(&call).await?;
+    let replace = wire::read_replace(call.version, call.field("uuid"), &call.body)?;
+    Ok(listed(&call.model().submit(replace).await?))
+}
+
+pub async fn add(call: Call) -> Result<Reply> {
+    exists(&call).await?;
+    let add = wire::read_add(call.version, call.field("uuid"), &call.body)?;
+    let url = call.location(&format!("/resource_providers/{}/inventories/{}", add.provider, add.class));
+    let added = call.model().submit(add).await?;
+    Ok(shown(&added)?.created_at(url))
+}
+
+pub async fn clear(call: Call) -> Result<Reply> {
+    call.model().submit(Clear { provider: call.field("uuid").to_owned() }).await?;
+    Ok(Reply::no_content())
+}
+
+pub async fn show(call: Call) -> Result<Reply> {
+    let (uuid, class) = (call.field("uuid").to_owned(), call.field("resource_class").to_owned());
+    let found = call.model().read(move |conn| inventories::show(conn, &uuid, &class)).await?;
+    shown(&found)
+}
+
+pub async fn update(call: Call) -> Result<Reply> {
+    exists(&call).await?;
+    let update = wire::read_update(call.version, call.field("uuid"), call.field("resource_class"), &call.body)?;
+    shown(&call.model().submit(update).await?)
+}
+
+pub async fn remove(call: Call) -> Result<Reply> {
+    let (provider, class) = (call.field("uuid").to_owned(), call.field("resource_class").to_owned());
+    call.model().submit(Remove { provider, class }).await?;
+    Ok(Reply::no_content())
+}
+
+fn listed(found: &Inventories) -> Reply {
+    Reply::json(wire::write_all(found)).modified(found.modified)
+}
+
+fn shown(found: &Inventories) -> Result<Reply> {
+    let body = wire::write_one(found).ok_or_else(|| Error::Internal { detail: "an answer lacks its inventory".into() });
+    Ok(Reply::json(body?).modified(found.modified))
+}

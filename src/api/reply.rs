@@ -1,0 +1,85 @@
+//! A good answer, and the headers that came with a microversion.
+
+use actix_web::HttpResponse;
+use actix_web::http::{StatusCode, header};
+use chrono::{DateTime, Utc};
+
+use crate::version::{self, Version};
+
+/// What a handler answers.
+#[derive(Debug)]
+pub struct Reply {
+    status: StatusCode,
+    body: Option<Vec<u8>>,
+    location: Option<String>,
+    modified: Option<DateTime<Utc>>,
+}
+
+impl Reply {
+    /// 200 with a JSON body.
+    pub fn json(body: Vec<u8>) -> Reply {
+        Reply {
+            body: Some(body),
+            ..Reply::empty(StatusCode::OK)
+        }
+    }
+
+    /// 204.
+    pub fn no_content() -> Reply {
+        Reply::empty(StatusCode::NO_CONTENT)
+    }
+
+    /// 201 where something was made, else 204; both without a body.
+    pub fn created(created: bool) -> Reply {
+        Reply::empty(if created { StatusCode::CREATED } else { StatusCode::NO_CONTENT })
+    }
+
+    fn empty(status: StatusCode) -> Reply {
+        Reply {
+            status,
+            body: None,
+            location: None,
+            modified: None,
+        }
+    }
+
+    /// 201 instead of 200, with `Location`.
+    pub fn created_at(self, url: String) -> Reply {
+        Reply {
+            status: StatusCode::CREATED,
+            ..self.location(url)
+        }
+    }
+
+    /// With `Location`.
+    pub fn location(self, url: String) -> Reply {
+        Reply {
+            location: Some(url),
+            ..self
+        }
+    }
+
+    /// From 1.15, with `Last-Modified` and `Cache-Control: no-cache`. What has no time of its own was modified now.
+    pub fn modified(self, moment: impl Into<Option<DateTime<Utc>>>) -> Reply {
+        Reply {
+            modified: Some(moment.into().unwrap_or_else(Utc::now)),
+            ..self
+        }
+    }
+
+    /// The response, without the headers that every response has.
+    pub(super) fn respond(self, version: Option<Version>) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        if let Some(location) = self.location {
+            response.insert_header((header::LOCATION, location));
+        }
+        if let (Some(modified), true) = (self.modified, version >= Some(version::LAST_MODIFIED)) {
+            response.insert_header((header::LAST_MODIFIED, modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string()));
+            response.insert_header((header::CACHE_CONTROL, "no-cache"));
+        }
+        match self.body {
+            Some(body) => response.content_type("application/json").body(body),
+            None => response.finish(),
+        }
+    }
+}

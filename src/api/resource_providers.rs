@@ -1,0 +1,64 @@
+//! `/resource_providers`
+
+use super::call::Call;
+use super::reply::Reply;
+use crate::error::Result;
+use crate::model::resource_providers::{self, Delete, Provider};
+use crate::wire::resource_providers as wire;
+
+pub async fn list(call: Call) -> Result<Reply> {
+    let query = wire::read_list(call.version, &call.query)?;
+    let strict = call.settings().search.strict_step;
+    let snapshot = call.model().snapshot().await?;
+    let (version, prefix) = (call.version, call.prefix().to_owned());
+    call.compute(move || {
+        let providers = resource_providers::list(&snapshot, &query, strict)?;
+        let newest = providers.iter().map(|provider| provider.modified).max();
+        Ok(Reply::json(wire::write_list(version, &prefix, &providers)).modified(newest))
+    })
+    .await
+}
+
+/// From 1.20 the answer shows the provider.
+pub async fn create(call: Call) -> Result<Reply> {
+    let provider = call.model().submit(wire::read_create(call.version, &call.body)?).await?;
+    Ok(shown(&call, &provider).location(url(&call, &provider)))
+}
+
+/// Before 1.20 the answer is where the provider is.
+pub async fn create_silently(call: Call) -> Result<Reply> {
+    let provider = call.model().submit(wire::read_create(call.version, &call.body)?).await?;
+    Ok(Reply::created(true).location(url(&call, &provider)))
+}
+
+pub async fn show(call: Call) -> Result<Reply> {
+    let uuid = call.field("uuid").to_owned();
+    let provider = call.model().read(move |conn| resource_providers::show(conn, &uuid)).await?;
+    Ok(shown(&call, &provider))
+}
+
+pub async fn update(call: Call) -> Result<Reply> {
+    exists(&call).await?;
+    let update = wire::read_update(call.version, call.field("uuid"), &call.body)?;
+    let provider = call.model().submit(update).await?;
+    Ok(shown(&call, &provider))
+}
+
+pub async fn delete(call: Call) -> Result<Reply> {
+    call.model().submit(Delete { uuid: call.field("uuid").to_owned() }).await?;
+    Ok(Reply::no_content())
+}
+
+/// Refuses what is said of a provider that does not exist, before it is said what else is wrong.
+pub async fn exists(call: &Call) -> Result<()> {
+    let uuid = call.field("uuid").to_owned();
+    call.model().read(move |conn| resource_providers::exists(conn, &uuid)).await
+}
+
+fn shown(call: &Call, provider: &Provider) -> Reply {
+    Reply::json(wire::write_one(call.version, call.prefix(), provider)).modified(provider.modified)
+}
+
+fn url(call: &Call, provider: &Provider) -> String {
+    call.location(&format!("/resource_providers/{}", provider.uuid))
+}

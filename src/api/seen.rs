@@ -1,0 +1,111 @@
+//! What is known of a request from its headers alone, and goes into its answer and its line in the log.
+
+use actix_web::HttpRequest;
+use actix_web::http::Method;
+use actix_web::http::header::HeaderName;
+use uuid::Uuid;
+
+use super::accept::Accept;
+use super::service::Settings;
+use crate::version::Version;
+
+/// A request, as its answer and the log need it.
+#[derive(Debug)]
+pub struct Seen {
+    pub method: Method,
+    /// This request's own id.
+    pub request_id: String,
+    /// The id under which its sender knows it.
+    pub global_id: Option<String>,
+    pub accept: Accept,
+    /// The address that it came from, as far as a proxy may be believed.
+    pub remote: String,
+    /// Known once it was negotiated.
+    pub version: Option<Version>,
+}
+
+impl Seen {
+    pub fn of(request: &HttpRequest, settings: &Settings) -> Seen {
+        let peer = || request.peer_addr().map_or("-".to_owned(), |peer| peer.ip().to_string());
+        Seen {
+            method: request.method().clone(),
+            request_id: format!("req-{}", Uuid::new_v4()),
+            global_id: text(request, "x-openstack-request-id").filter(|id| is_request_id(id)),
+            accept: Accept::read(text(request, "accept").as_deref()),
+            remote: Forwarded::of(request, settings).address.unwrap_or_else(peer),
+            version: None,
+        }
+    }
+}
+
+/// What a proxy says of the request that it passed on; nothing unless `enable_proxy_headers_parsing`.
+#[derive(Debug, Default)]
+pub struct Forwarded {
+    pub scheme: Option<String>,
+    pub host: Option<String>,
+    pub address: Option<String>,
+    pub prefix: Option<String>,
+}
+
+impl Forwarded {
+    pub fn of(request: &HttpRequest, settings: &Settings) -> Forwarded {
+        if !settings.parse_proxy_headers {
+            return Forwarded::default();
+        }
+        let prefix = text(request, "x-forwarded-prefix");
+        match text(request, "forwarded") {
+            Some(header) => {
+                let first = header.split(',').next().unwrap_or_default();
+                let field = |wanted: &str| {
+                    let mut pairs = first.split(';').filter_map(|pair| pair.split_once('='));
+                    pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted)).map(|(_, v)| v.trim().to_owned())
+                };
+                Forwarded {
+                    scheme: field("proto"),
+                    host: field("host"),
+                    address: field("for"),
+                    prefix,
+                }
+            }
+            None => Forwarded {
+                scheme: text(request, "x-forwarded-proto"),
+                host: text(request, "x-forwarded-host"),
+                address: text(request, "x-forwarded-for"),
+                prefix,
+            },
+        }
+    }
+}
+
+/// A header's text; several of one name are joined by commas.
+pub fn text(request: &HttpRequest, name: &'static str) -> Option<String> {
+    let mut values = request.headers().get_all(HeaderName::from_static(name));
+    let mut text = String::from_utf8_lossy(values.next()?.as_bytes()).into_owned();
+    for value in values {
+        text.push(',');
+        text.push_str(&String::from_utf8_lossy(value.as_bytes()));
+    }
+    Some(text)
+}
+
+fn is_request_id(text: &str) -> bool {
+    let hex = |group: &str| group.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    text.strip_prefix("req-").is_some_and(|uuid| {
+        let groups: Vec<&str> = uuid.split('-').collect();
+        groups.iter().all(|group| hex(group)) && groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_request_id_is_a_global_id() {
+        assert!(is_request_id("req-3875499c-74fd-4723-ac9a-c34bbb5f9738"));
+        for text in ["", "req-", "3875499c-74fd-4723-ac9a-c34bbb5f9738", "req-3875499C-74fd-4723-ac9a-c34bbb5f9738"] {
+            assert!(!is_request_id(text), "{text}");
+        }
+        assert!(!is_request_id("req-3875499c-74fd-4723-ac9a-c34bbb5f9738\n"));
+    }
+}

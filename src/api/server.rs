@@ -1,0 +1,80 @@
+//! The HTTP server.
+
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use actix_http::{HttpService, Protocol};
+use actix_server::{GracefulShutdownSignal, Server};
+use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_service, map_config};
+use actix_web::App;
+use actix_web::dev::AppConfig;
+use actix_web::rt::System;
+use actix_web::rt::net::TcpStream;
+use actix_web::web::{Data, to};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::gate;
+use super::service::{Listen, Service};
+use super::stream::Stream;
+
+/// How long a client may take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection may be idle between requests.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// How long a client may take to end a connection that the server ended.
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Serves on these listeners until the process is told to stop (SIGTERM or SIGINT); then what is in flight may finish.
+pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen) -> io::Result<()> {
+    System::new().block_on(async {
+        let service = Data::new(service);
+        let workers = listen.workers.max(1);
+        let mut server = Server::build()
+            .workers(workers)
+            .max_concurrent_connections(listen.max_connections.div_ceil(workers))
+            .shutdown_timeout(listen.shutdown_timeout.as_secs())
+            .shutdown_signal(told_to_stop()?);
+        let draining = server.graceful_shutdown_signal();
+        for listener in listeners {
+            let (service, draining) = (service.clone(), draining.clone());
+            server = server.listen("placet", listener, move || http(service.clone(), draining.clone()))?;
+        }
+        drop(service);
+        server.run().await
+    })
+}
+
+/// The service of one worker: connections in, answers out.
+fn http(
+    service: Data<Service>,
+    draining: GracefulShutdownSignal,
+) -> impl ServiceFactory<TcpStream, Config = (), Response = (), InitError = (), Error = impl std::fmt::Debug> {
+    let app = App::new().app_data(service).default_service(to(gate::answer));
+    let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
+    let requests = HttpService::build()
+        .graceful_shutdown_signal(move || {
+            let draining = draining.clone();
+            async move { draining.notified().await }
+        })
+        .keep_alive(KEEP_ALIVE)
+        .client_request_timeout(HEAD_TIMEOUT)
+        .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+        .finish(map_config(app, |()| AppConfig::default()));
+    fn_service(|connection: TcpStream| async {
+        let peer = connection.peer_addr().ok();
+        Ok((Stream::new(connection), Protocol::Http1, peer))
+    })
+    .and_then(requests)
+}
+
+fn told_to_stop() -> io::Result<impl Future<Output = ()> + Send> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => log::info!("SIGTERM: finishing what is in flight"),
+            _ = interrupt.recv() => log::info!("SIGINT: finishing what is in flight"),
+        }
+    })
+}

@@ -1,0 +1,56 @@
+//! What every worker of the server shares.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::auth::Strategy;
+use crate::model::Model;
+use crate::policy::Policy;
+use crate::search;
+
+/// The service behind the edge.
+pub struct Service {
+    pub model: Model,
+    pub policy: Policy,
+    pub auth: Strategy,
+    pub settings: Settings,
+}
+
+/// How the edge behaves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where the service is mounted, such as `/placement`; empty for the root. It is in every link and `Location`.
+    pub url_prefix: String,
+    /// The longest body that is read, in bytes.
+    pub max_body_size: usize,
+    /// Whether `Forwarded` and `X-Forwarded-…` are believed.
+    pub parse_proxy_headers: bool,
+    pub search: search::Settings,
+    /// Whether each search begins somewhere else in the cloud.
+    pub randomize: bool,
+}
+
+impl Settings {
+    /// The settings of one search.
+    pub fn search(&self) -> search::Settings {
+        let seed = if self.randomize { random() } else { self.search.seed };
+        search::Settings { seed, ..self.search }
+    }
+}
+
+fn random() -> u64 {
+    let (high, low) = Uuid::new_v4().as_u64_pair();
+    high ^ low
+}
+
+/// How the server listens.
+#[derive(Debug, Clone)]
+pub struct Listen {
+    /// Threads that serve HTTP.
+    pub workers: usize,
+    /// How many connections there may be at once; more wait.
+    pub max_connections: usize,
+    /// How long requests in flight may take to finish when the server stops.
+    pub shutdown_timeout: Duration,
+}

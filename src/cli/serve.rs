@@ -1,0 +1,177 @@
+//! `placet serve`: from the configuration to a listening service.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Failure, db};
+use super::standin as api;
+use super::standin::{Listen, Service};
+use crate::auth::Strategy;
+use crate::config::{Configuration, Options, masked_url};
+use crate::db::Database;
+use crate::db::writer::WriterSettings;
+use crate::model::allocations::Owner;
+use crate::model::{Model, Rules};
+use crate::policy::Policy;
+use crate::search;
+
+/// Serves until SIGTERM or SIGINT, and returns when what was in flight has finished.
+pub fn run(configuration: &Configuration) -> Result<(), Failure> {
+    let options = &configuration.options;
+    let warnings = options.check_serving()?;
+    for warning in warnings.iter().chain(&configuration.warnings()) {
+        log::warn!("{warning}");
+    }
+    warn_of_policy_file(options);
+    log_options(configuration)?;
+    let database = db::open(&options.placement_database)?;
+    prepare(&database, options)?;
+    // Taken before anything starts, so that an address in use is said at once.
+    let bind = options.placet.bind;
+    let listener = listen(bind).map_err(|reason| Failure::Listen { bind, reason })?;
+    let address = listener
+        .local_addr()
+        .map_err(|reason| Failure::Listen { bind, reason })?;
+    let (model, writer) = Model::start(database, &writer_settings(options), rules(options))?;
+    let service = Service {
+        model,
+        policy: Policy::defaults(options.oslo_policy.enforce_new_defaults),
+        auth: Strategy::NoAuth2,
+        settings: settings(options),
+    };
+    greet(options, address);
+    log::info!("serving on {address}");
+    api::serve(service, vec![listener], &how_to_listen(options)).map_err(Failure::Serve)?;
+    writer.finish();
+    log::info!("stopped");
+    Ok(())
+}
+
+/// Makes or upgrades the schema where that is allowed, and checks it everywhere else.
+fn prepare(database: &Database, options: &Options) -> Result<(), Failure> {
+    if options.placement_database.may_sync() {
+        log::info!("{}", db::told(database.sync()?));
+        Ok(())
+    } else {
+        Ok(database.check()?)
+    }
+}
+
+fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
+    let listener = TcpListener::bind(bind)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn writer_settings(options: &Options) -> WriterSettings {
+    WriterSettings {
+        queue_size: options.placet.queue_size,
+        commit_timeout: Duration::from_secs(options.placet.commit_timeout),
+    }
+}
+
+fn rules(options: &Options) -> Rules {
+    Rules {
+        strict_step_size: options.placet.strict_step_size,
+        incomplete_owner: Owner {
+            project: options.placement.incomplete_consumer_project_id.clone(),
+            user: options.placement.incomplete_consumer_user_id.clone(),
+        },
+    }
+}
+
+fn settings(options: &Options) -> api::Settings {
+    api::Settings {
+        url_prefix: options.placet.url_prefix.clone(),
+        max_body_size: options.placet.max_body_size,
+        parse_proxy_headers: options.oslo_middleware.enable_proxy_headers_parsing,
+        search: search::Settings {
+            seed: uuid::Uuid::new_v4().as_u64_pair().0,
+            // -1 is no limit.
+            max: usize::try_from(options.placement.max_allocation_candidates).ok(),
+            strict_step: options.placet.strict_step_size,
+        },
+        randomize: options.placement.randomize_allocation_candidates,
+    }
+}
+
+fn how_to_listen(options: &Options) -> Listen {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Listen {
+        workers: if options.placet.workers == 0 {
+            cores()
+        } else {
+            options.placet.workers
+        },
+        max_connections: options.placet.max_connections,
+        shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
+    }
+}
+
+/// Upstream would read it without a word of configuration, and whoever wrote it relies on it.
+fn warn_of_policy_file(options: &Options) {
+    let has_rules = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.lines()
+            .map(str::trim)
+            .any(|line| !line.is_empty() && !line.starts_with('#'))
+    };
+    if let Some(path) = options.oslo_policy.file().filter(has_rules) {
+        log::warn!(
+            "{} is not read: this version has the default rules alone",
+            path.display()
+        );
+    }
+}
+
+/// `[DEFAULT] log_options`: the whole configuration at debug level.
+fn log_options(configuration: &Configuration) -> Result<(), Failure> {
+    if configuration.options.default.log_options && log::log_enabled!(log::Level::Debug) {
+        for line in configuration.ini()?.lines().filter(|line| !line.is_empty()) {
+            log::debug!("{line}");
+        }
+    }
+    Ok(())
+}
+
+/// Says on stdout where the service is and how to try it.
+fn greet(options: &Options, address: SocketAddr) {
+    // Where every address is listened on, one must be named to be tried.
+    let reachable = match address {
+        SocketAddr::V4(v4) if v4.ip().is_unspecified() => (Ipv4Addr::LOCALHOST, v4.port()).into(),
+        SocketAddr::V6(v6) if v6.ip().is_unspecified() => (Ipv6Addr::LOCALHOST, v6.port()).into(),
+        _ => address,
+    };
+    let base = format!("http://{reachable}{}", options.placet.url_prefix);
+    let data = match &options.placement_database.connection {
+        Some(connection) => place(connection.reveal()),
+        None => String::new(),
+    };
+    let made = if options.placement_database.may_sync() {
+        " (made and upgraded at start)"
+    } else {
+        ""
+    };
+    let greeting = format!(
+        "placet {} listens on http://{address}{}\n  data: {data}{made}\n  auth: {} (every token is believed: for tests and first steps)\n  try:  curl -H 'X-Auth-Token: admin' -H 'OpenStack-API-Version: placement latest' {base}/resource_providers\n",
+        env!("CARGO_PKG_VERSION"),
+        options.placet.url_prefix,
+        options.api.auth_strategy,
+    );
+    // Nobody may be reading; the service serves all the same.
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(greeting.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Where the data is: the file's whole path, or the URL without its password.
+fn place(url: &str) -> String {
+    match crate::db::url::parse(url) {
+        Ok(crate::db::url::Target::Sqlite(path)) => std::path::absolute(Path::new(&path))
+            .unwrap_or(path)
+            .display()
+            .to_string(),
+        Err(_) => masked_url(url),
+    }
+}

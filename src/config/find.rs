@@ -1,0 +1,179 @@
+//! Where configuration is looked for.
+//!
+//! Files: those that `--config-file` names, else `placement.conf` in `$OS_PLACEMENT_CONFIG_DIR`, else
+//! `/etc/placement/placement.conf`. Then the `*.conf` files, by name, of the directories that `--config-dir` names,
+//! else of `/etc/placement/placement.conf.d`. Environment variables `OS_<SECTION>__<OPTION>` lie over all files.
+//! oslo.config also looks into the home directory; placet, a service, does not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::error::{ConfigError, Result};
+use super::layers::Layers;
+use super::{ini, known};
+
+const FILE_NAME: &str = "placement.conf";
+const DIR_NAME: &str = "placement.conf.d";
+
+/// What to look through. [`Search::default`] finds nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// `--config-file`, in the order given.
+    pub files: Vec<PathBuf>,
+    /// `--config-dir`, in the order given; read after the files.
+    pub dirs: Vec<PathBuf>,
+    /// Name and value of every environment variable.
+    pub environment: BTreeMap<String, String>,
+    /// Where an installed service has its configuration, `/etc/placement`.
+    pub system_dir: Option<PathBuf>,
+    /// Options from the command line: (section, name, value). They are no configuration, they only lie over one.
+    pub arguments: Vec<(&'static str, &'static str, String)>,
+}
+
+impl Search {
+    /// The process' environment and `/etc/placement`.
+    pub fn here() -> Self {
+        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        Self {
+            environment: std::env::vars_os()
+                .map(|(name, value)| (lossy(name), lossy(value)))
+                .collect(),
+            system_dir: Some("/etc/placement".into()),
+            ..Self::default()
+        }
+    }
+
+    /// Reads what is there.
+    ///
+    /// # Errors
+    /// A named file or directory that is not there, an unreadable file, a line that is no INI.
+    pub fn read(&self) -> Result<Layers> {
+        let mut layers = Layers {
+            arguments: self.arguments.clone(),
+            ..Layers::default()
+        };
+        for path in self.paths()? {
+            let bytes = fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+            let text = String::from_utf8(bytes).map_err(|_| ConfigError::Unreadable {
+                path: path.clone(),
+                reason: "it is not UTF-8".into(),
+            })?;
+            let entries = ini::parse(&path, &text)?;
+            layers.files.push((path, entries));
+        }
+        layers.environment = self.options_in_environment();
+        layers.search_dirs = self.search_dirs(&layers);
+        Ok(layers)
+    }
+
+    /// As oslo.config looks for a file beside its configuration: directories named, then those of the files read,
+    /// the last one first, then the system's.
+    fn search_dirs(&self, layers: &Layers) -> Vec<PathBuf> {
+        let named = self.dirs.iter().map(|dir| self.without_tilde(dir));
+        let beside = layers
+            .files
+            .iter()
+            .rev()
+            .filter_map(|(path, _)| Some(path.parent()?.to_owned()));
+        let system = self
+            .system_dir
+            .iter()
+            .flat_map(|dir| [Some(dir.as_path()), dir.parent()])
+            .flatten();
+        named.chain(beside).chain(system.map(Path::to_owned)).collect()
+    }
+
+    fn paths(&self) -> Result<Vec<PathBuf>> {
+        let mut paths = Vec::new();
+        // As in oslo.config, what is named lies over what is found.
+        if self.files.is_empty() {
+            paths.extend(self.default_file()?);
+        }
+        if self.dirs.is_empty()
+            && let Some(dir) = self.system_dir.as_ref().map(|dir| dir.join(DIR_NAME))
+            && dir.exists()
+        {
+            paths.extend(conf_files(&dir)?);
+        }
+        for file in &self.files {
+            paths.push(self.without_tilde(file));
+        }
+        for dir in &self.dirs {
+            paths.extend(conf_files(&self.without_tilde(dir))?);
+        }
+        Ok(paths)
+    }
+
+    fn default_file(&self) -> Result<Option<PathBuf>> {
+        let dir = self
+            .environment
+            .get("OS_PLACEMENT_CONFIG_DIR")
+            .map_or("", |dir| dir.trim());
+        if !dir.is_empty() {
+            return Ok(Some(Path::new(dir).join(FILE_NAME)));
+        }
+        let Some(file) = self.system_dir.as_ref().map(|dir| dir.join(FILE_NAME)) else {
+            return Ok(None);
+        };
+        // A file that is there but must not be read is an error, not an invitation to serve without configuration.
+        match file.try_exists() {
+            Ok(exists) => Ok(exists.then_some(file)),
+            Err(error) => Err(unreadable(&file, &error)),
+        }
+    }
+
+    /// Shells leave the `~` of `--config-file=~/x` alone; oslo.config does not.
+    fn without_tilde(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.environment.get("HOME")) {
+            (Ok(rest), Some(home)) => Path::new(home).join(rest),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// The variables `OS_<SECTION>__<OPTION>` of sections that exist; a client's `OS_AUTH_URL` is none.
+    fn options_in_environment(&self) -> BTreeMap<String, String> {
+        let prefixes: std::collections::BTreeSet<String> = known::all()
+            .map(|row| format!("OS_{}__", row.section.to_uppercase()))
+            .collect();
+        self.environment
+            .iter()
+            .filter(|(name, _)| {
+                name.find("__")
+                    .is_some_and(|at| prefixes.contains(&name[..at + 2]) && name.len() > at + 2)
+            })
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+}
+
+/// Sorted by name; without hidden files, as a shell's `*.conf`.
+fn conf_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir).map_err(|error| unreadable(dir, &error))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| unreadable(dir, &error))?.path();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        if name.ends_with(".conf") && !name.starts_with('.') {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
+    let reason = match error.kind() {
+        ErrorKind::NotFound => "it does not exist".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    };
+    ConfigError::Unreadable {
+        path: path.to_owned(),
+        reason,
+    }
+}

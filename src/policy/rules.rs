@@ -1,0 +1,140 @@
+//! The rules that guard placet, by OpenStack Placement's names, with its defaults.
+//!
+//! A route names its rule as one of these statics, so that no route can be without one.
+
+/// One rule and its default.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub name: &'static str,
+    /// Who may, in oslo.policy's language.
+    pub check: &'static str,
+    /// Who also may where `[oslo_policy] enforce_new_defaults` is off.
+    pub older_check: Option<&'static str>,
+    /// Whether tokens of the whole system and of domains are refused whatever their roles are.
+    pub project_scope_only: bool,
+    pub about: &'static str,
+}
+
+const ADMIN_OR_SERVICE: &str = "rule:admin_or_service_api";
+const SERVICE: &str = "rule:service_api";
+const ADMIN_OR_PROJECT_READER_OR_SERVICE: &str = "rule:admin_or_project_reader_or_service_api";
+const OLDER: Option<&str> = Some("role:admin");
+
+/// A rule that others refer to.
+const fn common(name: &'static str, check: &'static str, about: &'static str) -> Rule {
+    Rule {
+        name,
+        check,
+        older_check: OLDER,
+        project_scope_only: true,
+        about,
+    }
+}
+
+/// A rule that guards routes.
+const fn guard(name: &'static str, check: &'static str, about: &'static str) -> Rule {
+    Rule {
+        older_check: None,
+        ..common(name, check, about)
+    }
+}
+
+macro_rules! rules {
+    ($($id:ident = $rule:expr;)*) => {
+        $(pub static $id: Rule = $rule;)*
+        /// Every rule.
+        pub static ALL: &[&Rule] = &[$(&$id),*];
+    };
+}
+
+rules! {
+    ADMIN_API = guard("admin_api", "role:admin", "Default rule for most placement APIs.");
+    SERVICE_API = common("service_api", "role:service", "Default rule for service-to-service placement APIs.");
+    ADMIN_OR_SERVICE_API =
+        common("admin_or_service_api", "role:admin or role:service", "Default rule for most placement APIs.");
+    PROJECT_READER_API = Rule {
+        project_scope_only: false,
+        ..common(
+            "project_reader_api",
+            "role:reader and project_id:%(project_id)s",
+            "Default rule for Project level reader APIs.",
+        )
+    };
+    ADMIN_OR_PROJECT_READER_OR_SERVICE_API = common(
+        "admin_or_project_reader_or_service_api",
+        "role:admin or rule:project_reader_api or role:service",
+        "Default rule for project level reader APIs.",
+    );
+
+    PROVIDERS_LIST = guard("placement:resource_providers:list", ADMIN_OR_SERVICE, "List resource providers.");
+    PROVIDERS_CREATE = guard("placement:resource_providers:create", ADMIN_OR_SERVICE, "Create a resource provider.");
+    PROVIDERS_SHOW = guard("placement:resource_providers:show", ADMIN_OR_SERVICE, "Show resource provider.");
+    PROVIDERS_UPDATE = guard("placement:resource_providers:update", ADMIN_OR_SERVICE, "Update resource provider.");
+    PROVIDERS_DELETE = guard("placement:resource_providers:delete", ADMIN_OR_SERVICE, "Delete resource provider.");
+
+    CLASSES_LIST = guard("placement:resource_classes:list", ADMIN_OR_SERVICE, "List resource classes.");
+    CLASSES_CREATE = guard("placement:resource_classes:create", ADMIN_OR_SERVICE, "Create resource class.");
+    CLASSES_SHOW = guard("placement:resource_classes:show", ADMIN_OR_SERVICE, "Show resource class.");
+    CLASSES_UPDATE = guard("placement:resource_classes:update", ADMIN_OR_SERVICE, "Update resource class.");
+    CLASSES_DELETE = guard("placement:resource_classes:delete", ADMIN_OR_SERVICE, "Delete resource class.");
+
+    INVENTORIES_LIST =
+        guard("placement:resource_providers:inventories:list", ADMIN_OR_SERVICE, "List resource provider inventories.");
+    INVENTORIES_CREATE = guard(
+        "placement:resource_providers:inventories:create",
+        ADMIN_OR_SERVICE,
+        "Create one resource provider inventory.",
+    );
+    INVENTORIES_SHOW =
+        guard("placement:resource_providers:inventories:show", ADMIN_OR_SERVICE, "Show resource provider inventory.");
+    INVENTORIES_UPDATE = guard(
+        "placement:resource_providers:inventories:update",
+        ADMIN_OR_SERVICE,
+        "Update resource provider inventory.",
+    );
+    INVENTORIES_DELETE = guard(
+        "placement:resource_providers:inventories:delete",
+        ADMIN_OR_SERVICE,
+        "Delete resource provider inventory.",
+    );
+
+    AGGREGATES_LIST =
+        guard("placement:resource_providers:aggregates:list", ADMIN_OR_SERVICE, "List resource provider aggregates.");
+    AGGREGATES_UPDATE = guard(
+        "placement:resource_providers:aggregates:update",
+        ADMIN_OR_SERVICE,
+        "Update resource provider aggregates.",
+    );
+
+    PROVIDER_USAGES =
+        guard("placement:resource_providers:usages", ADMIN_OR_SERVICE, "List resource provider usages.");
+    TOTAL_USAGES = guard(
+        "placement:usages",
+        ADMIN_OR_PROJECT_READER_OR_SERVICE,
+        "List total resource usages for a given project.",
+    );
+
+    TRAITS_LIST = guard("placement:traits:list", ADMIN_OR_SERVICE, "List traits.");
+    TRAITS_SHOW = guard("placement:traits:show", ADMIN_OR_SERVICE, "Show trait.");
+    TRAITS_UPDATE = guard("placement:traits:update", ADMIN_OR_SERVICE, "Update trait.");
+    TRAITS_DELETE = guard("placement:traits:delete", ADMIN_OR_SERVICE, "Delete trait.");
+    PROVIDER_TRAITS_LIST =
+        guard("placement:resource_providers:traits:list", ADMIN_OR_SERVICE, "List resource provider traits.");
+    PROVIDER_TRAITS_UPDATE =
+        guard("placement:resource_providers:traits:update", ADMIN_OR_SERVICE, "Update resource provider traits.");
+    PROVIDER_TRAITS_DELETE =
+        guard("placement:resource_providers:traits:delete", ADMIN_OR_SERVICE, "Delete resource provider traits.");
+
+    ALLOCATIONS_MANAGE = guard("placement:allocations:manage", ADMIN_OR_SERVICE, "Manage allocations.");
+    ALLOCATIONS_LIST = guard("placement:allocations:list", ADMIN_OR_SERVICE, "List allocations.");
+    ALLOCATIONS_UPDATE = guard("placement:allocations:update", ADMIN_OR_SERVICE, "Update allocations.");
+    ALLOCATIONS_DELETE = guard("placement:allocations:delete", ADMIN_OR_SERVICE, "Delete allocations.");
+    PROVIDER_ALLOCATIONS_LIST = guard(
+        "placement:resource_providers:allocations:list",
+        ADMIN_OR_SERVICE,
+        "List resource provider allocations.",
+    );
+
+    CANDIDATES_LIST = guard("placement:allocation_candidates:list", ADMIN_OR_SERVICE, "List allocation candidates.");
+    RESHAPE = guard("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
+}

@@ -1,0 +1,137 @@
+//! Tests of the room as a whole: small worlds, written down as tables.
+
+mod candidates;
+mod properties;
+mod providers;
+mod versions;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::naive::Rows;
+use super::request::{Group, Members, Request, Traits};
+use super::snapshot::{AggregateId, Catalog, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
+
+pub(super) const VCPU: ClassId = ClassId(0);
+pub(super) const DISK: ClassId = ClassId(2);
+pub(super) const SHARES: TraitId = TraitId(1);
+
+/// Classes VCPU, MEMORY_MB, DISK_GB (0 to 2), traits SHARES, T2, T3, T4, aggregates a1, a2, a3.
+pub(super) fn catalog() -> Catalog {
+    let named = |names: &[&str]| names.iter().map(|&name| Arc::from(name)).collect::<Vec<Arc<str>>>();
+    Catalog::new(
+        (0..)
+            .map(ClassId)
+            .zip(named(&["VCPU", "MEMORY_MB", "DISK_GB"]))
+            .collect(),
+        (1..)
+            .map(TraitId)
+            .zip(named(&["MISC_SHARES_VIA_AGGREGATE", "T2", "T3", "T4"]))
+            .collect(),
+        (1..).map(AggregateId).zip(named(&["a1", "a2", "a3"])).collect(),
+    )
+}
+
+pub(super) fn uuid(id: i32) -> String {
+    format!("uuid-{id}")
+}
+
+/// A root with nothing.
+pub(super) fn bare(id: i32) -> ProviderRow {
+    ProviderRow {
+        id: ProviderId(id),
+        uuid: uuid(id).into(),
+        name: format!("name-{id}").into(),
+        generation: 0,
+        parent: None,
+        root: ProviderId(id),
+        modified: 0,
+        inventories: Default::default(),
+        used: Default::default(),
+        traits: Default::default(),
+        aggregates: Default::default(),
+    }
+}
+
+pub(super) fn stock(total: i32) -> Inventory {
+    Inventory {
+        total,
+        reserved: 0,
+        min_unit: 1,
+        max_unit: total,
+        step_size: 1,
+        allocation_ratio: 1.0,
+    }
+}
+
+impl ProviderRow {
+    fn with(mut self, class: ClassId, total: i32) -> Self {
+        self.inventories.insert(class, stock(total));
+        self
+    }
+
+    fn using(mut self, class: ClassId, used: i64) -> Self {
+        self.used.insert(class, used);
+        self
+    }
+
+    fn below(mut self, parent: i32, root: i32) -> Self {
+        (self.parent, self.root) = (Some(ProviderId(parent)), ProviderId(root));
+        self
+    }
+
+    fn traits<const N: usize>(mut self, ids: [i32; N]) -> Self {
+        self.traits = ids.map(TraitId).into();
+        self
+    }
+
+    fn inside<const N: usize>(mut self, ids: [i32; N]) -> Self {
+        self.aggregates = ids.map(AggregateId).into();
+        self
+    }
+}
+
+pub(super) fn rows(all: impl IntoIterator<Item = ProviderRow>) -> Rows {
+    all.into_iter().map(|row| (row.id, row)).collect()
+}
+
+pub(super) fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// A group without a suffix.
+pub(super) fn group(resources: &[(&str, i64)]) -> Group {
+    let resources = resources
+        .iter()
+        .map(|&(class, amount)| (class.to_owned(), amount))
+        .collect();
+    Group {
+        resources,
+        ..Group::default()
+    }
+}
+
+pub(super) fn request(group: Group) -> Request {
+    Request {
+        groups: vec![group],
+        group_policy: None,
+        same_subtrees: Vec::new(),
+        root_required: Traits::default(),
+        limit: None,
+        nested: true,
+    }
+}
+
+pub(super) fn required(names: &[&str]) -> Traits {
+    Traits {
+        required: names.iter().map(|&name| set(&[name])).collect(),
+        forbidden: BTreeSet::new(),
+    }
+}
+
+pub(super) fn member_of(uuids: &[&str]) -> Members {
+    Members {
+        any_of: vec![set(uuids)],
+        forbidden: BTreeSet::new(),
+    }
+}

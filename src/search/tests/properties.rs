@@ -1,0 +1,312 @@
+//! Random small worlds and requests, answered by the search and by the oracle.
+//!
+//! 20,000 cases each with a fixed seed; `PROPTEST_CASES` asks for more, `PROPTEST_RNG_SEED` for others. A case that ever
+//! differed becomes a named test beside this file.
+
+use std::collections::BTreeSet;
+
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+use super::{bare, catalog, rows, uuid};
+use crate::error::Error;
+use crate::search::naive::{self, Rows, Shares};
+use crate::search::request::{Group, Members, ProviderQuery, Request, Traits};
+use crate::search::snapshot::{
+    AggregateId, Change, ClassId, Delta, Inventory, ProviderId, ProviderRow, Snapshot, TraitId,
+};
+use crate::search::{Found, Settings, candidates, providers};
+
+fn config() -> ProptestConfig {
+    let asked = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    ProptestConfig {
+        cases: asked("PROPTEST_CASES").map_or(20_000, |cases| cases as u32),
+        rng_seed: RngSeed::Fixed(asked("PROPTEST_RNG_SEED").unwrap_or(5)),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+fn inventory() -> impl Strategy<Value = Inventory> {
+    let ratio = prop_oneof![4 => Just(1.0), 1 => Just(0.9), 1 => Just(1.5)];
+    (1..9, 0..3, 1..3, 1..9, prop_oneof![3 => Just(1), 1 => 1..4], ratio).prop_map(
+        |(total, reserved, min_unit, max_unit, step_size, allocation_ratio)| Inventory {
+            total,
+            reserved,
+            min_unit,
+            max_unit,
+            step_size,
+            allocation_ratio,
+        },
+    )
+}
+
+fn row() -> impl Strategy<Value = ProviderRow> {
+    let inventories = btree_map((0..3).prop_map(ClassId), inventory(), 0..4);
+    let used = btree_map((0..3).prop_map(ClassId), prop_oneof![1 => -2i64..0, 4 => 1i64..5], 0..3);
+    // The first trait makes a provider a sharing one: not too many of these.
+    let traits = btree_set(prop_oneof![1 => Just(1), 3 => 2..5].prop_map(TraitId), 0..3);
+    let aggregates = btree_set((1..4).prop_map(AggregateId), 0..3);
+    (inventories, used, traits, aggregates).prop_map(|(inventories, used, traits, aggregates)| ProviderRow {
+        inventories,
+        used,
+        traits,
+        aggregates,
+        ..bare(0)
+    })
+}
+
+/// Up to nine providers, each possibly the child of one before it.
+fn world() -> impl Strategy<Value = Rows> {
+    vec(
+        (
+            row(),
+            prop_oneof![2 => Just(None), 1 => any::<prop::sample::Index>().prop_map(Some)],
+        ),
+        1..10,
+    )
+    .prop_map(|all| {
+        let mut world: Vec<ProviderRow> = Vec::new();
+        for (id, (row, parent)) in (1..).zip(all) {
+            let who = ProviderRow { ..bare(id) };
+            let parent = parent.filter(|_| !world.is_empty()).map(|parent| parent.get(&world));
+            let root = parent.map_or(who.id, |parent| parent.root);
+            let parent = parent.map(|parent| parent.id);
+            world.push(ProviderRow {
+                id: who.id,
+                uuid: who.uuid,
+                name: who.name,
+                parent,
+                root,
+                ..row
+            });
+        }
+        rows(world)
+    })
+}
+
+fn names(known: &'static [&'static str], most: usize) -> impl Strategy<Value = BTreeSet<String>> {
+    let name = prop_oneof![30 => prop::sample::select(known), 1 => Just("UNKNOWN")];
+    btree_set(name.prop_map(str::to_owned), 1..=most)
+}
+
+const TRAITS: &[&str] = &["T2", "T3", "T4", "MISC_SHARES_VIA_AGGREGATE"];
+
+fn traits() -> impl Strategy<Value = Traits> {
+    let required = prop_oneof![2 => Just(Vec::new()), 1 => vec(names(TRAITS, 3), 1..3)];
+    let forbidden = prop_oneof![3 => Just(BTreeSet::new()), 1 => names(TRAITS, 1)];
+    (required, forbidden).prop_map(|(required, forbidden)| Traits { required, forbidden })
+}
+
+fn members() -> impl Strategy<Value = Members> {
+    let any_of = prop_oneof![2 => Just(Vec::new()), 1 => vec(names(&["a1", "a2", "a3"], 2), 1..3)];
+    let forbidden = prop_oneof![3 => Just(BTreeSet::new()), 1 => names(&["a1", "a2", "a3"], 1)];
+    (any_of, forbidden).prop_map(|(any_of, forbidden)| Members { any_of, forbidden })
+}
+
+fn resources(least: usize) -> impl Strategy<Value = Vec<(String, i64)>> {
+    let class = prop_oneof![60 => prop::sample::select(&["VCPU", "MEMORY_MB", "DISK_GB"]), 1 => Just("UNKNOWN")];
+    btree_map(class.prop_map(str::to_owned), 1i64..5, least..4).prop_map(|all| all.into_iter().collect())
+}
+
+fn some_uuid() -> impl Strategy<Value = Option<String>> {
+    prop_oneof![4 => Just(None), 1 => (1..12).prop_map(|id| Some(uuid(id)))]
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let root = prop_oneof![3 => Just(Traits::default()), 1 => traits()];
+    (resources(1), traits(), members(), some_uuid(), root, any::<bool>()).prop_map(
+        |(resources, traits, member_of, in_tree, root_required, nested)| Request {
+            root_required,
+            nested,
+            ..super::request(Group {
+                suffix: String::new(),
+                resources,
+                traits,
+                member_of,
+                in_tree,
+            })
+        },
+    )
+}
+
+fn query() -> impl Strategy<Value = ProviderQuery> {
+    let name = prop_oneof![6 => Just(None), 1 => (1..12).prop_map(|id| Some(format!("name-{id}")))];
+    (name, some_uuid(), some_uuid(), traits(), members(), resources(0)).prop_map(
+        |(name, uuid, in_tree, traits, members, resources)| ProviderQuery {
+            name,
+            uuid,
+            in_tree,
+            traits,
+            members,
+            resources,
+        },
+    )
+}
+
+fn build(world: &Rows) -> Snapshot {
+    Snapshot::build(catalog(), world.values().cloned().collect())
+}
+
+/// The candidates as a set; none may come twice.
+fn shares(snapshot: &Snapshot, found: &Found) -> BTreeSet<Shares> {
+    let share = |it: &crate::search::Placement| (snapshot.id(it.slot), it.class, it.amount);
+    let all = found.candidates.iter().map(|candidate| {
+        let mut shares: Shares = candidate.placements.iter().map(share).collect();
+        shares.sort_unstable();
+        shares
+    });
+    let set: BTreeSet<Shares> = all.collect();
+    assert_eq!(set.len(), found.candidates.len(), "a candidate came twice");
+    set
+}
+
+fn settings(seed: u64, strict_step: bool) -> Settings {
+    Settings {
+        seed,
+        max: None,
+        strict_step,
+    }
+}
+
+/// Is there a candidate of several providers, or one that only the root of another tree lets in? Required traits are
+/// left aside, and so is `nested` where a sharing provider takes part, as `limits` may.
+fn needs_more(world: &Rows, request: &Request, strict: bool) -> bool {
+    let mut loose = request.clone();
+    loose.groups[0].traits.required.clear();
+    loose.nested = true;
+    let all = naive::candidates(&catalog(), world, &loose, strict).unwrap_or_default();
+    let forbidden = request.groups[0].member_of.forbidden.clone();
+    let members = Members {
+        any_of: Vec::new(),
+        forbidden,
+    };
+    let passing = ProviderQuery {
+        traits: request.root_required.clone(),
+        members,
+        ..ProviderQuery::default()
+    };
+    let root_passes = |id: &ProviderId| {
+        let alone = rows([world[&world[id].root].clone()]);
+        naive::providers(&catalog(), &alone, &passing, strict).is_ok_and(|passing| !passing.is_empty())
+    };
+    all.iter().any(|choice| {
+        let used: BTreeSet<_> = choice.iter().map(|share| share.0).collect();
+        used.len() > 1 || !used.iter().all(root_passes)
+    })
+}
+
+fn compare_candidates(world: &Rows, request: &Request, seed: u64, strict: bool) {
+    let snapshot = build(world);
+    let expected = naive::candidates(&catalog(), world, request, strict);
+    let found = candidates(&snapshot, request, &settings(seed, strict), ()).map(|all| all.found());
+    match (&expected, &found) {
+        (_, Err(Error::NotImplemented { .. })) => assert!(needs_more(world, request, strict), "refused without need"),
+        (Ok(expected), Ok(found)) => {
+            assert_eq!(*expected, shares(&snapshot, found));
+            let shown: BTreeSet<_> = found.summaries.iter().map(|&slot| snapshot.id(slot)).collect();
+            assert_eq!(shown.len(), found.summaries.len(), "a summary came twice");
+            assert_eq!(shown, naive::summaries(world, expected, request.nested));
+        }
+        (expected, found) => assert_eq!(expected.as_ref().err(), found.as_ref().err()),
+    }
+}
+
+/// What came of editing a world, as rows and as changes.
+fn edit(world: &mut Rows, row: ProviderRow, what: u8, amount: i64) -> Change {
+    let id = ProviderId(row.generation as i32 % 12 + 1);
+    let leaf = !world.values().any(|other| other.parent == Some(id));
+    match (world.get(&id).cloned(), what) {
+        (Some(_), 0) if leaf => {
+            world.remove(&id);
+            Change {
+                removed: vec![id],
+                ..Change::default()
+            }
+        }
+        (Some(mut old), 1..=4) => {
+            let delta = Delta {
+                provider: id,
+                moves: 1,
+                modified: Some(amount),
+                used: vec![(ClassId(1), amount)],
+            };
+            old.generation += 1;
+            old.modified = old.modified.max(amount);
+            *old.used.entry(ClassId(1)).or_default() += amount;
+            old.used.retain(|_, used| *used != 0);
+            world.insert(id, old);
+            Change {
+                deltas: vec![delta],
+                ..Change::default()
+            }
+        }
+        (old, _) => {
+            let who = old.unwrap_or_else(|| bare(id.0));
+            let new = ProviderRow {
+                id,
+                uuid: who.uuid,
+                name: who.name,
+                parent: who.parent,
+                root: who.root,
+                ..row
+            };
+            world.insert(id, new.clone());
+            Change {
+                reloaded: vec![new],
+                ..Change::default()
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn candidates_are_those_of_the_oracle(world in world(), request in request(), seed: u64, strict: bool) {
+        compare_candidates(&world, &request, seed, strict);
+    }
+
+    #[test]
+    fn providers_are_those_of_the_oracle(world in world(), query in query(), strict: bool) {
+        let snapshot = build(&world);
+        let found = providers(&snapshot, &query, strict);
+        let found = found.map(|slots| slots.into_iter().map(|slot| snapshot.id(slot)).collect());
+        prop_assert_eq!(naive::providers(&catalog(), &world, &query, strict), found);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: config().cases / 10, ..config() })]
+
+    #[test]
+    fn a_changed_version_is_what_would_be_built_anew(
+        world in world(),
+        edits in vec((row(), 0i64..12, 0u8..8, -2i64..4), 1..12),
+        query in query(),
+    ) {
+        let mut now = world.clone();
+        let first = build(&world);
+        let mut snapshot = first.clone();
+        for (row, id, what, amount) in edits {
+            let change = edit(&mut now, ProviderRow { generation: id, ..row }, what, amount);
+            snapshot = snapshot.apply(&change);
+        }
+        for (snapshot, world) in [(&snapshot, &now), (&first, &world)] {
+            let kept: Vec<ProviderRow> = snapshot.iter().map(|slot| snapshot.row(slot)).collect();
+            prop_assert_eq!(&kept, &world.values().cloned().collect::<Vec<_>>());
+            let found = providers(snapshot, &query, false);
+            let found = found.map(|slots| slots.into_iter().map(|slot| snapshot.id(slot)).collect());
+            prop_assert_eq!(naive::providers(&catalog(), world, &query, false), found);
+            for row in world.values() {
+                let slot = snapshot.by_uuid(&row.uuid).unwrap();
+                prop_assert_eq!(snapshot.by_name(&row.name), Some(slot));
+                let children: Vec<_> = snapshot.children(slot).iter().map(|&child| snapshot.id(child)).collect();
+                let expected: Vec<_> = world.values().filter(|it| it.parent == Some(row.id)).map(|it| it.id).collect();
+                prop_assert_eq!(children, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Lists of providers of a world that is written down.
+
+use super::*;
+use crate::error::{Error, Result};
+use crate::search::snapshot::Snapshot;
+use crate::search::{ProviderQuery, providers};
+
+fn world() -> Vec<ProviderRow> {
+    vec![
+        bare(9).with(VCPU, 4).traits([2]).inside([1]),
+        bare(2).with(VCPU, 8).traits([2, 3]).below(9, 9),
+        bare(3).with(DISK, 8).inside([1, 2]),
+    ]
+}
+
+fn listed(query: &ProviderQuery) -> Result<Vec<i32>> {
+    let snapshot = Snapshot::build(catalog(), world());
+    let found = providers(&snapshot, query, false)?;
+    Ok(found.into_iter().map(|slot| snapshot.id(slot).0).collect())
+}
+
+fn list(change: fn(&mut ProviderQuery)) -> Result<Vec<i32>> {
+    let mut query = ProviderQuery::default();
+    change(&mut query);
+    listed(&query)
+}
+
+#[test]
+fn every_filter_counts_and_ids_are_in_order() {
+    assert_eq!(list(|_| ()), Ok(vec![2, 3, 9]));
+    assert_eq!(list(|it| it.name = Some("name-3".into())), Ok(vec![3]));
+    assert_eq!(list(|it| it.uuid = Some(uuid(9))), Ok(vec![9]));
+    assert_eq!(
+        list(|it| (it.uuid, it.name) = (Some(uuid(9)), Some("name-3".into()))),
+        Ok(vec![])
+    );
+    assert_eq!(list(|it| it.in_tree = Some(uuid(2))), Ok(vec![2, 9]));
+    assert_eq!(
+        list(|it| (it.in_tree, it.uuid) = (Some(uuid(2)), Some(uuid(3)))),
+        Ok(vec![])
+    );
+    assert_eq!(list(|it| it.traits = required(&["T2"])), Ok(vec![2, 9]));
+    assert_eq!(list(|it| it.traits.forbidden = set(&["T3"])), Ok(vec![3, 9]));
+    assert_eq!(list(|it| it.resources = vec![("VCPU".into(), 5)]), Ok(vec![2]));
+}
+
+#[test]
+fn a_root_does_not_speak_for_its_tree_in_a_list() {
+    assert_eq!(list(|it| it.members = member_of(&["a1"])), Ok(vec![3, 9]));
+    assert_eq!(list(|it| it.members.forbidden = set(&["a1"])), Ok(vec![2]));
+}
+
+#[test]
+fn what_is_unknown_is_an_error_or_nothing() {
+    let traits = |names: &str| {
+        Err(Error::UnknownTraitsInQuery {
+            names: names.to_owned(),
+        })
+    };
+    assert_eq!(list(|it| it.in_tree = Some(uuid(77))), Ok(vec![]));
+    assert_eq!(list(|it| it.members = member_of(&["unknown"])), Ok(vec![]));
+    assert_eq!(list(|it| it.members.forbidden = set(&["unknown"])), Ok(vec![2, 3, 9]));
+    assert_eq!(list(|it| it.traits = required(&["X"])), traits("X"));
+    assert_eq!(list(|it| it.traits.forbidden = set(&["X"])), traits("X"));
+    let cows = vec![("COWS".to_owned(), 1)];
+    let query = ProviderQuery {
+        resources: cows,
+        ..ProviderQuery::default()
+    };
+    assert_eq!(listed(&query), Err(Error::UnknownClassInQuery { name: "COWS".into() }));
+    assert_eq!(
+        listed(&ProviderQuery {
+            members: member_of(&["a3"]),
+            ..query.clone()
+        }),
+        Ok(vec![])
+    );
+    assert_eq!(
+        listed(&ProviderQuery {
+            traits: required(&["T4"]),
+            ..query
+        }),
+        Ok(vec![])
+    );
+}

@@ -1,0 +1,196 @@
+//! Versions of a snapshot, one made of the other.
+
+use super::*;
+use crate::search::snapshot::{Block, Change, Delta, Snapshot};
+
+fn cloud(size: i32) -> Snapshot {
+    Snapshot::build(catalog(), (1..=size).map(|id| bare(id).with(VCPU, 4)).collect())
+}
+
+fn delta(id: i32, used: i64, modified: i64) -> Delta {
+    Delta {
+        provider: ProviderId(id),
+        moves: 1,
+        modified: Some(modified),
+        used: vec![(VCPU, used), (DISK, -used)],
+    }
+}
+
+#[test]
+fn deltas_are_added_in_any_order_and_the_latest_time_stays() {
+    let before = cloud(3);
+    let after = before.apply(&Change {
+        deltas: vec![delta(2, 3, 20), delta(2, -1, 10)],
+        ..Change::default()
+    });
+    let slot = after.by_id(ProviderId(2)).unwrap();
+    assert_eq!((after.generation(slot), after.modified(slot)), (2, 20));
+    assert_eq!(after.sums(slot).collect::<Vec<_>>(), [(VCPU, 2), (DISK, -2)]);
+    assert_eq!((before.generation(slot), before.used(slot, VCPU)), (0, 0));
+    let back = after.apply(&Change {
+        deltas: vec![delta(2, -2, 0), delta(77, 1, 0)],
+        ..Change::default()
+    });
+    assert_eq!(back.row(slot).used, Default::default());
+}
+
+#[test]
+fn a_reload_in_the_same_change_has_the_last_word() {
+    let row = bare(1).with(VCPU, 9).using(VCPU, 5);
+    let change = Change {
+        deltas: vec![delta(1, 3, 20)],
+        reloaded: vec![row.clone()],
+        ..Change::default()
+    };
+    let after = cloud(1).apply(&change);
+    assert_eq!(after.row(after.by_id(ProviderId(1)).unwrap()), row);
+}
+
+#[test]
+fn a_removed_provider_is_forgotten_and_its_slot_is_used_again() {
+    let before = cloud(3);
+    let slot = before.by_id(ProviderId(2)).unwrap();
+    let after = before.apply(&Change {
+        removed: vec![ProviderId(2), ProviderId(55)],
+        ..Change::default()
+    });
+    assert_eq!(
+        (after.len(), after.by_uuid("uuid-2"), after.by_name("name-2")),
+        (2, None, None)
+    );
+    assert_eq!(after.by_id(ProviderId(2)), None);
+    let after = after.apply(&Change {
+        reloaded: vec![bare(4)],
+        ..Change::default()
+    });
+    assert_eq!((after.by_id(ProviderId(4)), after.slots()), (Some(slot), 3));
+    assert_eq!(after.row(slot), bare(4));
+    assert_eq!(before.row(slot), bare(2).with(VCPU, 4));
+}
+
+#[test]
+fn an_id_that_was_given_again_is_another_provider() {
+    let new = ProviderRow {
+        uuid: "another".into(),
+        name: "other".into(),
+        ..bare(2)
+    };
+    for removed in [vec![ProviderId(2)], vec![]] {
+        let after = cloud(3).apply(&Change {
+            removed,
+            reloaded: vec![new.clone()],
+            ..Change::default()
+        });
+        assert_eq!(
+            (after.len(), after.by_uuid("uuid-2"), after.by_name("name-2")),
+            (3, None, None)
+        );
+        assert_eq!(after.row(after.by_uuid("another").unwrap()), new);
+    }
+}
+
+#[test]
+fn two_providers_may_swap_their_names() {
+    let named = |id, name: &str| ProviderRow {
+        name: name.into(),
+        ..bare(id)
+    };
+    let swap = vec![named(1, "name-2"), named(2, "name-1")];
+    let after = cloud(2).apply(&Change {
+        reloaded: swap,
+        ..Change::default()
+    });
+    let id = |name: &str| after.id(after.by_name(name).unwrap()).0;
+    assert_eq!((id("name-1"), id("name-2")), (2, 1));
+}
+
+#[test]
+fn trees_grow_move_and_shrink() {
+    let tree = vec![
+        bare(3).below(2, 1),
+        bare(2).below(1, 1),
+        bare(1),
+        bare(4),
+        bare(5).below(2, 1),
+    ];
+    let before = Snapshot::build(catalog(), tree);
+    let ids = |snapshot: &Snapshot, top: i32| {
+        let top = snapshot.by_id(ProviderId(top)).unwrap();
+        snapshot
+            .tree(top)
+            .into_iter()
+            .map(|slot| snapshot.id(slot).0)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&before, 1), [1, 2, 3, 5]);
+    // 2 moves below 4 with all that is below it; a new child comes in the same change, before its parent.
+    let moved = vec![
+        bare(7).below(6, 4),
+        bare(6).below(4, 4),
+        bare(2).below(4, 4),
+        bare(3).below(2, 4),
+        bare(5).below(2, 4),
+    ];
+    let after = before.apply(&Change {
+        reloaded: moved,
+        ..Change::default()
+    });
+    assert_eq!((ids(&after, 1), ids(&after, 4)), (vec![1], vec![4, 2, 3, 5, 6, 7]));
+    let slot = |id| after.by_id(ProviderId(id)).unwrap();
+    assert_eq!((after.root(slot(5)), after.parent(slot(5))), (slot(4), Some(slot(2))));
+    let fewer = after.apply(&Change {
+        removed: vec![ProviderId(7), ProviderId(6)],
+        ..Change::default()
+    });
+    assert_eq!(ids(&fewer, 4), [4, 2, 3, 5]);
+    assert!(fewer.has_trees());
+    let flat = [5, 3, 2].map(ProviderId).to_vec();
+    assert!(
+        !fewer
+            .apply(&Change {
+                removed: flat,
+                ..Change::default()
+            })
+            .has_trees()
+    );
+    assert_eq!(ids(&before, 1), [1, 2, 3, 5]);
+}
+
+#[test]
+fn who_shares_is_known_when_the_trait_comes_or_its_id_changes() {
+    let empty = Catalog::new(Vec::new(), Vec::new(), Vec::new());
+    let before = Snapshot::build(empty, vec![bare(1).traits([1]), bare(2)]);
+    assert_eq!(before.sharing().count(), 0);
+    let named = before.apply(&Change {
+        catalog: Some(catalog()),
+        ..Change::default()
+    });
+    assert_eq!(named.sharing().map(|slot| named.id(slot).0).collect::<Vec<_>>(), [1]);
+    let change = Change {
+        reloaded: vec![bare(1), bare(2).traits([1])],
+        ..Change::default()
+    };
+    let after = named.apply(&change);
+    assert_eq!(after.sharing().map(|slot| after.id(slot).0).collect::<Vec<_>>(), [2]);
+    let gone = after.apply(&Change {
+        removed: vec![ProviderId(2)],
+        ..Change::default()
+    });
+    assert_eq!(gone.sharing().count(), 0);
+}
+
+#[test]
+fn a_claim_copies_one_hot_part_and_shares_the_rest() {
+    let before = cloud(6400);
+    let after = before.apply(&Change {
+        deltas: vec![delta(1000, 1, 1)],
+        ..Change::default()
+    });
+    let copied = |what: fn(&Block) -> *const u8| {
+        let parts = before.blocks().iter().zip(after.blocks().iter());
+        parts.filter(|(before, after)| what(before) != what(after)).count()
+    };
+    assert_eq!(copied(|block| Arc::as_ptr(&block.hot).cast()), 1);
+    assert_eq!(copied(|block| Arc::as_ptr(&block.fixed).cast()), 0);
+    assert_eq!(copied(|block| Arc::as_ptr(&block.identity).cast()), 0);
+}

@@ -1,0 +1,69 @@
+//! `/resource_providers/{uuid}/aggregates`.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::output::{json, since};
+use super::schema::Steps;
+use super::value::Value;
+use crate::error::Result;
+use crate::model::aggregates::{ProviderAggregates, Replace};
+use crate::version::{AGGREGATES_GENERATION, Version};
+
+static PUT: Steps = Steps::of_body(include_str!("schemas/aggregates.json"), "put");
+
+/// Reads `PUT …/aggregates`: a bare list before 1.19, then an object with the provider's generation.
+pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Replace> {
+    let body = PUT.read(version, body)?;
+    let guarded = version >= AGGREGATES_GENERATION;
+    let aggregates = if guarded { body.field("aggregates") } else { &body };
+    Ok(Replace {
+        provider: provider.to_owned(),
+        aggregates: aggregates.items().iter().map(Value::text).map(str::to_owned).collect(),
+        generation: guarded.then(|| body.field("resource_provider_generation").integer()),
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    aggregates: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_provider_generation: Option<i64>,
+}
+
+/// Writes the aggregates of one provider.
+pub fn write(version: Version, view: &ProviderAggregates) -> Vec<u8> {
+    json(&Body {
+        aggregates: view.aggregates.iter().map(Arc::as_ref).collect(),
+        resource_provider_generation: since(version, AGGREGATES_GENERATION, view.generation),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UUID: &str = "0123ABCD-4567-89ab-cdef-0123456789ab";
+
+    #[test]
+    fn the_generation_came_at_1_19() {
+        let old = read_replace(Version::new(18), "p", format!("[\"{UUID}\"]").as_bytes()).unwrap();
+        assert_eq!((old.aggregates, old.generation), (vec![UUID.to_owned()], None));
+        let body = format!("{{\"aggregates\": [\"{UUID}\"], \"resource_provider_generation\": 3.0}}");
+        let new = read_replace(Version::new(19), "p", body.as_bytes()).unwrap();
+        assert_eq!((new.aggregates, new.generation), (vec![UUID.to_owned()], Some(3)));
+        assert!(read_replace(Version::new(18), "p", body.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn writes_the_generation_from_1_19() {
+        let view = ProviderAggregates {
+            generation: 0,
+            aggregates: vec![Arc::from("a")],
+        };
+        let written = |minor| String::from_utf8(write(Version::new(minor), &view)).unwrap();
+        assert_eq!(written(1), r#"{"aggregates":["a"]}"#);
+        assert_eq!(written(19), r#"{"aggregates":["a"],"resource_provider_generation":0}"#);
+    }
+}

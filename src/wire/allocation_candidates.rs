@@ -1,0 +1,247 @@
+//! `GET /allocation_candidates`.
+
+mod answer;
+
+use std::collections::{BTreeSet, HashSet};
+
+use indexmap::IndexMap;
+
+use super::filters;
+use super::python::repr_list;
+use super::query::Query;
+use super::schema::Steps;
+use crate::error::{Error, Result};
+use crate::search::{Group, GroupPolicy, Request, Traits};
+use crate::version::{FORBIDDEN_TRAITS, NESTED_CANDIDATES, SAME_SUBTREE, Version};
+
+pub use answer::write;
+
+static LIST: Steps = Steps::of_query(include_str!("schemas/allocation_candidates.json"), "list");
+
+/// What parameters of a group are called, before its suffix.
+const PREFIXES: [&str; 4] = ["resources", "required", "member_of", "in_tree"];
+
+/// The groups by suffix, in the order in which they were first named.
+type Groups = IndexMap<String, Group>;
+
+fn bad_value<T>(detail: String) -> Result<T> {
+    Err(Error::BadQueryValue { detail })
+}
+
+fn bad_request<T>(detail: String) -> Result<T> {
+    Err(Error::BadRequest { detail })
+}
+
+/// Reads the query string of `GET /allocation_candidates`.
+pub fn read_list(version: Version, query: &str) -> Result<Request> {
+    let query = Query::read(&LIST, version, query)?;
+    let limit = limit(&query)?;
+    let policy = query.all("group_policy").first().copied();
+    let root_required = root_required(&query)?;
+    let same_subtrees = same_subtrees(&query)?;
+    let mut groups = groups(version, &query)?;
+    if version >= SAME_SUBTREE {
+        check_subtrees(&groups, &same_subtrees)?;
+    } else {
+        check_resources(&groups)?;
+    }
+    if version >= FORBIDDEN_TRAITS {
+        check_contradictions(&groups)?;
+    }
+    if policy.is_none() && groups.keys().filter(|suffix| !suffix.is_empty()).count() > 1 {
+        return bad_request(
+            "The \"group_policy\" parameter is required when specifying more than one \"resources{N}\" parameter."
+                .to_owned(),
+        );
+    }
+    if let Some(at) = groups.get_index_of("") {
+        groups.move_index(at, 0);
+    }
+    Ok(Request {
+        groups: groups.into_values().collect(),
+        group_policy: policy.map(|name| {
+            if name == "isolate" {
+                GroupPolicy::Isolate
+            } else {
+                GroupPolicy::None
+            }
+        }),
+        same_subtrees: same_subtrees
+            .into_iter()
+            .map(|suffixes| suffixes.into_iter().collect())
+            .collect(),
+        root_required,
+        limit,
+        nested: version >= NESTED_CANDIDATES,
+    })
+}
+
+/// The first `limit` holds; the schema saw the last.
+fn limit(query: &Query) -> Result<Option<usize>> {
+    let Some(&text) = query.all("limit").first() else {
+        return Ok(None);
+    };
+    match filters::integer(text) {
+        Some(limit @ 1..) => Ok(Some(usize::try_from(limit).unwrap_or(usize::MAX))),
+        _ => Err(Error::InvalidQuery(format!(
+            "'limit' must be an integer of at least 1. Got: {text}"
+        ))),
+    }
+}
+
+fn root_required(query: &Query) -> Result<Traits> {
+    let texts = query.all("root_required");
+    let Some(text) = texts.first() else {
+        return Ok(Traits::default());
+    };
+    if texts.len() > 1 {
+        return Err(Error::DuplicateQueryKey {
+            detail: "Query parameter 'root_required' may be specified only once.".to_owned(),
+        });
+    }
+    let traits = filters::traits(text, true, false)?;
+    let required: BTreeSet<&str> = traits.required.iter().flatten().map(String::as_str).collect();
+    let conflicts: Vec<&str> = required
+        .into_iter()
+        .filter(|name| traits.forbidden.contains(*name))
+        .collect();
+    if !conflicts.is_empty() {
+        let conflicts = conflicts.join(", ");
+        return bad_value(format!(
+            "Conflicting required and forbidden traits found in root_required: {conflicts}"
+        ));
+    }
+    Ok(traits)
+}
+
+fn same_subtrees(query: &Query) -> Result<Vec<BTreeSet<String>>> {
+    let subtrees = query.all("same_subtree").into_iter().map(|text| {
+        let suffixes: BTreeSet<String> = text.split(',').map(|suffix| suffix.trim().to_owned()).collect();
+        if suffixes.contains("") {
+            return bad_value("Empty string (unsuffixed group) can not be specified in `same_subtree` ".to_owned());
+        }
+        Ok(suffixes)
+    });
+    subtrees.collect()
+}
+
+fn groups(version: Version, query: &Query) -> Result<Groups> {
+    let mut groups = Groups::new();
+    let mut names = HashSet::new();
+    for (name, text) in query.pairs() {
+        // Which suffixes a version knows, its schema says.
+        let split = PREFIXES
+            .iter()
+            .find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)));
+        let Some((prefix, suffix)) = split else { continue };
+        let group = groups.entry(suffix.to_owned()).or_insert_with(|| Group {
+            suffix: suffix.to_owned(),
+            ..Group::default()
+        });
+        // Of some parameters the last holds, of others all are taken together.
+        let first = names.insert(name);
+        match prefix {
+            "resources" => group.resources = filters::resources(text)?,
+            "in_tree" => group.in_tree = Some(filters::in_tree(text)?),
+            _ if !first => {}
+            "required" => group.traits = filters::required(version, query, suffix)?,
+            _ => group.member_of = filters::member_of(version, query, suffix)?,
+        }
+    }
+    Ok(groups)
+}
+
+/// Before 1.36 every group wants resources.
+fn check_resources(groups: &Groups) -> Result<()> {
+    let without = || groups.values().filter(|group| group.resources.is_empty());
+    let orphans = |name: &str, has: fn(&Group) -> bool| {
+        let orphans = without()
+            .filter(|group| has(group))
+            .map(|group| format!("{name}{}", group.suffix));
+        orphans.collect::<Vec<_>>().join(", ")
+    };
+    let orphaned = orphans("required", |group| !group.traits.required.is_empty());
+    if !orphaned.is_empty() {
+        return bad_request(format!(
+            "All traits parameters must be associated with resources.  Found the following orphaned traits keys: \
+             {orphaned}"
+        ));
+    }
+    let orphaned = orphans("member_of", |group| group.member_of != Default::default());
+    if !orphaned.is_empty() {
+        return bad_request(format!(
+            "All member_of parameters must be associated with resources. Found the following orphaned member_of keys: \
+             {orphaned}"
+        ));
+    }
+    if without().next().is_some() {
+        return bad_request("All request groups must specify resources.".to_owned());
+    }
+    if groups.is_empty() {
+        return bad_request("At least one request group (`resources` or `resources{$S}`) is required.".to_owned());
+    }
+    Ok(())
+}
+
+/// From 1.36 groups without resources may be, where a subtree needs them.
+fn check_subtrees(groups: &Groups, subtrees: &[BTreeSet<String>]) -> Result<()> {
+    let in_subtrees: BTreeSet<&str> = subtrees.iter().flatten().map(String::as_str).collect();
+    let without = groups
+        .values()
+        .filter(|group| group.resources.is_empty())
+        .map(|group| group.suffix.as_str());
+    let without: Vec<&str> = without.collect();
+    if without.len() == groups.len() {
+        return Err(Error::MissingQueryValue {
+            detail: "There must be at least one resources or resources[$S] parameter.".to_owned(),
+        });
+    }
+    let bad: Vec<&str> = without
+        .into_iter()
+        .filter(|suffix| !in_subtrees.contains(suffix))
+        .collect();
+    if !bad.is_empty() {
+        return bad_value(format!(
+            "Resourceless suffixed group request should be specified in `same_subtree` query param: bad group(s) - {}.",
+            repr_list(bad)
+        ));
+    }
+    let bad: Vec<&str> = in_subtrees
+        .into_iter()
+        .filter(|suffix| !groups.contains_key(*suffix))
+        .collect();
+    if !bad.is_empty() {
+        return bad_value(format!(
+            "Real suffixes should be specified in `same_subtree`: {} not found in {}.",
+            repr_list(bad),
+            repr_list(groups.keys().map(String::as_str))
+        ));
+    }
+    Ok(())
+}
+
+fn check_contradictions(groups: &Groups) -> Result<()> {
+    let mut conflicts: Vec<String> = Vec::new();
+    for group in groups.values() {
+        let impossible = group
+            .traits
+            .required
+            .iter()
+            .filter(|choice| choice.is_subset(&group.traits.forbidden));
+        conflicts.extend(impossible.map(|choice| {
+            let names: Vec<&str> = choice.iter().map(String::as_str).collect();
+            format!("required{}: ({})", group.suffix, names.join(", "))
+        }));
+    }
+    if conflicts.is_empty() {
+        return Ok(());
+    }
+    conflicts.sort();
+    bad_request(format!(
+        "Conflicting required and forbidden traits found in the following traits keys: {}",
+        conflicts.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! `/allocations` and `/resource_providers/{uuid}/allocations`.
+
+use indexmap::IndexMap;
+use serde::Serialize;
+
+use super::output::{Map, Pairs, json, since};
+use super::schema::Steps;
+use super::uuid;
+use super::value::Value;
+use crate::error::{Error, Result};
+use crate::model::allocations::{Claim, ConsumerAllocations, ConsumerClaim, Expected, Owner, ProviderAllocations};
+use crate::version::{ALLOCATIONS_DICT, CONSUMER_GENERATION, CONSUMER_TYPES, Version};
+
+const SCHEMAS: &str = include_str!("schemas/allocations.json");
+static PUT: Steps = Steps::of_body(SCHEMAS, "put");
+static POST: Steps = Steps::of_body(SCHEMAS, "post");
+
+/// By provider, the amounts by class.
+type Shares = Vec<(String, Vec<(String, i64)>)>;
+
+/// Reads `PUT /allocations/{consumer}`.
+pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> {
+    let Some(consumer) = uuid::canonical(consumer) else {
+        return Err(Error::BadRequest {
+            detail: format!("Malformed consumer_uuid: {consumer}"),
+        });
+    };
+    let body = PUT.read(version, body)?;
+    let shares = if version >= ALLOCATIONS_DICT {
+        by_provider
+    } else {
+        from_list
+    };
+    let allocations = shares(body.field("allocations"));
+    Ok(Claim {
+        consumers: vec![claim(version, consumer, &body, allocations)],
+        names_consumer: true,
+    })
+}
+
+/// Reads `POST /allocations`, which came when allocations were objects already. Consumers are kept as they are spelled.
+pub fn read_post(version: Version, body: &[u8]) -> Result<Claim> {
+    let body = POST.read(version, body)?;
+    let consumers = body.members().map(|(consumer, value)| {
+        claim(
+            version,
+            consumer.to_owned(),
+            value,
+            by_provider(value.field("allocations")),
+        )
+    });
+    Ok(Claim {
+        consumers: consumers.collect(),
+        names_consumer: false,
+    })
+}
+
+fn claim(version: Version, consumer: String, body: &Value, allocations: Shares) -> ConsumerClaim {
+    let text = |name| Some(body.field(name).text().to_owned()).filter(|text| !text.is_empty());
+    let generation = match body.field("consumer_generation") {
+        _ if version < CONSUMER_GENERATION => Expected::Any,
+        Value::Null => Expected::New,
+        generation => Expected::Is(generation.integer()),
+    };
+    let owner = text("project_id").zip(text("user_id"));
+    ConsumerClaim {
+        consumer,
+        allocations,
+        owner: owner.map(|(project, user)| Owner { project, user }),
+        generation,
+        consumer_type: text("consumer_type"),
+    }
+}
+
+/// The form from 1.12 on. A provider's generation in it was never looked at.
+fn by_provider(allocations: &Value) -> Shares {
+    allocations
+        .members()
+        .map(|(provider, share)| (provider.to_owned(), resources(share)))
+        .collect()
+}
+
+/// The form before 1.12. Of two entries of one provider the last holds.
+fn from_list(allocations: &Value) -> Shares {
+    let shares = allocations.items().iter().map(|share| {
+        let provider = share.field("resource_provider").field("uuid").text();
+        (provider.to_owned(), resources(share))
+    });
+    shares.collect::<IndexMap<_, _>>().into_iter().collect()
+}
+
+fn resources(share: &Value) -> Vec<(String, i64)> {
+    share
+        .field("resources")
+        .members()
+        .map(|(class, amount)| (class.to_owned(), amount.integer()))
+        .collect()
+}
+
+#[derive(Serialize)]
+struct OfConsumer<'a, T> {
+    allocations: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consumer_generation: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consumer_type: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct OfProvider<T> {
+    allocations: T,
+    resource_provider_generation: i64,
+}
+
+/// What one has of the other, with the generation that belongs to it.
+#[derive(Serialize)]
+struct Share<'a> {
+    resources: Pairs<'a, i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consumer_generation: Option<i64>,
+}
+
+/// Writes the allocations of a consumer. One without any has no owner to show either.
+pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
+    let consumer = view.consumer.as_ref();
+    let shares = || {
+        view.providers.iter().map(|share| {
+            let resources = Pairs(&share.resources);
+            (
+                &*share.provider,
+                Share {
+                    resources,
+                    generation: Some(share.generation),
+                    consumer_generation: None,
+                },
+            )
+        })
+    };
+    json(&OfConsumer {
+        allocations: Map(shares),
+        project_id: since(version, ALLOCATIONS_DICT, consumer.map(|it| it.project.as_str())).flatten(),
+        user_id: since(version, ALLOCATIONS_DICT, consumer.map(|it| it.user.as_str())).flatten(),
+        consumer_generation: since(version, CONSUMER_GENERATION, consumer.map(|it| it.generation)).flatten(),
+        consumer_type: since(version, CONSUMER_TYPES, consumer.map(|it| it.consumer_type.as_str())).flatten(),
+    })
+}
+
+/// Writes the allocations made from a provider.
+pub fn write_provider(version: Version, view: &ProviderAllocations) -> Vec<u8> {
+    let shares = || {
+        view.consumers.iter().map(|share| {
+            let consumer_generation = since(version, CONSUMER_GENERATION, share.generation);
+            (
+                &*share.consumer,
+                Share {
+                    resources: Pairs(&share.resources),
+                    generation: None,
+                    consumer_generation,
+                },
+            )
+        })
+    };
+    json(&OfProvider {
+        allocations: Map(shares),
+        resource_provider_generation: view.generation,
+    })
+}
+
+#[cfg(test)]
+mod tests;

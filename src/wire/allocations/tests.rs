@@ -1,0 +1,165 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::model::allocations::{Consumer, ConsumerShare, ProviderShare};
+
+const A: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
+const B: &str = "11111111-4567-89ab-cdef-0123456789ab";
+
+fn put(minor: u16, body: &str) -> ConsumerClaim {
+    let claim = read_put(Version::new(minor), A, body.as_bytes()).unwrap();
+    assert!(claim.names_consumer);
+    claim.consumers.into_iter().next().unwrap()
+}
+
+fn vcpus(provider: &str, amount: i64) -> (String, Vec<(String, i64)>) {
+    (provider.to_owned(), vec![("VCPU".to_owned(), amount)])
+}
+
+#[test]
+fn before_1_12_allocations_are_a_list() {
+    let entry = |provider, amount| {
+        format!(r#"{{"resource_provider": {{"uuid": "{provider}"}}, "resources": {{"VCPU": {amount}}}}}"#)
+    };
+    let body = format!(
+        r#"{{"allocations": [{}, {}, {}]}}"#,
+        entry(A, 1),
+        entry(B, 2),
+        entry(A, 3)
+    );
+    let claim = put(0, &body);
+    assert_eq!(
+        claim.allocations,
+        [vcpus(A, 3), vcpus(B, 2)],
+        "the last entry of a provider holds"
+    );
+    assert_eq!(
+        (claim.owner, claim.generation, claim.consumer_type),
+        (None, Expected::Any, None)
+    );
+    assert!(
+        read_put(Version::new(8), A, body.as_bytes()).is_err(),
+        "from 1.8 on a claim has an owner"
+    );
+}
+
+#[test]
+fn from_1_12_allocations_are_an_object() {
+    let allocations = format!(r#"{{"{A}": {{"resources": {{"VCPU": 99999999999999999999}}, "generation": 4}}}}"#);
+    let body = format!(r#"{{"allocations": {allocations}, "project_id": "p", "user_id": "u"}}"#);
+    let claim = put(12, &body);
+    assert_eq!(claim.allocations, [vcpus(A, i64::MAX)]);
+    assert_eq!(
+        claim.owner,
+        Some(Owner {
+            project: "p".to_owned(),
+            user: "u".to_owned()
+        })
+    );
+    assert_eq!(claim.generation, Expected::Any);
+}
+
+#[test]
+fn generations_and_types_of_consumers() {
+    let body = |rest: &str| format!(r#"{{"allocations": {{}}, "project_id": "p", "user_id": "u", {rest}}}"#);
+    let claim = put(28, &body(r#""consumer_generation": null"#));
+    assert_eq!((claim.generation, claim.allocations.len()), (Expected::New, 0));
+    assert_eq!(
+        put(28, &body(r#""consumer_generation": 3"#)).generation,
+        Expected::Is(3)
+    );
+    assert_eq!(
+        put(28, &body(r#""consumer_generation": 1e99"#)).generation,
+        Expected::Is(i64::MAX)
+    );
+    let typed = format!(r#""consumer_generation": 3, "mappings": {{"": ["{A}"]}}, "consumer_type": "INSTANCE""#);
+    assert_eq!(put(38, &body(&typed)).consumer_type.as_deref(), Some("INSTANCE"));
+    assert!(read_put(Version::new(37), A, body(&typed).as_bytes()).is_err());
+}
+
+#[test]
+fn the_consumer_of_put_is_a_uuid_and_normalised() {
+    let body =
+        format!(r#"{{"allocations": [{{"resource_provider": {{"uuid": "{B}"}}, "resources": {{"VCPU": 1}}}}]}}"#);
+    let claim = read_put(Version::MIN, &A.replace('-', "").to_uppercase(), body.as_bytes()).unwrap();
+    assert_eq!(claim.consumers[0].consumer, A);
+    let refusal = read_put(Version::MIN, "junk", b"junk").unwrap_err();
+    assert_eq!(
+        refusal,
+        Error::BadRequest {
+            detail: "Malformed consumer_uuid: junk".to_owned()
+        }
+    );
+}
+
+#[test]
+fn post_names_several_consumers_as_they_are_spelled() {
+    let one = r#"{"allocations": {}, "project_id": "p", "user_id": "u"}"#;
+    let upper = B.to_uppercase();
+    let claim = read_post(
+        Version::new(13),
+        format!(r#"{{"{upper}": {one}, "{A}": {one}}}"#).as_bytes(),
+    )
+    .unwrap();
+    assert!(!claim.names_consumer);
+    assert_eq!(
+        claim
+            .consumers
+            .iter()
+            .map(|it| it.consumer.as_str())
+            .collect::<Vec<_>>(),
+        [upper.as_str(), A]
+    );
+}
+
+#[test]
+fn writes_what_a_consumer_has() {
+    let view = ConsumerAllocations {
+        providers: vec![ProviderShare {
+            provider: Arc::from("r"),
+            generation: 0,
+            resources: vec![(Arc::from("VCPU"), 2)],
+        }],
+        consumer: Some(Consumer {
+            project: "p".to_owned(),
+            user: "u".to_owned(),
+            generation: 0,
+            consumer_type: "INSTANCE".to_owned(),
+        }),
+        modified: None,
+    };
+    let written = |minor| String::from_utf8(write_consumer(Version::new(minor), &view)).unwrap();
+    let mut expected = r#"{"allocations":{"r":{"resources":{"VCPU":2},"generation":0}}"#.to_owned();
+    assert_eq!(written(11), format!("{expected}}}"));
+    expected += r#","project_id":"p","user_id":"u""#;
+    assert_eq!(written(12), format!("{expected}}}"));
+    expected += r#","consumer_generation":0"#;
+    assert_eq!(written(28), format!("{expected}}}"));
+    expected += r#","consumer_type":"INSTANCE""#;
+    assert_eq!(written(38), format!("{expected}}}"));
+    let nobody = write_consumer(Version::MAX, &ConsumerAllocations::default());
+    assert_eq!(String::from_utf8(nobody).unwrap(), r#"{"allocations":{}}"#);
+}
+
+#[test]
+fn writes_what_a_provider_gave() {
+    let share = ConsumerShare {
+        consumer: Arc::from("c"),
+        generation: 1,
+        resources: vec![(Arc::from("VCPU"), 2)],
+    };
+    let view = ProviderAllocations {
+        generation: 0,
+        consumers: vec![share],
+        modified: None,
+    };
+    let written = |minor| String::from_utf8(write_provider(Version::new(minor), &view)).unwrap();
+    assert_eq!(
+        written(27),
+        r#"{"allocations":{"c":{"resources":{"VCPU":2}}},"resource_provider_generation":0}"#
+    );
+    assert_eq!(
+        written(28),
+        r#"{"allocations":{"c":{"resources":{"VCPU":2},"consumer_generation":1}},"resource_provider_generation":0}"#
+    );
+}

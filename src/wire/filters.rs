@@ -1,0 +1,200 @@
+//! The small languages inside of query parameters: `resources`, `required`, `member_of`, `in_tree`.
+
+use std::collections::BTreeSet;
+
+use super::query::Query;
+use super::uuid;
+use crate::error::{Error, Result};
+use crate::search::{Members, Traits};
+use crate::version::{ANY_TRAITS, FORBIDDEN_AGGREGATES, FORBIDDEN_TRAITS, REPEATED_MEMBER_OF, Version};
+
+fn bad<T>(detail: String) -> Result<T> {
+    Err(Error::BadRequest { detail })
+}
+
+/// `VCPU:2,MEMORY_MB:1024`. The last of two amounts of one class holds.
+pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
+    let badly_formed = |got: &str| {
+        bad(format!(
+            "Badly formed resources parameter. Expected resources query string parameter in form: \
+             ?resources=VCPU:2,MEMORY_MB:1024. Got: {got}."
+        ))
+    };
+    if text.trim().is_empty() {
+        return badly_formed("empty string");
+    }
+    let mut resources: Vec<(String, i64)> = Vec::new();
+    for pair in text.split(',') {
+        let Some((class, amount)) = pair.split_once(':').filter(|(_, amount)| !amount.contains(':')) else {
+            return badly_formed(pair);
+        };
+        let Some(number) = integer(amount) else {
+            return bad(format!(
+                "Requested resource {class} expected positive integer amount. Got: {amount}."
+            ));
+        };
+        if number < 1 {
+            return bad(format!(
+                "Requested resource {class} requires amount >= 1. Got: {number}."
+            ));
+        }
+        match resources.iter_mut().find(|(name, _)| name == class) {
+            Some((_, earlier)) => *earlier = number,
+            None => resources.push((class.to_owned(), number)),
+        }
+    }
+    Ok(resources)
+}
+
+/// What Python's `int` takes: spaces around, a sign, underscores between digits. Saturates.
+pub fn integer(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let parts: Vec<&str> = digits.split('_').collect();
+    if parts
+        .iter()
+        .any(|part| part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()))
+    {
+        return None;
+    }
+    let magnitude: i64 = parts.concat().parse().unwrap_or(i64::MAX);
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// Every `required` parameter of the group with that suffix. Before 1.39 the last one holds.
+pub fn required(version: Version, query: &Query, suffix: &str) -> Result<Traits> {
+    let values = query.all(&format!("required{suffix}"));
+    let ignored = if version < ANY_TRAITS {
+        values.len().saturating_sub(1)
+    } else {
+        0
+    };
+    let mut wanted = Traits::default();
+    for value in &values[ignored..] {
+        let traits = traits(value, version >= FORBIDDEN_TRAITS, version >= ANY_TRAITS)?;
+        wanted.required.extend(traits.required);
+        wanted.forbidden.extend(traits.forbidden);
+    }
+    Ok(wanted)
+}
+
+/// `A,B` all of which are required, `!C` forbidden; or `in:A,B` one of which is.
+pub fn traits(text: &str, may_forbid: bool, may_choose: bool) -> Result<Traits> {
+    if let Some(choice) = text.strip_prefix("in:") {
+        return if may_choose {
+            one_trait_of(text, choice)
+        } else {
+            choice_is_too_new(text)
+        };
+    }
+    let names: Vec<&str> = text.split(',').map(str::trim).collect();
+    // Any number of exclamation marks forbids once.
+    let forbidden = names
+        .iter()
+        .filter(|name| name.starts_with('!'))
+        .map(|name| name.trim_start_matches('!').to_owned());
+    let forbidden: BTreeSet<String> = forbidden.collect();
+    if names.iter().any(|name| name.is_empty()) || forbidden.contains("") {
+        let form = if may_forbid {
+            "HW_CPU_X86_VMX,!CUSTOM_MAGIC"
+        } else {
+            "HW_CPU_X86_VMX,CUSTOM_MAGIC"
+        };
+        return Err(Error::InvalidQuery(format!(
+            "Expected 'required' parameter value of the form: {form}. Got an empty trait in: {text}"
+        )));
+    }
+    if !forbidden.is_empty() && !may_forbid {
+        return Err(Error::InvalidQuery(format!(
+            "Expected 'required' parameter value of the form: HW_CPU_X86_VMX,CUSTOM_MAGIC. Got: {text}"
+        )));
+    }
+    let required = names.into_iter().filter(|name| !name.starts_with('!'));
+    Ok(Traits {
+        required: required.map(|name| BTreeSet::from([name.to_owned()])).collect(),
+        forbidden,
+    })
+}
+
+fn choice_is_too_new<T>(text: &str) -> Result<T> {
+    Err(Error::InvalidQuery(format!(
+        "The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC' only supported since microversion 1.39. Got: {text}"
+    )))
+}
+
+fn one_trait_of(text: &str, choice: &str) -> Result<Traits> {
+    let names: BTreeSet<String> = choice.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.contains("") {
+        return Err(Error::InvalidQuery(format!(
+            "Expected 'required' parameter value of the form: in:HW_CPU_X86_VMX,CUSTOM_MAGIC. Got an empty trait in: \
+             {text}"
+        )));
+    }
+    if names.iter().any(|name| name.starts_with('!')) {
+        return Err(Error::InvalidQuery(format!(
+            "The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC' does not support forbidden traits. Got: {text}"
+        )));
+    }
+    Ok(Traits {
+        required: vec![names],
+        forbidden: BTreeSet::new(),
+    })
+}
+
+/// Every `member_of` parameter of the group with that suffix. Before 1.24 there may be one.
+pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<Members> {
+    let values = query.all(&format!("member_of{suffix}"));
+    if version < REPEATED_MEMBER_OF && values.len() > 1 {
+        return bad(format!("Multiple member_of{suffix} parameters are not supported"));
+    }
+    let mut wanted = Members::default();
+    for value in values {
+        let (forbidden, aggregates) = aggregates(value)?;
+        if !forbidden {
+            wanted.any_of.push(aggregates);
+        } else if version >= FORBIDDEN_AGGREGATES {
+            wanted.forbidden.extend(aggregates);
+        } else {
+            return bad(format!(
+                "Forbidden member_of{suffix} parameters are not supported in the specified microversion"
+            ));
+        }
+    }
+    Ok(wanted)
+}
+
+/// One uuid, or `in:` several; with `!` before it they are forbidden.
+fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
+    let (forbidden, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+    let several = rest.strip_prefix("in:");
+    if several.is_none() && text.contains(',') {
+        return bad(format!(
+            "Multiple values for 'member_of' must be prefixed with the 'in:' or '!in:' keyword using the valid \
+             microversion. Got: {text}"
+        ));
+    }
+    let uuids: BTreeSet<String> = several.unwrap_or(rest).split(',').map(str::to_owned).collect();
+    if let Some(wrong) = uuids.iter().find(|text| uuid::canonical(text).is_none()) {
+        return Err(Error::InvalidQuery(format!(
+            "Expected 'member_of' parameter to contain valid UUID(s). Got: {wrong}"
+        )));
+    }
+    Ok((forbidden, uuids))
+}
+
+/// The uuid of a provider whose tree is meant.
+pub fn in_tree(text: &str) -> Result<String> {
+    let uuid = text.trim();
+    if uuid::canonical(uuid).is_none() {
+        return Err(Error::InvalidQuery(format!(
+            "Expected 'in_tree' parameter to be a format of uuid. Got: {text}"
+        )));
+    }
+    Ok(uuid.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

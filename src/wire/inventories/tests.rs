@@ -1,0 +1,102 @@
+use std::sync::Arc;
+
+use super::*;
+
+const DEFAULTS: Inventory = Inventory {
+    total: 10,
+    reserved: 0,
+    min_unit: 1,
+    max_unit: i32::MAX,
+    step_size: 1,
+    allocation_ratio: 1.0,
+};
+
+#[test]
+fn what_is_left_out_has_defaults() {
+    let body = br#"{"resource_provider_generation": 7, "inventories": {"VCPU": {"total": 10}, "CUSTOM_A":
+        {"total": 10, "reserved": 2, "min_unit": 3, "max_unit": 4, "step_size": 5, "allocation_ratio": 16}}}"#;
+    let replace = read_replace(Version::new(25), "p", body).unwrap();
+    assert_eq!(
+        (
+            replace.provider.as_str(),
+            replace.generation,
+            replace.reserved_may_equal_total
+        ),
+        ("p", 7, false)
+    );
+    let custom = Inventory {
+        reserved: 2,
+        min_unit: 3,
+        max_unit: 4,
+        step_size: 5,
+        allocation_ratio: 16.0,
+        ..DEFAULTS
+    };
+    assert_eq!(
+        replace.inventories,
+        [("VCPU".to_owned(), DEFAULTS), ("CUSTOM_A".to_owned(), custom)]
+    );
+}
+
+#[test]
+fn one_is_added_or_updated() {
+    let add = read_add(Version::new(26), "p", br#"{"resource_class": "VCPU", "total": 10.0}"#).unwrap();
+    assert_eq!(
+        (add.class.as_str(), add.inventory, add.reserved_may_equal_total),
+        ("VCPU", DEFAULTS, true)
+    );
+    let body = br#"{"resource_provider_generation": 99999999999999999999, "total": 10}"#;
+    let update = read_update(Version::new(26), "p", "VCPU", body).unwrap();
+    assert_eq!(
+        (update.class.as_str(), update.generation, update.inventory),
+        ("VCPU", i64::MAX, DEFAULTS)
+    );
+}
+
+#[test]
+fn a_ratio_is_a_number() {
+    for ratio in ["NaN", "-Infinity"] {
+        let body = format!(r#"{{"resource_class": "VCPU", "total": 1, "allocation_ratio": {ratio}}}"#);
+        assert_eq!(
+            read_add(Version::MAX, "p", body.as_bytes()).unwrap_err().to_string(),
+            "Bad inventory VCPU for resource provider p: allocation_ratio must be a finite number"
+        );
+    }
+    let body = r#"{"resource_class": "VCPU", "total": 1, "allocation_ratio": 3.5e38}"#;
+    let refusal = read_add(Version::MAX, "p", body.as_bytes()).unwrap_err().to_string();
+    assert!(
+        refusal.starts_with("JSON does not validate: 3.5e+38 is greater than the maximum of 3.40282e+38"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn under_a_name_that_is_no_class_anything_may_stand() {
+    let body = br#"{"resource_provider_generation": 1, "inventories": {"vcpu": "junk"}}"#;
+    assert_eq!(read_replace(Version::MAX, "p", body).unwrap().inventories[0].0, "vcpu");
+}
+
+#[test]
+fn writes_inventories() {
+    let view = |generation| Inventories {
+        provider: Arc::from("p"),
+        generation,
+        inventories: vec![(Arc::from("VCPU"), DEFAULTS)],
+        modified: None,
+    };
+    let inner = r#"{"total":10,"reserved":0,"min_unit":1,"max_unit":2147483647,"step_size":1,"allocation_ratio":1.0"#;
+    let one = |generation| String::from_utf8(write_one(&view(generation)).unwrap()).unwrap();
+    assert_eq!(one(2), format!(r#"{inner},"resource_provider_generation":2}}"#));
+    assert_eq!(one(0), format!("{inner}}}"), "a generation of 0 is left out of one");
+    assert_eq!(
+        String::from_utf8(write_all(&view(0))).unwrap(),
+        format!(r#"{{"resource_provider_generation":0,"inventories":{{"VCPU":{inner}}}}}}}"#)
+    );
+    assert_eq!(
+        write_one(&Inventories {
+            inventories: Vec::new(),
+            ..view(0)
+        }),
+        None
+    );
+}

@@ -1,0 +1,339 @@
+//! Reading JSON with the answers that Python's `json.loads` gives, because clients match on its sentences:
+//! `Expecting value: line 1 column 1 (char 0)`.
+//!
+//! Like Python it takes `NaN` and infinities, and refuses integers of more than 4300 digits. Unlike Python it refuses
+//! half of a surrogate pair, which no database could store, and nesting so deep that only an attack has it.
+
+use super::value::{Object, Value};
+use crate::error::{Error, Result};
+
+/// No body of the API nests deeper than seven levels.
+const MAX_DEPTH: usize = 128;
+const MAX_DIGITS: usize = 4300;
+
+/// Reads one JSON document.
+pub fn read(body: &[u8]) -> Result<Value> {
+    let text = std::str::from_utf8(body).map_err(|error| Error::MalformedJson(decoding_problem(body, error)))?;
+    parse(text).map_err(|problem| Error::MalformedJson(problem.sentence(text)))
+}
+
+/// Why `bytes` are no UTF-8, as Python's decoder says it.
+pub fn decoding_problem(bytes: &[u8], error: std::str::Utf8Error) -> String {
+    let start = error.valid_up_to();
+    let end = error.error_len().map_or(bytes.len(), |length| start + length);
+    let reason = match (error.error_len(), bytes[start]) {
+        (None, _) => "unexpected end of data",
+        (Some(_), 0x80..=0xc1 | 0xf5..) => "invalid start byte",
+        (Some(_), _) => "invalid continuation byte",
+    };
+    if end - start == 1 {
+        format!(
+            "'utf-8' codec can't decode byte 0x{:02x} in position {start}: {reason}",
+            bytes[start]
+        )
+    } else {
+        format!(
+            "'utf-8' codec can't decode bytes in position {start}-{}: {reason}",
+            end - 1
+        )
+    }
+}
+
+struct Problem {
+    what: String,
+    /// Where, as an offset in bytes; none if Python does not say where.
+    at: Option<usize>,
+}
+
+/// Stops the reading at an offset.
+fn fail<T>(what: &str, at: usize) -> Parsed<T> {
+    Err(Problem {
+        what: what.to_owned(),
+        at: Some(at),
+    })
+}
+
+impl Problem {
+    /// Python counts characters, not bytes.
+    fn sentence(self, text: &str) -> String {
+        let Some(at) = self.at else { return self.what };
+        let before = &text[..at];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
+        format!(
+            "{}: line {line} column {column} (char {})",
+            self.what,
+            before.chars().count()
+        )
+    }
+}
+
+type Parsed<T> = std::result::Result<T, Problem>;
+
+fn parse(text: &str) -> Parsed<Value> {
+    if text.starts_with('\u{feff}') {
+        return fail("Unexpected UTF-8 BOM (decode using utf-8-sig)", 0);
+    }
+    let mut parser = Parser {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        depth: 0,
+    };
+    parser.skip_space();
+    let value = parser.value()?;
+    parser.skip_space();
+    if parser.at < text.len() {
+        return fail("Extra data", parser.at);
+    }
+    Ok(value)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let found = self.bytes[self.at..].starts_with(word.as_bytes());
+        if found {
+            self.at += word.len();
+        }
+        found
+    }
+
+    fn value(&mut self) -> Parsed<Value> {
+        const WORDS: [(&str, Value); 6] = [
+            ("null", Value::Null),
+            ("true", Value::Bool(true)),
+            ("false", Value::Bool(false)),
+            ("NaN", Value::Float(f64::NAN)),
+            ("Infinity", Value::Float(f64::INFINITY)),
+            ("-Infinity", Value::Float(f64::NEG_INFINITY)),
+        ];
+        match self.peek() {
+            Some(b'"') => self.string().map(Value::String),
+            Some(b'{') => self.nested(Self::object),
+            Some(b'[') => self.nested(Self::array),
+            Some(b'0'..=b'9') => self.number(),
+            _ => match WORDS.into_iter().find(|(word, _)| self.take(word)) {
+                Some((_, value)) => Ok(value),
+                None => self.number(),
+            },
+        }
+    }
+
+    fn nested(&mut self, read: fn(&mut Self) -> Parsed<Value>) -> Parsed<Value> {
+        if self.depth == MAX_DEPTH {
+            return fail(&format!("More than {MAX_DEPTH} levels of nesting"), self.at);
+        }
+        self.depth += 1;
+        self.at += 1;
+        self.skip_space();
+        let value = read(self)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    /// What follows `{`.
+    fn object(&mut self) -> Parsed<Value> {
+        let mut object = Object::new();
+        if self.take("}") {
+            return Ok(Value::Object(object));
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return fail("Expecting property name enclosed in double quotes", self.at);
+            }
+            let key = self.string()?;
+            self.skip_space();
+            if !self.take(":") {
+                return fail("Expecting ':' delimiter", self.at);
+            }
+            self.skip_space();
+            let value = self.value()?;
+            object.insert(key, value);
+            if self.ends(b'}')? {
+                return Ok(Value::Object(object));
+            }
+        }
+    }
+
+    /// What follows `[`.
+    fn array(&mut self) -> Parsed<Value> {
+        let mut items = Vec::new();
+        if self.take("]") {
+            return Ok(Value::Array(items));
+        }
+        loop {
+            items.push(self.value()?);
+            if self.ends(b']')? {
+                return Ok(Value::Array(items));
+            }
+        }
+    }
+
+    /// After a member: the end of the collection, or the comma before the next one.
+    fn ends(&mut self, end: u8) -> Parsed<bool> {
+        self.skip_space();
+        let found = self.peek();
+        if found != Some(end) && found != Some(b',') {
+            return fail("Expecting ',' delimiter", self.at);
+        }
+        self.at += 1;
+        if found == Some(end) {
+            return Ok(true);
+        }
+        self.skip_space();
+        Ok(false)
+    }
+
+    fn string(&mut self) -> Parsed<String> {
+        let begin = self.at;
+        let mut string = String::new();
+        self.at += 1;
+        loop {
+            let plain = self.at;
+            while self
+                .peek()
+                .is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\')
+            {
+                self.at += 1;
+            }
+            string.push_str(&self.text[plain..self.at]);
+            match self.peek() {
+                None => return fail("Unterminated string starting at", begin),
+                Some(b'"') => break,
+                Some(b'\\') => string.push(self.escape(begin)?),
+                Some(_) => return fail("Invalid control character at", self.at),
+            }
+        }
+        self.at += 1;
+        Ok(string)
+    }
+
+    fn escape(&mut self, begin: usize) -> Parsed<char> {
+        let at = self.at;
+        self.at += 2;
+        Ok(match self.bytes.get(at + 1) {
+            None => return fail("Unterminated string starting at", begin),
+            Some(&quoted @ (b'"' | b'\\' | b'/')) => char::from(quoted),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.code_point(),
+            Some(_) => return fail("Invalid \\escape", at),
+        })
+    }
+
+    /// What follows `\u`, and the second half of a surrogate pair.
+    fn code_point(&mut self) -> Parsed<char> {
+        let at = self.at - 1;
+        let mut code = u32::from(self.hex4()?);
+        if (0xd800..0xdc00).contains(&code) && self.bytes[self.at..].starts_with(b"\\u") {
+            self.at += 2;
+            let low = u32::from(self.hex4()?);
+            if (0xdc00..0xe000).contains(&low) {
+                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            }
+        }
+        char::from_u32(code).map_or_else(|| fail("Unpaired surrogate in \\uXXXX escape", at), Ok)
+    }
+
+    fn hex4(&mut self) -> Parsed<u16> {
+        let digits = self
+            .text
+            .get(self.at..self.at + 4)
+            .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+        // Python wants a character after the digits before it looks at them.
+        match digits
+            .filter(|_| self.at + 4 < self.bytes.len())
+            .and_then(|hex| u16::from_str_radix(hex, 16).ok())
+        {
+            Some(code) => {
+                self.at += 4;
+                Ok(code)
+            }
+            None => fail("Invalid \\uXXXX escape", self.at - 1),
+        }
+    }
+
+    fn number(&mut self) -> Parsed<Value> {
+        let begin = self.at;
+        self.take("-");
+        let digits = self.digits();
+        let whole = if self.bytes.get(begin..).is_some_and(leading_zero) {
+            1
+        } else {
+            digits
+        };
+        if whole == 0 {
+            return fail("Expecting value", begin);
+        }
+        let mut end = self.at - digits + whole;
+        let mut float = false;
+        for part in [Self::fraction, Self::exponent] {
+            self.at = end;
+            if part(self) {
+                end = self.at;
+                float = true;
+            }
+        }
+        self.at = end;
+        let text = &self.text[begin..end];
+        if float {
+            return Ok(Value::Float(text.parse().unwrap_or(f64::NAN)));
+        }
+        if whole > MAX_DIGITS {
+            let what = format!(
+                "Exceeds the limit ({MAX_DIGITS} digits) for integer string conversion: value has {whole} digits; use \
+                 sys.set_int_max_str_digits() to increase the limit"
+            );
+            return Err(Problem { what, at: None });
+        }
+        Ok(text.parse().map_or_else(|_| Value::BigInt(text.to_owned()), Value::Int))
+    }
+
+    fn digits(&mut self) -> usize {
+        let begin = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        self.at - begin
+    }
+
+    fn fraction(&mut self) -> bool {
+        self.take(".") && self.digits() > 0
+    }
+
+    fn exponent(&mut self) -> bool {
+        if !(self.take("e") || self.take("E")) {
+            return false;
+        }
+        let _signed = self.take("+") || self.take("-");
+        self.digits() > 0
+    }
+}
+
+/// A number that begins with a zero ends with it.
+fn leading_zero(number: &[u8]) -> bool {
+    number.strip_prefix(b"-").unwrap_or(number).first() == Some(&b'0')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+use super::*;
+
+fn problem(body: impl AsRef<[u8]>) -> String {
+    match read(body.as_ref()) {
+        Err(Error::MalformedJson(sentence)) => sentence,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Each sentence was measured from Python 3.11.
+#[test]
+fn malformed_json_is_refused_in_pythons_words() {
+    for (text, sentence) in [
+        ("", "Expecting value: line 1 column 1 (char 0)"),
+        ("  ", "Expecting value: line 1 column 3 (char 2)"),
+        (
+            "{",
+            "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
+        ("{\"a", "Unterminated string starting at: line 1 column 2 (char 1)"),
+        ("{\"a\"", "Expecting ':' delimiter: line 1 column 5 (char 4)"),
+        ("{\"a\":", "Expecting value: line 1 column 6 (char 5)"),
+        ("{\"a\":1", "Expecting ',' delimiter: line 1 column 7 (char 6)"),
+        (
+            "{\"a\":1,}",
+            "Expecting property name enclosed in double quotes: line 1 column 8 (char 7)",
+        ),
+        ("[1,]", "Expecting value: line 1 column 4 (char 3)"),
+        ("[1 2]", "Expecting ',' delimiter: line 1 column 4 (char 3)"),
+        ("\"\\x\"", "Invalid \\escape: line 1 column 2 (char 1)"),
+        ("\"\\u12g4\"", "Invalid \\uXXXX escape: line 1 column 3 (char 2)"),
+        ("\"\\u123", "Invalid \\uXXXX escape: line 1 column 3 (char 2)"),
+        ("\"a\nb\"", "Invalid control character at: line 1 column 3 (char 2)"),
+        ("01", "Extra data: line 1 column 2 (char 1)"),
+        ("-", "Expecting value: line 1 column 1 (char 0)"),
+        ("1.", "Extra data: line 1 column 2 (char 1)"),
+        ("nul", "Expecting value: line 1 column 1 (char 0)"),
+        (
+            "\u{feff}{}",
+            "Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)",
+        ),
+        ("\n\n  {\"é\"", "Expecting ':' delimiter: line 3 column 7 (char 8)"),
+    ] {
+        assert_eq!(problem(text), sentence, "{text:?}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_utf8_are_refused_in_pythons_words() {
+    for (bytes, sentence) in [
+        (
+            &b"\xff"[..],
+            "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+        ),
+        (
+            b"ab\xc3",
+            "'utf-8' codec can't decode byte 0xc3 in position 2: unexpected end of data",
+        ),
+        (
+            b"\xe2\x82",
+            "'utf-8' codec can't decode bytes in position 0-1: unexpected end of data",
+        ),
+        (
+            b"\xe2\x28\xa1",
+            "'utf-8' codec can't decode byte 0xe2 in position 0: invalid continuation byte",
+        ),
+        (
+            b"\xf0\x9f\x92\x28",
+            "'utf-8' codec can't decode bytes in position 0-2: invalid continuation byte",
+        ),
+        (
+            b"\xc0\x80",
+            "'utf-8' codec can't decode byte 0xc0 in position 0: invalid start byte",
+        ),
+    ] {
+        assert_eq!(problem(bytes), sentence);
+    }
+}
+
+#[test]
+fn numbers_are_pythons() {
+    let value = read(b"[0, -12, 1.0, 1e2, 12345678901234567890, 1e400, NaN, -Infinity]").unwrap();
+    assert_eq!(
+        super::super::python::repr(&value),
+        "[0, -12, 1.0, 100.0, 12345678901234567890, inf, nan, -inf]"
+    );
+    assert_eq!(
+        problem("9".repeat(4301)),
+        "Exceeds the limit (4300 digits) for integer string conversion: value has 4301 digits; use \
+         sys.set_int_max_str_digits() to increase the limit"
+    );
+}
+
+#[test]
+fn the_last_of_equal_keys_wins_in_the_place_of_the_first() {
+    let value = read(b"{\"a\": 1, \"b\": 2, \"a\": 3}").unwrap();
+    assert_eq!(super::super::python::repr(&value), "{'a': 3, 'b': 2}");
+}
+
+#[test]
+fn strings_are_unescaped() {
+    assert_eq!(
+        read(br#""\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00""#).unwrap().text(),
+        "\"\\/\u{8}\u{c}\n\r\té😀"
+    );
+    assert_eq!(
+        problem(r#""\ud83d""#),
+        "Unpaired surrogate in \\uXXXX escape: line 1 column 3 (char 2)"
+    );
+}
+
+#[test]
+fn a_bomb_of_brackets_is_refused() {
+    assert!(read(&[b"[".repeat(128), b"]".repeat(128)].concat()).is_ok());
+    assert_eq!(
+        problem("[".repeat(1_000_000)),
+        "More than 128 levels of nesting: line 1 column 129 (char 128)"
+    );
+}

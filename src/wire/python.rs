@@ -1,0 +1,295 @@
+//! How Python prints values: its `repr`, and the `pprint` with which `jsonschema` shows schemas and instances.
+
+use super::value::Value;
+
+/// The columns that `jsonschema` gives to `pprint`.
+const WIDTH: usize = 72;
+
+/// No part of a refusal is longer than this many bytes: who sends megabytes need not get them back.
+const MAX_PART: usize = 16 * 1024;
+
+/// `repr(value)`; of a value too long for a sentence only the beginning.
+pub fn repr(value: &Value) -> String {
+    write(value, MAX_PART).0
+}
+
+/// `repr(text)`.
+pub fn repr_str(text: &str) -> String {
+    let mut out = String::new();
+    write_str(text, &mut out);
+    out
+}
+
+/// `repr` of a list of strings.
+pub fn repr_list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
+    let items: Vec<_> = items.into_iter().map(repr_str).collect();
+    format!("[{}]", items.join(", "))
+}
+
+/// `pprint.pformat(value, width=72, sort_dicts=False)` with every line after the first indented by four columns.
+pub fn pretty(value: &Value) -> String {
+    let mut printer = Printer { out: String::new() };
+    printer.format(value, 0, 0, true);
+    cut(printer.out).replace('\n', "\n    ")
+}
+
+/// Cuts what is too long for a sentence.
+pub fn cut(mut text: String) -> String {
+    if text.len() > MAX_PART {
+        let end = (0..=MAX_PART).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// The `repr` of a value, and whether it is whole: writing stops somewhere after `limit` bytes.
+fn write(value: &Value, limit: usize) -> (String, bool) {
+    let mut out = String::new();
+    let whole = write_value(value, limit, &mut out);
+    (out, whole)
+}
+
+fn write_value(value: &Value, limit: usize, out: &mut String) -> bool {
+    match value {
+        Value::Null => out.push_str("None"),
+        Value::Bool(true) => out.push_str("True"),
+        Value::Bool(false) => out.push_str("False"),
+        Value::Int(number) => out.push_str(&number.to_string()),
+        Value::BigInt(digits) => out.push_str(digits),
+        Value::Float(number) => out.push_str(&repr_float(*number)),
+        Value::String(text) => write_str(text, out),
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index == 0 { "" } else { ", " });
+                if !write_value(item, limit, out) {
+                    return false;
+                }
+            }
+            out.push(']');
+        }
+        Value::Object(object) => {
+            out.push('{');
+            for (index, (key, item)) in object.iter().enumerate() {
+                out.push_str(if index == 0 { "" } else { ", " });
+                write_str(key, out);
+                out.push_str(": ");
+                if !write_value(item, limit, out) {
+                    return false;
+                }
+            }
+            out.push('}');
+        }
+    }
+    out.len() <= limit
+}
+
+fn write_str(text: &str, out: &mut String) {
+    let quote = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
+    };
+    out.push(quote);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == quote => out.extend(['\\', c]),
+            ' '..='~' => out.push(c),
+            c if is_printable(c) => out.push(c),
+            c => out.push_str(&match u32::from(c) {
+                code @ 0..0x100 => format!("\\x{code:02x}"),
+                code @ 0x100..0x10000 => format!("\\u{code:04x}"),
+                code => format!("\\U{code:08x}"),
+            }),
+        }
+    }
+    out.push(quote);
+}
+
+/// Python's `str.isprintable`. Rust escapes the same categories of Unicode in its debug form, and combining marks
+/// only where they would combine with the quote before them: hence the letter in front.
+fn is_printable(c: char) -> bool {
+    format!("a{c}").escape_debug().nth(1) != Some('\\')
+}
+
+/// The shortest digits that read back as `number`; an exponent from 1e16 on and below 1e-4.
+fn repr_float(number: f64) -> String {
+    if number.is_nan() {
+        return "nan".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let scientific = format!("{number:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse::<i32>().unwrap_or(0) {
+        exponent @ -4..16 => match format!("{number}") {
+            text if exponent >= 0 && !text.contains('.') => format!("{text}.0"),
+            text => text,
+        },
+        exponent => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{mantissa}e{sign}{:02}", exponent.abs())
+        }
+    }
+}
+
+/// A column counts characters.
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+struct Printer {
+    out: String,
+}
+
+impl Printer {
+    /// Writes `value` beginning at column `indent`, leaving `allowance` columns free after it. `outermost` is the value
+    /// that the printing began with.
+    fn format(&mut self, value: &Value, indent: usize, allowance: usize, outermost: bool) {
+        let room = WIDTH.saturating_sub(indent + allowance);
+        // A character has at most four bytes, so beyond this the line is surely too long.
+        let (line, whole) = write(value, 4 * WIDTH);
+        let fits = whole && columns(&line) <= room;
+        match value {
+            Value::Object(object) if !fits => {
+                self.out.push('{');
+                for (index, (key, item)) in object.iter().enumerate() {
+                    if self.out.len() > MAX_PART {
+                        return;
+                    }
+                    self.next_line(index, indent + 1);
+                    let key = repr_str(key);
+                    self.out.push_str(&key);
+                    self.out.push_str(": ");
+                    let free = if index + 1 == object.len() { allowance + 1 } else { 1 };
+                    self.format(item, indent + 1 + columns(&key) + 2, free, false);
+                }
+                self.out.push('}');
+            }
+            Value::Array(items) if !fits => {
+                self.out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if self.out.len() > MAX_PART {
+                        return;
+                    }
+                    self.next_line(index, indent + 1);
+                    let free = if index + 1 == items.len() { allowance + 1 } else { 1 };
+                    self.format(item, indent + 1, free, false);
+                }
+                self.out.push(']');
+            }
+            Value::String(text) if !fits && !text.is_empty() => self.long_string(text, indent, allowance, outermost),
+            _ => self.out.push_str(&line),
+        }
+    }
+
+    fn next_line(&mut self, index: usize, indent: usize) {
+        if index > 0 {
+            self.out.push_str(",\n");
+            self.out.extend(std::iter::repeat_n(' ', indent));
+        }
+    }
+
+    /// A string too long for its line is written as several, one a line, split after spaces.
+    fn long_string(&mut self, text: &str, indent: usize, allowance: usize, outermost: bool) {
+        let (indent, allowance) = if outermost {
+            (indent + 1, allowance + 1)
+        } else {
+            (indent, allowance)
+        };
+        let room = WIDTH.saturating_sub(indent);
+        let chunks = chunks(text, room, room.saturating_sub(allowance));
+        if let [only] = chunks.as_slice() {
+            self.out.push_str(only);
+            return;
+        }
+        let separator = format!("\n{}", " ".repeat(indent));
+        let joined = chunks.join(&separator);
+        if outermost {
+            self.out.extend(["(", &joined, ")"]);
+        } else {
+            self.out.push_str(&joined);
+        }
+    }
+}
+
+/// Cuts `text` into printed pieces of at most `room` columns, the last of at most `last_room`; a word is never cut.
+fn chunks(text: &str, room: usize, last_room: usize) -> Vec<String> {
+    let mut chunks = Vec::new();
+    let lines = lines(text);
+    for (index, line) in lines.iter().enumerate() {
+        let last_line = index + 1 == lines.len();
+        let whole = repr_str(line);
+        if columns(&whole) <= if last_line { last_room } else { room } {
+            chunks.push(whole);
+            continue;
+        }
+        let words = words(line);
+        let mut current = String::new();
+        for (index, word) in words.iter().enumerate() {
+            let last = last_line && index + 1 == words.len();
+            let candidate = format!("{current}{word}");
+            if columns(&repr_str(&candidate)) <= if last { last_room } else { room } {
+                current = candidate;
+            } else {
+                if !current.is_empty() {
+                    chunks.push(repr_str(&current));
+                }
+                current = (*word).to_owned();
+            }
+        }
+        chunks.push(repr_str(&current));
+    }
+    chunks
+}
+
+/// Python's `str.splitlines(keepends=True)`.
+fn lines(text: &str) -> Vec<&str> {
+    const ENDS: [char; 10] = [
+        '\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}',
+    ];
+    split_after(text, |rest| {
+        let end = rest.find(ENDS)?;
+        Some(if rest[end..].starts_with("\r\n") {
+            end + 2
+        } else {
+            end + rest[end..].chars().next()?.len_utf8()
+        })
+    })
+}
+
+/// Words, each with the spaces after it.
+fn words(text: &str) -> Vec<&str> {
+    split_after(text, |rest| {
+        let space = rest.find(is_space)?;
+        Some(space + rest[space..].find(|c| !is_space(c))?)
+    })
+}
+
+/// What `\s` matches in Python.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// Cuts `text` after each length that `next` finds in what is left.
+fn split_after(mut text: &str, next: impl Fn(&str) -> Option<usize>) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    while let Some(end) = next(text) {
+        let (piece, rest) = text.split_at(end);
+        pieces.push(piece);
+        text = rest;
+    }
+    if !text.is_empty() {
+        pieces.push(text);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests;

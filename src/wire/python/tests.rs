@@ -1,0 +1,75 @@
+use super::super::json;
+use super::*;
+
+fn value(text: &str) -> Value {
+    json::read(text.as_bytes()).unwrap()
+}
+
+#[test]
+fn texts_are_quoted_as_python_does() {
+    for (text, expected) in [
+        ("", "''"),
+        ("it's", "\"it's\""),
+        ("it's \"so\"", "'it\\'s \"so\"'"),
+        ("tab\tnew\nline\\", "'tab\\tnew\\nline\\\\'"),
+        ("é 日本 😀", "'é 日本 😀'"),
+        (
+            "\u{0}\u{7f}\u{a0}\u{200b}\u{e000}\u{1d173}",
+            "'\\x00\\x7f\\xa0\\u200b\\ue000\\U0001d173'",
+        ),
+        ("a\u{301}\u{301}", "'a\u{301}\u{301}'"),
+        ("\u{301}", "'\u{301}'"),
+    ] {
+        assert_eq!(repr_str(text), expected);
+    }
+}
+
+#[test]
+fn floats_are_printed_as_python_does() {
+    for (number, expected) in [
+        (1.0, "1.0"),
+        (0.1, "0.1"),
+        (-0.0, "-0.0"),
+        (1e15, "1000000000000000.0"),
+        (1e16, "1e+16"),
+        (0.0001, "0.0001"),
+        (0.00001, "1e-05"),
+        (3.40282e38, "3.40282e+38"),
+        (1.5e300, "1.5e+300"),
+    ] {
+        assert_eq!(repr(&Value::Float(number)), expected);
+    }
+}
+
+#[test]
+fn words_and_names_of_constants() {
+    assert_eq!(
+        repr(&value("{\"a\": [null, true, false, 1]}")),
+        "{'a': [None, True, False, 1]}"
+    );
+    assert_eq!(repr_list(["", "_A"]), "['', '_A']");
+}
+
+/// Measured from `pprint.pformat` of Python 3.11.
+#[test]
+fn what_is_too_long_for_a_line_is_broken_as_pprint_does() {
+    let long = "word ".repeat(20);
+    assert_eq!(
+        pretty(&value(&format!("{{\"name\": \"{long}\", \"n\": [1, 2]}}"))),
+        "{'name': 'word word word word word word word word word word word word '
+             'word word word word word word word word ',
+     'n': [1, 2]}"
+    );
+    assert_eq!(
+        pretty(&value(&format!("\"{long}\""))),
+        "('word word word word word word word word word word word word word '\n     'word word word word word word word ')"
+    );
+}
+
+#[test]
+fn a_sentence_has_an_end() {
+    let huge = Value::Array(vec![Value::String("x".repeat(1000)); 100_000]);
+    assert!(cut(repr(&huge)).len() <= MAX_PART + '…'.len_utf8());
+    assert!(pretty(&huge).len() < 2 * MAX_PART);
+    assert!(cut("é".repeat(MAX_PART)).ends_with("é…"));
+}

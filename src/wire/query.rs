@@ -1,0 +1,108 @@
+//! Query strings: taken apart, judged by a schema, and asked for their values.
+
+use percent_encoding::percent_decode;
+
+use super::json::decoding_problem;
+use super::schema::Steps;
+use super::validation;
+use super::value::{Object, Value};
+use crate::error::{Error, Result};
+use crate::version::Version;
+
+/// The parameters of a request in the order in which they came.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    pairs: Vec<(String, String)>,
+}
+
+impl Query {
+    /// Takes a query string apart, without its `?`. Parameters are separated by `&` or `;`.
+    pub fn parse(raw: &str) -> Result<Query> {
+        let pairs = raw.split(['&', ';']).filter(|pair| !pair.is_empty()).map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((decode(name)?, decode(value)?))
+        });
+        Ok(Query {
+            pairs: pairs.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Takes a query string apart and judges it. A schema sees the last of several equal parameters.
+    pub fn read(steps: &Steps, version: Version, raw: &str) -> Result<Query> {
+        let query = Query::parse(raw)?;
+        let object: Object = query
+            .pairs
+            .iter()
+            .cloned()
+            .map(|(name, text)| (name, Value::String(text)))
+            .collect();
+        match validation::refusal(steps.at(version), &Value::Object(object)) {
+            None => Ok(query),
+            Some(sentence) => Err(Error::InvalidQuery(sentence)),
+        }
+    }
+
+    /// Every parameter, by name and value.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Every value of a parameter.
+    pub fn all(&self, name: &str) -> Vec<&str> {
+        self.pairs()
+            .filter(|(key, _)| *key == name)
+            .map(|(_, value)| value)
+            .collect()
+    }
+
+    /// The last value of a parameter.
+    pub fn last(&self, name: &str) -> Option<&str> {
+        self.all(name).pop()
+    }
+}
+
+fn decode(raw: &str) -> Result<String> {
+    let spaced = raw.replace('+', " ");
+    let bytes: Vec<u8> = percent_decode(spaced.as_bytes()).collect();
+    String::from_utf8(bytes).map_err(|error| {
+        let problem = decoding_problem(error.as_bytes(), error.utf8_error());
+        Error::InvalidQuery(problem)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(raw: &str) -> Vec<(String, String)> {
+        Query::parse(raw).unwrap().pairs
+    }
+
+    #[test]
+    fn decodes_as_forms_do() {
+        assert_eq!(
+            pairs("a=1+2&b=%41%2b;c&&d=x=y&e=%zz%4"),
+            [("a", "1 2"), ("b", "A+"), ("c", ""), ("d", "x=y"), ("e", "%zz%4"),]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
+        assert_eq!(pairs(""), []);
+    }
+
+    #[test]
+    fn repeated_parameters_are_all_kept() {
+        let query = Query::parse("a=1&b=2&a=3").unwrap();
+        assert_eq!(query.all("a"), ["1", "3"]);
+        assert_eq!(query.last("a"), Some("3"));
+        assert_eq!(query.last("c"), None);
+    }
+
+    #[test]
+    fn what_is_no_utf8_is_refused() {
+        let error = Query::parse("name=%e2%28").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Invalid query string parameters: 'utf-8' codec can't decode byte 0xe2 in position 0: invalid continuation \
+             byte"
+        );
+    }
+}

@@ -1,0 +1,123 @@
+use std::sync::Arc;
+
+use super::super::json;
+use super::*;
+use crate::model::Moment;
+
+const UUID: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
+
+fn provider(parent: Option<&str>) -> Provider {
+    Provider {
+        uuid: Arc::from(UUID),
+        name: Arc::from("náme"),
+        generation: 3,
+        parent: parent.map(Arc::from),
+        root: Arc::from("root"),
+        modified: Moment::UNIX_EPOCH,
+    }
+}
+
+#[test]
+fn reads_a_new_provider() {
+    let body = format!(
+        r#"{{"name": "a", "uuid": "{}", "parent_provider_uuid": "{UUID}"}}"#,
+        UUID.replace('-', "")
+    );
+    let create = read_create(Version::new(14), body.as_bytes()).unwrap();
+    assert_eq!(
+        (create.uuid.as_str(), create.name.as_str(), create.parent.as_deref()),
+        (UUID, "a", Some(UUID))
+    );
+    let create = read_create(Version::new(0), br#"{"name": "a"}"#).unwrap();
+    assert_eq!(
+        (uuid::canonical(&create.uuid), create.parent),
+        (Some(create.uuid), None)
+    );
+}
+
+#[test]
+fn an_update_tells_no_parent_from_nothing_said() {
+    let parent = |minor, body: &str| read_update(Version::new(minor), "u", body.as_bytes()).unwrap().parent;
+    assert_eq!(parent(14, r#"{"name": "a"}"#), NewParent::Keep);
+    assert_eq!(
+        parent(14, r#"{"name": "a", "parent_provider_uuid": null}"#),
+        NewParent::Set(None)
+    );
+    let body = format!(r#"{{"name": "a", "parent_provider_uuid": "{UUID}"}}"#);
+    assert_eq!(parent(14, &body), NewParent::Set(Some(UUID.to_owned())));
+    assert!(
+        !read_update(Version::new(36), "u", body.as_bytes())
+            .unwrap()
+            .may_reparent
+    );
+    assert!(
+        read_update(Version::new(37), "u", body.as_bytes())
+            .unwrap()
+            .may_reparent
+    );
+}
+
+#[test]
+fn reads_the_filters_of_a_list() {
+    let query = format!("name=a%20b&uuid={UUID}&member_of=!{UUID}&resources=VCPU:2&in_tree={UUID}&required=A,!B");
+    let list = read_list(Version::MAX, &query).unwrap();
+    assert_eq!(list.name.as_deref(), Some("a b"));
+    assert_eq!(
+        (list.uuid.as_deref(), list.in_tree.as_deref()),
+        (Some(UUID), Some(UUID))
+    );
+    assert_eq!(list.resources, [("VCPU".to_owned(), 2)]);
+    assert_eq!((list.traits.required.len(), list.traits.forbidden.len()), (1, 1));
+    assert_eq!((list.members.any_of.len(), list.members.forbidden.len()), (0, 1));
+    assert_eq!(read_list(Version::new(0), "").unwrap(), ProviderQuery::default());
+    assert!(read_list(Version::new(0), "resources=VCPU:2").is_err());
+    assert!(read_list(Version::MAX, "resources=").is_err());
+}
+
+#[test]
+fn links_and_trees_came_with_versions() {
+    let written = |minor, provider: &Provider| {
+        let body = write_one(Version::new(minor), "/placement", provider);
+        json::read(&body).unwrap()
+    };
+    let rels = |minor| {
+        let body = written(minor, &provider(None));
+        body.field("links")
+            .items()
+            .iter()
+            .map(|link| link.field("rel").text().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rels(0), ["self", "inventories", "usages"]);
+    assert_eq!(rels(1), ["self", "inventories", "usages", "aggregates"]);
+    assert_eq!(rels(6), ["self", "inventories", "usages", "aggregates", "traits"]);
+    assert_eq!(
+        rels(11),
+        ["self", "inventories", "usages", "aggregates", "traits", "allocations"]
+    );
+    let keys = |body: &Value| body.members().map(|(key, _)| key.to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        keys(&written(13, &provider(None))),
+        ["uuid", "name", "generation", "links"]
+    );
+    let body = written(14, &provider(None));
+    assert_eq!(body.get("parent_provider_uuid"), Some(&Value::Null));
+    assert_eq!(body.field("root_provider_uuid").text(), "root");
+    assert_eq!(
+        written(14, &provider(Some("p"))).field("parent_provider_uuid").text(),
+        "p"
+    );
+}
+
+#[test]
+fn writes_a_provider_at_1_0() {
+    let url = format!("/placement/resource_providers/{UUID}");
+    let links = format!(r#"[{{"rel":"self","href":"{url}"}},{{"rel":"inventories","href":"{url}/inventories"}},"#)
+        + &format!(r#"{{"rel":"usages","href":"{url}/usages"}}]"#);
+    let one = format!(r#"{{"uuid":"{UUID}","name":"náme","generation":3,"links":{links}}}"#);
+    let list = write_list(Version::MIN, "/placement", &[provider(None)]);
+    assert_eq!(
+        String::from_utf8(list).unwrap(),
+        format!(r#"{{"resource_providers":[{one}]}}"#)
+    );
+}

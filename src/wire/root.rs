@@ -1,0 +1,48 @@
+//! `/`: which versions are spoken here.
+
+use serde::Serialize;
+
+use super::output::{Link, json};
+use crate::version::Version;
+
+#[derive(Serialize)]
+struct Versions {
+    versions: [Current; 1],
+}
+
+#[derive(Serialize)]
+struct Current {
+    id: String,
+    max_version: String,
+    min_version: String,
+    status: &'static str,
+    links: [Link<'static>; 1],
+}
+
+/// The version document. Its link is relative, so that it holds wherever the service is mounted.
+pub fn write() -> Vec<u8> {
+    json(&Versions {
+        versions: [Current {
+            id: format!("v{}", Version::MIN),
+            max_version: Version::MAX.to_string(),
+            min_version: Version::MIN.to_string(),
+            status: "CURRENT",
+            links: [Link {
+                rel: "self",
+                href: String::new(),
+            }],
+        }],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_the_versions() {
+        assert_eq!(
+            String::from_utf8(super::write()).unwrap(),
+            r#"{"versions":[{"id":"v1.0","max_version":"1.39","min_version":"1.0","status":"CURRENT","#.to_owned()
+                + r#""links":[{"rel":"self","href":""}]}]}"#
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! `/traits` and `/resource_providers/{uuid}/traits`.
+
+use indexmap::IndexSet;
+use serde::Serialize;
+
+use super::output::json;
+use super::query::Query;
+use super::schema::Steps;
+use super::validation;
+use super::value::Value;
+use crate::error::{Error, Result};
+use crate::model::traits::{Ensure, Filter, ProviderTraits, Replace, Trait};
+use crate::version::Version;
+
+const SCHEMAS: &str = include_str!("schemas/traits.json");
+static CUSTOM: Steps = Steps::of_body(SCHEMAS, "custom");
+static LIST: Steps = Steps::of_query(SCHEMAS, "list");
+static PUT: Steps = Steps::of_body(SCHEMAS, "put");
+
+/// Reads the name of `PUT /traits/{name}`.
+pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
+    let name = name.to_owned();
+    match validation::refusal(CUSTOM.at(version), &Value::String(name.clone())) {
+        None => Ok(Ensure { name }),
+        Some(_) => Err(Error::BadRequest {
+            detail: "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix \
+                     \"CUSTOM_\" and use following characters: \"A\"-\"Z\", \"0\"-\"9\" and \"_\""
+                .to_owned(),
+        }),
+    }
+}
+
+/// Reads the query string of `GET /traits`.
+pub fn read_list(version: Version, query: &str) -> Result<Filter> {
+    let query = Query::read(&LIST, version, query)?;
+    let mut filter = Filter::default();
+    match query.last("name").map(|name| name.split_once(':').ok_or(name)) {
+        None => {}
+        Some(Ok(("in", names))) => filter.names = Some(names.split(',').map(str::to_owned).collect()),
+        Some(Ok(("startswith", prefix))) => filter.prefix = Some(prefix.to_owned()),
+        // Any other word before the colon filters nothing.
+        Some(Ok(_)) => {}
+        Some(Err(name)) => {
+            return Err(Error::BadRequest {
+                detail: format!(
+                    "Badly formatted name parameter. Expected name query string parameter in form: \
+                     ?name=[in|startswith]:[name1,name2|prefix]. Got: \"{name}\""
+                ),
+            });
+        }
+    }
+    filter.associated = query.last("associated").map(associated).transpose()?;
+    Ok(filter)
+}
+
+fn associated(text: &str) -> Result<bool> {
+    text.to_lowercase().parse().map_err(|_| Error::BadRequest {
+        detail: "The query parameter \"associated\" only accepts \"true\" or \"false\"".to_owned(),
+    })
+}
+
+/// Reads `PUT /resource_providers/{uuid}/traits`. A trait that is named twice is taken once.
+pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Replace> {
+    let body = PUT.read(version, body)?;
+    let traits: IndexSet<&str> = body.field("traits").items().iter().map(Value::text).collect();
+    Ok(Replace {
+        provider: provider.to_owned(),
+        generation: body.field("resource_provider_generation").integer(),
+        traits: traits.into_iter().map(str::to_owned).collect(),
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    traits: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_provider_generation: Option<i64>,
+}
+
+fn names(traits: &[Trait]) -> Vec<&str> {
+    traits.iter().map(|each| &*each.name).collect()
+}
+
+/// Writes a list of traits.
+pub fn write_list(traits: &[Trait]) -> Vec<u8> {
+    json(&Body {
+        traits: names(traits),
+        resource_provider_generation: None,
+    })
+}
+
+/// Writes the traits of one provider.
+pub fn write_provider(view: &ProviderTraits) -> Vec<u8> {
+    json(&Body {
+        traits: names(&view.traits),
+        resource_provider_generation: Some(view.generation),
+    })
+}
+
+#[cfg(test)]
+mod tests;

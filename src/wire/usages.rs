@@ -1,0 +1,87 @@
+//! `/resource_providers/{uuid}/usages` and `/usages`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::output::{Pairs, json};
+use super::query::Query;
+use super::schema::Steps;
+use crate::error::Result;
+use crate::model::usages::{ProviderUsages, TotalQuery, TypeFilter, TypeUsages};
+use crate::version::{CONSUMER_TYPES, Version};
+
+static TOTAL: Steps = Steps::of_query(include_str!("schemas/usages.json"), "total");
+
+/// The project that `GET /usages` asks for, before anything of the query is judged: it decides who may ask.
+pub fn read_project(query: &str) -> Result<Option<String>> {
+    Ok(Query::parse(query)?.last("project_id").map(str::to_owned))
+}
+
+/// Reads the query string of `GET /usages`. From 1.38 usages are grouped by the types of consumers.
+pub fn read_total(version: Version, query: &str) -> Result<(TotalQuery, Option<TypeFilter>)> {
+    let query = Query::read(&TOTAL, version, query)?;
+    let total = TotalQuery {
+        project: query.last("project_id").unwrap_or_default().to_owned(),
+        user: query.last("user_id").map(str::to_owned),
+    };
+    let filter = match query.last("consumer_type") {
+        _ if version < CONSUMER_TYPES => return Ok((total, None)),
+        None => TypeFilter::Each,
+        Some("all") => TypeFilter::All,
+        Some(name) => TypeFilter::Only(name.to_owned()),
+    };
+    Ok((total, Some(filter)))
+}
+
+#[derive(Serialize)]
+struct OfProvider<'a> {
+    resource_provider_generation: i64,
+    usages: Pairs<'a, i64>,
+}
+
+#[derive(Serialize)]
+struct Total<T> {
+    usages: T,
+}
+
+#[derive(Serialize)]
+struct OfType<'a> {
+    #[serde(flatten)]
+    usages: BTreeMap<&'a str, i64>,
+    consumer_count: i64,
+}
+
+/// Writes what is used of one provider.
+pub fn write_provider(view: &ProviderUsages) -> Vec<u8> {
+    json(&OfProvider {
+        resource_provider_generation: view.generation,
+        usages: Pairs(&view.usages),
+    })
+}
+
+/// Writes what a project uses, before 1.38.
+pub fn write_total(usages: &[(Arc<str>, i64)]) -> Vec<u8> {
+    json(&Total { usages: Pairs(usages) })
+}
+
+/// Writes what a project uses, by the types of its consumers.
+pub fn write_by_type(groups: &[TypeUsages]) -> Vec<u8> {
+    let groups = groups.iter().map(|group| {
+        let usages = group.usages.iter().map(|(class, used)| (&**class, *used)).collect();
+        (
+            &*group.consumer_type,
+            OfType {
+                usages,
+                consumer_count: group.consumer_count,
+            },
+        )
+    });
+    json(&Total {
+        usages: groups.collect::<BTreeMap<_, _>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! What counts as a UUID in a request.
+
+/// The UUID in lower case with dashes, if `text` is one in any of the spellings that the API takes: with or without
+/// dashes, in braces, or as a URN.
+pub fn canonical(text: &str) -> Option<String> {
+    let bare = text.replace("urn:", "").replace("uuid:", "");
+    let hex = bare.trim_matches(['{', '}']).replace('-', "").to_ascii_lowercase();
+    if hex.len() != 32 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+}
+
+/// Query parameters that a schema judges must have the dashes where they belong.
+pub fn is_dashed(text: &str) -> bool {
+    canonical(text).is_some() && [8, 13, 18, 23].iter().all(|&at| text.as_bytes().get(at) == Some(&b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UUID: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
+
+    #[test]
+    fn takes_every_spelling() {
+        for text in [
+            UUID,
+            "0123ABCD-4567-89AB-CDEF-0123456789AB",
+            "0123abcd456789abcdef0123456789ab",
+            "{0123abcd-4567-89ab-cdef-0123456789ab}",
+            "urn:uuid:0123abcd-4567-89ab-cdef-0123456789ab",
+            "0-1-2-3abcd456789abcdef0123456789ab",
+        ] {
+            assert_eq!(canonical(text).as_deref(), Some(UUID), "{text}");
+        }
+        for text in [
+            "",
+            "junk",
+            "0123abcd",
+            &UUID[1..],
+            &format!("{UUID}\n"),
+            &UUID.replace('a', "g"),
+        ] {
+            assert_eq!(canonical(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_query_wants_the_dashes() {
+        assert!(is_dashed(UUID));
+        assert!(!is_dashed("0123abcd456789abcdef0123456789ab"));
+        assert!(!is_dashed("{0123abcd-4567-89ab-cdef-0123456789ab}"));
+    }
+}

@@ -1,0 +1,332 @@
+//! Judging a value by a schema, and the sentence that says what is wrong with it.
+//!
+//! The sentences are those of Python's `jsonschema`, which tells one refusal of all that it finds: the one nearest to
+//! the root, of several siblings the last, and of alternatives the one that almost fits.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use super::python::{cut, pretty, repr, repr_str};
+use super::schema::{Check, Rule, Schema};
+use super::value::{Object, Value};
+
+/// What is wrong with `value`, if anything is.
+pub fn refusal(schema: &Schema, value: &Value) -> Option<String> {
+    let mut walk = Walk {
+        path: Vec::new(),
+        schema_path: Vec::new(),
+        kept: Kept::Best(None),
+    };
+    walk.judge(schema, value);
+    match walk.kept {
+        Kept::Best(best) => best.map(|failure| failure.nearest().sentence()),
+        Kept::All(_) => None,
+    }
+}
+
+/// One step of the way to a value, or to a schema.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+/// A rule that a value broke.
+struct Failure<'a> {
+    rule: &'a Rule,
+    schema: &'a Schema,
+    value: &'a Value,
+    /// The property that is missing.
+    missing: &'a str,
+    path: Vec<Step<'a>>,
+    schema_path: Vec<Step<'a>>,
+    /// Why none of the alternatives fits.
+    alternatives: Vec<Failure<'a>>,
+}
+
+/// What a walk keeps of the failures that it meets.
+enum Kept<'a> {
+    Best(Option<Failure<'a>>),
+    All(Vec<Failure<'a>>),
+}
+
+struct Walk<'a> {
+    path: Vec<Step<'a>>,
+    schema_path: Vec<Step<'a>>,
+    kept: Kept<'a>,
+}
+
+impl<'a> Walk<'a> {
+    fn judge(&mut self, schema: &'a Schema, value: &'a Value) {
+        for rule in &schema.rules {
+            self.schema_path.push(Step::Key(&rule.keyword));
+            self.apply(schema, rule, value);
+            self.schema_path.pop();
+        }
+    }
+
+    fn apply(&mut self, schema: &'a Schema, rule: &'a Rule, value: &'a Value) {
+        match (&rule.check, value) {
+            (Check::Properties(properties), Value::Object(object)) => {
+                for (name, inner) in properties {
+                    if let Some(value) = object.get(name) {
+                        self.descend(Some(Step::Key(name)), Step::Key(name), inner, value);
+                    }
+                }
+            }
+            (Check::PatternProperties(patterns), Value::Object(object)) => {
+                for (pattern, regex, inner) in patterns {
+                    for (key, value) in object.iter().filter(|(key, _)| regex.is_match(key)) {
+                        self.descend(Some(Step::Key(pattern)), Step::Key(key), inner, value);
+                    }
+                }
+            }
+            (Check::Items(inner), Value::Array(items)) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.descend(None, Step::Index(index), inner, item);
+                }
+            }
+            (Check::Required(names), Value::Object(object)) => {
+                for name in names.iter().filter(|name| !object.contains_key(*name)) {
+                    self.fail(schema, rule, value, name, Vec::new());
+                }
+            }
+            (Check::AnyOf(alternatives), _) => {
+                if let Some(failures) = fits_none(alternatives, value) {
+                    self.fail(schema, rule, value, "", failures);
+                }
+            }
+            (check, value) if breaks(check, schema, value) => self.fail(schema, rule, value, "", Vec::new()),
+            _ => {}
+        }
+    }
+
+    fn descend(&mut self, schema_step: Option<Step<'a>>, step: Step<'a>, schema: &'a Schema, value: &'a Value) {
+        self.path.push(step);
+        self.schema_path.extend(schema_step);
+        self.judge(schema, value);
+        if schema_step.is_some() {
+            self.schema_path.pop();
+        }
+        self.path.pop();
+    }
+
+    fn fail(
+        &mut self,
+        schema: &'a Schema,
+        rule: &'a Rule,
+        value: &'a Value,
+        missing: &'a str,
+        alternatives: Vec<Failure<'a>>,
+    ) {
+        // A body may hold millions of failures; those below the best one are not worth their memory.
+        if matches!(&self.kept, Kept::Best(Some(best)) if best.path.len() < self.path.len()) {
+            return;
+        }
+        let (path, schema_path) = (self.path.clone(), self.schema_path.clone());
+        let failure = Failure {
+            rule,
+            schema,
+            value,
+            missing,
+            path,
+            schema_path,
+            alternatives,
+        };
+        match &mut self.kept {
+            Kept::Best(Some(best)) if best.relevance() >= failure.relevance() => {}
+            Kept::Best(best) => *best = Some(failure),
+            Kept::All(all) => all.push(failure),
+        }
+    }
+}
+
+/// The failures of every alternative, unless one fits.
+fn fits_none<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Failure<'a>>> {
+    let mut failures = Vec::new();
+    for (index, schema) in alternatives.iter().enumerate() {
+        let mut walk = Walk {
+            path: Vec::new(),
+            schema_path: vec![Step::Index(index)],
+            kept: Kept::All(Vec::new()),
+        };
+        walk.judge(schema, value);
+        match walk.kept {
+            Kept::All(found) if !found.is_empty() => failures.extend(found),
+            _ => return None,
+        }
+    }
+    Some(failures)
+}
+
+/// Whether a value breaks a rule that concerns nothing inside it.
+fn breaks(check: &Check, schema: &Schema, value: &Value) -> bool {
+    match (check, value) {
+        (Check::Type(types), value) => !types.iter().any(|name| is_type(value, name)),
+        (Check::NoOtherProperties, Value::Object(object)) => others(schema, object).next().is_some(),
+        (Check::MinProperties(least), Value::Object(object)) => object.len() < *least,
+        (Check::MinItems(least), Value::Array(items)) => items.len() < *least,
+        (Check::UniqueItems, Value::Array(items)) => {
+            let mut seen = HashSet::new();
+            !items.iter().all(|item| seen.insert(identity(item)))
+        }
+        (Check::Minimum(least), value) => value.float().is_some_and(|number| number < *least),
+        (Check::Maximum(most), value) => value.float().is_some_and(|number| number > *most),
+        (Check::MinLength(least), Value::String(text)) => text.chars().count() < *least,
+        (Check::MaxLength(most), Value::String(text)) => text.chars().count() > *most,
+        (Check::Pattern(regex), Value::String(text)) => !regex.is_match(text),
+        (Check::Enum(values), value) => !values.contains(value),
+        (Check::Uuid(is_uuid), value) => !is_uuid(value),
+        _ => false,
+    }
+}
+
+fn is_type(value: &Value, name: &str) -> bool {
+    match value {
+        Value::Null => name == "null",
+        Value::Bool(_) => name == "boolean",
+        Value::Int(_) | Value::BigInt(_) => name == "integer" || name == "number",
+        // 1.0 is an integer: JSON knows one kind of number.
+        Value::Float(number) => name == "number" || (name == "integer" && number.fract() == 0.0),
+        Value::String(_) => name == "string",
+        Value::Array(_) => name == "array",
+        Value::Object(_) => name == "object",
+    }
+}
+
+/// The members that the schema does not know.
+fn others<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<Item = &'a str> {
+    let known = |key: &str| {
+        schema.rules.iter().any(|rule| match &rule.check {
+            Check::Properties(properties) => properties.iter().any(|(name, _)| name == key),
+            Check::PatternProperties(patterns) => patterns.iter().any(|(_, regex, _)| regex.is_match(key)),
+            _ => false,
+        })
+    };
+    object.keys().map(String::as_str).filter(move |key| !known(key))
+}
+
+/// A text that is equal for equal values: `1` and `1.0` are, `1` and `true` are not.
+fn identity(value: &Value) -> String {
+    match value {
+        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => (*number as i64).to_string(),
+        Value::Array(items) => format!("[{}]", items.iter().map(identity).collect::<Vec<_>>().join(", ")),
+        Value::Object(object) => {
+            let mut members: Vec<_> = object
+                .iter()
+                .map(|(key, item)| (repr_str(key), identity(item)))
+                .collect();
+            members.sort();
+            format!("{members:?}")
+        }
+        Value::String(text) => repr_str(text),
+        other => repr(other),
+    }
+}
+
+impl<'a> Failure<'a> {
+    /// By what Python's `best_match` orders failures, the best last.
+    fn relevance(&self) -> (Reverse<usize>, &[Step<'a>], bool, bool) {
+        let types = self.schema.rules.iter().find_map(|rule| match &rule.check {
+            Check::Type(types) => Some(types),
+            _ => None,
+        });
+        let of_the_type = types.is_some_and(|types| types.iter().any(|name| is_type(self.value, name)));
+        let weak = matches!(self.rule.check, Check::AnyOf(_));
+        (Reverse(self.path.len()), &self.path, !weak, !of_the_type)
+    }
+
+    /// Of alternatives the one that almost fits, where one stands out.
+    fn nearest(mut self) -> Self {
+        self.alternatives.sort_by(|a, b| a.relevance().cmp(&b.relevance()));
+        let stands_out = match self.alternatives.as_slice() {
+            [] => false,
+            [_] => true,
+            [first, second, ..] => first.relevance() != second.relevance(),
+        };
+        if stands_out {
+            self.alternatives.swap_remove(0).nearest()
+        } else {
+            self
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let (_, within) = self.schema_path.split_last().unwrap_or((&Step::Index(0), &[]));
+        format!(
+            "{}\n\nFailed validating {} in schema{}:\n    {}\n\nOn instance{}:\n    {}",
+            cut(self.message()),
+            repr_str(&self.rule.keyword),
+            index(within),
+            pretty(&self.schema.source),
+            index(&self.path),
+            pretty(self.value),
+        )
+    }
+
+    fn message(&self) -> String {
+        let (value, asked) = (self.value, &self.rule.value);
+        match &self.rule.check {
+            Check::Required(_) => format!("{} is a required property", repr_str(self.missing)),
+            Check::NoOtherProperties => self.unknown_properties(),
+            Check::Type(types) => {
+                let types: Vec<_> = types.iter().map(|name| repr_str(name)).collect();
+                format!("{} is not of type {}", repr(value), types.join(", "))
+            }
+            Check::MinProperties(1) | Check::MinItems(1) | Check::MinLength(1) => {
+                format!("{} should be non-empty", repr(value))
+            }
+            Check::MinProperties(_) => format!("{} does not have enough properties", repr(value)),
+            Check::MinItems(_) | Check::MinLength(_) => format!("{} is too short", repr(value)),
+            Check::MaxLength(_) => format!("{} is too long", repr(value)),
+            Check::UniqueItems => format!("{} has non-unique elements", repr(value)),
+            Check::Minimum(_) => format!("{} is less than the minimum of {}", repr(value), repr(asked)),
+            Check::Maximum(_) => format!("{} is greater than the maximum of {}", repr(value), repr(asked)),
+            Check::Pattern(_) => format!("{} does not match {}", repr(value), repr(asked)),
+            Check::Enum(_) => format!("{} is not one of {}", repr(value), repr(asked)),
+            Check::Uuid(_) => format!("{} is not a {}", repr(value), repr(asked)),
+            Check::AnyOf(_) => format!("{} is not valid under any of the given schemas", repr(value)),
+            Check::Properties(_) | Check::PatternProperties(_) | Check::Items(_) => String::new(),
+        }
+    }
+
+    fn unknown_properties(&self) -> String {
+        let Value::Object(object) = self.value else {
+            return String::new();
+        };
+        let mut names: Vec<_> = others(self.schema, object).collect();
+        names.sort_unstable();
+        let one = names.len() == 1;
+        let names = names.into_iter().map(repr_str).collect::<Vec<_>>().join(", ");
+        let mut patterns: Vec<_> = self
+            .schema
+            .source
+            .field("patternProperties")
+            .members()
+            .map(|(key, _)| key)
+            .collect();
+        if patterns.is_empty() {
+            let verb = if one { "was" } else { "were" };
+            return format!(
+                "Additional properties are not allowed ({} {verb} unexpected)",
+                cut(names)
+            );
+        }
+        patterns.sort_unstable();
+        let patterns = patterns.into_iter().map(repr_str).collect::<Vec<_>>().join(", ");
+        let verb = if one { "does" } else { "do" };
+        format!("{} {verb} not match any of the regexes: {patterns}", cut(names))
+    }
+}
+
+/// `['properties']['name'][0]`
+fn index(path: &[Step<'_>]) -> String {
+    let steps = path.iter().map(|step| match step {
+        Step::Key(key) => format!("[{}]", repr_str(key)),
+        Step::Index(index) => format!("[{index}]"),
+    });
+    steps.collect()
+}
+
+#[cfg(test)]
+mod tests;

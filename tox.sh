@@ -1,0 +1,212 @@
+#!/usr/bin/env bash
+# Tests placet:  ./tox.sh [lint|unit|functional|conformance|clients|all|long] ...     (all)
+#
+#   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
+#   unit         what needs no running service
+#   functional   placet live: its own gabbi files, races, adoption, options, generations
+#   conformance  OpenStack Placement's own gabbi files, each against a fresh placet
+#   clients      an operator's session with the real `openstack` client
+#   all          all of these; at most 25 minutes on 2 cores with a cold build
+#   long         all of these at full size, and the mutants that the race test has to notice
+#
+# Needs Rust, a C compiler, Python 3.11 or newer with venv, and the network for the first run. What it
+# installs, it installs under .tox/. The last line is `N passed, N failed, N skipped`.
+set -uo pipefail
+cd "$(dirname "$0")" || exit 1
+
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+TOX="$PWD/.tox"
+LOGS="$TOX/logs"
+PY="$TOX/venv/bin/python"
+DENY_VERSION=0.20.2
+# Tests of Cargo.toml that belong to another stage than `unit`.
+LIVE_TESTS=(race)
+LINT_TESTS=(tidy)
+
+passed=0 failed=0 skipped=0
+summary=()
+bad=()
+
+# --- the stages ----------------------------------------------------------------------------------
+# A new step is one line: `step HOW NAME COMMAND…`; HOW says how its tests are counted:
+#   cargo  by the `test result:` lines    python  by its last line    one  the command is one test
+
+lint() {
+    step one rustfmt cargo fmt --check
+    step one clippy cargo clippy --all-targets --quiet -- -D warnings
+    cargo_deny
+    for test in "${LINT_TESTS[@]}"; do has_test "$test" && step cargo "$test" cargo test --test "$test"; done
+}
+
+unit() {
+    local targets=()
+    mapfile -t targets < <(unit_targets)
+    step cargo unit cargo test --no-fail-fast "${targets[@]}"
+}
+
+functional() {
+    live || return
+    for test in ${LIVE_TESTS[@]+"${LIVE_TESTS[@]}"}; do
+        has_test "$test" && step cargo "$test" cargo test --test "$test" -- --nocapture
+    done
+    step python gabbi "$PY" functional-tests/run_gabbi.py
+    step python adoption "$PY" functional-tests/adoption.py
+    step python generations "$PY" functional-tests/generations.py
+    step python options "$PY" functional-tests/options.py
+}
+
+conformance() {
+    live || return
+    step python conformance "$PY" functional-tests/conformance/run.py --jobs 2
+}
+
+clients() {
+    live || return
+    step python clients "$PY" functional-tests/clients/session.py
+}
+
+all() { lint; unit; functional; conformance; clients; }
+
+long() {
+    export PLACET_TEST_SIZE=full
+    all
+    has_test race && step cargo mutants cargo test --features mutants --test race -- --nocapture
+}
+
+# --- what they need ------------------------------------------------------------------------------
+
+live() { venv && build; }
+
+build() {
+    [[ -n ${built:-} ]] && return
+    step quiet build cargo build --bins && built=yes
+}
+
+# A virtual environment of our own, made anew when the requirements change.
+venv() {
+    local wanted=functional-tests/requirements.txt
+    cmp -s "$wanted" "$TOX/venv/requirements.txt" && return
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+        { debian python3 || broken venv "needs Python 3.11 or newer"; } || return
+    python3 -c 'import ensurepip, venv' 2>/dev/null ||
+        { debian python3-venv || broken venv "needs Debian's python3-venv (or Python's ensurepip)"; } || return
+    rm -rf "$TOX/venv"
+    step quiet venv python3 -m venv "$TOX/venv" &&
+        step quiet requirements "$PY" -m pip install --quiet --disable-pip-version-check -r "$wanted" &&
+        cp "$wanted" "$TOX/venv/requirements.txt"
+}
+
+rust() {
+    command -v cargo >/dev/null || broken rust "needs cargo (rustup.rs)" || return
+    command -v cc >/dev/null || debian build-essential || broken rust "needs a C compiler (cc)"
+}
+
+# cargo-deny's checks without the advisories need no network; the advisories need their database.
+cargo_deny() {
+    local deny="$TOX/cargo/bin/cargo-deny"
+    if [[ "$("$deny" --version 2>/dev/null)" != "cargo-deny $DENY_VERSION" ]]; then
+        # Not optimised: it runs for a second, and compiles in a fraction of the time.
+        step quiet cargo-deny env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=false \
+            cargo install cargo-deny --locked --debug --version "$DENY_VERSION" --root "$TOX/cargo" || return
+    fi
+    step one licenses "$deny" check bans licenses sources
+    if timeout 120 "$deny" fetch db >"$LOGS/advisories.log" 2>&1; then
+        step one advisories "$deny" check --disable-fetch advisories
+    else
+        skip advisories "the advisory database cannot be reached"
+    fi
+}
+
+debian() {
+    [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 1
+    { apt-get update && apt-get install --yes --no-install-recommends "$@"; } >>"$LOGS/apt.log" 2>&1
+}
+
+targets() {
+    cargo metadata --no-deps --format-version 1 | python3 -c '
+import json, sys
+for target in json.load(sys.stdin)["packages"][0]["targets"]:
+    print(target["kind"][0], target["name"])'
+}
+
+has_test() { targets | grep -qx "test $1"; }
+
+unit_targets() {
+    targets | while read -r kind name; do
+        case "$kind" in
+            lib | rlib) echo --lib ;;
+            bin) echo --bins ;;
+            test) [[ " ${LINT_TESTS[*]} ${LIVE_TESTS[*]-} " == *" $name "* ]] || printf '%s\n' --test "$name" ;;
+        esac
+    done
+}
+
+# --- running and counting ------------------------------------------------------------------------
+
+# step HOW NAME COMMAND...: runs it, keeps its output in .tox/logs, counts its tests.
+step() {
+    local how=$1 name=$2 log="$LOGS/${2// /-}.log" start=$SECONDS status p=0 f=0 s=0
+    shift 2
+    echo "== $name"
+    if [[ $how == quiet ]]; then
+        "$@" >"$log" 2>&1
+    else
+        "$@" 2>&1 | tee "$log"
+    fi
+    status=$?
+    case "$how" in
+        cargo)
+            read -r p f s < <(awk '/^test result:/ { gsub(";", ""); p += $4; f += $6; s += $8 }
+                                   END { print p + 0, f + 0, s + 0 }' "$log") ;;
+        python)
+            read -r p f s < <(tail -n 1 "$log" |
+                sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p') ;;
+        one) [[ $status == 0 ]] && p=1 ;;
+        quiet) [[ $status == 0 ]] || tail -n 40 "$log" ;;
+    esac
+    : "${p:=0}" "${f:=0}" "${s:=0}"
+    # A command that fails without a failed test did not get as far as testing.
+    [[ $status != 0 && $f == 0 ]] && f=1
+    [[ $status == 0 && $how == python && $((p + f + s)) == 0 ]] && f=1
+    count "$name" "$p" "$f" "$s" $((SECONDS - start))
+    return $((f > 0))
+}
+
+count() {
+    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+    summary+=("$(printf '%-20s %5d passed %4d failed %4d skipped %5d s' "$@")")
+    [[ $3 == 0 ]] || bad+=("$1")
+}
+
+skip() {
+    echo "== $1: skipped: $2"
+    count "$1 (skipped: $2)" 0 0 1 0
+}
+
+broken() {
+    echo "== $1: $2"
+    count "$1" 0 1 0 0
+    return 1
+}
+
+main() {
+    local stages=("$@") stage
+    [[ $# == 0 ]] && stages=(all)
+    for stage in "${stages[@]}"; do
+        case "$stage" in
+            lint | unit | functional | conformance | clients | all | long) ;;
+            *) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;
+        esac
+    done
+    mkdir -p "$LOGS"
+    if rust; then
+        for stage in "${stages[@]}"; do "$stage"; done
+    fi
+    echo
+    printf '%s\n' "${summary[@]}"
+    [[ ${#bad[@]} == 0 ]] || printf 'FAILED: %s (log: .tox/logs/)\n' "${bad[@]}"
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [[ $failed == 0 && $passed -gt 0 ]]
+}
+
+main "$@"
