@@ -157,7 +157,7 @@ pub enum Error {
     /// `names` are joined by `, `.
     #[error("Invalid trait(s) in \"required\" parameter: No such trait(s): {names}.")]
     UnknownTraitsInQuery { names: String },
-    #[error("Invalid trait(s) in request: No such trait(s): {names}.")]
+    #[error("No such trait(s): {names}.")]
     UnknownTraitsInCandidates { names: String },
 
     // ---- the service itself ----

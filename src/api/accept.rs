@@ -24,7 +24,12 @@ impl Accept {
             None | Some("" | "*/*") => "application/json",
             Some(text) => text,
         };
-        let ranges = text.split(',').map(str::trim).filter(|range| !range.is_empty()).map(Range::read).collect();
+        let ranges = text
+            .split(',')
+            .map(str::trim)
+            .filter(|range| !range.is_empty())
+            .map(Range::read)
+            .collect();
         Accept {
             text: text.to_owned(),
             ranges,
@@ -89,7 +94,10 @@ impl Range {
 }
 
 fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 #[cfg(test)]

@@ -35,7 +35,11 @@ struct Plain<'a>(&'a str);
 impl Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
-            if c.is_control() || c == '"' || c == '\\' { write!(f, "{}", c.escape_default())? } else { f.write_char(c)? }
+            if c.is_control() || c == '"' || c == '\\' {
+                write!(f, "{}", c.escape_default())?
+            } else {
+                f.write_char(c)?
+            }
         }
         Ok(())
     }

@@ -9,7 +9,10 @@ use crate::wire::aggregates as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let found = call.model().read(move |conn| aggregates::of_provider(conn, &uuid)).await?;
+    let found = call
+        .model()
+        .read(move |conn| aggregates::of_provider(conn, &uuid))
+        .await?;
     Ok(Reply::json(wire::write(call.version, &found)).modified(None))
 }
 

@@ -8,7 +8,10 @@ use crate::wire::allocations as wire;
 
 pub async fn show(call: Call) -> Result<Reply> {
     let consumer = call.field("consumer_uuid").to_owned();
-    let found = call.model().read(move |conn| allocations::of_consumer(conn, &consumer)).await?;
+    let found = call
+        .model()
+        .read(move |conn| allocations::of_consumer(conn, &consumer))
+        .await?;
     Ok(Reply::json(wire::write_consumer(call.version, &found)).modified(found.modified))
 }
 
@@ -25,12 +28,19 @@ pub async fn replace_many(call: Call) -> Result<Reply> {
 }
 
 pub async fn release(call: Call) -> Result<Reply> {
-    call.model().submit(Release { consumer: call.field("consumer_uuid").to_owned() }).await?;
+    call.model()
+        .submit(Release {
+            consumer: call.field("consumer_uuid").to_owned(),
+        })
+        .await?;
     Ok(Reply::no_content())
 }
 
 pub async fn list_of_provider(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let found = call.model().read(move |conn| allocations::of_provider(conn, &uuid)).await?;
+    let found = call
+        .model()
+        .read(move |conn| allocations::of_provider(conn, &uuid))
+        .await?;
     Ok(Reply::json(wire::write_provider(call.version, &found)).modified(found.modified))
 }

@@ -50,6 +50,10 @@ impl Call {
     /// Does work that takes the processor long enough to keep other requests of this worker waiting.
     pub async fn compute(&self, work: impl FnOnce() -> Result<Reply> + Send + 'static) -> Result<Reply> {
         let done = tokio::task::spawn_blocking(work).await;
-        done.unwrap_or_else(|error| Err(Error::Internal { detail: format!("a search ended in a panic: {error}") }))
+        done.unwrap_or_else(|error| {
+            Err(Error::Internal {
+                detail: format!("a search ended in a panic: {error}"),
+            })
+        })
     }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -43,7 +43,12 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
         Ok(reply) => reply.respond(seen.version),
         Err(refusal) => {
             if refusal.status().is_server_error() {
-                log::error!("{} failed with {}: {}", seen.request_id, refusal.status(), refusal.detail());
+                log::error!(
+                    "{} failed with {}: {}",
+                    seen.request_id,
+                    refusal.status(),
+                    refusal.detail()
+                );
             }
             refusal.respond(&seen)
         }
@@ -71,16 +76,20 @@ fn dress(response: &mut HttpResponse, seen: &Seen) {
 /// Makes of a panic a refusal: one request fails, the process and its other requests go on.
 async fn survive(work: impl Future<Output = Result<Reply, Refusal>>) -> Result<Reply, Refusal> {
     let mut work = pin!(work);
-    poll_fn(|task| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(task))) {
-        Ok(poll) => poll,
-        Err(panic) => {
-            let told = panic.downcast_ref::<String>().map(String::as_str);
-            let told = told.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
-            log::error!("a handler panicked: {told}");
-            let detail = "The request met a defect of placet; the log has more under its request id.";
-            Poll::Ready(Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, detail)))
-        }
-    })
+    poll_fn(
+        |task| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(task))) {
+            Ok(poll) => poll,
+            Err(panic) => {
+                let told = panic.downcast_ref::<String>().map(String::as_str);
+                let told = told
+                    .or_else(|| panic.downcast_ref::<&str>().copied())
+                    .unwrap_or("a panic");
+                log::error!("a handler panicked: {told}");
+                let detail = "The request met a defect of placet; the log has more under its request id.";
+                Poll::Ready(Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, detail)))
+            }
+        },
+    )
     .await
 }
 
@@ -125,7 +134,9 @@ fn authenticate(request: &HttpRequest, path: &str, service: &Service) -> Result<
         system_scope: system_scope.as_deref(),
     };
     let context = service.auth.authenticate(&presented);
-    context.map(Some).ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, ""))
+    context
+        .map(Some)
+        .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, ""))
 }
 
 fn negotiate_version(request: &HttpRequest, seen: &mut Seen) -> Result<Version, Refusal> {
@@ -152,7 +163,10 @@ fn check_length_has_type(request: &HttpRequest) -> Result<(), Refusal> {
 type Found = (&'static Route, Vec<(&'static str, String)>);
 
 fn find_route(request: &HttpRequest, path: &str, version: Version, seen: &Seen) -> Result<Found, Refusal> {
-    let here: Vec<Found> = ROUTES.iter().filter_map(|route| Some((route, route.fields(path)?))).collect();
+    let here: Vec<Found> = ROUTES
+        .iter()
+        .filter_map(|route| Some((route, route.fields(path)?)))
+        .collect();
     if here.is_empty() {
         return Err(Refusal::new(StatusCode::NOT_FOUND, ""));
     }
@@ -167,7 +181,9 @@ fn find_route(request: &HttpRequest, path: &str, version: Version, seen: &Seen) 
         Outside::NotFound => Refusal::new(StatusCode::NOT_FOUND, ""),
         Outside::MethodNotAllowed => Refusal::method_not_allowed(method, None),
     };
-    let mut serving = here.into_iter().filter(|(route, _)| route.method == *method && route.serves(version));
+    let mut serving = here
+        .into_iter()
+        .filter(|(route, _)| route.method == *method && route.serves(version));
     let (route, fields) = serving.next().ok_or(outside)?;
     if !route.media_first {
         check_media(request, route.media, seen)?;
@@ -196,7 +212,10 @@ fn check_media(request: &HttpRequest, media: Media, seen: &Seen) -> Result<(), R
             }
         }
         Media::Gives if !seen.accept.accepts_json() => {
-            return Err(Refusal::not_acceptable(seen.accept.text(), "Only application/json is provided"));
+            return Err(Refusal::not_acceptable(
+                seen.accept.text(),
+                "Only application/json is provided",
+            ));
         }
         Media::Gives | Media::Bare => {}
     }
@@ -209,7 +228,9 @@ fn authorize(
     context: Option<&Context>,
     service: &Service,
 ) -> Result<(), Refusal> {
-    let (Guard::Own(rule) | Guard::OfQuery(rule)) = route.guard else { return Ok(()) };
+    let (Guard::Own(rule) | Guard::OfQuery(rule)) = route.guard else {
+        return Ok(());
+    };
     let caller = caller(context.cloned().unwrap_or_default());
     let target = match route.guard {
         Guard::OfQuery(_) => Target {
@@ -220,7 +241,10 @@ fn authorize(
     };
     match service.policy.judge(rule, &caller, &target) {
         Verdict::Allowed => Ok(()),
-        Verdict::Denied => Err(Error::Forbidden { rule: rule.name.to_owned() }.into()),
+        Verdict::Denied => Err(Error::Forbidden {
+            rule: rule.name.to_owned(),
+        }
+        .into()),
         // A token of the wrong scope is told the rule's name alone.
         Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name)),
     }
@@ -237,15 +261,22 @@ fn caller(context: Context) -> Caller {
 }
 
 async fn read_body(request: &HttpRequest, payload: Payload, limit: usize) -> Result<actix_web::web::Bytes, Refusal> {
-    let too_large =
-        || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("Request is too large. Larger than {limit}."));
+    let too_large = || {
+        Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("Request is too large. Larger than {limit}."),
+        )
+    };
     let announced = text(request, "content-length").and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large());
     }
     match payload.to_bytes_limited(limit).await {
         Err(_) => Err(too_large()),
-        Ok(Err(broken)) => Err(Refusal::new(StatusCode::BAD_REQUEST, format!("The body could not be read: {broken}"))),
+        Ok(Err(broken)) => Err(Refusal::new(
+            StatusCode::BAD_REQUEST,
+            format!("The body could not be read: {broken}"),
+        )),
         Ok(Ok(body)) => Ok(body),
     }
 }

@@ -22,25 +22,40 @@ pub async fn replace(call: Call) -> Result<Reply> {
 pub async fn add(call: Call) -> Result<Reply> {
     exists(&call).await?;
     let add = wire::read_add(call.version, call.field("uuid"), &call.body)?;
-    let url = call.location(&format!("/resource_providers/{}/inventories/{}", add.provider, add.class));
+    let url = call.location(&format!(
+        "/resource_providers/{}/inventories/{}",
+        add.provider, add.class
+    ));
     let added = call.model().submit(add).await?;
     Ok(shown(&added)?.created_at(url))
 }
 
 pub async fn clear(call: Call) -> Result<Reply> {
-    call.model().submit(Clear { provider: call.field("uuid").to_owned() }).await?;
+    call.model()
+        .submit(Clear {
+            provider: call.field("uuid").to_owned(),
+        })
+        .await?;
     Ok(Reply::no_content())
 }
 
 pub async fn show(call: Call) -> Result<Reply> {
     let (uuid, class) = (call.field("uuid").to_owned(), call.field("resource_class").to_owned());
-    let found = call.model().read(move |conn| inventories::show(conn, &uuid, &class)).await?;
+    let found = call
+        .model()
+        .read(move |conn| inventories::show(conn, &uuid, &class))
+        .await?;
     shown(&found)
 }
 
 pub async fn update(call: Call) -> Result<Reply> {
     exists(&call).await?;
-    let update = wire::read_update(call.version, call.field("uuid"), call.field("resource_class"), &call.body)?;
+    let update = wire::read_update(
+        call.version,
+        call.field("uuid"),
+        call.field("resource_class"),
+        &call.body,
+    )?;
     shown(&call.model().submit(update).await?)
 }
 
@@ -55,6 +70,8 @@ fn listed(found: &Inventories) -> Reply {
 }
 
 fn shown(found: &Inventories) -> Result<Reply> {
-    let body = wire::write_one(found).ok_or_else(|| Error::Internal { detail: "an answer lacks its inventory".into() });
+    let body = wire::write_one(found).ok_or_else(|| Error::Internal {
+        detail: "an answer lacks its inventory".into(),
+    });
     Ok(Reply::json(body?).modified(found.modified))
 }

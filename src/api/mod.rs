@@ -4,22 +4,20 @@
 //! `wire`, makes one call, and writes a [`reply`]. What goes wrong becomes a [`refusal`].
 
 mod accept;
-mod usages;
-mod traits;
-mod resource_providers;
-mod resource_classes;
-mod inventories;
-mod allocations;
-mod allocation_candidates;
-mod aggregates;
 mod access;
+mod aggregates;
+mod allocation_candidates;
+mod allocations;
 mod call;
 mod errors;
 mod gate;
+mod inventories;
 mod mount;
 mod negotiate;
 mod refusal;
 mod reply;
+mod resource_classes;
+mod resource_providers;
 mod root;
 mod route;
 mod routes;
@@ -27,6 +25,8 @@ mod seen;
 mod server;
 mod service;
 mod stream;
+mod traits;
+mod usages;
 
 pub use server::serve;
 pub use service::{Listen, Service, Settings};

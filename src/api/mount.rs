@@ -33,6 +33,8 @@ impl Mount {
 /// The path of the route: without the prefix, if the request came with it (a proxy may have taken it off), decoded.
 pub fn route_path<'a>(path: &'a str, settings: &Settings) -> Cow<'a, str> {
     let inside = path.strip_prefix(settings.url_prefix.as_str());
-    let path = inside.filter(|rest| rest.is_empty() || rest.starts_with('/')).unwrap_or(path);
+    let path = inside
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+        .unwrap_or(path);
     percent_decode_str(path).decode_utf8_lossy()
 }

@@ -29,12 +29,16 @@ fn wanted_of_placement(mention: &str) -> Option<&str> {
 fn exact(text: &str) -> Result<Version, Unserved> {
     let mut numbers = Vec::new();
     for part in text.splitn(2, '.') {
-        numbers.push(integer(part).ok_or_else(|| {
-            malformed(text, &format!("invalid literal for int() with base 10: '{part}'"))
-        })?);
+        numbers.push(
+            integer(part)
+                .ok_or_else(|| malformed(text, &format!("invalid literal for int() with base 10: '{part}'")))?,
+        );
     }
     let [major, minor] = numbers[..] else {
-        return Err(malformed(text, "Version.__new__() missing 1 required positional argument: 'minor'"));
+        return Err(malformed(
+            text,
+            "Version.__new__() missing 1 required positional argument: 'minor'",
+        ));
     };
     let known = Version::all().find(|version| major == 1 && minor == i64::from(version.minor()));
     known.ok_or_else(|| Unserved::Unsupported(format!("Invalid microversion: Unacceptable version header: {text}")))
@@ -52,8 +56,15 @@ fn integer(text: &str) -> Option<i64> {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
-    let groups_are_digits = digits.split('_').all(|g| !g.is_empty() && g.bytes().all(|b| b.is_ascii_digit()));
-    groups_are_digits.then(|| digits.replace('_', "").parse().map_or(i64::MAX, |number: i64| sign * number))
+    let groups_are_digits = digits
+        .split('_')
+        .all(|g| !g.is_empty() && g.bytes().all(|b| b.is_ascii_digit()));
+    groups_are_digits.then(|| {
+        digits
+            .replace('_', "")
+            .parse()
+            .map_or(i64::MAX, |number: i64| sign * number)
+    })
 }
 
 #[cfg(test)]
@@ -84,7 +95,10 @@ mod tests {
     fn tells_the_unsupported_from_the_malformed() {
         for text in ["1.40", "0.5", "2.0", "-1.5", "1.99999999999999999999"] {
             let sentence = format!("Invalid microversion: Unacceptable version header: {text}");
-            assert_eq!(version(Some(&format!("placement {text}"))), Err(Unserved::Unsupported(sentence)));
+            assert_eq!(
+                version(Some(&format!("placement {text}"))),
+                Err(Unserved::Unsupported(sentence))
+            );
         }
         for (text, why) in [
             ("pony.horse", "invalid literal for int() with base 10: 'pony'"),
@@ -93,7 +107,10 @@ mod tests {
             ("1", "Version.__new__() missing 1 required positional argument: 'minor'"),
         ] {
             let sentence = format!("Invalid microversion: invalid version string: {text}; {why}");
-            assert_eq!(version(Some(&format!("placement {text}"))), Err(Unserved::Malformed(sentence)));
+            assert_eq!(
+                version(Some(&format!("placement {text}"))),
+                Err(Unserved::Malformed(sentence))
+            );
         }
     }
 }

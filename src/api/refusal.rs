@@ -64,7 +64,9 @@ impl Refusal {
     /// The URL has not got this method; `allow` are those that it has, if that is to be said.
     pub fn method_not_allowed(method: &Method, allow: Option<String>) -> Refusal {
         let lead = format!("The method {method} is not allowed for this resource. ");
-        let detail = allow.as_ref().map_or("", |_| "The method specified is not allowed for this resource.");
+        let detail = allow
+            .as_ref()
+            .map_or("", |_| "The method specified is not allowed for this resource.");
         Refusal {
             allow,
             ..Refusal::with_lead(StatusCode::METHOD_NOT_ALLOWED, lead, detail)
@@ -105,13 +107,18 @@ impl Refusal {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.insert_header((header::RETRY_AFTER, "1"));
         }
-        let (html, json) = (seen.accept.quality("text", "html"), seen.accept.quality("application", "json"));
+        let (html, json) = (
+            seen.accept.quality("text", "html"),
+            seen.accept.quality("application", "json"),
+        );
         if seen.method == Method::HEAD {
             response.content_type("text/html; charset=UTF-8").finish()
         } else if html > 0.0 && html >= json {
             response.content_type("text/html; charset=UTF-8").body(self.html())
         } else if json > 0.0 {
-            response.content_type("application/json").body(self.json(seen).to_string())
+            response
+                .content_type("application/json")
+                .body(self.json(seen).to_string())
         } else {
             response.content_type("text/plain; charset=UTF-8").body(self.plain())
         }
@@ -194,16 +201,18 @@ impl Refusal {
             StatusCode::CONFLICT => "There was a conflict when trying to complete your request.",
             StatusCode::PAYLOAD_TOO_LARGE => "The body of your request was too large for this server.",
             StatusCode::NOT_IMPLEMENTED => "The server does not implement what was asked for.",
-            StatusCode::SERVICE_UNAVAILABLE => {
-                "The server is currently unavailable. Please try again at a later time."
-            }
+            StatusCode::SERVICE_UNAVAILABLE => "The server is currently unavailable. Please try again at a later time.",
             _ => "The server has either erred or is incapable of performing the requested operation.",
         }
     }
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#x27;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#x27;")
 }
 
 /// The text without marks: lines become one, `<br />` becomes a new line, other tags go.

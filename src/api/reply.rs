@@ -31,7 +31,11 @@ impl Reply {
 
     /// 201 where something was made, else 204; both without a body.
     pub fn created(created: bool) -> Reply {
-        Reply::empty(if created { StatusCode::CREATED } else { StatusCode::NO_CONTENT })
+        Reply::empty(if created {
+            StatusCode::CREATED
+        } else {
+            StatusCode::NO_CONTENT
+        })
     }
 
     fn empty(status: StatusCode) -> Reply {
@@ -74,7 +78,10 @@ impl Reply {
             response.insert_header((header::LOCATION, location));
         }
         if let (Some(modified), true) = (self.modified, version >= Some(version::LAST_MODIFIED)) {
-            response.insert_header((header::LAST_MODIFIED, modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string()));
+            response.insert_header((
+                header::LAST_MODIFIED,
+                modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string(),
+            ));
             response.insert_header((header::CACHE_CONTROL, "no-cache"));
         }
         match self.body {

@@ -21,7 +21,10 @@ pub async fn create(call: Call) -> Result<Reply> {
 
 pub async fn show(call: Call) -> Result<Reply> {
     let name = call.field("name").to_owned();
-    let found = call.model().read(move |conn| resource_classes::show(conn, &name)).await?;
+    let found = call
+        .model()
+        .read(move |conn| resource_classes::show(conn, &name))
+        .await?;
     Ok(Reply::json(wire::write_one(call.prefix(), &found.name)).modified(found.modified))
 }
 
@@ -42,7 +45,11 @@ pub async fn rename(call: Call) -> Result<Reply> {
 }
 
 pub async fn delete(call: Call) -> Result<Reply> {
-    call.model().submit(Delete { name: call.field("name").to_owned() }).await?;
+    call.model()
+        .submit(Delete {
+            name: call.field("name").to_owned(),
+        })
+        .await?;
     Ok(Reply::no_content())
 }
 

@@ -21,19 +21,28 @@ pub async fn list(call: Call) -> Result<Reply> {
 
 /// From 1.20 the answer shows the provider.
 pub async fn create(call: Call) -> Result<Reply> {
-    let provider = call.model().submit(wire::read_create(call.version, &call.body)?).await?;
+    let provider = call
+        .model()
+        .submit(wire::read_create(call.version, &call.body)?)
+        .await?;
     Ok(shown(&call, &provider).location(url(&call, &provider)))
 }
 
 /// Before 1.20 the answer is where the provider is.
 pub async fn create_silently(call: Call) -> Result<Reply> {
-    let provider = call.model().submit(wire::read_create(call.version, &call.body)?).await?;
+    let provider = call
+        .model()
+        .submit(wire::read_create(call.version, &call.body)?)
+        .await?;
     Ok(Reply::created(true).location(url(&call, &provider)))
 }
 
 pub async fn show(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let provider = call.model().read(move |conn| resource_providers::show(conn, &uuid)).await?;
+    let provider = call
+        .model()
+        .read(move |conn| resource_providers::show(conn, &uuid))
+        .await?;
     Ok(shown(&call, &provider))
 }
 
@@ -45,14 +54,20 @@ pub async fn update(call: Call) -> Result<Reply> {
 }
 
 pub async fn delete(call: Call) -> Result<Reply> {
-    call.model().submit(Delete { uuid: call.field("uuid").to_owned() }).await?;
+    call.model()
+        .submit(Delete {
+            uuid: call.field("uuid").to_owned(),
+        })
+        .await?;
     Ok(Reply::no_content())
 }
 
 /// Refuses what is said of a provider that does not exist, before it is said what else is wrong.
 pub async fn exists(call: &Call) -> Result<()> {
     let uuid = call.field("uuid").to_owned();
-    call.model().read(move |conn| resource_providers::exists(conn, &uuid)).await
+    call.model()
+        .read(move |conn| resource_providers::exists(conn, &uuid))
+        .await
 }
 
 fn shown(call: &Call, provider: &Provider) -> Reply {

@@ -53,13 +53,29 @@ pub static ROUTES: &[Route] = &[
     Route::delete(CLASS, own(&rules::CLASSES_DELETE), run!(resource_classes::delete)).since(v::RESOURCE_CLASSES),
     //
     Route::get(PROVIDERS, own(&rules::PROVIDERS_LIST), run!(resource_providers::list)),
-    Route::post(PROVIDERS, own(&rules::PROVIDERS_CREATE), run!(resource_providers::create_silently))
-        .before(v::POST_PROVIDER_BODY),
-    Route::post(PROVIDERS, own(&rules::PROVIDERS_CREATE), run!(resource_providers::create))
-        .since(v::POST_PROVIDER_BODY),
+    Route::post(
+        PROVIDERS,
+        own(&rules::PROVIDERS_CREATE),
+        run!(resource_providers::create_silently),
+    )
+    .before(v::POST_PROVIDER_BODY),
+    Route::post(
+        PROVIDERS,
+        own(&rules::PROVIDERS_CREATE),
+        run!(resource_providers::create),
+    )
+    .since(v::POST_PROVIDER_BODY),
     Route::get(PROVIDER, own(&rules::PROVIDERS_SHOW), run!(resource_providers::show)),
-    Route::delete(PROVIDER, own(&rules::PROVIDERS_DELETE), run!(resource_providers::delete)),
-    Route::put(PROVIDER, own(&rules::PROVIDERS_UPDATE), run!(resource_providers::update)),
+    Route::delete(
+        PROVIDER,
+        own(&rules::PROVIDERS_DELETE),
+        run!(resource_providers::delete),
+    ),
+    Route::put(
+        PROVIDER,
+        own(&rules::PROVIDERS_UPDATE),
+        run!(resource_providers::update),
+    ),
     //
     Route::get(INVENTORIES, own(&rules::INVENTORIES_LIST), run!(inventories::list)),
     Route::post(INVENTORIES, own(&rules::INVENTORIES_CREATE), run!(inventories::add)),
@@ -72,29 +88,60 @@ pub static ROUTES: &[Route] = &[
     Route::delete(INVENTORY, own(&rules::INVENTORIES_DELETE), run!(inventories::remove)),
     //
     Route::get(PROVIDER_USAGES, own(&rules::PROVIDER_USAGES), run!(usages::of_provider)),
-    Route::get(AGGREGATES, own(&rules::AGGREGATES_LIST), run!(aggregates::list)).since(v::AGGREGATES).media_first(),
+    Route::get(AGGREGATES, own(&rules::AGGREGATES_LIST), run!(aggregates::list))
+        .since(v::AGGREGATES)
+        .media_first(),
     Route::put(AGGREGATES, own(&rules::AGGREGATES_UPDATE), run!(aggregates::replace))
         .since(v::AGGREGATES)
         .media_first(),
-    Route::get(PROVIDER_ALLOCATIONS, own(&rules::PROVIDER_ALLOCATIONS_LIST), run!(allocations::list_of_provider)),
+    Route::get(
+        PROVIDER_ALLOCATIONS,
+        own(&rules::PROVIDER_ALLOCATIONS_LIST),
+        run!(allocations::list_of_provider),
+    ),
     //
-    Route::post(ALLOCATIONS, own(&rules::ALLOCATIONS_MANAGE), run!(allocations::replace_many))
-        .since(v::POST_ALLOCATIONS),
+    Route::post(
+        ALLOCATIONS,
+        own(&rules::ALLOCATIONS_MANAGE),
+        run!(allocations::replace_many),
+    )
+    .since(v::POST_ALLOCATIONS),
     Route::get(CONSUMER, own(&rules::ALLOCATIONS_LIST), run!(allocations::show)),
     Route::put(CONSUMER, own(&rules::ALLOCATIONS_UPDATE), run!(allocations::replace)),
     Route::delete(CONSUMER, own(&rules::ALLOCATIONS_DELETE), run!(allocations::release)),
-    Route::get(CANDIDATES, own(&rules::CANDIDATES_LIST), run!(allocation_candidates::list))
-        .since(v::ALLOCATION_CANDIDATES),
+    Route::get(
+        CANDIDATES,
+        own(&rules::CANDIDATES_LIST),
+        run!(allocation_candidates::list),
+    )
+    .since(v::ALLOCATION_CANDIDATES),
     //
     Route::get(TRAITS, own(&rules::TRAITS_LIST), run!(traits::list)).since(v::TRAITS),
-    Route::get(TRAIT, own(&rules::TRAITS_SHOW), run!(traits::show)).since(v::TRAITS).bare(),
-    Route::put(TRAIT, own(&rules::TRAITS_UPDATE), run!(traits::ensure)).since(v::TRAITS).bare(),
+    Route::get(TRAIT, own(&rules::TRAITS_SHOW), run!(traits::show))
+        .since(v::TRAITS)
+        .bare(),
+    Route::put(TRAIT, own(&rules::TRAITS_UPDATE), run!(traits::ensure))
+        .since(v::TRAITS)
+        .bare(),
     Route::delete(TRAIT, own(&rules::TRAITS_DELETE), run!(traits::delete)).since(v::TRAITS),
-    Route::get(PROVIDER_TRAITS, own(&rules::PROVIDER_TRAITS_LIST), run!(traits::list_of_provider)).since(v::TRAITS),
-    Route::put(PROVIDER_TRAITS, own(&rules::PROVIDER_TRAITS_UPDATE), run!(traits::replace_of_provider))
-        .since(v::TRAITS),
-    Route::delete(PROVIDER_TRAITS, own(&rules::PROVIDER_TRAITS_DELETE), run!(traits::clear_of_provider))
-        .since(v::TRAITS),
+    Route::get(
+        PROVIDER_TRAITS,
+        own(&rules::PROVIDER_TRAITS_LIST),
+        run!(traits::list_of_provider),
+    )
+    .since(v::TRAITS),
+    Route::put(
+        PROVIDER_TRAITS,
+        own(&rules::PROVIDER_TRAITS_UPDATE),
+        run!(traits::replace_of_provider),
+    )
+    .since(v::TRAITS),
+    Route::delete(
+        PROVIDER_TRAITS,
+        own(&rules::PROVIDER_TRAITS_DELETE),
+        run!(traits::clear_of_provider),
+    )
+    .since(v::TRAITS),
     //
     Route::get(USAGES, Guard::OfQuery(&rules::TOTAL_USAGES), run!(usages::total)).since(v::TOTAL_USAGES),
 ];

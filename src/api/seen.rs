@@ -58,7 +58,9 @@ impl Forwarded {
                 let first = header.split(',').next().unwrap_or_default();
                 let field = |wanted: &str| {
                     let mut pairs = first.split(';').filter_map(|pair| pair.split_once('='));
-                    pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted)).map(|(_, v)| v.trim().to_owned())
+                    pairs
+                        .find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted))
+                        .map(|(_, v)| v.trim().to_owned())
                 };
                 Forwarded {
                     scheme: field("proto"),
@@ -103,7 +105,12 @@ mod tests {
     #[test]
     fn only_a_request_id_is_a_global_id() {
         assert!(is_request_id("req-3875499c-74fd-4723-ac9a-c34bbb5f9738"));
-        for text in ["", "req-", "3875499c-74fd-4723-ac9a-c34bbb5f9738", "req-3875499C-74fd-4723-ac9a-c34bbb5f9738"] {
+        for text in [
+            "",
+            "req-",
+            "3875499c-74fd-4723-ac9a-c34bbb5f9738",
+            "req-3875499C-74fd-4723-ac9a-c34bbb5f9738",
+        ] {
             assert!(!is_request_id(text), "{text}");
         }
         assert!(!is_request_id("req-3875499c-74fd-4723-ac9a-c34bbb5f9738\n"));

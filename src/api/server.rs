@@ -52,7 +52,9 @@ fn http(
     draining: GracefulShutdownSignal,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), InitError = (), Error = impl std::fmt::Debug> {
     let app = App::new().app_data(service).default_service(to(gate::answer));
-    let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
+    let app = app
+        .into_factory()
+        .map_err(|error: actix_web::Error| error.error_response());
     let requests = HttpService::build()
         .graceful_shutdown_signal(move || {
             let draining = draining.clone();

@@ -110,8 +110,14 @@ fn explained(status: StatusCode, request: &[u8]) -> Vec<u8> {
 }
 
 fn has_bad_length(request: &[u8]) -> bool {
-    String::from_utf8_lossy(request).lines().take_while(|line| !line.is_empty()).any(|line| {
-        let length = line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-        length.is_some_and(|(_, value)| value.trim().is_empty() || !value.trim().bytes().all(|b| b.is_ascii_digit()))
-    })
+    String::from_utf8_lossy(request)
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .any(|line| {
+            let length = line
+                .split_once(':')
+                .filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+            length
+                .is_some_and(|(_, value)| value.trim().is_empty() || !value.trim().bytes().all(|b| b.is_ascii_digit()))
+        })
 }

@@ -27,7 +27,11 @@ pub async fn ensure(call: Call) -> Result<Reply> {
 }
 
 pub async fn delete(call: Call) -> Result<Reply> {
-    call.model().submit(Delete { name: call.field("name").to_owned() }).await?;
+    call.model()
+        .submit(Delete {
+            name: call.field("name").to_owned(),
+        })
+        .await?;
     Ok(Reply::no_content())
 }
 
@@ -44,7 +48,11 @@ pub async fn replace_of_provider(call: Call) -> Result<Reply> {
 }
 
 pub async fn clear_of_provider(call: Call) -> Result<Reply> {
-    call.model().submit(Clear { provider: call.field("uuid").to_owned() }).await?;
+    call.model()
+        .submit(Clear {
+            provider: call.field("uuid").to_owned(),
+        })
+        .await?;
     Ok(Reply::no_content())
 }
 

@@ -41,7 +41,10 @@ mod tests {
     #[test]
     fn a_token_names_user_and_project() {
         let it = context("alice:lab", None, None);
-        assert_eq!((it.user_id.as_deref(), it.project_id.as_deref()), (Some("alice"), Some("lab")));
+        assert_eq!(
+            (it.user_id.as_deref(), it.project_id.as_deref()),
+            (Some("alice"), Some("lab"))
+        );
         assert!(it.roles.is_empty());
         let it = context("alice", None, None);
         assert_eq!(it.project_id.as_deref(), Some("alice"));
@@ -51,7 +54,10 @@ mod tests {
 
     #[test]
     fn headers_say_roles_and_scope() {
-        assert_eq!(context("bob", Some("reader, service"), None).roles, ["reader", "service"]);
+        assert_eq!(
+            context("bob", Some("reader, service"), None).roles,
+            ["reader", "service"]
+        );
         assert_eq!(context("admin", Some("reader"), None).roles, ["reader"]);
         let it = context("admin", None, Some("all"));
         assert_eq!((it.project_id, it.system_scope.as_deref()), (None, Some("all")));

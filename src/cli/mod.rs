@@ -4,7 +4,6 @@ mod config;
 mod db;
 mod logging;
 mod serve;
-mod standin;
 
 use std::path::PathBuf;
 

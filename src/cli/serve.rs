@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Failure, db};
-use super::standin as api;
-use super::standin::{Listen, Service};
+use crate::api;
+use crate::api::{Listen, Service};
 use crate::auth::Strategy;
 use crate::config::{Configuration, Options, masked_url};
 use crate::db::Database;

@@ -17,7 +17,10 @@ pub enum Check {
     /// `rule:name`: what that rule says. An unknown rule says no.
     Rule(String),
     /// `kind:template`: an attribute of the caller, or a literal, is what the template comes to.
-    Attribute { kind: String, template: String },
+    Attribute {
+        kind: String,
+        template: String,
+    },
 }
 
 /// How many rules may refer to one another before a circle is assumed.
@@ -45,11 +48,17 @@ impl Check {
             Check::Not(check) => !inner(check),
             Check::All(checks) => checks.iter().all(inner),
             Check::Any(checks) => checks.iter().any(inner),
-            Check::Role(template) => fill(template, target)
-                .is_some_and(|wanted| caller.roles.iter().any(|has| has.to_lowercase() == wanted.to_lowercase())),
+            Check::Role(template) => fill(template, target).is_some_and(|wanted| {
+                caller
+                    .roles
+                    .iter()
+                    .any(|has| has.to_lowercase() == wanted.to_lowercase())
+            }),
             Check::Rule(name) => {
                 depth < DEEPEST
-                    && rules.get(name).is_some_and(|rule| rule.decide(caller, target, rules, depth + 1))
+                    && rules
+                        .get(name)
+                        .is_some_and(|rule| rule.decide(caller, target, rules, depth + 1))
             }
             Check::Attribute { kind, template } => {
                 fill(template, target).is_some_and(|wanted| attribute(kind, caller) == Some(wanted))

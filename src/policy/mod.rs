@@ -109,7 +109,11 @@ mod tests {
             (&["member", "reader"], Verdict::Denied),
             (&[], Verdict::Denied),
         ] {
-            assert_eq!(judge(true, &rules::PROVIDERS_LIST, &caller("p", roles), "p"), verdict, "{roles:?}");
+            assert_eq!(
+                judge(true, &rules::PROVIDERS_LIST, &caller("p", roles), "p"),
+                verdict,
+                "{roles:?}"
+            );
         }
     }
 
@@ -118,7 +122,10 @@ mod tests {
         let reader = caller("p", &["reader"]);
         assert_eq!(judge(true, &rules::TOTAL_USAGES, &reader, "p"), Verdict::Allowed);
         assert_eq!(judge(true, &rules::TOTAL_USAGES, &reader, "q"), Verdict::Denied);
-        assert_eq!(Policy::defaults(true).judge(&rules::TOTAL_USAGES, &reader, &Target::default()), Verdict::Denied);
+        assert_eq!(
+            Policy::defaults(true).judge(&rules::TOTAL_USAGES, &reader, &Target::default()),
+            Verdict::Denied
+        );
     }
 
     #[test]
@@ -126,7 +133,10 @@ mod tests {
         let admin = caller("p", &["admin"]);
         assert_eq!(judge(true, &rules::RESHAPE, &admin, "p"), Verdict::Denied);
         assert_eq!(judge(false, &rules::RESHAPE, &admin, "p"), Verdict::Allowed);
-        assert_eq!(judge(true, &rules::RESHAPE, &caller("p", &["service"]), "p"), Verdict::Allowed);
+        assert_eq!(
+            judge(true, &rules::RESHAPE, &caller("p", &["service"]), "p"),
+            Verdict::Allowed
+        );
     }
 
     #[test]

@@ -7,7 +7,10 @@ pub fn check(text: &str) -> Option<Check> {
     if text.trim().is_empty() {
         return Some(Check::Always);
     }
-    let mut tokens = Tokens { words: words(text), next: 0 };
+    let mut tokens = Tokens {
+        words: words(text),
+        next: 0,
+    };
     let check = tokens.any()?;
     tokens.peek().is_none().then_some(check)
 }
@@ -51,7 +54,11 @@ impl<'a> Tokens<'a> {
         while self.take("or") {
             checks.push(self.all()?);
         }
-        Some(if checks.len() == 1 { checks.remove(0) } else { Check::Any(checks) })
+        Some(if checks.len() == 1 {
+            checks.remove(0)
+        } else {
+            Check::Any(checks)
+        })
     }
 
     fn all(&mut self) -> Option<Check> {
@@ -59,7 +66,11 @@ impl<'a> Tokens<'a> {
         while self.take("and") {
             checks.push(self.one()?);
         }
-        Some(if checks.len() == 1 { checks.remove(0) } else { Check::All(checks) })
+        Some(if checks.len() == 1 {
+            checks.remove(0)
+        } else {
+            Check::All(checks)
+        })
     }
 
     fn one(&mut self) -> Option<Check> {
@@ -110,7 +121,10 @@ mod tests {
             project_id: Some("p".into()),
             user_id: Some("other".into()),
         };
-        let rules = HashMap::from([("r".to_owned(), Check::parse("role:reader")), ("c".to_owned(), Check::parse("rule:c"))]);
+        let rules = HashMap::from([
+            ("r".to_owned(), Check::parse("role:reader")),
+            ("c".to_owned(), Check::parse("rule:c")),
+        ]);
         Check::parse(text).holds(&caller, &target, &rules)
     }
 

@@ -1,7 +1,7 @@
 //! One immutable version of everything that a search reads.
 //!
 //! Providers live in blocks of 64, and what is known of a block is three parts that are copied apart: who they are
-//! ([`block::Identity`]), what they have ([`block::Fixed`]) and what claims change ([`block::Hot`], about 4 KB). A new
+//! (`Identity`), what they have (`Fixed`) and what claims change (`Hot`, about 4 KB). A new
 //! version shares every part that did not change, so a claim copies one small part and the way to it, however many
 //! providers there are. Inside a part the data is in columns: traits and aggregates are one 64-bit mask for each name
 //! in use in the block, a bit a provider, and a resource class is an array of 64 limits beside an array of 64 sums.
@@ -10,6 +10,8 @@ mod block;
 mod build;
 mod catalog;
 mod change;
+mod fixed;
+mod hot;
 mod ids;
 mod index;
 mod inventory;
@@ -23,5 +25,6 @@ pub use ids::{AggregateId, ClassId, ProviderId, Slot, TraitId};
 pub use inventory::Inventory;
 pub use version::Snapshot;
 
-pub(super) use block::{Block, Column, Fixed};
+pub(super) use block::Block;
+pub(super) use fixed::{Column, Fixed};
 pub(super) use ids::{LANES, lanes_of};

@@ -1,0 +1,111 @@
+//! What the providers of a block have: traits, aggregates and inventories, in columns.
+
+use super::change::ProviderRow;
+use super::ids::{AggregateId, ClassId, LANES, TraitId};
+use super::inventory::{Inventory, Units};
+use super::lanes::Lanes;
+
+/// What the providers have. Changes when an operator or a host reports.
+#[derive(Clone, Debug, Default)]
+pub(in crate::search) struct Fixed {
+    pub traits: Lanes<TraitId>,
+    pub aggregates: Lanes<AggregateId>,
+    /// By class.
+    columns: Vec<(ClassId, Column)>,
+}
+
+impl Fixed {
+    pub fn column(&self, class: ClassId) -> Option<&Column> {
+        self.columns
+            .binary_search_by_key(&class, |&(class, _)| class)
+            .ok()
+            .map(|at| &self.columns[at].1)
+    }
+
+    /// The inventories of one lane, by class.
+    pub fn inventories(&self, lane: usize) -> impl Iterator<Item = (ClassId, Inventory)> {
+        self.columns
+            .iter()
+            .filter_map(move |(class, column)| Some((*class, column.inventory(lane)?)))
+    }
+
+    /// Replaces all of one lane.
+    pub fn set(&mut self, lane: usize, row: &ProviderRow) {
+        self.clear(lane);
+        self.traits.set(lane, row.traits.iter().copied());
+        self.aggregates.set(lane, row.aggregates.iter().copied());
+        for (&class, inventory) in &row.inventories {
+            let at = self
+                .columns
+                .binary_search_by_key(&class, |&(class, _)| class)
+                .unwrap_or_else(|at| {
+                    self.columns.insert(at, (class, Column::empty()));
+                    at
+                });
+            self.columns[at].1.set(lane, inventory);
+        }
+    }
+
+    pub fn clear(&mut self, lane: usize) {
+        self.traits.set(lane, []);
+        self.aggregates.set(lane, []);
+        self.columns.iter_mut().for_each(|(_, column)| column.clear(lane));
+        self.columns.retain(|(_, column)| column.present != 0);
+    }
+}
+
+/// One class in a block.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Column {
+    /// The lanes that have an inventory of the class.
+    pub present: u64,
+    /// The highest sum of usage that each lane's capacity grants.
+    pub limits: [i64; LANES],
+    pub units: Lanes<Units>,
+    totals: [i32; LANES],
+    reserved: [i32; LANES],
+    ratios: [f64; LANES],
+}
+
+impl Column {
+    fn empty() -> Self {
+        Self {
+            present: 0,
+            limits: [0; LANES],
+            units: Lanes::default(),
+            totals: [0; LANES],
+            reserved: [0; LANES],
+            ratios: [0.0; LANES],
+        }
+    }
+
+    pub fn inventory(&self, lane: usize) -> Option<Inventory> {
+        let Units {
+            min_unit,
+            max_unit,
+            step_size,
+        } = self.units.of(lane).next()?;
+        Some(Inventory {
+            total: self.totals[lane],
+            reserved: self.reserved[lane],
+            min_unit,
+            max_unit,
+            step_size,
+            allocation_ratio: self.ratios[lane],
+        })
+    }
+
+    fn set(&mut self, lane: usize, inventory: &Inventory) {
+        self.present |= 1 << lane;
+        self.limits[lane] = inventory.limit();
+        self.units.set(lane, [inventory.units()]);
+        self.totals[lane] = inventory.total;
+        self.reserved[lane] = inventory.reserved;
+        self.ratios[lane] = inventory.allocation_ratio;
+    }
+
+    fn clear(&mut self, lane: usize) {
+        self.present &= !(1 << lane);
+        self.units.set(lane, []);
+    }
+}
