@@ -1,0 +1,437 @@
+//! The rules. Each takes what it looks at and answers with complaints that say where, what, and what to do instead.
+
+use super::source::{File, Source, after, name};
+use super::tables::{Arrows, Crate};
+
+/// No arrow between rooms but those of the table.
+pub fn arrows(allowed: &Arrows, source: &Source) -> Vec<String> {
+    let from = source.room();
+    let complain = |(at, to): (usize, String)| {
+        (!allowed.allow(from, &to)).then(|| {
+            format!(
+                "{}: `{from}` imports from `{to}`, and the house has no such arrow (ARCHITECTURE.md). Move what is \
+                 shared into a room below both, or hand it over as an argument; a new arrow needs a line in the table \
+                 and a reason in the commit",
+                source.place(at)
+            )
+        })
+    };
+    imports(source).into_iter().filter_map(complain).collect()
+}
+
+/// Every room that a file names, with the place: by `crate::…`, by `super::…` that leaves the room, and in main.rs by
+/// `placet::…`.
+fn imports(source: &Source) -> Vec<(usize, String)> {
+    let code = &source.code;
+    let mut found = Vec::new();
+    let mut add = |at: usize, rest: &str| {
+        let rest = rest.trim_start();
+        match rest.strip_prefix('{') {
+            Some(group) => found.extend(group_heads(group).into_iter().map(|head| (at, head))),
+            None => found.push((at, name(rest).to_owned())),
+        }
+    };
+    for (at, rest) in after(code, "crate::") {
+        add(at, rest);
+    }
+    if source.path == "src/main.rs" {
+        for (at, rest) in after(code, "placet::") {
+            add(at, rest);
+        }
+    }
+    for (at, mut rest) in after(code, "super::") {
+        let mut steps = 1;
+        while let Some(further) = rest.strip_prefix("super::") {
+            steps += 1;
+            rest = further;
+        }
+        if steps == source.depth() {
+            add(at, rest);
+        }
+    }
+    found
+}
+
+/// The first name of each path in `a::b, c::{d, e}, f}`.
+fn group_heads(group: &str) -> Vec<String> {
+    let (mut heads, mut depth, mut begins) = (Vec::new(), 0, true);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => begins = true,
+            c if c.is_whitespace() => {}
+            _ if begins => {
+                heads.push(name(&group[at..]).to_owned());
+                begins = false;
+            }
+            _ => {}
+        }
+    }
+    heads
+}
+
+/// A crate is known only to the rooms that the table gives it to. Answers the crates that were met, too.
+pub fn crates(table: &[Crate], source: &Source) -> (Vec<String>, Vec<String>) {
+    let (mut met, mut complaints) = (Vec::new(), Vec::new());
+    for known in table {
+        let ident = known.name.replace('-', "_");
+        let path = format!("{ident}::");
+        let used = format!("use {ident}");
+        let by_path = after(&source.code, &path).next().map(|(at, _)| at);
+        let by_use = after(&source.code, &used)
+            .find(|(_, rest)| rest.starts_with([';', ' ', '{', ':']))
+            .map(|(at, _)| at);
+        let Some(at) = by_path.or(by_use) else { continue };
+        met.push(known.name.clone());
+        if !known.rooms.iter().any(|room| room == source.room()) {
+            complaints.push(format!(
+                "{}: `{}` knows the crate `{}`, which is for {} (STYLE.md). Keep it there, behind a type of placet's own",
+                source.place(at),
+                source.room(),
+                known.name,
+                known.rooms.join(", ")
+            ));
+        }
+    }
+    (met, complaints)
+}
+
+/// Names that some places must not know, beyond rooms and crates: where, what, and why.
+struct Foreign {
+    below: &'static [&'static str],
+    but: &'static [&'static str],
+    names: &'static [&'static str],
+    why: &'static str,
+}
+
+const FOREIGN: &[Foreign] = &[
+    Foreign {
+        below: &["src/search/", "src/policy/", "src/model/decide/", "src/model/state.rs"],
+        but: &[],
+        names: &[
+            "std::fs",
+            "std::net",
+            "std::thread",
+            "Instant",
+            "SystemTime",
+            "Utc::now",
+            "Uuid::new_v4",
+        ],
+        why: "it is pure: what it needs of the world (a time, a seed, a row) comes in as an argument",
+    },
+    Foreign {
+        below: &["src/wire/"],
+        but: &[],
+        names: &[
+            "std::fs",
+            "std::net",
+            "std::thread",
+            "Instant",
+            "SystemTime",
+            "Utc::now",
+        ],
+        why: "wire turns bytes into requests and answers into bytes, and nothing else",
+    },
+    Foreign {
+        below: &["src/model/decide/", "src/model/state.rs", "src/model/command.rs"],
+        but: &[],
+        names: &["diesel", "crate::db", "DbConnection"],
+        why: "decisions know no database: read in model/gather.rs, write in model/save",
+    },
+    Foreign {
+        below: &["src/"],
+        but: &["src/db/"],
+        names: &["sql_query"],
+        why: "SQL as text is the dialect's: put it into src/db, and say it in diesel's words elsewhere",
+    },
+    Foreign {
+        below: &["src/"],
+        but: &["src/config/", "src/cli/logging.rs", "src/mutants.rs"],
+        names: &["std::env", "env::var", "env::vars", "env::vars_os"],
+        why: "the environment is read once, by config: add an option",
+    },
+    Foreign {
+        below: &["src/"],
+        but: &["src/cli/", "src/main.rs"],
+        names: &["println!", "eprintln!", "print!", "eprint!"],
+        why: "only the command line talks to a terminal: use log",
+    },
+    Foreign {
+        below: &["src/"],
+        but: &[],
+        names: &["static mut", "thread_local!", "todo!", "unimplemented!", "dbg!"],
+        why: "nothing global that changes, and nothing unfinished: hand values down, and answer Error::NotImplemented",
+    },
+];
+
+pub fn foreign(source: &Source) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let here = |paths: &[&str]| paths.iter().any(|path| source.path.starts_with(path));
+    for rule in FOREIGN.iter().filter(|rule| here(rule.below) && !here(rule.but)) {
+        for name in rule.names {
+            let whole = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+            if let Some(at) = word_places(&source.code, name).find(|at| whole(&source.code[at + name.len()..])) {
+                complaints.push(format!("{}: `{name}`: {}", source.place(at), rule.why));
+            }
+        }
+    }
+    complaints
+}
+
+fn word_places<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> {
+    code.match_indices(word).map(|(at, _)| at).filter(|at| {
+        let before = code[..*at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+/// A panic outside of tests says why it cannot happen.
+pub fn panics(source: &Source) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for call in [
+        ".unwrap()",
+        ".unwrap_err()",
+        "panic!",
+        "unreachable!",
+        ".expect(",
+        ".expect_err(",
+    ] {
+        for (at, _) in source.code.match_indices(call) {
+            let starts_a_name = source.code[..at]
+                .chars()
+                .next_back()
+                .is_some_and(|c| c.is_alphanumeric() || c == '_');
+            if starts_a_name && !call.starts_with('.') {
+                continue;
+            }
+            let argument = source.text[at + call.len()..].trim_start();
+            let said = argument
+                .strip_prefix('"')
+                .and_then(|text| text.split('"').next())
+                .unwrap_or_default();
+            let explained = call == ".expect(" && said.split_whitespace().count() >= 3;
+            if !explained && !has_remark(source, at) {
+                complaints.push(format!(
+                    "{}: `{call}` without a word why it cannot happen: answer an Error, or write \
+                     `.expect(\"three words or more that say why\")` or a `//` remark on the line or the one above",
+                    source.place(at)
+                ));
+            }
+        }
+    }
+    complaints
+}
+
+/// Is there a remark on the line of `at`, or alone on the line above?
+fn has_remark(source: &Source, at: usize) -> bool {
+    let is_remark = |text: &str| text.starts_with("// ");
+    let line = source.line(at);
+    let mut lines = source.text.lines();
+    let above = (line > 0)
+        .then(|| lines.nth(line - 1))
+        .flatten()
+        .is_some_and(|text| is_remark(text.trim_start()));
+    let start: usize = source.text[..at].rfind('\n').map_or(0, |found| found + 1);
+    let end = source.text[at..]
+        .find('\n')
+        .map_or(source.text.len(), |found| at + found);
+    let beside = source.text[start..end]
+        .match_indices("// ")
+        .any(|(found, _)| source.code[start + found..end].trim().is_empty());
+    above || beside
+}
+
+/// Words and attributes that put work off or hide it.
+pub fn postponed(source: &Source) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for word in ["TODO", "FIXME", "XXX", "HACK"] {
+        if let Some(at) = word_places(&source.text, word).next() {
+            complaints.push(format!(
+                "{}: `{word}`: do it, or open an issue and leave no mark",
+                source.place(at)
+            ));
+        }
+    }
+    for attribute in ["#[allow(", "#![allow(", "#[expect(", "#![expect("] {
+        for (at, _) in source.code.match_indices(attribute) {
+            let text = &source.text[at..];
+            let inside = &text[..text.find(")]").unwrap_or(text.len())];
+            if inside.contains("dead_code") || inside.contains("unused") {
+                complaints.push(format!(
+                    "{}: code that nobody uses is deleted, not allowed",
+                    source.place(at)
+                ));
+            } else if !inside.contains("reason") && !has_remark(source, at) {
+                complaints.push(format!("{}: `{attribute}…` without `reason = \"…\"`", source.place(at)));
+            }
+        }
+    }
+    complaints
+}
+
+/// A file that is too long for one sitting.
+pub fn length(excused: &[&str], file: &File) -> Option<String> {
+    const MOST: usize = 500;
+    let lines = file.text.lines().count();
+    (lines > MOST && !excused.contains(&file.path.as_str())).then(|| {
+        format!(
+            "{}: {lines} lines, and {MOST} are the most: give the part that has a name of its own a file of its own",
+            file.path
+        )
+    })
+}
+
+/// Paths of somebody's machine have no place in the project.
+pub fn machine_paths(file: &File) -> Option<String> {
+    // Spelled so that this file does not name them.
+    let roots = ["home", "root", "work", "Users"].map(|name| format!("/{name}/"));
+    let own = |at: usize| {
+        let before = file.text[..at].chars().next_back();
+        before.is_none_or(|c| c.is_whitespace() || "\"'`(=".contains(c))
+    };
+    let found = roots.iter().flat_map(|root| file.text.match_indices(root.as_str()));
+    let (at, root) = found.filter(|(at, _)| own(*at)).min()?;
+    let line = file.text[..at].matches('\n').count() + 1;
+    Some(format!(
+        "{}:{line}: `{root}` is of one machine: name paths from the project's root",
+        file.path
+    ))
+}
+
+/// The nouns of the route table: the last literal segment of each URL.
+pub fn nouns(routes: &str) -> Vec<String> {
+    let mut found: Vec<String> = routes
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .filter(|text| text.len() > 1 && text.starts_with('/'))
+        .filter_map(|url| url.split('/').rfind(|part| !part.is_empty() && !part.starts_with('{')))
+        .map(str::to_owned)
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A noun has one plural name, and a file of that name in every room that has a file a noun.
+pub fn noun_files(nouns: &[String], exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for noun in nouns {
+        // What the candidates of a request are, is the search's.
+        let model = match noun.as_str() {
+            "allocation_candidates" => "src/search/candidates.rs".to_owned(),
+            _ => format!("src/model/{noun}.rs"),
+        };
+        let wanted = [
+            format!("src/api/{noun}.rs"),
+            format!("src/wire/{noun}.rs"),
+            model,
+            format!("functional-tests/{noun}.yaml"),
+        ];
+        for path in wanted.iter().filter(|path| !exists(path)) {
+            complaints.push(format!(
+                "{path} is missing: `{noun}` is a noun of the route table, and every room calls it so"
+            ));
+        }
+        for room in ["api", "wire", "model", "model/decide", "model/save"] {
+            for other in misnomers(noun) {
+                let path = format!("src/{room}/{other}.rs");
+                if exists(&path) {
+                    complaints.push(format!("{path}: the noun is called `{noun}` in every room"));
+                }
+            }
+        }
+    }
+    complaints
+}
+
+/// What else a noun might be called: its singular, its last word.
+fn misnomers(noun: &str) -> Vec<String> {
+    let singular = match noun {
+        _ if noun.ends_with("ies") => format!("{}y", &noun[..noun.len() - 3]),
+        _ if noun.ends_with("sses") => noun[..noun.len() - 2].to_owned(),
+        _ => noun.trim_end_matches('s').to_owned(),
+    };
+    let last = |text: &str| text.rsplit_once('_').map(|(_, last)| last.to_owned());
+    [
+        last(noun),
+        last(&singular),
+        (singular != noun).then(|| singular.clone()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The one match that turns errors into statuses names every one.
+pub fn exhaustive(errors: &Source) -> Vec<String> {
+    let wildcard = errors.code.match_indices("_ =>").map(|(at, _)| at);
+    wildcard
+        .map(|at| {
+            format!(
+                "{}: `_ =>` hides errors that will be added: name each variant of Error with its status and code",
+                errors.place(at)
+            )
+        })
+        .collect()
+}
+
+/// What a document names must be there: links, and paths in backquotes that begin with a folder of the project.
+pub fn references(document: &File, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    const FOLDERS: [&str; 9] = [
+        "src/",
+        "functional-tests/",
+        "migrations/",
+        "docs/",
+        "benches/",
+        "examples/",
+        "contrib/",
+        "api-ref/",
+        "./",
+    ];
+    let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut complaints = Vec::new();
+    let mut missing = |named: &str, path: String| {
+        if !exists(&path) {
+            complaints.push(format!("{}: `{named}` is not there", document.path));
+        }
+    };
+    for named in document.text.split('`').skip(1).step_by(2) {
+        let plain = named.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+        if plain && FOLDERS.iter().any(|folder| named.starts_with(folder)) {
+            missing(named, named.trim_start_matches("./").trim_end_matches('/').to_owned());
+        }
+    }
+    for (at, _) in document.text.match_indices("](") {
+        let link = document.text[at + 2..].split([')', '#']).next().unwrap_or_default();
+        if !link.is_empty() && !link.contains("://") {
+            missing(link, join(folder, link));
+        }
+    }
+    complaints
+}
+
+fn join(folder: &str, link: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in link.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." | "" => {}
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The options of `[placet]` with their defaults, as the code lists them.
+pub fn own_options(known: &str) -> Vec<(String, String)> {
+    let texts = |line: &str| -> Vec<String> { line.split('"').skip(1).step_by(2).map(str::to_owned).collect() };
+    known
+        .lines()
+        .map(texts)
+        .filter(|texts| texts.len() == 3 && texts[0] == "placet")
+        .map(|mut texts| (texts.remove(1), texts.remove(1)))
+        .collect()
+}
