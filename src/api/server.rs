@@ -24,8 +24,6 @@ use super::stream::Stream;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may be idle between requests.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// How many connections there may be at once; more wait until one ends.
-const MAX_CONNECTIONS: usize = 16_384;
 /// How long a client may take to end a connection that the server ended.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -39,7 +37,7 @@ pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen) -> 
         };
         let mut server = Server::build()
             .workers(workers)
-            .max_concurrent_connections(MAX_CONNECTIONS.div_ceil(workers))
+            .max_concurrent_connections(listen.max_connections.div_ceil(workers))
             .shutdown_timeout(listen.shutdown_timeout.as_secs())
             .shutdown_signal(told_to_stop()?);
         let draining = server.graceful_shutdown_signal();

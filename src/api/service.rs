@@ -49,6 +49,8 @@ fn random() -> u64 {
 pub struct Listen {
     /// Threads that serve HTTP; 0: one for each core.
     pub workers: usize,
+    /// How many connections there may be at once; more wait until one ends.
+    pub max_connections: usize,
     /// How long requests in flight may take to finish when the server stops.
     pub shutdown_timeout: Duration,
 }
