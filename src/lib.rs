@@ -10,7 +10,5 @@ pub mod model;
 pub mod mutants;
 pub mod policy;
 pub mod search;
-pub mod tasks;
-pub mod telemetry;
 pub mod version;
 pub mod wire;

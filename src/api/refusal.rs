@@ -218,8 +218,10 @@ fn escaped(text: &str) -> String {
 
 /// The text without marks: lines become one, `<br />` becomes a new line, other tags go.
 fn without_tags(text: &str) -> String {
-    static BREAKS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?is)<br.*?>").expect("a constant"));
-    static TAGS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<!--|-->|<.*?>").expect("a constant"));
+    static BREAKS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?is)<br.*?>").expect("a constant pattern that the tests compile"));
+    static TAGS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?s)<!--|-->|<.*?>").expect("a constant pattern that the tests compile"));
     let line = text.replace('\n', " ").replace('\r', "");
     TAGS.replace_all(&BREAKS.replace_all(&line, "\n"), "").into_owned()
 }

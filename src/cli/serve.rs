@@ -107,13 +107,8 @@ fn settings(options: &Options) -> api::Settings {
 }
 
 fn how_to_listen(options: &Options) -> Listen {
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Listen {
-        workers: if options.placet.workers == 0 {
-            cores()
-        } else {
-            options.placet.workers
-        },
+        workers: options.placet.workers,
         max_connections: options.placet.max_connections,
         shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
     }

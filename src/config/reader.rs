@@ -104,5 +104,6 @@ impl<'a> Reader<'a> {
 
 /// The row of an option that placet's own code asks for: a missing one is a mistake that every test finds.
 fn row(section: &str, name: &str) -> &'static Known {
+    // The names are literals of this room.
     known::find(section, name).unwrap_or_else(|| panic!("[{section}] {name} is not in the table of options"))
 }

@@ -44,7 +44,16 @@ fn braced(text: &str) -> Option<(&str, &str)> {
 
 /// The text that [`substitute`] turns back into `value`.
 pub fn escape(value: &str) -> String {
-    value.replace('$', "$$")
+    let mut out = String::with_capacity(value.len());
+    for c in value.chars() {
+        match c {
+            // After a backslash "$$" would be read as an escaped dollar and another one.
+            '$' if out.ends_with('\\') => out.push_str(r"\$"),
+            '$' => out.push_str("$$"),
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -74,10 +83,9 @@ mod tests {
 
     #[test]
     fn what_is_escaped_comes_back() {
-        let text = "pa$word$$${x}";
-        assert_eq!(
-            substitute(&escape(text), &mut |name| Err(name.to_owned())).as_deref(),
-            Ok(text)
-        );
+        for text in ["pa$word$$${x}", r"\$", r"\$$x", r"\\$\$", "a\\"] {
+            let back = substitute(&escape(text), &mut |name| Err(name.to_owned()));
+            assert_eq!(back.as_deref(), Ok(text));
+        }
     }
 }

@@ -133,6 +133,7 @@ impl Loader<'_> {
                 Some(reference) => {
                     let name = reference.text().trim_start_matches("#/definitions/");
                     let definition = self.definitions.get(name);
+                    // The schemas are part of the binary, and a test compiles each.
                     self.inline(definition.unwrap_or_else(|| panic!("there is no definition {name}")))
                 }
                 None => Value::Object(
@@ -158,8 +159,8 @@ impl Loader<'_> {
     }
 
     fn check(&self, keyword: &str, value: &Value) -> Check {
-        let size = || usize::try_from(value.integer()).expect("a size");
-        let bound = || value.float().expect("a bound");
+        let size = || usize::try_from(value.integer()).expect("a schema of ours has a size here");
+        let bound = || value.float().expect("a schema of ours has a bound here");
         match keyword {
             "type" => Check::Type(texts(value)),
             "properties" => Check::Properties(self.members(value)),
@@ -191,6 +192,7 @@ impl Loader<'_> {
                     .map(|schema| self.compile(schema.clone()))
                     .collect(),
             ),
+            // The schemas are part of the binary, and a test compiles each.
             other => panic!("no keyword {other} is known"),
         }
     }

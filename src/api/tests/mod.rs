@@ -1,6 +1,7 @@
 //! The edge as clients see it, over the real model on a file of its own.
 
 mod bodies;
+mod candidates;
 mod heads;
 mod mounts;
 mod table;

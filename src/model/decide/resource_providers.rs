@@ -55,12 +55,12 @@ pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
     Ok(view(state, id))
 }
 
-/// Where both are taken, the name is what upstream's database complains of first.
+/// Where both are taken, the uuid is what upstream complains of.
 fn check_unique(state: &State, create: &Create) -> Result<()> {
-    let duplicate = if state.find_name(&create.name).is_some() {
-        format!("name: {}", create.name)
-    } else if state.find_provider(&create.uuid).is_some() {
+    let duplicate = if state.find_provider(&create.uuid).is_some() {
         format!("uuid: {}", create.uuid)
+    } else if state.find_name(&create.name).is_some() {
+        format!("name: {}", create.name)
     } else {
         return Ok(());
     };

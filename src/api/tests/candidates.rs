@@ -1,0 +1,60 @@
+//! Candidates come from the snapshot: nothing of a request reaches the database.
+
+use serde_json::json;
+
+use super::{Edge, admin};
+
+const UUID: &str = "11111111-1111-4111-8111-111111111111";
+
+async fn write(edge: &Edge, method: &str, path: &str, body: serde_json::Value) {
+    let request = admin(method, path, "1.39")
+        .insert_header(("content-type", "application/json"))
+        .set_payload(body.to_string());
+    let answer = edge.send(request).await;
+    assert!(answer.status.is_success(), "{path}: {}", answer.text());
+}
+
+#[actix_web::test]
+async fn a_search_sends_no_sql_and_shows_every_acknowledged_claim() {
+    let edge = Edge::new();
+    write(
+        &edge,
+        "POST",
+        "/resource_providers",
+        json!({"name": "host", "uuid": UUID}),
+    )
+    .await;
+    let inventories = json!({"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 4}}});
+    write(
+        &edge,
+        "PUT",
+        &format!("/resource_providers/{UUID}/inventories"),
+        inventories,
+    )
+    .await;
+    for (n, free) in [(1, 3), (2, 2)] {
+        let claim = json!({
+            "allocations": {UUID: {"resources": {"VCPU": 1}}},
+            "project_id": "p", "user_id": "u", "consumer_generation": null, "consumer_type": "INSTANCE",
+        });
+        write(
+            &edge,
+            "PUT",
+            &format!("/allocations/22222222-2222-4222-8222-00000000000{n}"),
+            claim,
+        )
+        .await;
+        let before = edge.service.model.statements();
+        for (amount, fits) in [(free, 1), (free + 1, 0)] {
+            let path = format!("/allocation_candidates?resources=VCPU:{amount}&limit=10");
+            let answer = edge.send(admin("GET", &path, "1.39")).await;
+            assert_eq!(
+                answer.json()["allocation_requests"].as_array().map(Vec::len),
+                Some(fits),
+                "{}",
+                answer.text()
+            );
+        }
+        assert_eq!(edge.service.model.statements(), before);
+    }
+}
