@@ -145,7 +145,8 @@ def query_strings():
     with with_provider() as placet:
         queries = ["name=" + "a" * 60_000, "name=%ff", "name=%00", "name=%", "%=%", "&" * 5000,
                    "resources=" + "VCPU:1," * 2000, "&".join(["name=x"] * 1000),
-                   "member_of=in:" + ",".join([UUID] * 1000), "required=" + "!" * 1000, "required=in:" + "HW_CPU_X86_AVX," * 1000, "resources=%E2%80%A8:1", "in_tree=" + "[" * 5000]
+                   "member_of=in:" + ",".join([UUID] * 1000), "required=" + "!" * 1000,
+                   "required=in:" + "HW_CPU_X86_AVX," * 1000, "resources=%E2%80%A8:1", "in_tree=" + "[" * 5000]
         for path in (NAMED, "/allocation_candidates", "/traits", "/usages", "/resource_classes"):
             for query in queries:
                 reply = once(placet.port, request("GET", f"{path}?{query}"))

@@ -133,7 +133,8 @@ def lying_lengths():
                 check(reply is None or 400 <= reply.status < 500, lengths, reply)
                 names = [p["name"] for p in placet.rest("GET", NAMED).json["resource_providers"]]
                 equal(names, [], "after", lengths)
-        for chunks in (b"zz\r\n", b"-1\r\n", b"ffffffffffffffffff\r\nx", b"5\r\n{}XXXYY", b"\r\n\r\n", b"1" * 100_000):
+        for chunks in (b"zz\r\n", b"-1\r\n", b"ffffffffffffffffff\r\nx", b"5\r\n{}XXXYY", b"\r\n\r\n",
+                       b"1" * 100_000):
             with Raw(placet.port) as raw:
                 raw.send((head + "Transfer-Encoding: chunked\r\n\r\n").encode() + chunks)
                 reply = raw.reply_or_end()
