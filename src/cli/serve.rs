@@ -34,6 +34,8 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
         .local_addr()
         .map_err(|reason| Failure::Listen { bind, reason })?;
     let database = db::open(options)?;
+    // Held to the end, and taken before a schema is touched that another process may be serving.
+    let _lock = database.lock_for_serving()?;
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options))?;
     let service = Service {
