@@ -104,6 +104,8 @@ fn settings(options: &Options) -> api::Settings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
             // -1 is no limit.
             max: usize::try_from(options.placement.max_allocation_candidates).ok(),
+            ceiling: 100_000,
+            strategy: search::Strategy::default(),
             strict_step: options.placet.strict_step_size,
         },
         randomize: options.placement.randomize_allocation_candidates,
