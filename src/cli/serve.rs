@@ -10,7 +10,7 @@ use socket2::{Domain, Socket, Type};
 use super::{Failure, db};
 use crate::api::{self, Listen, Service};
 use crate::auth::Strategy;
-use crate::config::{Configuration, Options, masked_url};
+use crate::config::{Configuration, GenerationStrategy, Options, masked_url};
 use crate::db::writer::WriterSettings;
 use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
@@ -104,8 +104,11 @@ fn settings(options: &Options) -> api::Settings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
             // -1 is no limit.
             max: usize::try_from(options.placement.max_allocation_candidates).ok(),
-            ceiling: 100_000,
-            strategy: search::Strategy::default(),
+            ceiling: options.placet.max_candidates,
+            strategy: match options.placement.allocation_candidates_generation_strategy {
+                GenerationStrategy::DepthFirst => search::Strategy::DepthFirst,
+                GenerationStrategy::BreadthFirst => search::Strategy::BreadthFirst,
+            },
             strict_step: options.placet.strict_step_size,
         },
         randomize: options.placement.randomize_allocation_candidates,

@@ -8,9 +8,9 @@ mod versions;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::candidates::{Settings, Strategy};
 use super::naive::Rows;
 use super::request::{Group, Members, Request, Traits};
-use super::candidates::{Settings, Strategy};
 use super::snapshot::{AggregateId, Catalog, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
 
 pub(super) const VCPU: ClassId = ClassId(0);

@@ -116,12 +116,14 @@ fn some_uuid() -> impl Strategy<Value = Option<String>> {
 
 /// A group, most often without a suffix. Those that have one may want no resources.
 fn group(suffix: &'static str, least: usize) -> impl Strategy<Value = Group> {
-    (resources(least), traits(), members(), some_uuid()).prop_map(move |(resources, traits, member_of, in_tree)| Group {
-        suffix: suffix.to_owned(),
-        resources,
-        traits,
-        member_of,
-        in_tree,
+    (resources(least), traits(), members(), some_uuid()).prop_map(move |(resources, traits, member_of, in_tree)| {
+        Group {
+            suffix: suffix.to_owned(),
+            resources,
+            traits,
+            member_of,
+            in_tree,
+        }
     })
 }
 
@@ -151,29 +153,43 @@ fn subtrees() -> impl Strategy<Value = Vec<Vec<String>>> {
 
 fn request() -> impl Strategy<Value = Request> {
     let root = prop_oneof![3 => Just(Traits::default()), 1 => traits()];
-    let policy = prop_oneof![Just(None), Just(Some(GroupPolicy::None)), Just(Some(GroupPolicy::Isolate))];
+    let policy = prop_oneof![
+        Just(None),
+        Just(Some(GroupPolicy::None)),
+        Just(Some(GroupPolicy::Isolate))
+    ];
     let whole = prop_oneof![2 => group("", 1).prop_map(Some), 1 => Just(None)];
     let groups = (whole, granular(), any::<prop::sample::Index>());
-    (groups, policy, subtrees(), root, prop_oneof![1 => Just(false), 3 => Just(true)]).prop_map(
-        |((whole, mut groups, at), group_policy, mut same_subtrees, root_required, nested)| {
-            same_subtrees.retain(|rule| rule.iter().all(|suffix| groups.iter().any(|group| group.suffix == *suffix)));
-            if !nested {
-                same_subtrees.clear();
-                groups.retain(|group| !group.resources.is_empty());
-            }
-            if let Some(whole) = whole.or_else(|| groups.is_empty().then(|| super::group(&[("VCPU", 1)]))) {
-                groups.insert(at.index(groups.len() + 1), whole);
-            }
-            Request {
-                groups,
-                group_policy,
-                same_subtrees,
-                root_required,
-                nested,
-                ..super::request(Group::default())
-            }
-        },
+    (
+        groups,
+        policy,
+        subtrees(),
+        root,
+        prop_oneof![1 => Just(false), 3 => Just(true)],
     )
+        .prop_map(
+            |((whole, mut groups, at), group_policy, mut same_subtrees, root_required, nested)| {
+                same_subtrees.retain(|rule| {
+                    rule.iter()
+                        .all(|suffix| groups.iter().any(|group| group.suffix == *suffix))
+                });
+                if !nested {
+                    same_subtrees.clear();
+                    groups.retain(|group| !group.resources.is_empty());
+                }
+                if let Some(whole) = whole.or_else(|| groups.is_empty().then(|| super::group(&[("VCPU", 1)]))) {
+                    groups.insert(at.index(groups.len() + 1), whole);
+                }
+                Request {
+                    groups,
+                    group_policy,
+                    same_subtrees,
+                    root_required,
+                    nested,
+                    ..super::request(Group::default())
+                }
+            },
+        )
 }
 
 fn query() -> impl Strategy<Value = ProviderQuery> {
@@ -197,14 +213,20 @@ fn build(world: &Rows) -> Snapshot {
 /// The candidates as a set; none may come twice.
 fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
     let all = found.candidates.iter().map(|candidate| {
-        let amounts: Vec<_> =
-            candidate.placements.iter().map(|it| ((snapshot.id(it.slot), it.class), it.amount)).collect();
+        let amounts: Vec<_> = candidate
+            .placements
+            .iter()
+            .map(|it| ((snapshot.id(it.slot), it.class), it.amount))
+            .collect();
         let named = |(suffix, slots): &(Arc<str>, Vec<Slot>)| {
             let ids: BTreeSet<ProviderId> = slots.iter().map(|&slot| snapshot.id(slot)).collect();
             assert_eq!(ids.len(), slots.len(), "a provider serves a group twice");
             (suffix.to_string(), ids)
         };
-        let choice: Choice = (amounts.iter().copied().collect(), candidate.mappings.iter().map(named).collect());
+        let choice: Choice = (
+            amounts.iter().copied().collect(),
+            candidate.mappings.iter().map(named).collect(),
+        );
         assert_eq!(choice.0.len(), amounts.len(), "a provider gives a class twice");
         choice
     });
