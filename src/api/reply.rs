@@ -12,7 +12,8 @@ pub struct Reply {
     status: StatusCode,
     body: Option<Vec<u8>>,
     location: Option<String>,
-    modified: Option<DateTime<Utc>>,
+    /// The outer one: whether the answer has a time at all; the inner one: whether that is said.
+    modified: Option<Option<DateTime<Utc>>>,
 }
 
 impl Reply {
@@ -66,7 +67,15 @@ impl Reply {
     /// From 1.15, with `Last-Modified` and `Cache-Control: no-cache`. What has no time of its own was modified now.
     pub fn modified(self, moment: impl Into<Option<DateTime<Utc>>>) -> Reply {
         Reply {
-            modified: Some(moment.into().unwrap_or_else(Utc::now)),
+            modified: Some(Some(moment.into().unwrap_or_else(Utc::now))),
+            ..self
+        }
+    }
+
+    /// As `modified`, but what has no time of its own says none.
+    pub fn modified_if_known(self, moment: Option<DateTime<Utc>>) -> Reply {
+        Reply {
+            modified: Some(moment),
             ..self
         }
     }
@@ -78,10 +87,10 @@ impl Reply {
             response.insert_header((header::LOCATION, location));
         }
         if let (Some(modified), true) = (self.modified, version >= Some(version::LAST_MODIFIED)) {
-            response.insert_header((
-                header::LAST_MODIFIED,
-                modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string(),
-            ));
+            if let Some(moment) = modified {
+                let text = moment.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+                response.insert_header((header::LAST_MODIFIED, text));
+            }
             response.insert_header((header::CACHE_CONTROL, "no-cache"));
         }
         match self.body {
