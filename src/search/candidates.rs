@@ -114,7 +114,14 @@ pub fn candidates<'a, O: Observer>(
             Err(error) => {
                 let alone = |(index, plan): (usize, Plan)| {
                     let groups = vec![request.groups[index].clone()];
-                    let request = Request { groups, ..request.clone() };
+                    // What holds for groups together is not asked of one.
+                    let request = Request {
+                        groups,
+                        group_policy: None,
+                        same_subtrees: Vec::new(),
+                        nested: true,
+                        ..request.clone()
+                    };
                     begin(snapshot, &request, settings, &root, vec![plan], ()).next().is_some()
                 };
                 // As with names: a group that nobody serves ends the request before the groups that come after it.
