@@ -122,7 +122,9 @@ pub fn candidates<'a, O: Observer>(
                         nested: true,
                         ..request.clone()
                     };
-                    begin(snapshot, &request, settings, &root, vec![plan], ()).next().is_some()
+                    begin(snapshot, &request, settings, &root, vec![plan], ())
+                        .next()
+                        .is_some()
                 };
                 // As with names: a group that nobody serves ends the request before the groups that come after it.
                 if plans.into_iter().enumerate().all(alone) {
@@ -145,7 +147,11 @@ fn begin<'a, O: Observer>(
     mut plans: Vec<Plan>,
     observer: O,
 ) -> Candidates<'a, O> {
-    let limit = request.limit.unwrap_or(usize::MAX).min(settings.max.unwrap_or(usize::MAX)).max(1);
+    let limit = request
+        .limit
+        .unwrap_or(usize::MAX)
+        .min(settings.max.unwrap_or(usize::MAX))
+        .max(1);
     let way = match plans.pop() {
         None => Way::Nowhere,
         Some(plan) if plans.is_empty() && is_served_alone(snapshot, request, &plan) => {
@@ -162,7 +168,11 @@ fn begin<'a, O: Observer>(
         snapshot,
         nested: request.nested,
         limit,
-        ceiling: if settings.max.is_some() { usize::MAX } else { settings.ceiling.max(1) },
+        ceiling: if settings.max.is_some() {
+            usize::MAX
+        } else {
+            settings.ceiling.max(1)
+        },
         way,
     }
 }
@@ -244,7 +254,10 @@ impl<O: Observer> Alone<O> {
             plan,
             block: 0,
             lanes: 0,
-            suffix: request.groups.first().map_or_else(|| Arc::from(""), |group| Arc::from(&*group.suffix)),
+            suffix: request
+                .groups
+                .first()
+                .map_or_else(|| Arc::from(""), |group| Arc::from(&*group.suffix)),
             observer,
         }
     }

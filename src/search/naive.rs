@@ -111,10 +111,12 @@ type Shares = Vec<(ProviderId, Option<(ClassId, i64)>)>;
 /// The ways to serve the group without a suffix: any provider for any class.
 fn together(catalog: &Catalog, rows: &Rows, group: &Group, root: &ProviderRow, strict: bool) -> Vec<Shares> {
     let giving = |(class, amount): &(String, i64)| {
-        let giving = rows.values().filter(|row| {
-            may_serve(catalog, rows, group, root, row) && gives(catalog, row, class, *amount, strict)
-        });
-        giving.map(|row| (row.id, Some((catalog.class_id(class).unwrap(), *amount)))).collect()
+        let giving = rows
+            .values()
+            .filter(|row| may_serve(catalog, rows, group, root, row) && gives(catalog, row, class, *amount, strict));
+        giving
+            .map(|row| (row.id, Some((catalog.class_id(class).unwrap(), *amount))))
+            .collect()
     };
     let options: Vec<Shares> = group.resources.iter().map(giving).collect();
     let mut all = product(&options);
@@ -124,7 +126,10 @@ fn together(catalog: &Catalog, rows: &Rows, group: &Group, root: &ProviderRow, s
 
 /// The ways to serve a granular group: one provider gives all.
 fn alone(catalog: &Catalog, rows: &Rows, group: &Group, root: &ProviderRow, strict: bool) -> Vec<Shares> {
-    let named = group.in_tree.as_ref().map(|uuid| rows.values().find(|row| *row.uuid == **uuid));
+    let named = group
+        .in_tree
+        .as_ref()
+        .map(|uuid| rows.values().find(|row| *row.uuid == **uuid));
     let looks_for_something = !group.traits.required.is_empty() || !group.member_of.any_of.is_empty();
     let serving = rows.values().filter(|row| {
         (row.root == root.id || reaches(catalog, rows, row, root))
@@ -137,10 +142,16 @@ fn alone(catalog: &Catalog, rows: &Rows, group: &Group, root: &ProviderRow, stri
                 None => true,
             }
             && (looks_for_something || !group.resources.is_empty())
-            && group.resources.iter().all(|(class, amount)| gives(catalog, row, class, *amount, strict))
+            && group
+                .resources
+                .iter()
+                .all(|(class, amount)| gives(catalog, row, class, *amount, strict))
     });
     let shares = |row: &ProviderRow| {
-        let given = group.resources.iter().map(|(class, amount)| Some((catalog.class_id(class).unwrap(), *amount)));
+        let given = group
+            .resources
+            .iter()
+            .map(|(class, amount)| Some((catalog.class_id(class).unwrap(), *amount)));
         let mut shares: Shares = given.map(|given| (row.id, given)).collect();
         if shares.is_empty() {
             shares.push((row.id, None));
@@ -166,8 +177,11 @@ fn merged(request: &Request, choice: &[Shares]) -> Choice {
 /// Does all hold that is asked of the groups together?
 fn is_allowed(catalog: &Catalog, rows: &Rows, request: &Request, candidate: &Choice, strict: bool) -> bool {
     let (amounts, mappings) = candidate;
-    let granular: Vec<&BTreeSet<ProviderId>> =
-        mappings.iter().filter(|(suffix, _)| !suffix.is_empty()).map(|(_, ids)| ids).collect();
+    let granular: Vec<&BTreeSet<ProviderId>> = mappings
+        .iter()
+        .filter(|(suffix, _)| !suffix.is_empty())
+        .map(|(_, ids)| ids)
+        .collect();
     let different: BTreeSet<&ProviderId> = granular.iter().copied().flatten().collect();
     let isolated = request.group_policy != Some(GroupPolicy::Isolate) || different.len() == granular.len();
     let in_subtree = |rule: &Vec<String>| {
@@ -189,7 +203,10 @@ fn is_below(rows: &Rows, id: ProviderId, top: ProviderId) -> bool {
 
 /// The providers that summaries of `chosen` show.
 pub(super) fn summaries(rows: &Rows, chosen: &BTreeSet<Choice>, nested: bool) -> BTreeSet<ProviderId> {
-    let used: BTreeSet<ProviderId> = chosen.iter().flat_map(|(amounts, _)| amounts.keys().map(|key| key.0)).collect();
+    let used: BTreeSet<ProviderId> = chosen
+        .iter()
+        .flat_map(|(amounts, _)| amounts.keys().map(|key| key.0))
+        .collect();
     let roots: BTreeSet<ProviderId> = used.iter().map(|id| rows[id].root).collect();
     if nested {
         rows.values()
@@ -231,7 +248,9 @@ fn product<T: Clone>(options: &[Vec<T>]) -> Vec<Vec<T>> {
     let mut all = vec![Vec::new()];
     for option in options {
         let longer = |choice: &Vec<T>| {
-            let longer = option.iter().map(|one| [choice.as_slice(), std::slice::from_ref(one)].concat());
+            let longer = option
+                .iter()
+                .map(|one| [choice.as_slice(), std::slice::from_ref(one)].concat());
             longer.collect::<Vec<_>>()
         };
         all = all.iter().flat_map(longer).collect();

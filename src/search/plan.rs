@@ -51,7 +51,9 @@ impl TraitIds {
 /// # Errors
 /// [`Error::UnknownTraitsInCandidates`], with the first unknown name.
 pub(super) fn of_root(snapshot: &Snapshot, traits: &Traits) -> Result<TraitIds> {
-    trait_ids(snapshot.catalog(), traits, |names| Error::UnknownTraitsInCandidates { names })
+    trait_ids(snapshot.catalog(), traits, |names| Error::UnknownTraitsInCandidates {
+        names,
+    })
 }
 
 /// The plan of `group`, in whose trees `root` is asked of the root; `None` where nobody can match.
@@ -75,7 +77,9 @@ pub(super) fn of_group(snapshot: &Snapshot, root: &TraitIds, group: &Group, stri
         Err(error) => return unless_nobody(snapshot, &[roots], error),
     };
     plan.members = member_ids(catalog, &group.member_of);
-    plan.traits = match trait_ids(catalog, &group.traits, |names| Error::UnknownTraitsInCandidates { names }) {
+    plan.traits = match trait_ids(catalog, &group.traits, |names| Error::UnknownTraitsInCandidates {
+        names,
+    }) {
         Ok(traits) => traits,
         Err(error) => return unless_nobody(snapshot, &[roots, only_members(&plan)], error),
     };

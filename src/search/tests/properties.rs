@@ -48,20 +48,25 @@ fn row() -> BoxedStrategy<ProviderRow> {
     // The first trait makes a provider a sharing one: not too many of these.
     let traits = btree_set(prop_oneof![1 => Just(1), 3 => 2..5].prop_map(TraitId), 0..3);
     let aggregates = btree_set((1..4).prop_map(AggregateId), 0..3);
-    (inventories, used, traits, aggregates).prop_map(|(inventories, used, traits, aggregates)| ProviderRow {
-        inventories,
-        used,
-        traits,
-        aggregates,
-        ..bare(0)
-    })
-    .boxed()
+    (inventories, used, traits, aggregates)
+        .prop_map(|(inventories, used, traits, aggregates)| ProviderRow {
+            inventories,
+            used,
+            traits,
+            aggregates,
+            ..bare(0)
+        })
+        .boxed()
 }
 
 /// As `row`, with more to give.
 fn rich_row() -> BoxedStrategy<ProviderRow> {
     let plenty = prop_oneof![6 => (3..9).prop_map(super::stock), 1 => inventory()];
-    (row(), btree_map((0..3).prop_map(ClassId), plenty, 1..4), prop_oneof![3 => Just(true), 1 => Just(false)])
+    (
+        row(),
+        btree_map((0..3).prop_map(ClassId), plenty, 1..4),
+        prop_oneof![3 => Just(true), 1 => Just(false)],
+    )
         .prop_map(|(row, inventories, unused)| ProviderRow {
             inventories,
             used: if unused { Default::default() } else { row.used.clone() },
@@ -73,25 +78,26 @@ fn rich_row() -> BoxedStrategy<ProviderRow> {
 /// Up to `most` providers, each possibly the child of one before it.
 fn forest(row: BoxedStrategy<ProviderRow>, roots: u32, children: u32, most: usize) -> BoxedStrategy<Rows> {
     let parent = prop_oneof![roots => Just(None), children => any::<prop::sample::Index>().prop_map(Some)];
-    vec((row, parent), 1..most).prop_map(|all| {
-        let mut world: Vec<ProviderRow> = Vec::new();
-        for (id, (row, parent)) in (1..).zip(all) {
-            let who = ProviderRow { ..bare(id) };
-            let parent = parent.filter(|_| !world.is_empty()).map(|parent| parent.get(&world));
-            let root = parent.map_or(who.id, |parent| parent.root);
-            let parent = parent.map(|parent| parent.id);
-            world.push(ProviderRow {
-                id: who.id,
-                uuid: who.uuid,
-                name: who.name,
-                parent,
-                root,
-                ..row
-            });
-        }
-        rows(world)
-    })
-    .boxed()
+    vec((row, parent), 1..most)
+        .prop_map(|all| {
+            let mut world: Vec<ProviderRow> = Vec::new();
+            for (id, (row, parent)) in (1..).zip(all) {
+                let who = ProviderRow { ..bare(id) };
+                let parent = parent.filter(|_| !world.is_empty()).map(|parent| parent.get(&world));
+                let root = parent.map_or(who.id, |parent| parent.root);
+                let parent = parent.map(|parent| parent.id);
+                world.push(ProviderRow {
+                    id: who.id,
+                    uuid: who.uuid,
+                    name: who.name,
+                    parent,
+                    root,
+                    ..row
+                });
+            }
+            rows(world)
+        })
+        .boxed()
 }
 
 fn world() -> impl Strategy<Value = Rows> {
@@ -108,13 +114,17 @@ const TRAITS: &[&str] = &["T2", "T3", "T4", "MISC_SHARES_VIA_AGGREGATE"];
 fn traits() -> BoxedStrategy<Traits> {
     let required = prop_oneof![2 => Just(Vec::new()), 1 => vec(names(TRAITS, 3), 1..3)];
     let forbidden = prop_oneof![3 => Just(BTreeSet::new()), 1 => names(TRAITS, 1)];
-    (required, forbidden).prop_map(|(required, forbidden)| Traits { required, forbidden }).boxed()
+    (required, forbidden)
+        .prop_map(|(required, forbidden)| Traits { required, forbidden })
+        .boxed()
 }
 
 fn members() -> BoxedStrategy<Members> {
     let any_of = prop_oneof![2 => Just(Vec::new()), 1 => vec(names(&["a1", "a2", "a3"], 2), 1..3)];
     let forbidden = prop_oneof![3 => Just(BTreeSet::new()), 1 => names(&["a1", "a2", "a3"], 1)];
-    (any_of, forbidden).prop_map(|(any_of, forbidden)| Members { any_of, forbidden }).boxed()
+    (any_of, forbidden)
+        .prop_map(|(any_of, forbidden)| Members { any_of, forbidden })
+        .boxed()
 }
 
 fn resources(least: usize) -> impl Strategy<Value = Vec<(String, i64)>> {
@@ -130,20 +140,26 @@ fn some_uuid() -> impl Strategy<Value = Option<String>> {
 fn group(suffix: &'static str, least: usize) -> BoxedStrategy<Group> {
     let filtered = (resources(least), traits(), members(), some_uuid());
     let few = (
-        btree_map(prop::sample::select(&["VCPU", "MEMORY_MB", "DISK_GB"]).prop_map(str::to_owned), 1i64..4, least..3),
+        btree_map(
+            prop::sample::select(&["VCPU", "MEMORY_MB", "DISK_GB"]).prop_map(str::to_owned),
+            1i64..4,
+            least..3,
+        ),
         prop_oneof![5 => Just(Traits::default()), 1 => traits()],
         prop_oneof![9 => Just(Members::default()), 1 => members()],
         prop_oneof![15 => Just(None), 1 => some_uuid()],
     );
-    let few = few.prop_map(|(resources, traits, members, uuid)| (resources.into_iter().collect(), traits, members, uuid));
-    prop_oneof![1 => filtered, 9 => few].prop_map(move |(resources, traits, member_of, in_tree)| Group {
-        suffix: suffix.to_owned(),
-        resources,
-        traits,
-        member_of,
-        in_tree,
-    })
-    .boxed()
+    let few =
+        few.prop_map(|(resources, traits, members, uuid)| (resources.into_iter().collect(), traits, members, uuid));
+    prop_oneof![1 => filtered, 9 => few]
+        .prop_map(move |(resources, traits, member_of, in_tree)| Group {
+            suffix: suffix.to_owned(),
+            resources,
+            traits,
+            member_of,
+            in_tree,
+        })
+        .boxed()
 }
 
 /// The last may be what the one before it is, but for its name.
@@ -172,29 +188,43 @@ fn subtrees() -> impl Strategy<Value = Vec<Vec<String>>> {
 
 fn request() -> impl Strategy<Value = Request> {
     let root = prop_oneof![7 => Just(Traits::default()), 1 => traits()];
-    let policy = prop_oneof![Just(None), Just(Some(GroupPolicy::None)), Just(Some(GroupPolicy::Isolate))];
+    let policy = prop_oneof![
+        Just(None),
+        Just(Some(GroupPolicy::None)),
+        Just(Some(GroupPolicy::Isolate))
+    ];
     let whole = prop_oneof![2 => group("", 1).prop_map(Some), 1 => Just(None)];
     let groups = (whole, granular(), any::<prop::sample::Index>());
-    (groups, policy, subtrees(), root, prop_oneof![1 => Just(false), 3 => Just(true)]).prop_map(
-        |((whole, mut groups, at), group_policy, mut same_subtrees, root_required, nested)| {
-            same_subtrees.retain(|rule| rule.iter().all(|suffix| groups.iter().any(|group| group.suffix == *suffix)));
-            if !nested {
-                same_subtrees.clear();
-                groups.retain(|group| !group.resources.is_empty());
-            }
-            if let Some(whole) = whole.or_else(|| groups.is_empty().then(|| super::group(&[("VCPU", 1)]))) {
-                groups.insert(at.index(groups.len() + 1), whole);
-            }
-            Request {
-                groups,
-                group_policy,
-                same_subtrees,
-                root_required,
-                nested,
-                ..super::request(Group::default())
-            }
-        },
+    (
+        groups,
+        policy,
+        subtrees(),
+        root,
+        prop_oneof![1 => Just(false), 3 => Just(true)],
     )
+        .prop_map(
+            |((whole, mut groups, at), group_policy, mut same_subtrees, root_required, nested)| {
+                same_subtrees.retain(|rule| {
+                    rule.iter()
+                        .all(|suffix| groups.iter().any(|group| group.suffix == *suffix))
+                });
+                if !nested {
+                    same_subtrees.clear();
+                    groups.retain(|group| !group.resources.is_empty());
+                }
+                if let Some(whole) = whole.or_else(|| groups.is_empty().then(|| super::group(&[("VCPU", 1)]))) {
+                    groups.insert(at.index(groups.len() + 1), whole);
+                }
+                Request {
+                    groups,
+                    group_policy,
+                    same_subtrees,
+                    root_required,
+                    nested,
+                    ..super::request(Group::default())
+                }
+            },
+        )
 }
 
 fn query() -> impl Strategy<Value = ProviderQuery> {
@@ -218,14 +248,20 @@ fn build(world: &Rows) -> Snapshot {
 /// The candidates as a set; none may come twice.
 fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
     let all = found.candidates.iter().map(|candidate| {
-        let amounts: Vec<_> =
-            candidate.placements.iter().map(|it| ((snapshot.id(it.slot), it.class), it.amount)).collect();
+        let amounts: Vec<_> = candidate
+            .placements
+            .iter()
+            .map(|it| ((snapshot.id(it.slot), it.class), it.amount))
+            .collect();
         let named = |(suffix, slots): &(Arc<str>, Vec<Slot>)| {
             let ids: BTreeSet<ProviderId> = slots.iter().map(|&slot| snapshot.id(slot)).collect();
             assert_eq!(ids.len(), slots.len(), "a provider serves a group twice");
             (suffix.to_string(), ids)
         };
-        let choice: Choice = (amounts.iter().copied().collect(), candidate.mappings.iter().map(named).collect());
+        let choice: Choice = (
+            amounts.iter().copied().collect(),
+            candidate.mappings.iter().map(named).collect(),
+        );
         assert_eq!(choice.0.len(), amounts.len(), "a provider gives a class twice");
         choice
     });

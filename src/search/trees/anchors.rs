@@ -41,8 +41,17 @@ impl<O: Observer> Anchors<O> {
             root.members.forbidden = whole.members.forbidden.clone();
         }
         let local: Vec<bool> = (0..ask.kinds.len()).map(|kind| !pools.serve(kind)).collect();
-        let trees = ask.kinds.iter().zip(&local).filter(|(_, local)| **local).filter_map(|(kind, _)| kind.plan.tree);
-        let only = ask.whole.as_ref().and_then(|whole| whole.tree).or_else(|| trees.into_iter().next());
+        let trees = ask
+            .kinds
+            .iter()
+            .zip(&local)
+            .filter(|(_, local)| **local)
+            .filter_map(|(kind, _)| kind.plan.tree);
+        let only = ask
+            .whole
+            .as_ref()
+            .and_then(|whole| whole.tree)
+            .or_else(|| trees.into_iter().next());
         Self {
             walk: Walk::new(snapshot, only, seed),
             ask,
@@ -97,7 +106,9 @@ impl<O: Observer> Anchors<O> {
         if layout.spilling & root.bit() == 0 {
             lay(root.block(), layout.trees[root.lane()]);
         } else {
-            by_block(snapshot.tree(root)).into_iter().for_each(|(block, lanes)| lay(block, lanes));
+            by_block(snapshot.tree(root))
+                .into_iter()
+                .for_each(|(block, lanes)| lay(block, lanes));
         }
         reached.retain(|&pool| self.pools.all[pool].root != root);
         reached.sort_unstable();

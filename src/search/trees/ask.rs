@@ -128,12 +128,17 @@ impl Ask {
         plan: Plan,
         subtrees: &[&Vec<String>],
     ) {
-        let lanes = plan.tree.map(|root| by_block(snapshot.tree(root)).into_iter().collect());
+        let lanes = plan
+            .tree
+            .map(|root| by_block(snapshot.tree(root)).into_iter().collect());
         let plan = Plan {
             root: TraitIds::default(),
             ..plan
         };
-        let subtrees = subtrees.iter().enumerate().filter(|(_, rule)| rule.contains(&group.suffix));
+        let subtrees = subtrees
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| rule.contains(&group.suffix));
         let kind = Kind {
             plan,
             granular: true,
@@ -171,7 +176,9 @@ impl Ask {
             }
         }
         let meet = |granular: usize, whole: usize| granular > 0 && whole > 0 || granular > 1 && !self.isolate;
-        let contested = wanted.into_iter().filter(|(_, (granular, whole, _))| meet(*granular, *whole));
+        let contested = wanted
+            .into_iter()
+            .filter(|(_, (granular, whole, _))| meet(*granular, *whole));
         (self.classes, self.demand) = contested.map(|(class, (_, _, demand))| (class, demand)).unzip();
         for kind in &mut self.kinds {
             let index = |&(class, amount): &(ClassId, i64)| Some((self.classes.binary_search(&class).ok()?, amount));

@@ -117,7 +117,9 @@ impl Board {
         }
         self.offers.reset(self.options.len(), self.slots.len());
         for (kind, options) in self.options.iter().enumerate() {
-            options.iter().for_each(|&provider| self.offers.set(kind, provider as usize));
+            options
+                .iter()
+                .for_each(|&provider| self.offers.set(kind, provider as usize));
         }
     }
 

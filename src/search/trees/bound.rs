@@ -59,7 +59,9 @@ fn has_room(ask: &Ask, board: &Board, placing: &Placing, wanted: &[Wanted<'_>], 
         let at = provider as usize * ask.classes.len() + class;
         left[provider as usize] = board.room[at] - placing.load[at];
     }
-    let demand = wanted.iter().map(|it| it.amount(class).unwrap_or(0).saturating_mul(it.count as i64));
+    let demand = wanted
+        .iter()
+        .map(|it| it.amount(class).unwrap_or(0).saturating_mul(it.count as i64));
     demand.fold(0, i64::saturating_add) <= left.iter().fold(0, |sum: i64, &left| sum.saturating_add(left))
         && assignable(&wanted, left.len(), |provider| (left[provider] / least) as usize)
 }
@@ -81,7 +83,9 @@ fn assignable(wanted: &[&Wanted<'_>], providers: usize, places: impl Fn(usize) -
     if offered < all {
         return false;
     }
-    let parts = wanted.iter().flat_map(|it| std::iter::repeat_n(it.open.as_slice(), it.count));
+    let parts = wanted
+        .iter()
+        .flat_map(|it| std::iter::repeat_n(it.open.as_slice(), it.count));
     let mut matching = Matching {
         parts: parts.collect(),
         hosted: vec![Vec::new(); providers],

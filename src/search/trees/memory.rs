@@ -51,8 +51,9 @@ impl Memory {
         let open_class =
             |class| !board.odd.is_empty() || has(&|kind| ask.kinds[kind].contested.iter().any(|it| it.0 == class));
         let classes: Vec<usize> = (0..ask.classes.len()).filter(|&class| open_class(class)).collect();
-        let rules: Vec<usize> =
-            (0..ask.subtrees).filter(|rule| has(&|kind| ask.kinds[kind].subtrees.contains(rule))).collect();
+        let rules: Vec<usize> = (0..ask.subtrees)
+            .filter(|rule| has(&|kind| ask.kinds[kind].subtrees.contains(rule)))
+            .collect();
         let mut touched: Vec<u32> = placing.chosen[..placing.depth].to_vec();
         touched.sort_unstable();
         touched.dedup();
@@ -61,8 +62,16 @@ impl Memory {
             let at = provider as usize;
             let mut row = vec![self.likeness[at]];
             row.push(u64::from(!ask.nested) | u64::from(alone && placing.granular[at] > 0) << 1);
-            row.extend(classes.iter().map(|class| placing.load[at * ask.classes.len() + class] as u64));
-            row.extend(rules.iter().map(|&rule| u64::from(is_under(ask, placing, provider, rule))));
+            row.extend(
+                classes
+                    .iter()
+                    .map(|class| placing.load[at * ask.classes.len() + class] as u64),
+            );
+            row.extend(
+                rules
+                    .iter()
+                    .map(|&rule| u64::from(is_under(ask, placing, provider, rule))),
+            );
             if row[1..].iter().any(|&word| word != 0) {
                 rows.push(row);
             }
@@ -86,11 +95,17 @@ fn likeness(ask: &Ask, board: &Board) -> Vec<u64> {
     let classes = ask.classes.len();
     let mut rows: Vec<Vec<u64>> = vec![Vec::new(); providers];
     for (kind, options) in board.options.iter().enumerate() {
-        options.iter().for_each(|&provider| rows[provider as usize].push(kind as u64));
+        options
+            .iter()
+            .for_each(|&provider| rows[provider as usize].push(kind as u64));
     }
     for (provider, row) in rows.iter_mut().enumerate() {
         row.push(u64::MAX);
-        row.extend(board.room[provider * classes..(provider + 1) * classes].iter().map(|&room| room as u64));
+        row.extend(
+            board.room[provider * classes..(provider + 1) * classes]
+                .iter()
+                .map(|&room| room as u64),
+        );
         if ask.whole.is_some() {
             row.extend_from_slice(board.covers.row(provider));
         }
@@ -102,9 +117,17 @@ fn likeness(ask: &Ask, board: &Board) -> Vec<u64> {
             // Everybody else who is above, and everybody else who is below.
             let others = || (0..providers).filter(|&other| other != provider);
             row.push(u64::MAX);
-            row.extend(others().filter(|&other| board.above.get(provider, other)).map(|other| other as u64));
+            row.extend(
+                others()
+                    .filter(|&other| board.above.get(provider, other))
+                    .map(|other| other as u64),
+            );
             row.push(u64::MAX);
-            row.extend(others().filter(|&other| board.above.get(other, provider)).map(|other| other as u64));
+            row.extend(
+                others()
+                    .filter(|&other| board.above.get(other, provider))
+                    .map(|other| other as u64),
+            );
         }
     }
     let mut known: HashMap<Vec<u64>, u64> = HashMap::new();

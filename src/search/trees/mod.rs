@@ -98,7 +98,11 @@ impl<O: Observer> Trees<O> {
 
 fn candidate(ask: &Ask, tree: &Begun) -> Candidate {
     let mut placed: Vec<(usize, Slot)> = Vec::with_capacity(ask.parts.len());
-    placed.extend(tree.placing.placed().map(|(part, provider)| (part, tree.board.slots[provider])));
+    placed.extend(
+        tree.placing
+            .placed()
+            .map(|(part, provider)| (part, tree.board.slots[provider])),
+    );
     placed.sort_unstable_by_key(|&(part, _)| part);
     let mut placements: Vec<Placement> = Vec::with_capacity(placed.len());
     let mut mappings: Vec<(_, Vec<Slot>)> = Vec::with_capacity(ask.suffixes.len());

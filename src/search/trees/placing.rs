@@ -135,7 +135,9 @@ impl Placing {
 
     fn is_alone_in_its_tree(&self, board: &Board, provider: usize) -> bool {
         let others = self.chosen[..self.depth].iter().map(|&other| other as usize);
-        others.into_iter().all(|other| other == provider || board.trees[other] != board.trees[provider])
+        others
+            .into_iter()
+            .all(|other| other == provider || board.trees[other] != board.trees[provider])
     }
 
     pub fn tops(&self, rule: usize) -> &[u64] {
@@ -162,7 +164,10 @@ impl Placing {
             }
         }
         self.depth += 1;
-        wanted.subtrees.iter().for_each(|&rule| self.find_tops(ask, board, rule));
+        wanted
+            .subtrees
+            .iter()
+            .for_each(|&rule| self.find_tops(ask, board, rule));
     }
 
     /// Takes the last part back.
@@ -174,7 +179,10 @@ impl Placing {
             self.load[provider * ask.classes.len() + class] -= amount;
         }
         self.granular[provider] -= u32::from(wanted.granular);
-        wanted.subtrees.iter().for_each(|&rule| self.find_tops(ask, board, rule));
+        wanted
+            .subtrees
+            .iter()
+            .for_each(|&rule| self.find_tops(ask, board, rule));
     }
 
     /// All options of the next part were tried.
@@ -208,7 +216,9 @@ impl Placing {
         if self.words > 0 {
             let covered = self.covered().iter();
             let coverable = &self.coverable[self.depth * self.words..];
-            let together = covered.zip(coverable).map(|(covered, coverable)| (covered | coverable).count_ones());
+            let together = covered
+                .zip(coverable)
+                .map(|(covered, coverable)| (covered | coverable).count_ones());
             let required = ask.whole.as_ref().map_or(0, |whole| whole.required.len());
             if together.sum::<u32>() as usize != required {
                 return false;
@@ -219,7 +229,8 @@ impl Placing {
             return false;
         }
         if self.depth < self.order.len() && (self.stuck || self.depth == 0 && ask.may_run_short()) {
-            return bound::promises(ask, board, self) && !self.with_memory(|memory, this| memory.knows(ask, board, this));
+            return bound::promises(ask, board, self)
+                && !self.with_memory(|memory, this| memory.knows(ask, board, this));
         }
         true
     }

@@ -65,8 +65,15 @@ impl Pools {
         let reach = self.reach.entry(block).or_insert_with(|| {
             let aggregates = snapshot.blocks().get(block).fixed.aggregates.iter();
             let pools = aggregates.filter_map(|(aggregate, lanes)| Some((by_aggregate.get(&aggregate)?, lanes)));
-            pools.flat_map(|(pools, lanes)| pools.iter().map(move |&pool| (lanes, pool))).collect()
+            pools
+                .flat_map(|(pools, lanes)| pools.iter().map(move |&pool| (lanes, pool)))
+                .collect()
         });
-        found.extend(reach.iter().filter(|(those, _)| those & lanes != 0).map(|&(_, pool)| pool));
+        found.extend(
+            reach
+                .iter()
+                .filter(|(those, _)| those & lanes != 0)
+                .map(|&(_, pool)| pool),
+        );
     }
 }
