@@ -112,7 +112,7 @@ impl Board {
                 if let Ok(found) = sorted.binary_search_by_key(&slot, |&(slot, _)| slot) {
                     self.above.set(provider, sorted[found].1);
                 }
-                at = snapshot.parent(slot);
+                at = snapshot.near_parent(slot);
             }
         }
         self.offers.reset(self.options.len(), self.slots.len());
