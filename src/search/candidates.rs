@@ -213,7 +213,7 @@ impl<O: Observer> Candidates<'_, O> {
         let mut seen = Seen::of(self.snapshot);
         let summaries = if self.nested && self.snapshot.has_trees() {
             let roots = used
-                .map(|slot| self.snapshot.root(slot))
+                .map(|slot| self.snapshot.near_root(slot))
                 .filter(|&root| seen.first_time(root));
             roots.flat_map(|root| self.snapshot.tree(root)).collect()
         } else {

@@ -8,8 +8,9 @@ use super::version::Snapshot;
 pub(in crate::search) struct Layout {
     /// For the lane of a root the lanes of its tree in this block, itself among them; nothing for other lanes.
     pub trees: [u64; LANES],
-    /// The lane of each provider's parent, or one of the two below.
+    /// The lane of each provider's parent and root, or one of the two below.
     parents: [u8; LANES],
+    roots: [u8; LANES],
     /// The lanes of roots whose trees have providers in other blocks too.
     pub spilling: u64,
     /// Those trees, by the lane of the root: blocks and lanes.
@@ -25,6 +26,7 @@ impl Layout {
         let mut layout = Self {
             trees: [0; LANES],
             parents: [NONE; LANES],
+            roots: [ELSEWHERE; LANES],
             spilling: 0,
             spilled: Vec::new(),
         };
@@ -33,6 +35,7 @@ impl Layout {
             let root = snapshot.root(slot);
             if root.block() == block {
                 layout.trees[root.lane()] |= 1 << lane;
+                layout.roots[lane] = root.lane() as u8;
             }
             layout.parents[lane] = match snapshot.parent(slot) {
                 None => NONE,
@@ -64,6 +67,14 @@ impl Snapshot {
             NONE => None,
             ELSEWHERE => self.parent(slot),
             lane => Some(Slot::new(slot.block(), lane.into())),
+        }
+    }
+
+    /// As `root`, likewise.
+    pub(in crate::search) fn near_root(&self, slot: Slot) -> Slot {
+        match self.layout(slot.block()).roots[slot.lane()] {
+            ELSEWHERE => self.root(slot),
+            lane => Slot::new(slot.block(), lane.into()),
         }
     }
 }

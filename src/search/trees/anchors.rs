@@ -46,7 +46,10 @@ impl<O: Observer> Anchors<O> {
             ask,
             pools,
             fits,
-            sieve: Sieve { local, root },
+            sieve: Sieve {
+                root: (root != Plan::default()).then_some(root),
+                local,
+            },
             block: 0,
             lanes: 0,
             seed,
@@ -118,8 +121,8 @@ impl<O: Observer> Anchors<O> {
 
 /// What keeps trees from being laid out that cannot serve.
 struct Sieve {
-    /// What a root must be.
-    root: Plan,
+    /// What a root must be, if anything is asked of it.
+    root: Option<Plan>,
     /// The kinds that only providers of the tree serve, and how many of them are needed. Those that let the fewest
     /// through come to stand before the others.
     local: Vec<(usize, u32)>,
@@ -136,7 +139,10 @@ impl Sieve {
         lanes: u64,
     ) -> u64 {
         let lanes = lanes & snapshot.blocks().get(block).roots;
-        let mut left = scan::fitting(snapshot, &self.root, block, lanes, &mut ());
+        let mut left = match &self.root {
+            Some(root) => scan::fitting(snapshot, root, block, lanes, &mut ()),
+            None => lanes,
+        };
         if left == 0 {
             return 0;
         }
