@@ -29,6 +29,7 @@ mod stream;
 mod traits;
 mod usages;
 
+pub use routes::guarded_by;
 pub use server::serve;
 pub use service::{Listen, Service, Settings};
 

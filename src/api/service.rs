@@ -6,13 +6,13 @@ use uuid::Uuid;
 
 use crate::auth::Strategy;
 use crate::model::Model;
-use crate::policy::Policy;
+use crate::policy::live::Live;
 use crate::search;
 
 /// The service behind the edge.
 pub struct Service {
     pub model: Model,
-    pub policy: Policy,
+    pub policy: Live,
     pub auth: Strategy,
     pub settings: Settings,
 }

@@ -32,6 +32,17 @@ impl<'a> Reader<'a> {
         Ok(self.layers.resolve(row(section, name))?.0)
     }
 
+    /// The items between the commas; none where there is no text.
+    pub fn list(&self, section: &'static str, name: &'static str) -> Result<Vec<String>> {
+        let text = self.text(section, name)?;
+        let items = text.split(',').map(|item| item.trim().to_owned());
+        Ok(if text.trim().is_empty() {
+            Vec::new()
+        } else {
+            items.collect()
+        })
+    }
+
     pub fn boolean(&self, section: &'static str, name: &'static str) -> Result<bool> {
         self.parsed(section, name, value::boolean)
     }
