@@ -10,7 +10,7 @@ use socket2::{Domain, Socket, Type};
 use super::{Failure, db, policy};
 use crate::api::{self, Listen, Service};
 use crate::auth::Strategy;
-use crate::config::{Configuration, Options, masked_url};
+use crate::config::{self, Configuration, Options, masked_url};
 use crate::db::writer::WriterSettings;
 use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
@@ -95,6 +95,7 @@ fn settings(options: &Options) -> api::Settings {
         url_prefix: options.placet.url_prefix.clone(),
         max_body_size: options.placet.max_body_size,
         parse_proxy_headers: options.oslo_middleware.enable_proxy_headers_parsing,
+        cors: cors(&options.cors),
         search: search::Settings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
             // -1 is no limit.
@@ -103,6 +104,18 @@ fn settings(options: &Options) -> api::Settings {
         },
         randomize: options.placement.randomize_allocation_candidates,
     }
+}
+
+/// As upstream, without an allowed origin there is none of it.
+fn cors(options: &config::Cors) -> Option<api::Cors> {
+    (!options.allowed_origin.is_empty()).then(|| api::Cors {
+        allowed_origin: options.allowed_origin.clone(),
+        allow_credentials: options.allow_credentials,
+        expose_headers: options.expose_headers.clone(),
+        max_age: options.max_age,
+        allow_methods: options.allow_methods.clone(),
+        allow_headers: options.allow_headers.clone(),
+    })
 }
 
 fn how_to_listen(options: &Options) -> Listen {

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod candidates;
+mod cors;
 mod heads;
 mod mounts;
 mod table;
@@ -86,6 +87,7 @@ impl Edge {
                 strict_step: false,
             },
             randomize: false,
+            cors: None,
         };
         change(&mut settings);
         let defaults = policy::Settings {
