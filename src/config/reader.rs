@@ -32,15 +32,12 @@ impl<'a> Reader<'a> {
         Ok(self.layers.resolve(row(section, name))?.0)
     }
 
-    /// The items between the commas; none where there is no text.
+    /// The items between the commas; commas at the end begin none.
     pub fn list(&self, section: &'static str, name: &'static str) -> Result<Vec<String>> {
         let text = self.text(section, name)?;
+        let text = text.trim().trim_end_matches(',');
         let items = text.split(',').map(|item| item.trim().to_owned());
-        Ok(if text.trim().is_empty() {
-            Vec::new()
-        } else {
-            items.collect()
-        })
+        Ok(items.filter(|_| !text.is_empty()).collect())
     }
 
     pub fn boolean(&self, section: &'static str, name: &'static str) -> Result<bool> {

@@ -30,12 +30,22 @@ pub(super) const ROWS: &[Known] = &[
         "http_basic_auth_user_file",
         "[api] auth_strategy; placet has no HTTP basic auth",
     ),
+    // The defaults are those of OpenStack Placement's own, not the library's.
     Known::optional("cors", "allowed_origin"),
     Known::honoured("cors", "allow_credentials", "true"),
-    Known::honoured("cors", "expose_headers", ""),
+    Known::honoured(
+        "cors",
+        "expose_headers",
+        "X-Auth-Token,X-Openstack-Request-Id,X-Subject-Token,X-Service-Token,OpenStack-API-Version",
+    ),
     Known::honoured("cors", "max_age", "3600"),
-    Known::honoured("cors", "allow_methods", "OPTIONS,GET,HEAD,POST,PUT,DELETE,TRACE,PATCH"),
-    Known::honoured("cors", "allow_headers", ""),
+    Known::honoured("cors", "allow_methods", "GET,PUT,POST,DELETE,PATCH"),
+    Known::honoured(
+        "cors",
+        "allow_headers",
+        "X-Auth-Token,X-Openstack-Request-Id,X-Identity-Status,X-Roles,X-Service-Catalog,X-User-Id,X-Tenant-Id,\
+         OpenStack-API-Version",
+    ),
     Known::unused("healthcheck", "detailed", HEALTH),
     Known::unused("healthcheck", "backends", HEALTH),
     Known::unused("healthcheck", "allowed_source_ranges", HEALTH),
