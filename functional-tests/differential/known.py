@@ -13,9 +13,14 @@ def quoted_from_the_database(request, theirs, ours, found):
     return set(found) == {"body"} and "sqlite3.IntegrityError" in theirs.text
 
 
+def half_of_a_surrogate_pair(request, theirs, ours, found):
+    return "Unpaired surrogate" in ours.text and ours.status == 400
+
+
 # (the beginning of its row, whether it is that difference)
 RULES = [
     ("a request for candidates that the search cannot answer yet", not_searched_yet),
+    ('half of a surrogate pair in a body (`"\\ud800"`)', half_of_a_surrogate_pair),
     ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
 ]
 

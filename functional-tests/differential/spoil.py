@@ -17,7 +17,7 @@ TOKENS = [None, "", "ada", "ada:lab", "admin:lab", "bob:garage"]
 ROLES = [None, "admin", "reader", "member", "service", "admin,reader", "member,reader", "", "Admin", "x"]
 METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "BREW"]
 PATHS = ["/", "", "/resource_providers/", "/allocations", "/allocation_candidates/", "/unheard", "/usages/", "/traits/",
-         "/resource_classes/", "//", "/resource_providers/a/b", "/resource_providers/a/b/c/d", "/reshaper", "/reshaper/",
+         "/resource_classes/", "/resource_providers/a/b", "/resource_providers/a/b/c/d", "/reshaper", "/reshaper/",
          "/Traits", "/%74raits", "/traits?", "/.", "/../traits", "/resource_providers//inventories"]
 
 

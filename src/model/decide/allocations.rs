@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Rules;
 use crate::error::{Error, Result};
-use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
+use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Owner, Release};
 use crate::model::inventories::Inventory;
 use crate::model::state::{ConsumerRow, State};
 use crate::search::{ClassId, ProviderId};
@@ -49,13 +49,19 @@ pub fn release(state: &mut State, release: &Release) -> Result<()> {
 
 pub fn check_consumer(state: &mut State, one: &ConsumerClaim) -> Result<()> {
     let exists = state.consumer(&one.consumer).now.as_ref().map(|row| row.generation);
-    let (expected, got) = match (one.generation, exists) {
-        (Expected::Any, _) | (Expected::New, None) => return Ok(()),
-        (Expected::Is(wanted), Some(generation)) if wanted == generation => return Ok(()),
-        (Expected::Is(wanted), Some(generation)) => (generation.to_string(), wanted.to_string()),
-        (Expected::Is(wanted), None) => ("null".to_owned(), wanted.to_string()),
+    let given = match &one.generation {
+        Expected::Is(generation) => Some(Given::from(*generation)),
+        Expected::Spelled(given) => Some(given.clone()),
+        Expected::Any => return Ok(()),
+        Expected::New => None,
+    };
+    let (expected, got) = match (given, exists) {
+        (None, None) => return Ok(()),
+        (Some(given), Some(generation)) if given.generation == generation => return Ok(()),
+        (Some(given), Some(generation)) => (generation.to_string(), given.spelled),
+        (Some(given), None) => ("null".to_owned(), given.spelled),
         // Upstream prints the null it was given as its own language does, and clients match on it.
-        (Expected::New, Some(generation)) => (generation.to_string(), "None".to_owned()),
+        (None, Some(generation)) => (generation.to_string(), "None".to_owned()),
     };
     Err(Error::StaleConsumerGeneration { expected, got })
 }

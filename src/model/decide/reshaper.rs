@@ -52,11 +52,11 @@ fn find_providers<'a>(state: &mut State, reshape: &'a Reshape) -> Result<Vec<(Pr
             .find_provider(uuid)
             .ok_or_else(|| Error::ProviderNotFoundForReshape { uuid: uuid.clone() })?;
         let actual = state.provider(id).map_or(0, |row| row.generation);
-        if actual != asked.generation {
+        if actual != asked.generation.generation {
             return Err(Error::StaleReshapeGeneration {
                 provider: uuid.clone(),
                 actual,
-                given: asked.generation,
+                given: asked.generation.spelled.clone(),
             });
         }
         found.push((id, asked));

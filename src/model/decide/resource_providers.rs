@@ -26,6 +26,9 @@ pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
         uuid: create.uuid.clone(),
         reason,
     };
+    if create.name.is_empty() {
+        return Err(refuse("name is required"));
+    }
     let parent = match &create.parent {
         None => None,
         Some(parent) if *parent == create.uuid => {

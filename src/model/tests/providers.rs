@@ -25,6 +25,21 @@ fn place(n: u32, parent: Option<u32>, may_reparent: bool) -> Update {
 }
 
 #[actix_web::test]
+async fn a_provider_is_made_with_a_name() {
+    let f = fixture();
+    let create = Create {
+        uuid: uuid(1),
+        name: String::new(),
+        parent: Some(uuid(9)),
+    };
+    let refused = f.model.submit(create).await.unwrap_err().to_string();
+    assert!(
+        refused.ends_with("Object action create failed because: name is required"),
+        "{refused}"
+    );
+}
+
+#[actix_web::test]
 async fn trees_are_made_moved_and_guarded() {
     let mut f = fixture();
     for (n, parent) in [(1, None), (2, Some(1)), (3, Some(2)), (4, None)] {
