@@ -37,11 +37,10 @@ def differences(request, theirs, ours):
 
 
 def one_of_several(request, *bodies):
-    """Of several forbidden traits that nobody knows the first of a set is told."""
+    """Of several traits that nobody knows the first of a set may be the only one that is told."""
     told = [UNKNOWN_TRAIT.findall(str(body)) for body in bodies]
     rest = [UNKNOWN_TRAIT.sub("", str(body)) for body in bodies]
-    return rest[0] == rest[1] and request.path.count("%21") > 1 and all(
-        len(names) == 1 and "%21" + names[0] in request.path for names in told)
+    return rest[0] == rest[1] and all(len(names) == 1 and names[0] in request.path for names in told)
 
 
 def header(answer, name):

@@ -17,10 +17,15 @@ def half_of_a_surrogate_pair(request, theirs, ours, found):
     return "Unpaired surrogate" in ours.text and ours.status == 400
 
 
+def nothing_that_is_judged(request, theirs, ours, found):
+    return theirs.status == 500 and ours.status == 400 and "dictionary update sequence" in theirs.text
+
+
 # (the beginning of its row, whether it is that difference)
 RULES = [
     ("a request for candidates that the search cannot answer yet", not_searched_yet),
     ('half of a surrogate pair in a body (`"\\ud800"`)', half_of_a_surrogate_pair),
+    ("an inventory that is no object, under a name that can be no class", nothing_that_is_judged),
     ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
 ]
 

@@ -128,7 +128,7 @@ def compare_run(pair, seed, requests, tally, seen, arguments):
 def runs(arguments):
     """(seed, requests) until time is up, or as many requests as were asked for have been made."""
     if arguments.replay:
-        yield arguments.replay, [Request(**it) for it in json.loads(pathlib.Path(arguments.replay).read_text())]
+        yield pathlib.Path(arguments.replay).stem, [Request(**it) for it in json.loads(pathlib.Path(arguments.replay).read_text())]
         return
     end, left, seed = time.monotonic() + arguments.seconds, arguments.requests, arguments.seed
     while True:

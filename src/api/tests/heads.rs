@@ -188,23 +188,25 @@ async fn an_answer_that_is_the_same_at_any_version_does_not_vary() {
 #[actix_web::test]
 async fn what_has_no_time_has_none_in_its_answer() {
     let edge = Edge::new();
-    let uuid = "00000000-0000-4000-8000-000000000001";
-    let body = serde_json::json!({"name": "host", "uuid": uuid});
-    let made = edge
-        .send(admin("POST", "/resource_providers", "1.39").set_json(body))
-        .await;
-    assert!(made.header("last-modified").is_some());
-    let inventories = format!("/resource_providers/{uuid}/inventories");
-    let none = edge.send(admin("GET", &inventories, "1.39")).await;
+    let uuids = [
+        "00000000-0000-4000-8000-000000000001",
+        "00000000-0000-4000-8000-000000000002",
+    ];
+    for (uuid, parent) in [(uuids[0], None), (uuids[1], Some(uuids[0]))] {
+        let body = serde_json::json!({"name": uuid, "uuid": uuid, "parent_provider_uuid": parent});
+        let made = edge
+            .send(admin("POST", "/resource_providers", "1.39").set_json(body))
+            .await;
+        assert!(made.header("last-modified").is_some());
+    }
+    let child = format!("/resource_providers/{}", uuids[1]);
+    let none = edge.send(admin("GET", &format!("{child}/inventories"), "1.39")).await;
     assert_eq!(
         (none.header("last-modified"), none.header("cache-control")),
         (None, Some("no-cache"))
     );
-    // The first change has none before it.
-    let rename = |name| {
-        let body = serde_json::json!({"name": name});
-        admin("PUT", &format!("/resource_providers/{uuid}"), "1.39").set_json(body)
-    };
+    // A change tells of the one before it.
+    let rename = |name| admin("PUT", &child, "1.39").set_json(serde_json::json!({"name": name}));
     assert_eq!(edge.send(rename("one")).await.header("last-modified"), None);
     assert!(edge.send(rename("two")).await.header("last-modified").is_some());
 }

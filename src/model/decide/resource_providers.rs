@@ -134,8 +134,10 @@ fn move_subtree(state: &mut State, id: ProviderId, parent: Option<ProviderId>) {
     let now = state.now.timestamp_micros();
     for member in subtree(state, id) {
         state.edit(member, |row| {
-            row.root = root;
-            row.modified = now;
+            if row.root != root {
+                row.root = root;
+                row.modified = now;
+            }
         });
     }
     state.edit(id, |row| row.parent = parent);
