@@ -66,7 +66,7 @@ pub async fn remove(call: Call) -> Result<Reply> {
 }
 
 fn listed(found: &Inventories) -> Reply {
-    Reply::json(wire::write_all(found)).modified_if_known(found.modified)
+    Reply::json(wire::write_all(found)).modified_if(found.modified)
 }
 
 fn shown(found: &Inventories) -> Result<Reply> {
