@@ -15,6 +15,7 @@ mod gate;
 mod inventories;
 mod mount;
 mod negotiate;
+mod openapi;
 mod refusal;
 mod reply;
 mod resource_classes;
@@ -29,6 +30,7 @@ mod stream;
 mod traits;
 mod usages;
 
+pub use openapi::text as openapi;
 pub use server::serve;
 pub use service::{Listen, Service, Settings};
 

@@ -3,6 +3,7 @@
 mod config;
 mod db;
 mod logging;
+mod openapi;
 mod serve;
 
 use std::path::PathBuf;
@@ -85,6 +86,8 @@ enum Command {
         #[command(subcommand)]
         command: config::Command,
     },
+    /// Print the description of the REST API, as OpenAPI 3.1 in JSON.
+    Openapi(openapi::Command),
 }
 
 /// Why a command ended without success: one line for whoever typed it.
@@ -103,6 +106,8 @@ pub enum Failure {
         bind: std::net::SocketAddr,
         reason: std::io::Error,
     },
+    #[error("there is no microversion {0}: GET / shows the oldest and the newest")]
+    Microversion(String),
     #[error("serving failed: {0}")]
     Serve(std::io::Error),
 }
@@ -113,6 +118,9 @@ impl Arguments {
     /// # Errors
     /// Whatever refuses or fails, as a line to print.
     pub fn run(self) -> Result<(), Failure> {
+        if let Some(Command::Openapi(command)) = self.command {
+            return command.run();
+        }
         let configuration = crate::config::load(&Search {
             files: self.config_file,
             dirs: self.config_dir,
