@@ -1,6 +1,6 @@
 """Schemathesis against a live placet, by its own description.
 
-    fuzz.py [--binary PATH] [--seconds N] [--seed N] [VERSION...]
+    fuzz.py [--binary PATH] [--examples N] [--seed N] [VERSION...]
 
 For each microversion a service of its own is tested with the description of that version: examples,
 edge cases of every parameter, random bodies and queries, and sequences. An answer fails that is a 5xx,
@@ -24,11 +24,13 @@ import world  # noqa: E402
 from rest import Rest  # noqa: E402
 from tally import Tally  # noqa: E402
 
-# Where bodies, queries and answers changed most; `whole` is the document of all versions.
+# Where bodies, queries and answers changed most. What `Allow` names is not checked: the methods of all versions.
 VERSIONS = ["1.39", "1.33", "1.27", "1.18", "1.11", "1.0"]
 CHECKS = ["not_a_server_error", "status_code_conformance", "content_type_conformance",
-          "response_headers_conformance", "response_schema_conformance", "allow_header_conformance",
-          "negative_data_rejection", "no_defect", "read_as_described"]
+          "response_headers_conformance", "response_schema_conformance", "negative_data_rejection",
+          "no_defect", "read_as_described"]
+# A run of the default size takes ten seconds on an idle machine.
+TIMEOUT = 1800
 FULL = os.environ.get("PLACET_TEST_SIZE") == "full"
 
 
@@ -43,7 +45,7 @@ def description(binary, version):
     return json.dumps(document)
 
 
-def fuzz(version, binary, seconds, seed, folder):
+def fuzz(version, binary, examples, seed, folder):
     """One run; raises with what Schemathesis printed if something failed."""
     document = folder / f"openapi-{version}.json"
     document.write_text(description(binary, version))
@@ -52,19 +54,20 @@ def fuzz(version, binary, seconds, seed, folder):
         command = [
             str(pathlib.Path(sys.executable).parent / "st"), "--config-file", str(HERE / "schemathesis.toml"),
             "run", str(document), "--url", f"http://127.0.0.1:{service.port}",
-            "--header", "X-Auth-Token: admin", "--checks", ",".join(CHECKS),
-            "--seed", str(seed), "--max-time", str(seconds), "--continue-on-failure",
+            "--header", "X-Auth-Token: admin", "--header", f"OpenStack-API-Version: placement {version}",
+            "--checks", ",".join(CHECKS),
+            "--seed", str(seed), "--max-examples", str(examples), "--continue-on-failure",
             "--generation-database", "none", "--no-color",
         ]
         environment = live.clean_environment() | {
             "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
-                              timeout=seconds * 4 + 120, check=False)
+                              timeout=TIMEOUT, check=False)
         ended = service.process.poll()
         assert ended is None, f"placet ended with {ended}:\n{service.log()}"
         assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout[-20000:]}\n{done.stderr[-4000:]}"
         for line in done.stdout.splitlines():
-            if "generated" in line or "test cases" in line.lower():
+            if " generated, " in line:
                 print(f"        {line.strip()}", flush=True)
 
 
@@ -72,14 +75,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("versions", nargs="*", metavar="VERSION")
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    parser.add_argument("--seconds", type=int, default=120 if FULL else 10, help="for each version")
+    parser.add_argument("--examples", type=int, default=100 if FULL else 6, help="random requests an operation")
     parser.add_argument("--seed", type=int, default=8778)
     arguments = parser.parse_args()
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="placet-fuzz-") as folder:
         for version in arguments.versions or VERSIONS:
             tally.step(f"Schemathesis at {version}, seed {arguments.seed}", fuzz, version, arguments.binary,
-                       arguments.seconds, arguments.seed, pathlib.Path(folder))
+                       arguments.examples, arguments.seed, pathlib.Path(folder))
     tally.finish()
 
 

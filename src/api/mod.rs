@@ -18,6 +18,7 @@ mod negotiate;
 mod openapi;
 mod refusal;
 mod reply;
+mod reshaper;
 mod resource_classes;
 mod resource_providers;
 mod root;

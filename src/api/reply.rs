@@ -12,6 +12,8 @@ pub struct Reply {
     status: StatusCode,
     body: Option<Vec<u8>>,
     location: Option<String>,
+    /// Whether it says how old it is, as far as that is known.
+    dated: bool,
     modified: Option<DateTime<Utc>>,
 }
 
@@ -43,6 +45,7 @@ impl Reply {
             status,
             body: None,
             location: None,
+            dated: false,
             modified: None,
         }
     }
@@ -65,8 +68,14 @@ impl Reply {
 
     /// From 1.15, with `Last-Modified` and `Cache-Control: no-cache`. What has no time of its own was modified now.
     pub fn modified(self, moment: impl Into<Option<DateTime<Utc>>>) -> Reply {
+        self.modified_if_known(Some(moment.into().unwrap_or_else(Utc::now)))
+    }
+
+    /// From 1.15, with `Cache-Control: no-cache`, and `Last-Modified` where there is a time for it.
+    pub fn modified_if_known(self, modified: Option<DateTime<Utc>>) -> Reply {
         Reply {
-            modified: Some(moment.into().unwrap_or_else(Utc::now)),
+            dated: true,
+            modified,
             ..self
         }
     }
@@ -77,11 +86,11 @@ impl Reply {
         if let Some(location) = self.location {
             response.insert_header((header::LOCATION, location));
         }
-        if let (Some(modified), true) = (self.modified, version >= Some(version::LAST_MODIFIED)) {
-            response.insert_header((
-                header::LAST_MODIFIED,
-                modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string(),
-            ));
+        if self.dated && version >= Some(version::LAST_MODIFIED) {
+            if let Some(modified) = self.modified {
+                let modified = modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+                response.insert_header((header::LAST_MODIFIED, modified));
+            }
             response.insert_header((header::CACHE_CONTROL, "no-cache"));
         }
         match self.body {

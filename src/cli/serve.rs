@@ -33,7 +33,7 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
     let address = listener
         .local_addr()
         .map_err(|reason| Failure::Listen { bind, reason })?;
-    let database = db::open(&options.placement_database)?;
+    let database = db::open(options)?;
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options))?;
     let service = Service {
@@ -53,7 +53,9 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
 /// Makes or upgrades the schema where that is allowed, and checks it everywhere else.
 fn prepare(database: &Database, options: &Options) -> Result<(), Failure> {
     if options.placement_database.may_sync() {
-        log::info!("{}", db::told(database.sync()?));
+        // Not inside the macro: what is not logged is not evaluated.
+        let synced = database.sync()?;
+        log::info!("{}", db::told(synced));
         return Ok(());
     }
     database.check().map_err(|error| match error {

@@ -14,13 +14,14 @@ impl Database {
     /// Takes the embedded database for this process, or says that another one serves it.
     pub fn lock_for_serving(&self) -> Result<ServingLock, SetupError> {
         let Target::Sqlite(path) = self.target();
-        let mut name = path.as_os_str().to_owned();
-        name.push("-placet-lock");
         let place = path.display().to_string();
         let connect = |error: std::io::Error| SetupError::Connect {
             place: place.clone(),
             detail: error.to_string(),
         };
+        // One file, one lock, whatever links lead to it.
+        let mut name = path.canonicalize().map_err(connect)?.into_os_string();
+        name.push("-placet-lock");
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)

@@ -13,8 +13,8 @@ pub type Document = (&'static str, &'static str);
 
 /// Of bodies and query strings.
 pub static REQUESTS: &[Document] = documents!("schemas":
-    "aggregates", "allocation_candidates", "allocations", "inventories", "resource_classes", "resource_providers",
-    "traits", "usages");
+    "aggregates", "allocation_candidates", "allocations", "inventories", "reshaper", "resource_classes",
+    "resource_providers", "traits", "usages");
 
 /// Of bodies that are answered.
 pub static ANSWERS: &[Document] = documents!("answers":

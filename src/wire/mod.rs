@@ -11,6 +11,7 @@ pub mod allocation_candidates;
 pub mod allocations;
 pub mod documents;
 pub mod inventories;
+pub mod reshaper;
 pub mod resource_classes;
 pub mod resource_providers;
 pub mod root;

@@ -23,7 +23,7 @@ use super::reply::Reply;
 use super::route::Route;
 use super::routes::ROUTES;
 use crate::error::Result;
-use crate::version::Version;
+use crate::version::{LAST_MODIFIED, Version};
 use schemas::Schemas;
 use span::Span;
 use texts::Texts;
@@ -88,7 +88,7 @@ fn document(only: Option<Version>) -> Value {
             "schemas": components,
             "responses": refused,
             "parameters": {"OpenStack-API-Version": version_header(only)},
-            "headers": headers(&texts),
+            "headers": headers(scope, &texts),
             "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token"}},
         },
     });
@@ -155,23 +155,26 @@ fn version_header(only: Option<Version>) -> Value {
     })
 }
 
-fn headers(texts: &Texts) -> Value {
-    let names = [
-        "Allow",
-        "Cache-Control",
-        "Last-Modified",
-        "Location",
-        "OpenStack-API-Version",
-        "Retry-After",
-        "Vary",
-        "X-Openstack-Request-Id",
+/// The headers of answers, and from which version on each is always there where it is named.
+fn headers(scope: Span, texts: &Texts) -> Value {
+    let headers = [
+        ("Allow", None),
+        ("Cache-Control", Some(LAST_MODIFIED)),
+        ("Last-Modified", Some(LAST_MODIFIED)),
+        ("Last-Modified-If-Any", None),
+        ("Location", Some(Version::MIN)),
+        ("OpenStack-API-Version", None),
+        ("Retry-After", Some(Version::MIN)),
+        ("Vary", Some(Version::MIN)),
+        ("X-Openstack-Request-Id", Some(Version::MIN)),
     ];
-    let headers = names.into_iter().map(|name| {
-        let about = texts.word("headers", name).unwrap_or(name);
-        (
-            name.to_owned(),
-            json!({"description": about, "schema": {"type": "string"}}),
-        )
+    let headers = headers.into_iter().map(|(name, always)| {
+        let header = json!({
+            "description": texts.word("headers", name).unwrap_or(name),
+            "required": always.is_some_and(|since| scope.first >= since),
+            "schema": {"type": "string"},
+        });
+        (name.to_owned(), header)
     });
     headers.collect::<Map<_, _>>().into()
 }

@@ -21,7 +21,8 @@ pub struct Responses {
 struct Good {
     bodies: Vec<(Span, Value)>,
     located: bool,
-    modified: bool,
+    /// Where it has the headers of an age: what is said of it.
+    modified: Option<Value>,
     spans: Vec<Span>,
 }
 
@@ -37,7 +38,9 @@ impl Responses {
                 good.bodies.extend(schemas.references(Of::Answers, named, span));
             }
             good.located |= said["location"] == true;
-            good.modified |= said["modified"] == true && span.last >= LAST_MODIFIED;
+            if !said["modified"].is_null() && span.last >= LAST_MODIFIED {
+                good.modified = Some(said["modified"].clone());
+            }
             good.spans.push(span);
         }
     }
@@ -74,12 +77,11 @@ impl Good {
     fn json(self, status: u16, whole: Span) -> Value {
         let mut names = vec![];
         names.extend(self.located.then_some("Location"));
-        names.extend(
-            self.modified
-                .then_some(["Last-Modified", "Cache-Control"])
-                .into_iter()
-                .flatten(),
-        );
+        match self.modified {
+            Some(Value::Bool(true)) => names.extend(["Last-Modified", "Cache-Control"]),
+            Some(_) => names.extend(["Last-Modified-If-Any", "Cache-Control"]),
+            None => {}
+        }
         let mut response = json!({"description": title(status), "headers": headers(&names)});
         let bodies = merged(self.bodies);
         if !bodies.is_empty() {
@@ -128,14 +130,9 @@ fn title(status: u16) -> &'static str {
 /// Headers that every response has, and `more`.
 fn headers(more: &[&str]) -> Value {
     let always = ["OpenStack-API-Version", "X-Openstack-Request-Id", "Vary"];
-    let names = always.iter().chain(more);
-    names
-        .map(|name| {
-            (
-                (*name).to_owned(),
-                json!({"$ref": format!("#/components/headers/{name}")}),
-            )
-        })
-        .collect::<Map<_, _>>()
-        .into()
+    let references = always.iter().chain(more).map(|name| {
+        let reference = json!({"$ref": format!("#/components/headers/{name}")});
+        (name.trim_end_matches("-If-Any").to_owned(), reference)
+    });
+    references.collect::<Map<_, _>>().into()
 }

@@ -23,11 +23,20 @@ pub struct Schemas<'a> {
     pub components: BTreeMap<String, Value>,
 }
 
-/// One document, while a schema of it is written.
+/// The document in which a schema stands: names in it are its own, where they name no other.
 #[derive(Clone, Copy)]
 struct Source<'a> {
-    prefix: &'a str,
-    definitions: &'a Value,
+    of: Of,
+    noun: &'a str,
+}
+
+impl Source<'_> {
+    fn component(self, name: &str) -> String {
+        match self.of {
+            Of::Requests => format!("{}.request.{name}", self.noun),
+            Of::Answers => format!("{}.answer.{name}", self.noun),
+        }
+    }
 }
 
 impl<'a> Schemas<'a> {
@@ -57,17 +66,9 @@ impl<'a> Schemas<'a> {
         let Some((noun, name, document)) = self.find(of, named) else {
             return Vec::new();
         };
-        let (noun, name, document) = (noun.to_owned(), name.to_owned(), document.clone());
-        let prefix = match of {
-            Of::Requests => format!("{noun}.request"),
-            Of::Answers => format!("{noun}.answer"),
-        };
-        let source = Source {
-            prefix: &prefix,
-            definitions: &document["definitions"],
-        };
-        let steps = steps(&document[&name], span).into_iter().map(|(since, span, schema)| {
-            let component = format!("{prefix}.{name}-{since}");
+        let source = Source { of, noun };
+        let steps = steps(&document[name], span).into_iter().map(|(since, span, schema)| {
+            let component = source.component(&format!("{name}-{since}"));
             let schema = self.schema(source, &schema);
             self.components.insert(component.clone(), schema);
             (span, reference(&component))
@@ -77,12 +78,13 @@ impl<'a> Schemas<'a> {
 
     /// The steps of the request's schema `noun/name` within `span`, with definitions in their places.
     pub fn queries(&self, named: &str, span: Span) -> Vec<(Span, Value)> {
-        let Some((_, name, document)) = self.find(Of::Requests, named) else {
+        let Some((noun, name, document)) = self.find(Of::Requests, named) else {
             return Vec::new();
         };
+        let source = Source { of: Of::Requests, noun };
         let steps = steps(&document[name], span).into_iter();
         steps
-            .map(|(_, span, schema)| (span, inline(&document["definitions"], &schema)))
+            .map(|(_, span, schema)| (span, self.inline(source, &schema)))
             .collect()
     }
 
@@ -105,21 +107,38 @@ impl<'a> Schemas<'a> {
 
     fn find<'n>(&self, of: Of, named: &'n str) -> Option<(&'n str, &'n str, &Value)> {
         let (noun, name) = named.split_once('/')?;
-        let documents = match of {
-            Of::Requests => &self.requests,
-            Of::Answers => &self.answers,
-        };
-        let document = documents.get(noun)?;
+        let document = self.documents(of).get(noun)?;
         document.get(name)?;
         Some((noun, name, document))
     }
 
+    fn documents(&self, of: Of) -> &BTreeMap<&'static str, Value> {
+        match of {
+            Of::Requests => &self.requests,
+            Of::Answers => &self.answers,
+        }
+    }
+
+    /// What `{"$ref": "noun.json#/a/b"}` in a document refers to: where it stands, what it is called, what it says.
+    fn referred<'v>(&'v self, source: Source<'v>, value: &'v Value) -> Option<(Source<'v>, String, &'v Value)> {
+        let (file, place) = value.get("$ref")?.as_str()?.split_once('#')?;
+        let noun = file.strip_suffix(".json").unwrap_or(source.noun);
+        let source = Source { noun, ..source };
+        let name = place
+            .trim_start_matches("/definitions")
+            .trim_start_matches('/')
+            .replace('/', "-");
+        let referred = self.documents(source.of).get(noun)?.pointer(place)?;
+        Some((source, name, referred))
+    }
+
     /// A schema as the document has it: definitions become components, properties are described.
     fn schema(&mut self, source: Source<'_>, schema: &Value) -> Value {
-        if let Some(name) = definition(schema) {
-            let component = format!("{}.{name}", source.prefix);
+        if let Some((source, name, schema)) = self.referred(source, schema) {
+            let (component, schema, noun) = (source.component(&name), schema.clone(), source.noun.to_owned());
             if !self.components.contains_key(&component) {
-                let schema = self.schema(source, &source.definitions[name]);
+                let source = Source { noun: &noun, ..source };
+                let schema = self.schema(source, &schema);
                 self.components.insert(component.clone(), schema);
             }
             return reference(&component);
@@ -146,7 +165,10 @@ impl<'a> Schemas<'a> {
 
     /// Schemas by name. The whole of them may be a definition, which is no schema.
     fn members(&mut self, source: Source<'_>, members: &Value, described: bool) -> Value {
-        let members = definition(members).map_or(members, |name| &source.definitions[name]);
+        let members = self
+            .referred(source, members)
+            .map_or(members, |(_, _, members)| members)
+            .clone();
         let members = members.as_object().into_iter().flatten().map(|(name, schema)| {
             let mut schema = self.schema(source, schema);
             if let (true, Some(words)) = (described, self.texts.word("properties", name)) {
@@ -155,6 +177,23 @@ impl<'a> Schemas<'a> {
             (name.clone(), schema)
         });
         members.collect::<Map<_, _>>().into()
+    }
+
+    /// The value, with what it refers to in its place.
+    fn inline(&self, source: Source<'_>, value: &Value) -> Value {
+        if let Some((source, _, referred)) = self.referred(source, value) {
+            return self.inline(source, referred);
+        }
+        match value {
+            Value::Object(members) => {
+                let members = members
+                    .iter()
+                    .map(|(name, value)| (name.clone(), self.inline(source, value)));
+                members.collect::<Map<_, _>>().into()
+            }
+            Value::Array(items) => items.iter().map(|item| self.inline(source, item)).collect(),
+            other => other.clone(),
+        }
     }
 }
 
@@ -175,27 +214,6 @@ fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
     steps.collect()
 }
 
-/// The name of the definition that stands for this value.
-fn definition(value: &Value) -> Option<&str> {
-    value.get("$ref")?.as_str()?.strip_prefix("#/definitions/")
-}
-
 fn reference(component: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{component}")})
-}
-
-fn inline(definitions: &Value, value: &Value) -> Value {
-    if let Some(name) = definition(value) {
-        return inline(definitions, &definitions[name]);
-    }
-    match value {
-        Value::Object(members) => {
-            let members = members
-                .iter()
-                .map(|(name, value)| (name.clone(), inline(definitions, value)));
-            members.collect::<Map<_, _>>().into()
-        }
-        Value::Array(items) => items.iter().map(|item| inline(definitions, item)).collect(),
-        other => other.clone(),
-    }
 }

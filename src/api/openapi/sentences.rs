@@ -30,6 +30,7 @@ pub fn all() -> Vec<Error> {
         E::ProviderNotFoundForInventories { uuid: text("uuid") },
         E::ProviderNotFoundForTraits { uuid: text("uuid") },
         E::ProviderNotFoundForUsages { uuid: text("uuid") },
+        E::ProviderNotFoundForReshape { uuid: text("uuid") },
         E::ProviderNotFoundForAllocations { uuid: text("uuid") },
         E::ProviderNotFoundForDelete { uuid: text("uuid") },
         E::DuplicateProvider {
@@ -49,6 +50,11 @@ pub fn all() -> Vec<Error> {
         E::ProviderHasChildren { uuid: text("uuid") },
         E::StaleInventoryGeneration,
         E::StaleProviderGeneration,
+        E::StaleReshapeGeneration {
+            provider: text("provider"),
+            actual: 1,
+            given: 0,
+        },
         E::StaleConsumerGeneration {
             expected: text("expected"),
             got: text("got"),
@@ -115,6 +121,7 @@ pub fn all() -> Vec<Error> {
             class: text("class"),
             provider: text("provider"),
         },
+        E::ReshapeClassNotFound { class: text("class") },
         E::NoAllocations {
             consumer: text("consumer"),
         },

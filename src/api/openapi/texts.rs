@@ -22,6 +22,7 @@ static OPERATIONS: &[(&str, &str)] = operations!(
     "allocation_candidates",
     "allocations",
     "usages",
+    "reshaper",
     "openapi"
 );
 
