@@ -87,12 +87,6 @@ def detail(response):
 
 
 @schemathesis.check
-def no_defect(ctx, response, case):
-    """5xx that are not placet's own words for what it cannot do are defects, whatever is described."""
-    assert response.status_code < 500 or response.status_code == 501, response.text
-
-
-@schemathesis.check
 def read_as_described(ctx, response, case):
     """What the description allows is not refused for its form."""
     # In sequences a listed name is tried on every URL that takes names, standard ones where only custom ones are.

@@ -12,9 +12,8 @@ pub struct Reply {
     status: StatusCode,
     body: Option<Vec<u8>>,
     location: Option<String>,
-    /// Whether it says how old it is, as far as that is known.
-    dated: bool,
-    modified: Option<DateTime<Utc>>,
+    /// The outer one: whether the answer has a time at all; the inner one: whether that is said.
+    modified: Option<Option<DateTime<Utc>>>,
 }
 
 impl Reply {
@@ -45,7 +44,6 @@ impl Reply {
             status,
             body: None,
             location: None,
-            dated: false,
             modified: None,
         }
     }
@@ -68,14 +66,16 @@ impl Reply {
 
     /// From 1.15, with `Last-Modified` and `Cache-Control: no-cache`. What has no time of its own was modified now.
     pub fn modified(self, moment: impl Into<Option<DateTime<Utc>>>) -> Reply {
-        self.modified_if_known(Some(moment.into().unwrap_or_else(Utc::now)))
+        Reply {
+            modified: Some(Some(moment.into().unwrap_or_else(Utc::now))),
+            ..self
+        }
     }
 
-    /// From 1.15, with `Cache-Control: no-cache`, and `Last-Modified` where there is a time for it.
-    pub fn modified_if_known(self, modified: Option<DateTime<Utc>>) -> Reply {
+    /// As `modified`, but what has no time of its own says none.
+    pub fn modified_if_known(self, moment: Option<DateTime<Utc>>) -> Reply {
         Reply {
-            dated: true,
-            modified,
+            modified: Some(moment),
             ..self
         }
     }
@@ -86,10 +86,10 @@ impl Reply {
         if let Some(location) = self.location {
             response.insert_header((header::LOCATION, location));
         }
-        if self.dated && version >= Some(version::LAST_MODIFIED) {
-            if let Some(modified) = self.modified {
-                let modified = modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
-                response.insert_header((header::LAST_MODIFIED, modified));
+        if let (Some(modified), true) = (self.modified, version >= Some(version::LAST_MODIFIED)) {
+            if let Some(moment) = modified {
+                let text = moment.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+                response.insert_header((header::LAST_MODIFIED, text));
             }
             response.insert_header((header::CACHE_CONTROL, "no-cache"));
         }

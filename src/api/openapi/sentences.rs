@@ -24,7 +24,6 @@ pub fn all() -> Vec<Error> {
         E::BadQueryValue { detail: text("detail") },
         E::DuplicateQueryKey { detail: text("detail") },
         E::MissingQueryValue { detail: text("detail") },
-        E::NotImplemented { detail: text("detail") },
         E::Forbidden { rule: text("rule") },
         E::ProviderNotFound { uuid: text("uuid") },
         E::ProviderNotFoundForInventories { uuid: text("uuid") },
