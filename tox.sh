@@ -55,6 +55,7 @@ functional() {
     step python generations "$PY" functional-tests/generations.py
     step python options "$PY" functional-tests/options.py
     step python operations "$PY" functional-tests/operations.py
+    step python process "$PY" functional-tests/process/run.py
 }
 
 conformance() {

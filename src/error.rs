@@ -43,6 +43,8 @@ pub enum Error {
     ProviderNotFoundForTraits { uuid: String },
     #[error("No resource provider with uuid {uuid} found: No resource provider with uuid {uuid} found")]
     ProviderNotFoundForUsages { uuid: String },
+    #[error("Resource provider {uuid} in inventories not found: No resource provider with uuid {uuid} found")]
+    ProviderNotFoundForReshape { uuid: String },
     #[error("Resource provider '{uuid}' not found: No resource provider with uuid {uuid} found")]
     ProviderNotFoundForAllocations { uuid: String },
     #[error("No resource provider with uuid {uuid} found for delete")]
@@ -72,6 +74,8 @@ pub enum Error {
     StaleInventoryGeneration,
     #[error("Resource provider's generation already changed. Please update the generation and try again.")]
     StaleProviderGeneration,
+    #[error("resource provider generation conflict for provider {provider}: actual: {actual}, given: {given}")]
+    StaleReshapeGeneration { provider: String, actual: i64, given: i64 },
     #[error("consumer generation conflict - expected {expected} but got {got}")]
     StaleConsumerGeneration { expected: String, got: String },
 
@@ -146,6 +150,8 @@ pub enum Error {
         "Unable to allocate inventory: Unable to create allocation for '{class}' on resource provider '{provider}'. The requested amount would violate inventory constraints."
     )]
     ConstraintsViolated { class: String, provider: String },
+    #[error("malformed reshaper data: No such resource class {class}.")]
+    ReshapeClassNotFound { class: String },
     #[error("No allocations for consumer '{consumer}'")]
     NoAllocations { consumer: String },
 

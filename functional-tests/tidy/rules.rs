@@ -141,6 +141,12 @@ const FOREIGN: &[Foreign] = &[
         why: "decisions know no database: read in model/gather.rs, write in model/save",
     },
     Foreign {
+        below: &["src/api/allocation_candidates.rs"],
+        but: &[],
+        names: &["read(", "submit(", "DbConnection"],
+        why: "candidates come from the snapshot alone, without SQL (ARCHITECTURE.md, rule 4)",
+    },
+    Foreign {
         below: &["src/"],
         but: &["src/db/"],
         names: &["sql_query"],

@@ -30,10 +30,12 @@ pub fn authenticate(request: &HttpRequest, path: &str, service: &Service) -> Res
     }
     let token = text(request, "x-auth-token");
     let roles = text(request, "x-roles");
+    let project = text(request, "x-project-id");
     let system_scope = text(request, "openstack-system-scope");
     let presented = Presented {
         token: token.as_deref(),
         roles: roles.as_deref(),
+        project: project.as_deref(),
         system_scope: system_scope.as_deref(),
     };
     let context = service.auth.authenticate(&presented);

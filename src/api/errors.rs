@@ -9,6 +9,7 @@ pub const UNDEFINED: &str = "placement.undefined_code";
 const CONCURRENT_UPDATE: &str = "placement.concurrent_update";
 const DUPLICATE_NAME: &str = "placement.duplicate_name";
 const INVENTORY_IN_USE: &str = "placement.inventory.inuse";
+const PROVIDER_NOT_FOUND: &str = "placement.resource_provider.not_found";
 const PROVIDER_IN_USE: &str = "placement.resource_provider.inuse";
 const PROVIDER_HAS_CHILDREN: &str = "placement.resource_provider.cannot_delete_parent";
 const QUERY_BAD_VALUE: &str = "placement.query.bad_value";
@@ -22,6 +23,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         E::BadQueryValue { .. } => (StatusCode::BAD_REQUEST, QUERY_BAD_VALUE),
         E::DuplicateQueryKey { .. } => (StatusCode::BAD_REQUEST, QUERY_DUPLICATE_KEY),
         E::MissingQueryValue { .. } => (StatusCode::BAD_REQUEST, QUERY_MISSING_VALUE),
+        E::ProviderNotFoundForReshape { .. } => (StatusCode::BAD_REQUEST, PROVIDER_NOT_FOUND),
         E::MalformedJson(_)
         | E::InvalidBody(_)
         | E::InvalidQuery(_)
@@ -37,6 +39,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::CannotDeleteStandardTrait { .. }
         | E::ClaimProviderNotFound { .. }
         | E::ClaimClassNotFound { .. }
+        | E::ReshapeClassNotFound { .. }
         | E::UnknownClassInQuery { .. }
         | E::UnknownTraitsInQuery { .. }
         | E::UnknownTraitsInCandidates { .. } => (StatusCode::BAD_REQUEST, UNDEFINED),
@@ -58,6 +61,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
 
         E::StaleInventoryGeneration
         | E::StaleProviderGeneration
+        | E::StaleReshapeGeneration { .. }
         | E::StaleConsumerGeneration { .. }
         | E::InventoryExists { .. }
         | E::InventoryInUse { .. } => (StatusCode::CONFLICT, CONCURRENT_UPDATE),

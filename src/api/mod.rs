@@ -17,6 +17,7 @@ mod mount;
 mod negotiate;
 mod refusal;
 mod reply;
+mod reshaper;
 mod resource_classes;
 mod resource_providers;
 mod root;

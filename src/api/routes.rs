@@ -2,8 +2,8 @@
 
 use super::route::{Guard, Handler, Route};
 use super::{
-    aggregates, allocation_candidates, allocations, inventories, resource_classes, resource_providers, root, traits,
-    usages,
+    aggregates, allocation_candidates, allocations, inventories, reshaper, resource_classes, resource_providers, root,
+    traits, usages,
 };
 use crate::policy::rules::{self, Rule};
 use crate::version as v;
@@ -34,6 +34,7 @@ const TRAIT: &str = "/traits/{name}";
 const ALLOCATIONS: &str = "/allocations";
 const CONSUMER: &str = "/allocations/{consumer_uuid}";
 const CANDIDATES: &str = "/allocation_candidates";
+const RESHAPER: &str = "/reshaper";
 const USAGES: &str = "/usages";
 
 /// Every route. Within one path, methods stand in the order in which `Allow` names them.
@@ -143,5 +144,6 @@ pub static ROUTES: &[Route] = &[
     )
     .since(v::TRAITS),
     //
+    Route::post(RESHAPER, own(&rules::RESHAPE), run!(reshaper::reshape)).since(v::RESHAPER),
     Route::get(USAGES, Guard::OfQuery(&rules::TOTAL_USAGES), run!(usages::total)).since(v::TOTAL_USAGES),
 ];

@@ -20,6 +20,8 @@ pub struct Presented<'a> {
     pub token: Option<&'a str>,
     /// `X-Roles`, believed by noauth2 alone.
     pub roles: Option<&'a str>,
+    /// `X-Project-Id`, believed by noauth2 alone.
+    pub project: Option<&'a str>,
     /// `OpenStack-System-Scope`, believed by noauth2 alone.
     pub system_scope: Option<&'a str>,
 }

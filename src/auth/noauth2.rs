@@ -1,7 +1,8 @@
 //! `auth_strategy = noauth2`: every token is believed.
 //!
 //! A token is `user` or `user:project`; the project is the user's name where it is missing. The user `admin` has the
-//! role `admin`; `X-Roles` says otherwise, for anyone. With `OpenStack-System-Scope` the token has no project.
+//! role `admin`; `X-Roles` says otherwise, for anyone. With `OpenStack-System-Scope` the token has no project. What
+//! `X-Project-Id` says goes before both.
 
 use super::{Context, Presented};
 
@@ -11,6 +12,7 @@ pub fn authenticate(presented: &Presented<'_>) -> Option<Context> {
     let (user, project) = token.split_once(':').unwrap_or((token, ""));
     let project = if project.is_empty() { user } else { project };
     let system_scope = presented.system_scope.filter(|scope| !scope.is_empty());
+    let of_token = system_scope.is_none().then_some(project);
     let roles = match presented.roles {
         Some(roles) => roles.split(',').map(|role| role.trim().to_owned()).collect(),
         None if user == "admin" => vec!["admin".to_owned()],
@@ -18,7 +20,7 @@ pub fn authenticate(presented: &Presented<'_>) -> Option<Context> {
     };
     Some(Context {
         user_id: Some(user.to_owned()),
-        project_id: system_scope.is_none().then(|| project.to_owned()),
+        project_id: presented.project.or(of_token).map(ToOwned::to_owned),
         domain_id: None,
         system_scope: system_scope.map(ToOwned::to_owned),
         roles,
@@ -33,6 +35,7 @@ mod tests {
         let presented = Presented {
             token: Some(token),
             roles,
+            project: None,
             system_scope,
         };
         authenticate(&presented).expect("a token is enough")
@@ -50,6 +53,22 @@ mod tests {
         assert_eq!(it.project_id.as_deref(), Some("alice"));
         assert_eq!(context("admin", None, None).roles, ["admin"]);
         assert_eq!(authenticate(&Presented::default()), None);
+    }
+
+    #[test]
+    fn a_project_of_its_own_goes_before_the_tokens() {
+        for system_scope in [None, Some("all")] {
+            let presented = Presented {
+                token: Some("alice:lab"),
+                project: Some("garage"),
+                system_scope,
+                ..Presented::default()
+            };
+            assert_eq!(
+                authenticate(&presented).and_then(|it| it.project_id).as_deref(),
+                Some("garage")
+            );
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use socket2::{Domain, Socket, Type};
 use super::{Failure, db};
 use crate::api::{self, Listen, Service};
 use crate::auth::Strategy;
-use crate::config::{Configuration, Options, masked_url};
+use crate::config::{Configuration, GenerationStrategy, Options, masked_url};
 use crate::db::writer::WriterSettings;
 use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
@@ -33,7 +33,9 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
     let address = listener
         .local_addr()
         .map_err(|reason| Failure::Listen { bind, reason })?;
-    let database = db::open(&options.placement_database)?;
+    let database = db::open(options)?;
+    // Held to the end, and taken before a schema is touched that another process may be serving.
+    let _lock = database.lock_for_serving()?;
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options))?;
     let service = Service {
@@ -53,7 +55,9 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
 /// Makes or upgrades the schema where that is allowed, and checks it everywhere else.
 fn prepare(database: &Database, options: &Options) -> Result<(), Failure> {
     if options.placement_database.may_sync() {
-        log::info!("{}", db::told(database.sync()?));
+        // Not inside the macro: what is not logged is not evaluated.
+        let synced = database.sync()?;
+        log::info!("{}", db::told(synced));
         return Ok(());
     }
     database.check().map_err(|error| match error {
@@ -100,8 +104,11 @@ fn settings(options: &Options) -> api::Settings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
             // -1 is no limit.
             max: usize::try_from(options.placement.max_allocation_candidates).ok(),
-            ceiling: 100_000,
-            strategy: search::Strategy::default(),
+            ceiling: options.placet.max_candidates,
+            strategy: match options.placement.allocation_candidates_generation_strategy {
+                GenerationStrategy::DepthFirst => search::Strategy::DepthFirst,
+                GenerationStrategy::BreadthFirst => search::Strategy::BreadthFirst,
+            },
             strict_step: options.placet.strict_step_size,
         },
         randomize: options.placement.randomize_allocation_candidates,

@@ -159,6 +159,8 @@ enum Failure {
     Overtaken,
     /// COMMIT was sent, and whether it happened cannot be found out.
     Unknown(String),
+    /// A defect of placet, met before COMMIT was sent.
+    Panicked,
 }
 
 impl From<diesel::result::Error> for Failure {
@@ -257,8 +259,9 @@ impl<B: Batch> Writer<B> {
             None => self.conn.insert(self.database.connect()?),
         };
         self.batch.recover(conn)?;
-        dialect::begin_write(conn)?;
-        let (answers, change) = match write(&mut self.batch, &mut self.identity, conn, commands, overtaken) {
+        begin(conn, self.database.lock_timeout(), deadline)?;
+        let written = contain(|| write(&mut self.batch, &mut self.identity, conn, commands, overtaken));
+        let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
             Ok((answers, None)) => {
                 dialect::rollback(conn)?;
@@ -283,10 +286,15 @@ impl<B: Batch> Writer<B> {
         let Some(conn) = self.conn.as_mut() else {
             return self.batch.fall_behind();
         };
-        if let Err(error) = self.batch.publish(conn, change) {
-            log::warn!("A committed change could not be read back, answers wait until it is: {error}");
-            self.batch.fall_behind();
-            return;
+        match contain(|| self.batch.publish(conn, change)) {
+            Some(Ok(())) => {}
+            failed => {
+                let why = failed
+                    .and_then(std::result::Result::err)
+                    .map_or("a defect".to_owned(), |error| error.to_string());
+                log::warn!("A committed change could not be read back, answers wait until it is: {why}");
+                return self.batch.fall_behind();
+            }
         }
         self.identity.prune(conn);
     }
@@ -311,6 +319,23 @@ impl<B: Batch> Writer<B> {
             }
         }
     }
+}
+
+/// Begins the transaction, waiting for another's lock no longer than patience lasts.
+fn begin(conn: &mut DbConnection, lock_timeout: Duration, deadline: Instant) -> DbResult<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left + PAUSE >= lock_timeout {
+        return dialect::begin_write(conn);
+    }
+    dialect::wait_for_locks(conn, left)?;
+    let begun = dialect::begin_write(conn);
+    dialect::wait_for_locks(conn, lock_timeout)?;
+    begun
+}
+
+/// Runs what may meet a defect of placet: a panic must not end the writer. `None` where it panicked.
+fn contain<T>(run: impl FnOnce() -> T) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).ok()
 }
 
 type Written<B> = (Vec<Result<<B as Batch>::Answer>>, Option<<B as Batch>::Change>);
@@ -370,7 +395,7 @@ impl Failure {
     }
 
     fn may_be_one_commands_fault(&self) -> bool {
-        matches!(self.fault(), Some(Fault::Refuse { .. } | Fault::Unknown))
+        matches!(self, Failure::Panicked) || matches!(self.fault(), Some(Fault::Refuse { .. } | Fault::Unknown))
     }
 
     fn into_error(self) -> Error {
@@ -381,6 +406,9 @@ impl Failure {
                 detail: "Others kept changing the same rows.".to_owned(),
             },
             Failure::Unknown(detail) => Error::UnknownOutcome { detail },
+            Failure::Panicked => Error::Internal {
+                detail: "The change met a defect of placet; nothing was done.".into(),
+            },
         }
     }
 }
@@ -392,6 +420,7 @@ impl std::fmt::Display for Failure {
             Failure::Setup(error) => error.fmt(f),
             Failure::Overtaken => f.write_str("others changed what it rests on"),
             Failure::Unknown(detail) => f.write_str(detail),
+            Failure::Panicked => f.write_str("it met a defect"),
         }
     }
 }

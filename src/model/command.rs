@@ -1,6 +1,6 @@
 //! Everything that can be asked of the writer, and what each answers.
 
-use super::{aggregates, allocations, inventories, resource_classes, resource_providers, traits};
+use super::{aggregates, allocations, inventories, reshaper, resource_classes, resource_providers, traits};
 
 /// One change, as the writer takes it from its queue.
 #[derive(Debug, Clone)]
@@ -24,6 +24,7 @@ pub enum Command {
     DeleteClass(resource_classes::Delete),
     Claim(allocations::Claim),
     Release(allocations::Release),
+    Reshape(reshaper::Reshape),
 }
 
 /// What a command answers when it was committed.
@@ -103,4 +104,5 @@ write_commands! {
     resource_classes::Delete => DeleteClass;
     allocations::Claim => Claim;
     allocations::Release => Release;
+    reshaper::Reshape => Reshape;
 }

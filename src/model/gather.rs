@@ -9,6 +9,7 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use super::Moment;
+use super::allocations::ConsumerClaim;
 use super::command::Command;
 use super::load;
 use super::resource_providers::NewParent;
@@ -50,21 +51,23 @@ impl<'a> Named<'a> {
 
     fn add(&mut self, command: &'a Command) {
         match command {
-            Command::Claim(claim) => {
-                for one in &claim.consumers {
-                    self.consumers.insert(&one.consumer);
-                    for (provider, resources) in &one.allocations {
-                        self.providers.insert(provider);
-                        self.classes.extend(resources.iter().map(|(class, _)| class.as_str()));
-                    }
-                }
-            }
+            Command::Claim(claim) => self.add_claims(&claim.consumers),
             Command::Release(it) => {
                 self.consumers.insert(&it.consumer);
             }
             other => {
                 self.beyond_claims = true;
                 self.add_rarer(other);
+            }
+        }
+    }
+
+    fn add_claims(&mut self, consumers: &'a [ConsumerClaim]) {
+        for one in consumers {
+            self.consumers.insert(&one.consumer);
+            for (provider, resources) in &one.allocations {
+                self.providers.insert(provider);
+                self.classes.extend(resources.iter().map(|(class, _)| class.as_str()));
             }
         }
     }
@@ -82,6 +85,11 @@ impl<'a> Named<'a> {
                 if let NewParent::Set(parent) = &it.parent {
                     self.providers.extend(parent.as_deref());
                 }
+            }
+            Command::Reshape(it) => {
+                self.add_claims(&it.consumers);
+                self.providers
+                    .extend(it.providers.iter().map(|one| one.provider.as_str()));
             }
             Command::DeleteClass(it) => self.deleted_classes.push(&it.name),
             Command::DeleteTrait(it) => self.deleted_traits.push(&it.name),

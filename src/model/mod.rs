@@ -12,6 +12,7 @@ pub mod live;
 pub mod load;
 #[cfg(feature = "mutants")]
 mod mutant;
+pub mod reshaper;
 pub mod resource_classes;
 pub mod resource_providers;
 mod save;

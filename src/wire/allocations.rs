@@ -41,18 +41,19 @@ pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> 
 /// Reads `POST /allocations`, which came when allocations were objects already. Consumers are kept as they are spelled.
 pub fn read_post(version: Version, body: &[u8]) -> Result<Claim> {
     let body = POST.read(version, body)?;
-    let consumers = body.members().map(|(consumer, value)| {
-        claim(
-            version,
-            consumer.to_owned(),
-            value,
-            by_provider(value.field("allocations")),
-        )
-    });
     Ok(Claim {
-        consumers: consumers.collect(),
+        consumers: of_consumers(version, &body),
         names_consumer: false,
     })
+}
+
+/// What each consumer is to have, by consumer.
+pub fn of_consumers(version: Version, consumers: &Value) -> Vec<ConsumerClaim> {
+    let consumers = consumers.members().map(|(consumer, value)| {
+        let allocations = by_provider(value.field("allocations"));
+        claim(version, consumer.to_owned(), value, allocations)
+    });
+    consumers.collect()
 }
 
 fn claim(version: Version, consumer: String, body: &Value, allocations: Shares) -> ConsumerClaim {

@@ -17,15 +17,20 @@ static PUT_ALL: Steps = Steps::of_body(SCHEMAS, "put_all");
 /// Reads `PUT …/inventories`.
 pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Replace> {
     let body = PUT_ALL.read(version, body)?;
-    let inventories = body.field("inventories").members();
     Ok(Replace {
         provider: provider.to_owned(),
         generation: body.field("resource_provider_generation").integer(),
-        inventories: inventories
-            .map(|(class, value)| Ok((class.to_owned(), inventory(provider, class, value)?)))
-            .collect::<Result<_>>()?,
+        inventories: of_provider(provider, &body)?,
         reserved_may_equal_total: version >= RESERVED_EQUAL_TOTAL,
     })
+}
+
+/// The inventories by class that a provider is to have.
+pub fn of_provider(provider: &str, body: &Value) -> Result<Vec<(String, Inventory)>> {
+    let inventories = body.field("inventories").members();
+    inventories
+        .map(|(class, value)| Ok((class.to_owned(), inventory(provider, class, value)?)))
+        .collect()
 }
 
 /// Reads `POST …/inventories`. A generation in it is not looked at.

@@ -9,6 +9,7 @@ pub mod aggregates;
 pub mod allocation_candidates;
 pub mod allocations;
 pub mod inventories;
+pub mod reshaper;
 pub mod resource_classes;
 pub mod resource_providers;
 pub mod root;

@@ -12,6 +12,12 @@ use super::{json, uuid, validation};
 use crate::error::{Error, Result};
 use crate::version::Version;
 
+/// Files whose schemas those of another noun refer to.
+const SHARED: [(&str, &str); 2] = [
+    ("allocations.json", include_str!("schemas/allocations.json")),
+    ("inventories.json", include_str!("schemas/inventories.json")),
+];
+
 /// The forms that one request's schema took from version to version.
 pub struct Steps {
     file: &'static str,
@@ -68,7 +74,7 @@ impl Steps {
     fn load(&self) -> Vec<(Version, Schema)> {
         let document = json::read(self.file.as_bytes()).expect("the schemas are JSON");
         let loader = Loader {
-            definitions: document.field("definitions"),
+            document: &document,
             is_uuid: self.is_uuid,
         };
         let schemas = document.field(self.name).members();
@@ -121,21 +127,16 @@ pub enum Check {
 }
 
 struct Loader<'a> {
-    definitions: &'a Value,
+    document: &'a Value,
     is_uuid: fn(&Value) -> bool,
 }
 
 impl Loader<'_> {
-    /// Puts the definition in the place of each `{"$ref": "#/definitions/…"}`.
+    /// Puts what is meant in the place of each `{"$ref": "#/…"}`, or `{"$ref": "FILE#/…"}` for another noun's.
     fn inline(&self, value: &Value) -> Value {
         match value {
             Value::Object(object) => match object.get("$ref") {
-                Some(reference) => {
-                    let name = reference.text().trim_start_matches("#/definitions/");
-                    let definition = self.definitions.get(name);
-                    // The schemas are part of the binary, and a test compiles each.
-                    self.inline(definition.unwrap_or_else(|| panic!("there is no definition {name}")))
-                }
+                Some(reference) => self.referred(reference.text()),
                 None => Value::Object(
                     object
                         .iter()
@@ -146,6 +147,21 @@ impl Loader<'_> {
             Value::Array(items) => Value::Array(items.iter().map(|item| self.inline(item)).collect()),
             other => other.clone(),
         }
+    }
+
+    fn referred(&self, reference: &str) -> Value {
+        let (file, path) = reference.split_once('#').expect("a reference has a path");
+        if let Some((_, text)) = SHARED.iter().find(|(name, _)| *name == file) {
+            let document = &json::read(text.as_bytes()).expect("the schemas are JSON");
+            return Loader { document, ..*self }.referred(&reference[file.len()..]);
+        }
+        let found = path
+            .split('/')
+            .skip(1)
+            .fold(self.document, |value, name| value.field(name));
+        // The schemas are part of the binary, and a test compiles each.
+        assert!(!matches!(found, Value::Null), "there is no {reference}");
+        self.inline(found)
     }
 
     fn compile(&self, source: Value) -> Schema {

@@ -9,15 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Rules;
 use crate::error::{Error, Result};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
+use crate::model::inventories::Inventory;
 use crate::model::state::{ConsumerRow, State};
 use crate::search::{ClassId, ProviderId};
 
 /// What one consumer asks of one provider and class, with ids instead of names.
-struct Ask<'a> {
-    consumer: &'a str,
-    provider: ProviderId,
-    class: ClassId,
-    amount: i64,
+pub struct Ask<'a> {
+    pub consumer: &'a str,
+    pub provider: ProviderId,
+    pub class: ClassId,
+    pub amount: i64,
 }
 
 /// `PUT /allocations/{consumer}` and `POST /allocations`: all of it, or nothing.
@@ -25,11 +26,12 @@ pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
     for one in &claim.consumers {
         check_consumer(state, one)?;
     }
-    let asks = resolve(state, claim)?;
+    let shares = find_providers(state, &claim.consumers)?;
+    let asks = find_classes(state, shares, |class| unknown_class(claim, class))?;
     let before = usage_before(state, &asks);
-    let released = releases(state, claim);
-    check_room(state, rules, &asks, &before, &released)?;
-    apply(state, rules, claim, &asks);
+    let released = releases(state, &claim.consumers);
+    check_room(state, rules, &Interim::new(), &asks, &before, &released)?;
+    apply(state, rules, &claim.consumers, &asks);
     Ok(())
 }
 
@@ -45,7 +47,7 @@ pub fn release(state: &mut State, release: &Release) -> Result<()> {
     Ok(())
 }
 
-fn check_consumer(state: &mut State, one: &ConsumerClaim) -> Result<()> {
+pub fn check_consumer(state: &mut State, one: &ConsumerClaim) -> Result<()> {
     let exists = state.consumer(&one.consumer).now.as_ref().map(|row| row.generation);
     let (expected, got) = match (one.generation, exists) {
         (Expected::Any, _) | (Expected::New, None) => return Ok(()),
@@ -58,35 +60,36 @@ fn check_consumer(state: &mut State, one: &ConsumerClaim) -> Result<()> {
     Err(Error::StaleConsumerGeneration { expected, got })
 }
 
-/// Names to ids: an unknown provider is refused before an unknown class.
-fn resolve<'a>(state: &State, claim: &'a Claim) -> Result<Vec<Ask<'a>>> {
-    let mut named = Vec::new();
-    for one in &claim.consumers {
+/// What one consumer asks of one provider: classes still by name.
+type Share<'a> = (&'a str, ProviderId, &'a [(String, i64)]);
+
+/// The providers that the consumers name: an unknown one is refused before an unknown class.
+pub fn find_providers<'a>(state: &State, consumers: &'a [ConsumerClaim]) -> Result<Vec<Share<'a>>> {
+    let mut shares = Vec::new();
+    for one in consumers {
         for (uuid, resources) in &one.allocations {
             let provider = state
                 .find_provider(uuid)
                 .ok_or_else(|| Error::ClaimProviderNotFound { uuid: uuid.clone() })?;
-            named.push((one.consumer.as_str(), provider, resources));
+            shares.push((one.consumer.as_str(), provider, resources.as_slice()));
         }
     }
+    Ok(shares)
+}
+
+/// The classes that the shares name; `unknown` says how an unknown one is refused.
+pub fn find_classes<'a>(
+    state: &State,
+    shares: Vec<Share<'a>>,
+    unknown: impl Fn(&str) -> Error,
+) -> Result<Vec<Ask<'a>>> {
     let mut asks = Vec::new();
-    for (consumer, provider, resources) in named {
+    for (consumer, provider, resources) in shares {
         for (name, amount) in resources {
-            let class = state.class_id(name).ok_or_else(|| {
-                let context = if claim.names_consumer {
-                    format!("for consumer {consumer}: ")
-                } else {
-                    String::new()
-                };
-                Error::ClaimClassNotFound {
-                    context,
-                    class: name.clone(),
-                }
-            })?;
             asks.push(Ask {
                 consumer,
                 provider,
-                class,
+                class: state.class_id(name).ok_or_else(|| unknown(name))?,
                 amount: *amount,
             });
         }
@@ -94,9 +97,21 @@ fn resolve<'a>(state: &State, claim: &'a Claim) -> Result<Vec<Ask<'a>>> {
     Ok(asks)
 }
 
-type Sums = BTreeMap<(ProviderId, ClassId), i64>;
+fn unknown_class(claim: &Claim, class: &str) -> Error {
+    let named = claim.consumers.first().filter(|_| claim.names_consumer);
+    Error::ClaimClassNotFound {
+        context: named.map_or_else(String::new, |one| format!("for consumer {}: ", one.consumer)),
+        class: class.to_owned(),
+    }
+}
 
-fn usage_before(state: &mut State, asks: &[Ask<'_>]) -> Sums {
+/// By provider and class, an amount.
+pub type Sums = BTreeMap<(ProviderId, ClassId), i64>;
+
+/// Inventories that hold while a reshape is judged, in the place of those that the providers have.
+pub type Interim = BTreeMap<ProviderId, BTreeMap<ClassId, Inventory>>;
+
+pub fn usage_before(state: &mut State, asks: &[Ask<'_>]) -> Sums {
     let mut sums = Sums::new();
     for ask in asks {
         let used = state
@@ -109,10 +124,10 @@ fn usage_before(state: &mut State, asks: &[Ask<'_>]) -> Sums {
     sums
 }
 
-/// What the claim's consumers give back, summed.
-fn releases(state: &mut State, claim: &Claim) -> Sums {
+/// What the consumers give back, summed.
+pub fn releases(state: &mut State, consumers: &[ConsumerClaim]) -> Sums {
     let mut sums = Sums::new();
-    let consumers: BTreeSet<&str> = claim.consumers.iter().map(|one| one.consumer.as_str()).collect();
+    let consumers: BTreeSet<&str> = consumers.iter().map(|one| one.consumer.as_str()).collect();
     for consumer in consumers {
         for (provider, class, used) in &state.consumer(consumer).allocations {
             *sums.entry((*provider, *class)).or_insert(0) += used;
@@ -121,8 +136,15 @@ fn releases(state: &mut State, claim: &Claim) -> Sums {
     sums
 }
 
-fn check_room(state: &mut State, rules: &Rules, asks: &[Ask<'_>], before: &Sums, released: &Sums) -> Result<()> {
-    check_some_inventory(state, asks)?;
+pub fn check_room(
+    state: &mut State,
+    rules: &Rules,
+    interim: &Interim,
+    asks: &[Ask<'_>],
+    before: &Sums,
+    released: &Sums,
+) -> Result<()> {
+    check_some_inventory(state, interim, asks)?;
     let mut asked = Sums::new();
     for ask in asks {
         let key = (ask.provider, ask.class);
@@ -132,7 +154,8 @@ fn check_room(state: &mut State, rules: &Rules, asks: &[Ask<'_>], before: &Sums,
             continue;
         };
         let provider = row.uuid.to_string();
-        let inventory = row.inventories.get(&ask.class).copied();
+        let inventories = interim.get(&ask.provider).unwrap_or(&row.inventories);
+        let inventory = inventories.get(&ask.class).copied();
         let class = state.class_name(ask.class).to_string();
         let Some(inventory) = inventory else {
             return Err(Error::ClaimWithoutInventory { class, provider });
@@ -152,14 +175,14 @@ fn check_room(state: &mut State, rules: &Rules, asks: &[Ask<'_>], before: &Sums,
 }
 
 /// Upstream first refuses providers that have no inventory of any class the request names.
-fn check_some_inventory(state: &mut State, asks: &[Ask<'_>]) -> Result<()> {
+fn check_some_inventory(state: &mut State, interim: &Interim, asks: &[Ask<'_>]) -> Result<()> {
     let classes: BTreeSet<ClassId> = asks.iter().map(|ask| ask.class).collect();
     let providers: BTreeSet<ProviderId> = asks.iter().map(|ask| ask.provider).collect();
     let mut without = Vec::new();
     for id in providers {
-        if let Some(row) = state.provider(id)
-            && !classes.iter().any(|class| row.inventories.contains_key(class))
-        {
+        let Some(row) = state.provider(id) else { continue };
+        let inventories = interim.get(&id).unwrap_or(&row.inventories);
+        if !classes.iter().any(|class| inventories.contains_key(class)) {
             without.push(row.uuid.to_string());
         }
     }
@@ -177,9 +200,9 @@ fn check_some_inventory(state: &mut State, asks: &[Ask<'_>]) -> Result<()> {
     })
 }
 
-fn apply(state: &mut State, rules: &Rules, claim: &Claim, asks: &[Ask<'_>]) {
+pub fn apply(state: &mut State, rules: &Rules, consumers: &[ConsumerClaim], asks: &[Ask<'_>]) {
     let mut moved: BTreeSet<ProviderId> = asks.iter().map(|ask| ask.provider).collect();
-    for one in &claim.consumers {
+    for one in consumers {
         let had = state.take_allocations(&one.consumer);
         if one.allocations.is_empty() {
             moved.extend(had.iter().map(|(provider, ..)| *provider));

@@ -197,7 +197,7 @@ fn in_use(state: &mut State, id: ProviderId, chosen: impl Fn(ClassId) -> bool) -
 }
 
 /// An inventory may shrink below its usage: that is the operator's decision, and worth a line in the log.
-fn warn_over_capacity(state: &mut State, id: ProviderId, class: ClassId, inventory: &Inventory) {
+pub fn warn_over_capacity(state: &mut State, id: ProviderId, class: ClassId, inventory: &Inventory) {
     let Some(row) = state.provider(id) else { return };
     let used = row.used.get(&class).copied().unwrap_or(0);
     if used as f64 > inventory.capacity() {

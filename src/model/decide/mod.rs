@@ -3,6 +3,7 @@
 mod aggregates;
 mod allocations;
 mod inventories;
+mod reshaper;
 mod resource_classes;
 mod resource_providers;
 mod traits;
@@ -43,6 +44,7 @@ pub fn decide(state: &mut State, rules: &Rules, command: &Command) -> Result<Ans
         Command::DeleteClass(it) => done(resource_classes::delete(state, it)),
         Command::Claim(it) => done(allocations::claim(state, rules, it)),
         Command::Release(it) => done(allocations::release(state, it)),
+        Command::Reshape(it) => done(reshaper::reshape(state, rules, it)),
     }
 }
 

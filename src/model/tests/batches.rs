@@ -9,6 +9,7 @@ use crate::model::batch::Decider;
 use crate::model::command::{Answer, Command, Write};
 use crate::model::inventories::Replace;
 use crate::model::live::Live;
+use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::Delete;
 use std::sync::Arc;
 
@@ -147,6 +148,33 @@ async fn a_consumer_wiped_and_made_again_in_one_batch_begins_anew() {
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     assert_eq!(f.number("SELECT generation AS n FROM consumers"), 1);
     assert_eq!(f.used(1), 2);
+}
+
+#[actix_web::test]
+async fn a_reshape_stands_in_a_batch_like_any_command() {
+    let mut f = fixture();
+    f.host(1, 3).await.unwrap();
+    run(&mut f, &claims(10..11, 1));
+    let generation = f.generation(1);
+    let reshape = |generation, total| {
+        Reshape {
+            providers: vec![Reshaped {
+                provider: uuid(1),
+                generation,
+                inventories: vec![("VCPU".into(), inventory(total))],
+            }],
+            consumers: vec![one(10, vec![(1, "VCPU", 4)], Expected::Is(1))],
+        }
+        .into_command()
+    };
+    let first = claim(11, 1, "VCPU", 1, Expected::New).into_command();
+    let last = claim(12, 1, "VCPU", 2, Expected::New).into_command();
+    let commands = [first, reshape(generation, 9), reshape(generation + 1, 7), last];
+    let (answers, _) = run(&mut f, &commands);
+    let granted: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(granted, [true, false, true, true]);
+    assert_eq!((f.used(1), f.generation(1)), (7, generation + 1 + 3 + 1));
+    assert_eq!(f.number("SELECT total AS n FROM inventories"), 7);
 }
 
 #[actix_web::test]

@@ -5,6 +5,7 @@ mod claims;
 mod foreign;
 mod providers;
 mod reads;
+mod reshapes;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};

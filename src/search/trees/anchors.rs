@@ -161,7 +161,11 @@ impl Sieve {
                     let pieces = layout.spilled(lane).into_iter().flatten();
                     let suiting = pieces.map(|&(block, lanes)| {
                         let fit = fits.of(snapshot, ask, block, kind) & lanes;
-                        let fit = if spanned { fit } else { fit & fits.inside(snapshot, block) };
+                        let fit = if spanned {
+                            fit
+                        } else {
+                            fit & fits.inside(snapshot, block)
+                        };
                         fit.count_ones()
                     });
                     suiting.sum()

@@ -65,7 +65,8 @@ impl Board {
         self.find_above(snapshot, ask);
         self.trees.clear();
         if !ask.nested {
-            self.trees.extend(self.slots.iter().map(|&slot| snapshot.near_root(slot)));
+            self.trees
+                .extend(self.slots.iter().map(|&slot| snapshot.near_root(slot)));
         }
     }
 

@@ -1,0 +1,194 @@
+//! The writer with a batch of its own kind: numbers that are written into a table, some of them guilty.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+
+use super::dialect;
+use super::writer::{Batch, Ran, WriterHandle, WriterSettings, start};
+use super::{Database, DbConnection, DbResult, Settings};
+use crate::error::{Error, Result};
+
+/// What a number does when it is written.
+const TWICE: i64 = -1;
+const PANICS: i64 = -2;
+
+/// Writes numbers; a batch is published into `seen`.
+struct Numbers {
+    seen: Arc<Mutex<Vec<Vec<i64>>>>,
+}
+
+impl Batch for Numbers {
+    type Command = i64;
+    type Answer = i64;
+    type Change = Vec<i64>;
+
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], _overtaken: bool) -> DbResult<Ran<Self>> {
+        for number in commands {
+            assert!(**number != PANICS, "a defect");
+            let times = if **number == TWICE { 2 } else { 1 };
+            for _ in 0..times {
+                diesel::sql_query("INSERT INTO numbers VALUES (?)")
+                    .bind::<BigInt, _>(**number)
+                    .execute(conn)?;
+            }
+        }
+        let written: Vec<i64> = commands.iter().map(|number| **number).collect();
+        let answers = written.iter().map(|number| Ok(number * 10)).collect();
+        Ok(Ran::Decided {
+            answers,
+            change: Some(written),
+        })
+    }
+
+    fn describe(&self, change: &Vec<i64>) -> String {
+        format!("{change:?}")
+    }
+
+    fn publish(&mut self, _: &mut DbConnection, change: Vec<i64>) -> DbResult<()> {
+        self.seen.lock().unwrap().push(change);
+        Ok(())
+    }
+
+    fn fall_behind(&mut self) {}
+
+    fn recover(&mut self, _: &mut DbConnection) -> DbResult<()> {
+        Ok(())
+    }
+}
+
+struct Bench {
+    writer: WriterHandle<Numbers>,
+    seen: Arc<Mutex<Vec<Vec<i64>>>>,
+    conn: DbConnection,
+    _folder: tempfile::TempDir,
+}
+
+fn bench(queue_size: usize, patience: Duration) -> Bench {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:///{}", folder.path().join("writer.sqlite").display());
+    let settings = Settings {
+        lock_timeout: Duration::from_millis(20),
+        ..Settings::new(url)
+    };
+    let database = Database::open(&settings).unwrap();
+    database.sync().unwrap();
+    let mut conn = database.connect().unwrap();
+    diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE)")
+        .execute(&mut conn)
+        .unwrap();
+    let seen = Arc::default();
+    let batch = Numbers {
+        seen: Arc::clone(&seen),
+    };
+    let settings = WriterSettings {
+        queue_size,
+        commit_timeout: patience,
+    };
+    let (writer, _) = start(database, &settings, |_| Ok(batch)).unwrap();
+    Bench {
+        writer,
+        seen,
+        conn,
+        _folder: folder,
+    }
+}
+
+impl Bench {
+    /// Submits numbers while the database is locked, so that they wait together; then lets them go.
+    async fn together(&mut self, numbers: &[i64], locked: Duration) -> Vec<Result<i64>> {
+        dialect::begin_write(&mut self.conn).unwrap();
+        let tasks: Vec<_> = numbers
+            .iter()
+            .map(|number| {
+                let (writer, number) = (self.writer.clone(), *number);
+                actix_web::rt::spawn(async move { writer.submit(number).await })
+            })
+            .collect();
+        actix_web::rt::time::sleep(locked).await;
+        dialect::rollback(&mut self.conn).unwrap();
+        let mut answers = Vec::new();
+        for task in tasks {
+            answers.push(task.await.unwrap());
+        }
+        answers
+    }
+
+    fn count(&mut self) -> i64 {
+        #[derive(QueryableByName)]
+        struct Count {
+            #[diesel(sql_type = BigInt)]
+            n: i64,
+        }
+        diesel::sql_query("SELECT COUNT(*) AS n FROM numbers")
+            .get_result::<Count>(&mut self.conn)
+            .unwrap()
+            .n
+    }
+}
+
+const LONG: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(300);
+
+#[actix_web::test]
+async fn what_waits_together_is_one_transaction() {
+    let mut bench = bench(100, LONG);
+    let numbers: Vec<i64> = (1..=20).collect();
+    let answers = bench.together(&numbers, SHORT).await;
+    assert_eq!(
+        answers,
+        numbers.iter().map(|number| Ok(number * 10)).collect::<Vec<_>>()
+    );
+    let batches = bench.seen.lock().unwrap().clone();
+    assert!(
+        batches.len() <= 2,
+        "the first may go alone, the rest go together: {batches:?}"
+    );
+    assert_eq!(bench.count(), 20);
+}
+
+#[actix_web::test]
+async fn a_guilty_command_is_found_and_the_others_are_committed() {
+    for guilty in [TWICE, PANICS] {
+        let mut bench = bench(100, LONG);
+        let answers = bench.together(&[1, 2, guilty, 3, 4, 5], SHORT).await;
+        for (number, answer) in [1, 2, guilty, 3, 4, 5].iter().zip(&answers) {
+            match (*number == guilty, answer) {
+                (true, Err(Error::Internal { .. })) => {}
+                (false, Ok(it)) => assert_eq!(*it, number * 10),
+                other => panic!("{number}: {other:?}"),
+            }
+        }
+        assert_eq!(bench.count(), 5);
+        assert_eq!(bench.writer.submit(9).await, Ok(90), "the writer goes on");
+    }
+}
+
+#[actix_web::test]
+async fn a_lock_that_outlasts_patience_is_answered_and_leaves_nothing() {
+    let mut bench = bench(100, SHORT);
+    let answers = bench.together(&[1, 2, 3], 4 * SHORT).await;
+    for answer in answers {
+        assert!(
+            matches!(answer, Err(Error::Unavailable { .. } | Error::Busy { .. })),
+            "{answer:?}"
+        );
+    }
+    assert_eq!(bench.writer.submit(4).await, Ok(40));
+    assert_eq!(bench.count(), 1, "what was refused is not done later");
+}
+
+#[actix_web::test]
+async fn a_full_queue_refuses_at_once() {
+    let mut bench = bench(2, LONG);
+    let answers = bench.together(&[1, 2, 3, 4, 5, 6, 7, 8], SHORT).await;
+    let refused = answers
+        .iter()
+        .filter(|answer| matches!(answer, Err(Error::Busy { .. })))
+        .count();
+    let done = answers.iter().filter(|answer| answer.is_ok()).count();
+    assert!(refused >= 5 && refused + done == 8, "{answers:?}");
+    assert_eq!(bench.count(), done as i64);
+}

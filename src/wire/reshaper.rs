@@ -1,0 +1,80 @@
+//! `/reshaper`: inventories and allocations in one body, each in the form of its own noun.
+
+use super::schema::Steps;
+use super::{allocations, inventories};
+use crate::error::Result;
+use crate::model::reshaper::{Reshape, Reshaped};
+use crate::version::Version;
+
+static POST: Steps = Steps::of_body(include_str!("schemas/reshaper.json"), "post");
+
+/// Reads `POST /reshaper`. Providers and consumers are kept as they are spelled.
+pub fn read_post(version: Version, body: &[u8]) -> Result<Reshape> {
+    let body = POST.read(version, body)?;
+    let providers = body.field("inventories").members().map(|(provider, value)| {
+        Ok(Reshaped {
+            provider: provider.to_owned(),
+            generation: value.field("resource_provider_generation").integer(),
+            inventories: inventories::of_provider(provider, value)?,
+        })
+    });
+    Ok(Reshape {
+        providers: providers.collect::<Result<_>>()?,
+        consumers: allocations::of_consumers(version, body.field("allocations")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::allocations::Expected;
+
+    const P: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
+    const C: &str = "11111111-4567-89ab-cdef-0123456789ab";
+
+    fn body(of_consumer: &str) -> String {
+        let consumer = format!(
+            r#"{{"allocations": {{"{P}": {{"resources": {{"VCPU": 2}}}}}}, "project_id": "p", "user_id": "u",
+                "consumer_generation": 3{of_consumer}}}"#
+        );
+        format!(
+            r#"{{"inventories": {{"{P}": {{"resource_provider_generation": 7, "inventories": {{"VCPU": {{"total": 4}}}}}}}},
+                "allocations": {{"{C}": {consumer}}}}}"#
+        )
+    }
+
+    fn read(minor: u16, body: &str) -> Result<Reshape> {
+        read_post(Version::new(minor), body.as_bytes())
+    }
+
+    #[test]
+    fn both_halves_are_read() {
+        let reshape = read(30, &body("")).unwrap();
+        let (provider, consumer) = (&reshape.providers[0], &reshape.consumers[0]);
+        assert_eq!((provider.provider.as_str(), provider.generation), (P, 7));
+        assert_eq!(provider.inventories[0].1.total, 4);
+        assert_eq!((consumer.consumer.as_str(), consumer.generation), (C, Expected::Is(3)));
+        assert_eq!(consumer.allocations, [(P.to_owned(), vec![("VCPU".to_owned(), 2)])]);
+    }
+
+    #[test]
+    fn each_version_takes_what_its_claims_take() {
+        let mappings = format!(r#", "mappings": {{"": ["{P}"], "_A": ["{P}"]}}"#);
+        assert!(read(33, &body(&mappings)).is_err());
+        read(34, &body(&mappings)).unwrap();
+        assert!(read(38, &body("")).is_err(), "from 1.38 on a consumer has a type");
+        let typed = read(38, &body(r#", "consumer_type": "INSTANCE""#)).unwrap();
+        assert_eq!(typed.consumers[0].consumer_type.as_deref(), Some("INSTANCE"));
+    }
+
+    #[test]
+    fn there_may_be_no_allocations_but_not_no_inventories() {
+        let half = format!(r#"{{"{P}": {{"resource_provider_generation": 7, "inventories": {{}}}}}}"#);
+        let reshape = read(30, &format!(r#"{{"inventories": {half}, "allocations": {{}}}}"#)).unwrap();
+        assert!(reshape.consumers.is_empty() && reshape.providers[0].inventories.is_empty());
+        let refusal = read(30, r#"{"inventories": {}, "allocations": {}}"#)
+            .unwrap_err()
+            .to_string();
+        assert!(refusal.starts_with("JSON does not validate: {} "), "{refusal}");
+    }
+}
