@@ -10,6 +10,7 @@ mod allocation_candidates;
 mod allocations;
 mod call;
 mod checks;
+mod cors;
 mod errors;
 mod gate;
 mod inventories;
@@ -31,7 +32,9 @@ mod stream;
 mod traits;
 mod usages;
 
+pub use cors::Cors;
 pub use openapi::text as openapi;
+pub use routes::guarded_by;
 pub use server::serve;
 pub use service::{Listen, Service, Settings};
 

@@ -119,6 +119,14 @@ impl Route {
         self
     }
 
+    /// The rule that decides who may, but for what is open to everybody.
+    pub fn rule(&self) -> Option<&'static Rule> {
+        match self.guard {
+            Guard::Open => None,
+            Guard::Own(rule) | Guard::OfQuery(rule) => Some(rule),
+        }
+    }
+
     pub fn serves(&self, version: Version) -> bool {
         (self.first..=self.last).contains(&version)
     }

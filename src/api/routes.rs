@@ -148,3 +148,15 @@ pub static ROUTES: &[Route] = &[
     Route::post(RESHAPER, own(&rules::RESHAPE), run!(reshaper::reshape)).since(v::RESHAPER),
     Route::get(USAGES, Guard::OfQuery(&rules::TOTAL_USAGES), run!(usages::total)).since(v::TOTAL_USAGES),
 ];
+
+/// The routes that the rule of this name guards, each once: `GET /usages`.
+pub fn guarded_by(rule: &str) -> Vec<String> {
+    let mut routes = Vec::new();
+    for route in ROUTES {
+        let told = format!("{} {}", route.method, route.path);
+        if route.rule().is_some_and(|own| own.name == rule) && !routes.contains(&told) {
+            routes.push(told);
+        }
+    }
+    routes
+}

@@ -4,6 +4,8 @@ mod config;
 mod db;
 mod logging;
 mod openapi;
+mod policy;
+mod policy_files;
 mod serve;
 
 use std::path::PathBuf;
@@ -81,6 +83,11 @@ enum Command {
         #[command(subcommand)]
         command: db::Command,
     },
+    /// Look at who may do what.
+    Policy {
+        #[command(subcommand)]
+        command: policy::Command,
+    },
     /// Look at the configuration.
     Config {
         #[command(subcommand)]
@@ -97,6 +104,8 @@ pub enum Failure {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Database(#[from] SetupError),
+    #[error("{0}")]
+    Policy(String),
     #[error("{0}, or set [placement_database] sync_on_startup = true")]
     Unprepared(SetupError),
     #[error("cannot write the log to {}: {reason}", path.display())]
@@ -127,8 +136,10 @@ impl Arguments {
             arguments: self.bind.map(|bind| ("placet", "bind", bind)).into_iter().collect(),
             ..Search::here()
         })?;
-        if let Some(Command::Config { command }) = self.command {
-            return command.run(&configuration);
+        match self.command {
+            Some(Command::Config { command }) => return command.run(&configuration),
+            Some(Command::Policy { command }) => return command.run(&configuration.options.oslo_policy),
+            _ => {}
         }
         logging::start(&configuration.options.default)?;
         match self.command {
