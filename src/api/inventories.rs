@@ -67,7 +67,7 @@ pub async fn remove(call: Call) -> Result<Reply> {
 
 /// Where there are none, there is no time at which they were modified.
 fn listed(found: &Inventories) -> Reply {
-    Reply::json(wire::write_all(found)).modified_if_known(found.modified)
+    Reply::json(wire::write_all(found)).modified_if(found.modified)
 }
 
 fn shown(found: &Inventories) -> Result<Reply> {

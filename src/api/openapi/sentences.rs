@@ -52,7 +52,7 @@ pub fn all() -> Vec<Error> {
         E::StaleReshapeGeneration {
             provider: text("provider"),
             actual: 1,
-            given: 0,
+            given: "0".to_owned(),
         },
         E::StaleConsumerGeneration {
             expected: text("expected"),
