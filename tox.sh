@@ -3,7 +3,7 @@
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
-#   functional   placet live: its own gabbi files, races, adoption, options, generations
+#   functional   placet live: its own gabbi files, races, adoption, options, generations, the API reference
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -57,6 +57,8 @@ functional() {
     step python options "$PY" functional-tests/options.py
     step python operations "$PY" functional-tests/operations.py
     step python process "$PY" functional-tests/process/run.py
+    step python reference "$PY" functional-tests/reference/run.py
+    step python schemathesis "$PY" functional-tests/reference/fuzz.py
 }
 
 conformance() {

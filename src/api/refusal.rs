@@ -22,6 +22,8 @@ pub struct Refusal {
     code: &'static str,
     /// The methods that the URL has.
     allow: Option<String>,
+    /// Whether the answer says that it varies with the version.
+    varies: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -37,6 +39,7 @@ impl From<Error> for Refusal {
         let (status, code) = errors::status_and_code(&error);
         Refusal {
             code,
+            varies: errors::varies(&error),
             ..Refusal::new(status, error.to_string())
         }
     }
@@ -51,7 +54,13 @@ impl Refusal {
             detail: detail.into(),
             code: UNDEFINED,
             allow: None,
+            varies: true,
         }
+    }
+
+    /// Whatever the version, it would be the same.
+    pub fn at_any_version(self) -> Refusal {
+        Refusal { varies: false, ..self }
     }
 
     fn with_lead(status: StatusCode, lead: String, detail: &str) -> Refusal {
@@ -87,6 +96,10 @@ impl Refusal {
         let lead = format!("The request media type {bad} is not supported by this server. ");
         let detail = format!("The media type {bad} is not supported, use {good}");
         Refusal::with_lead(StatusCode::UNSUPPORTED_MEDIA_TYPE, lead, &detail)
+    }
+
+    pub fn varies(&self) -> bool {
+        self.varies
     }
 
     pub fn status(&self) -> StatusCode {
