@@ -4,7 +4,8 @@
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
 #   functional   placet live: its own gabbi files, races, adoption, options, generations, the API reference
-#   conformance  OpenStack Placement's own gabbi files, each against a fresh placet
+#   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
+#                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
 #   long         all of these at full size, and the mutants that the race test has to notice
@@ -63,6 +64,7 @@ functional() {
 conformance() {
     live || return
     step python conformance "$PY" functional-tests/conformance/run.py --jobs 2
+    step python "conformance, adopted" "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted
 }
 
 clients() {
