@@ -10,7 +10,7 @@ use socket2::{Domain, Socket, Type};
 use super::{Failure, db, policy};
 use crate::api::{self, Listen, Service};
 use crate::auth::Strategy;
-use crate::config::{self, Configuration, Options, masked_url};
+use crate::config::{self, Configuration, GenerationStrategy, Options, masked_url};
 use crate::db::writer::WriterSettings;
 use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
@@ -33,6 +33,8 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
         .local_addr()
         .map_err(|reason| Failure::Listen { bind, reason })?;
     let database = db::open(options)?;
+    // Held to the end, and taken before a schema is touched that another process may be serving.
+    let _lock = database.lock_for_serving()?;
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options))?;
     let service = Service {
@@ -102,6 +104,11 @@ fn settings(options: &Options) -> api::Settings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
             // -1 is no limit.
             max: usize::try_from(options.placement.max_allocation_candidates).ok(),
+            ceiling: options.placet.max_candidates,
+            strategy: match options.placement.allocation_candidates_generation_strategy {
+                GenerationStrategy::DepthFirst => search::Strategy::DepthFirst,
+                GenerationStrategy::BreadthFirst => search::Strategy::BreadthFirst,
+            },
             strict_step: options.placet.strict_step_size,
         },
         randomize: options.placement.randomize_allocation_candidates,

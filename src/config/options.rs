@@ -76,6 +76,17 @@ pub struct Placement {
     /// How many candidates a request may bring forth; -1: no limit.
     #[validate(range(min = -1, max = 9_007_199_254_740_992_i64))]
     pub max_allocation_candidates: i64,
+    /// In what order the candidates of several trees come.
+    pub allocation_candidates_generation_strategy: GenerationStrategy,
+}
+
+/// `[placement] allocation_candidates_generation_strategy`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GenerationStrategy {
+    /// All candidates of one tree, then those of the next.
+    DepthFirst,
+    /// One candidate of each tree in turn.
+    BreadthFirst,
 }
 
 /// `[placement_database]`
@@ -201,6 +212,9 @@ pub struct Placet {
     /// Refuse an amount equal to `min_unit` that is no multiple of `step_size`, as OpenStack Placement's code does
     /// against its specification. For a rolling switch from it.
     pub strict_step_size: bool,
+    /// How many candidates an answer holds at most where `[placement] max_allocation_candidates` is -1.
+    #[validate(range(min = 1, max = 100_000_000))]
+    pub max_candidates: usize,
 }
 
 /// Text that is not for logs: `Debug` shows a database URL without its password.
@@ -305,6 +319,14 @@ impl Placement {
             incomplete_consumer_project_id: reader.text(SECTION, "incomplete_consumer_project_id")?,
             incomplete_consumer_user_id: reader.text(SECTION, "incomplete_consumer_user_id")?,
             max_allocation_candidates: reader.number(SECTION, "max_allocation_candidates")?,
+            allocation_candidates_generation_strategy: reader.choice(
+                SECTION,
+                "allocation_candidates_generation_strategy",
+                &[
+                    ("depth-first", GenerationStrategy::DepthFirst),
+                    ("breadth-first", GenerationStrategy::BreadthFirst),
+                ],
+            )?,
         })
     }
 }
@@ -345,6 +367,7 @@ impl Placet {
             workers: reader.number(SECTION, "workers")?,
             max_connections: reader.number(SECTION, "max_connections")?,
             strict_step_size: reader.boolean(SECTION, "strict_step_size")?,
+            max_candidates: reader.number(SECTION, "max_candidates")?,
         })
     }
 }

@@ -259,7 +259,7 @@ impl<B: Batch> Writer<B> {
             None => self.conn.insert(self.database.connect()?),
         };
         self.batch.recover(conn)?;
-        dialect::begin_write(conn)?;
+        begin(conn, self.database.lock_timeout(), deadline)?;
         let written = contain(|| write(&mut self.batch, &mut self.identity, conn, commands, overtaken));
         let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
@@ -319,6 +319,18 @@ impl<B: Batch> Writer<B> {
             }
         }
     }
+}
+
+/// Begins the transaction, waiting for another's lock no longer than patience lasts.
+fn begin(conn: &mut DbConnection, lock_timeout: Duration, deadline: Instant) -> DbResult<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left + PAUSE >= lock_timeout {
+        return dialect::begin_write(conn);
+    }
+    dialect::wait_for_locks(conn, left)?;
+    let begun = dialect::begin_write(conn);
+    dialect::wait_for_locks(conn, lock_timeout)?;
+    begun
 }
 
 /// Runs what may meet a defect of placet: a panic must not end the writer. `None` where it panicked.

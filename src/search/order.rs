@@ -48,7 +48,7 @@ impl Permutation {
 }
 
 /// Spreads every bit of `seed` over all of the result (the finaliser of SplitMix64).
-fn mix(seed: u64) -> u64 {
+pub(super) fn mix(seed: u64) -> u64 {
     let z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -119,7 +119,7 @@ impl Walk {
     }
 }
 
-fn by_block(mut slots: Vec<Slot>) -> Vec<(usize, u64)> {
+pub(super) fn by_block(mut slots: Vec<Slot>) -> Vec<(usize, u64)> {
     slots.sort_unstable();
     let mut blocks: Vec<(usize, u64)> = Vec::new();
     for slot in slots {

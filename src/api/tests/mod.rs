@@ -84,6 +84,8 @@ impl Edge {
             search: search::Settings {
                 seed: 1,
                 max: None,
+                ceiling: 100_000,
+                strategy: search::Strategy::default(),
                 strict_step: false,
             },
             randomize: false,

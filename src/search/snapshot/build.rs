@@ -150,6 +150,7 @@ impl Snapshot {
     fn leave_parent(&mut self, slot: Slot) {
         let parent = self.blocks.get(slot.block()).identity.parents[slot.lane()];
         self.children -= usize::from(parent.is_some());
+        self.forget_layout(slot);
         if let Some(parent) = parent.and_then(|parent| self.by_id(parent)) {
             let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
             identity.children[parent.lane()].retain(|&child| child != slot);
@@ -161,11 +162,18 @@ impl Snapshot {
         let Some(parent) = parent.and_then(|parent| self.by_id(parent)) else {
             return;
         };
+        self.forget_layout(slot);
         if !self.children(parent).contains(&slot) {
             let id = self.id(slot);
             let at = self.children(parent).partition_point(|&child| self.id(child) < id);
             let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
             identity.children[parent.lane()].insert(at, slot);
         }
+    }
+
+    /// Of the block that has the root of the provider's tree.
+    fn forget_layout(&mut self, slot: Slot) {
+        let root = self.root(slot);
+        self.blocks.get_mut(root.block()).forget_layout();
     }
 }

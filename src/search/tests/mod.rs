@@ -8,6 +8,7 @@ mod versions;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::candidates::{Settings, Strategy};
 use super::naive::Rows;
 use super::request::{Group, Members, Request, Traits};
 use super::snapshot::{AggregateId, Catalog, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
@@ -119,6 +120,16 @@ pub(super) fn request(group: Group) -> Request {
         root_required: Traits::default(),
         limit: None,
         nested: true,
+    }
+}
+
+pub(super) fn settings() -> Settings {
+    Settings {
+        seed: 7,
+        max: None,
+        ceiling: usize::MAX,
+        strategy: Strategy::DepthFirst,
+        strict_step: false,
     }
 }
 

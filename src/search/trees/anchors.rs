@@ -1,0 +1,165 @@
+//! Which trees could serve a request, and what each offers.
+
+use std::collections::HashSet;
+
+use super::super::observer::Observer;
+use super::super::order::{Walk, by_block, mix};
+use super::super::plan::Plan;
+use super::super::scan;
+use super::super::snapshot::{Slot, Snapshot, lanes_of};
+use super::ask::Ask;
+use super::board::Board;
+use super::fits::Fits;
+use super::pools::Pools;
+
+/// The trees that could serve, one after the other, by their roots.
+pub(in crate::search) struct Anchors<O> {
+    pub ask: Ask,
+    pub pools: Pools,
+    fits: Fits<O>,
+    /// By kind: is it served by providers of the tree alone?
+    local: Vec<bool>,
+    /// What a root must be.
+    root: Plan,
+    walk: Walk,
+    /// The lanes of `block` whose turn it is.
+    block: usize,
+    lanes: u64,
+    seed: u64,
+    /// Sets of sharing providers that were laid out without any provider of the tree: the next tree with the same ones
+    /// has nothing new.
+    seen: HashSet<Vec<usize>>,
+}
+
+impl<O: Observer> Anchors<O> {
+    pub fn new(snapshot: &Snapshot, ask: Ask, seed: u64, observer: O) -> Self {
+        let mut fits = Fits::new(snapshot, &ask, observer);
+        let pools = Pools::of(snapshot, &ask, &mut fits);
+        let mut root = Plan::default();
+        root.traits = ask.root.clone();
+        if let Some(whole) = &ask.whole {
+            root.members.forbidden = whole.members.forbidden.clone();
+        }
+        let local: Vec<bool> = (0..ask.kinds.len()).map(|kind| !pools.serve(kind)).collect();
+        let trees = ask
+            .kinds
+            .iter()
+            .zip(&local)
+            .filter(|(_, local)| **local)
+            .filter_map(|(kind, _)| kind.plan.tree);
+        let only = ask
+            .whole
+            .as_ref()
+            .and_then(|whole| whole.tree)
+            .or_else(|| trees.into_iter().next());
+        Self {
+            walk: Walk::new(snapshot, only, seed),
+            ask,
+            pools,
+            fits,
+            local,
+            root,
+            block: 0,
+            lanes: 0,
+            seed,
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Lays the next tree out; false after the last. It may turn out that it cannot serve.
+    pub(super) fn next(&mut self, snapshot: &Snapshot, board: &mut Board) -> bool {
+        loop {
+            while self.lanes == 0 {
+                let (ask, fits, local, root) = (&self.ask, &mut self.fits, &self.local, &self.root);
+                let find = |block, lanes| roots(snapshot, ask, fits, local, root, block, lanes);
+                let Some((block, lanes)) = self.walk.next(find) else {
+                    return false;
+                };
+                (self.block, self.lanes) = (block, lanes);
+            }
+            let lane = self.lanes.trailing_zeros() as usize;
+            self.lanes &= self.lanes - 1;
+            if self.lay_out(snapshot, Slot::new(self.block, lane), board) {
+                return true;
+            }
+        }
+    }
+
+    /// False where there is nothing to try.
+    fn lay_out(&mut self, snapshot: &Snapshot, root: Slot, board: &mut Board) -> bool {
+        let layout = snapshot.layout(root.block());
+        let ask = &self.ask;
+        board.clear(ask);
+        let mut reached = Vec::new();
+        let spanned = self.fits.inside(snapshot, root.block()) & root.bit() != 0;
+        let mut masks = vec![0; ask.kinds.len()];
+        let mut lay = |block, lanes| {
+            for (kind, mask) in masks.iter_mut().enumerate() {
+                *mask = lanes & self.fits.of(snapshot, ask, block, kind);
+                if !ask.kinds[kind].granular && !spanned {
+                    *mask &= self.fits.inside(snapshot, block);
+                }
+            }
+            board.offer(block, &masks);
+            self.pools.reached(snapshot, block, lanes, &mut reached);
+        };
+        if layout.spilling & root.bit() == 0 {
+            lay(root.block(), layout.trees[root.lane()]);
+        } else {
+            by_block(snapshot.tree(root))
+                .into_iter()
+                .for_each(|(block, lanes)| lay(block, lanes));
+        }
+        reached.retain(|&pool| self.pools.all[pool].root != root);
+        reached.sort_unstable();
+        reached.dedup();
+        if board.slots.is_empty() && (reached.is_empty() || !self.seen.insert(reached.clone())) {
+            return false;
+        }
+        for pool in reached {
+            let pool = &self.pools.all[pool];
+            board.offer_pool(pool.slot, &pool.kinds);
+        }
+        if board.options.iter().any(Vec::is_empty) {
+            return false;
+        }
+        for options in board.options.iter_mut().filter(|options| options.len() > 1) {
+            let first = mix(self.seed ^ root.index() as u64) as usize % options.len();
+            options.rotate_left(first);
+        }
+        board.finish(snapshot, ask);
+        true
+    }
+}
+
+/// The roots of a block whose trees have somebody for every kind that sharing providers do not serve; those of trees
+/// that reach beyond the block are not looked into.
+fn roots<O: Observer>(
+    snapshot: &Snapshot,
+    ask: &Ask,
+    fits: &mut Fits<O>,
+    local: &[bool],
+    root: &Plan,
+    block: usize,
+    lanes: u64,
+) -> u64 {
+    let lanes = lanes & snapshot.blocks().get(block).roots;
+    let mut left = scan::fitting(snapshot, root, block, lanes, &mut ());
+    if left == 0 {
+        return 0;
+    }
+    let layout = snapshot.layout(block);
+    let inside = fits.inside(snapshot, block);
+    for kind in (0..ask.kinds.len()).filter(|&kind| local[kind]) {
+        let fit = fits.of(snapshot, ask, block, kind);
+        for lane in lanes_of(left & !layout.spilling) {
+            let spanned = ask.kinds[kind].granular || inside >> lane & 1 == 1;
+            let fit = if spanned { fit } else { fit & inside };
+            left &= !(u64::from(fit & layout.trees[lane] == 0) << lane);
+        }
+        if left == 0 {
+            return 0;
+        }
+    }
+    left
+}
