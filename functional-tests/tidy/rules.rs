@@ -168,7 +168,7 @@ const FOREIGN: &[Foreign] = &[
         below: &["src/"],
         but: &[],
         names: &["static mut", "thread_local!", "todo!", "unimplemented!", "dbg!"],
-        why: "nothing global that changes, and nothing unfinished: hand values down, and answer Error::NotImplemented",
+        why: "nothing global that changes, and nothing unfinished: hand values down, and finish what is begun",
     },
 ];
 

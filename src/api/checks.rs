@@ -23,9 +23,10 @@ const JSON: &str = "application/json";
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The root is open to everybody, whatever they do there.
+/// Where a path's rows are open, as those of the root are, it is open to everybody, whatever they do there.
 pub fn authenticate(request: &HttpRequest, path: &str, service: &Service) -> Result<Option<Context>, Refusal> {
-    if matches!(path, "" | "/") {
+    let mut rows = ROUTES.iter().filter(|route| route.fields(path).is_some()).peekable();
+    if rows.peek().is_some() && rows.all(|route| matches!(route.guard, Guard::Open)) {
         return Ok(None);
     }
     let header = |name| text(request, name);
@@ -33,7 +34,7 @@ pub fn authenticate(request: &HttpRequest, path: &str, service: &Service) -> Res
     let context = service.auth.authenticate(&presented);
     context
         .map(Some)
-        .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, ""))
+        .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, "").at_any_version())
 }
 
 /// Which version the request speaks; from here on its answer says so.
@@ -42,7 +43,8 @@ pub fn negotiate_version(request: &HttpRequest, seen: &mut Seen) -> Result<Versi
     let version = negotiate::version(header.as_deref()).map_err(|unserved| match unserved {
         Unserved::Malformed(why) => Refusal::new(StatusCode::BAD_REQUEST, why),
         Unserved::Unsupported(why) => Refusal::not_acceptable(seen.accept.text(), &why),
-    })?;
+    });
+    let version = version.map_err(Refusal::at_any_version)?;
     seen.version = Some(version);
     Ok(version)
 }
@@ -53,7 +55,7 @@ pub fn check_length_has_type(request: &HttpRequest) -> Result<(), Refusal> {
     let has_type = text(request, "content-type").is_some_and(|content_type| !content_type.is_empty());
     if has_body && !has_type {
         let detail = "content-type header required when content-length > 0";
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail));
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).at_any_version());
     }
     Ok(())
 }
@@ -68,7 +70,7 @@ pub fn find_route(request: &HttpRequest, path: &str, version: Version, seen: &Se
         .filter_map(|route| Some((route, route.fields(path)?)))
         .collect();
     if here.is_empty() {
-        return Err(Refusal::new(StatusCode::NOT_FOUND, ""));
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "").at_any_version());
     }
     let method = request.method();
     let Some((first, _)) = here.iter().find(|(route, _)| route.method == *method) else {
@@ -146,7 +148,7 @@ pub fn authorize(
         }
         .into()),
         // A token of the wrong scope is told the rule's name alone.
-        Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name)),
+        Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
         Verdict::Undecided(why) => Err(Refusal::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             format!("The policy {} cannot be decided: {why}.", rule.name),

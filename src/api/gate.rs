@@ -32,6 +32,7 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
     let service = service.into_inner();
     let id = seen.request_id.clone();
     let outcome = survive(&id, serve(&request, payload, Arc::clone(&service), &mut seen)).await;
+    let varies = outcome.as_ref().map_or_else(Refusal::varies, |_| true);
     let mut response = match outcome {
         Ok(reply) => reply.respond(seen.version),
         Err(refusal) => {
@@ -39,7 +40,7 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
             refusal.respond(&seen)
         }
     };
-    dress(&mut response, &seen);
+    dress(&mut response, &seen, varies);
     if let Some(cors) = &service.settings.cors {
         response = cors.dress(&request, response);
     }
@@ -63,8 +64,8 @@ fn report(seen: &Seen, refusal: &Refusal) {
     );
 }
 
-/// Puts on the headers that every response has.
-fn dress(response: &mut HttpResponse, seen: &Seen) {
+/// Puts on the headers that do not depend on what a response says.
+fn dress(response: &mut HttpResponse, seen: &Seen, varies: bool) {
     let headers = response.headers_mut();
     let mut put = |name: HeaderName, text: &str| {
         if let Ok(value) = HeaderValue::from_str(text) {
@@ -72,7 +73,9 @@ fn dress(response: &mut HttpResponse, seen: &Seen) {
         }
     };
     put(REQUEST_ID_HEADER, &seen.request_id);
-    put(VARY, VERSION_HEADER.as_str());
+    if varies {
+        put(VARY, VERSION_HEADER.as_str());
+    }
     if let Some(version) = seen.version {
         put(VERSION_HEADER, &format!("placement {version}"));
     }

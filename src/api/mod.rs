@@ -16,6 +16,7 @@ mod gate;
 mod inventories;
 mod mount;
 mod negotiate;
+mod openapi;
 mod refusal;
 mod reply;
 mod reshaper;
@@ -32,6 +33,7 @@ mod traits;
 mod usages;
 
 pub use cors::Cors;
+pub use openapi::text as openapi;
 pub use routes::guarded_by;
 pub use server::serve;
 pub use service::{Listen, Service, Settings};

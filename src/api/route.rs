@@ -98,7 +98,7 @@ impl Route {
 
     /// Served up to the version before this one.
     pub const fn before(mut self, end: Version) -> Route {
-        self.last = Version::new(end.minor() - 1);
+        self.last = end.before();
         self
     }
 

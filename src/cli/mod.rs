@@ -3,6 +3,7 @@
 mod config;
 mod db;
 mod logging;
+mod openapi;
 mod policy;
 mod policy_files;
 mod serve;
@@ -92,6 +93,8 @@ enum Command {
         #[command(subcommand)]
         command: config::Command,
     },
+    /// Print the description of the REST API, as OpenAPI 3.1 in JSON.
+    Openapi(openapi::Command),
 }
 
 /// Why a command ended without success: one line for whoever typed it.
@@ -112,6 +115,8 @@ pub enum Failure {
         bind: std::net::SocketAddr,
         reason: std::io::Error,
     },
+    #[error("there is no microversion {0}: GET / shows the oldest and the newest")]
+    Microversion(String),
     #[error("serving failed: {0}")]
     Serve(std::io::Error),
 }
@@ -122,6 +127,9 @@ impl Arguments {
     /// # Errors
     /// Whatever refuses or fails, as a line to print.
     pub fn run(self) -> Result<(), Failure> {
+        if let Some(Command::Openapi(command)) = self.command {
+            return command.run();
+        }
         let configuration = crate::config::load(&Search {
             files: self.config_file,
             dirs: self.config_dir,

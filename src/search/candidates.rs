@@ -114,8 +114,12 @@ pub fn candidates<'a, O: Observer>(
             Err(error) => {
                 let alone = |(index, plan): (usize, Plan)| {
                     let groups = vec![request.groups[index].clone()];
+                    // What holds for groups together is not asked of one.
                     let request = Request {
                         groups,
+                        group_policy: None,
+                        same_subtrees: Vec::new(),
+                        nested: true,
                         ..request.clone()
                     };
                     begin(snapshot, &request, settings, &root, vec![plan], ())
@@ -209,7 +213,7 @@ impl<O: Observer> Candidates<'_, O> {
         let mut seen = Seen::of(self.snapshot);
         let summaries = if self.nested && self.snapshot.has_trees() {
             let roots = used
-                .map(|slot| self.snapshot.root(slot))
+                .map(|slot| self.snapshot.near_root(slot))
                 .filter(|&root| seen.first_time(root));
             roots.flat_map(|root| self.snapshot.tree(root)).collect()
         } else {

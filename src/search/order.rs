@@ -4,7 +4,7 @@
 //! So blocks come in a pseudo-random permutation, computed, not shuffled; and of a block only eight lanes are taken
 //! at a time, the rest in seven later rounds, because neighbours are alike.
 
-use super::snapshot::{Slot, Snapshot};
+use super::snapshot::{Slot, Snapshot, by_block};
 
 const ROUNDS: usize = 8;
 /// Every eighth lane.
@@ -117,18 +117,6 @@ impl Walk {
         }
         (block, fitting)
     }
-}
-
-pub(super) fn by_block(mut slots: Vec<Slot>) -> Vec<(usize, u64)> {
-    slots.sort_unstable();
-    let mut blocks: Vec<(usize, u64)> = Vec::new();
-    for slot in slots {
-        match blocks.last_mut() {
-            Some((block, lanes)) if *block == slot.block() => *lanes |= slot.bit(),
-            _ => blocks.push((slot.block(), slot.bit())),
-        }
-    }
-    blocks
 }
 
 #[cfg(test)]

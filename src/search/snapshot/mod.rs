@@ -30,3 +30,4 @@ pub(super) use block::Block;
 pub(super) use fixed::{Column, Fixed};
 pub(super) use ids::{LANES, lanes_of};
 pub(super) use inventory::Units;
+pub(super) use layout::by_block;

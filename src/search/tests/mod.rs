@@ -3,7 +3,9 @@
 mod candidates;
 mod properties;
 mod providers;
+mod trees;
 mod versions;
+mod wide;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +17,6 @@ use super::snapshot::{AggregateId, Catalog, ClassId, Inventory, ProviderId, Prov
 
 pub(super) const VCPU: ClassId = ClassId(0);
 pub(super) const DISK: ClassId = ClassId(2);
-pub(super) const SHARES: TraitId = TraitId(1);
 
 /// Classes VCPU, MEMORY_MB, DISK_GB (0 to 2), traits SHARES, T2, T3, T4, aggregates a1, a2, a3.
 pub(super) fn catalog() -> Catalog {

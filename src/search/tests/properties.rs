@@ -42,48 +42,66 @@ fn inventory() -> impl Strategy<Value = Inventory> {
     )
 }
 
-fn row() -> impl Strategy<Value = ProviderRow> {
+fn row() -> BoxedStrategy<ProviderRow> {
     let inventories = btree_map((0..3).prop_map(ClassId), inventory(), 0..4);
     let used = btree_map((0..3).prop_map(ClassId), prop_oneof![1 => -2i64..0, 4 => 1i64..5], 0..3);
     // The first trait makes a provider a sharing one: not too many of these.
     let traits = btree_set(prop_oneof![1 => Just(1), 3 => 2..5].prop_map(TraitId), 0..3);
     let aggregates = btree_set((1..4).prop_map(AggregateId), 0..3);
-    (inventories, used, traits, aggregates).prop_map(|(inventories, used, traits, aggregates)| ProviderRow {
-        inventories,
-        used,
-        traits,
-        aggregates,
-        ..bare(0)
-    })
+    (inventories, used, traits, aggregates)
+        .prop_map(|(inventories, used, traits, aggregates)| ProviderRow {
+            inventories,
+            used,
+            traits,
+            aggregates,
+            ..bare(0)
+        })
+        .boxed()
 }
 
-/// Up to nine providers, each possibly the child of one before it.
-fn world() -> impl Strategy<Value = Rows> {
-    vec(
-        (
-            row(),
-            prop_oneof![2 => Just(None), 1 => any::<prop::sample::Index>().prop_map(Some)],
-        ),
-        1..10,
+/// As `row`, with more to give.
+fn rich_row() -> BoxedStrategy<ProviderRow> {
+    let plenty = prop_oneof![6 => (3..9).prop_map(super::stock), 1 => inventory()];
+    (
+        row(),
+        btree_map((0..3).prop_map(ClassId), plenty, 1..4),
+        prop_oneof![3 => Just(true), 1 => Just(false)],
     )
-    .prop_map(|all| {
-        let mut world: Vec<ProviderRow> = Vec::new();
-        for (id, (row, parent)) in (1..).zip(all) {
-            let who = ProviderRow { ..bare(id) };
-            let parent = parent.filter(|_| !world.is_empty()).map(|parent| parent.get(&world));
-            let root = parent.map_or(who.id, |parent| parent.root);
-            let parent = parent.map(|parent| parent.id);
-            world.push(ProviderRow {
-                id: who.id,
-                uuid: who.uuid,
-                name: who.name,
-                parent,
-                root,
-                ..row
-            });
-        }
-        rows(world)
-    })
+        .prop_map(|(row, inventories, unused)| ProviderRow {
+            inventories,
+            used: if unused { Default::default() } else { row.used.clone() },
+            ..row
+        })
+        .boxed()
+}
+
+/// Up to `most` providers, each possibly the child of one before it.
+fn forest(row: BoxedStrategy<ProviderRow>, roots: u32, children: u32, most: usize) -> BoxedStrategy<Rows> {
+    let parent = prop_oneof![roots => Just(None), children => any::<prop::sample::Index>().prop_map(Some)];
+    vec((row, parent), 1..most)
+        .prop_map(|all| {
+            let mut world: Vec<ProviderRow> = Vec::new();
+            for (id, (row, parent)) in (1..).zip(all) {
+                let who = ProviderRow { ..bare(id) };
+                let parent = parent.filter(|_| !world.is_empty()).map(|parent| parent.get(&world));
+                let root = parent.map_or(who.id, |parent| parent.root);
+                let parent = parent.map(|parent| parent.id);
+                world.push(ProviderRow {
+                    id: who.id,
+                    uuid: who.uuid,
+                    name: who.name,
+                    parent,
+                    root,
+                    ..row
+                });
+            }
+            rows(world)
+        })
+        .boxed()
+}
+
+fn world() -> impl Strategy<Value = Rows> {
+    prop_oneof![1 => forest(row(), 2, 1, 10), 2 => forest(rich_row(), 1, 4, 10), 2 => forest(rich_row(), 1, 1, 8)]
 }
 
 fn names(known: &'static [&'static str], most: usize) -> impl Strategy<Value = BTreeSet<String>> {
@@ -93,16 +111,20 @@ fn names(known: &'static [&'static str], most: usize) -> impl Strategy<Value = B
 
 const TRAITS: &[&str] = &["T2", "T3", "T4", "MISC_SHARES_VIA_AGGREGATE"];
 
-fn traits() -> impl Strategy<Value = Traits> {
+fn traits() -> BoxedStrategy<Traits> {
     let required = prop_oneof![2 => Just(Vec::new()), 1 => vec(names(TRAITS, 3), 1..3)];
     let forbidden = prop_oneof![3 => Just(BTreeSet::new()), 1 => names(TRAITS, 1)];
-    (required, forbidden).prop_map(|(required, forbidden)| Traits { required, forbidden })
+    (required, forbidden)
+        .prop_map(|(required, forbidden)| Traits { required, forbidden })
+        .boxed()
 }
 
-fn members() -> impl Strategy<Value = Members> {
+fn members() -> BoxedStrategy<Members> {
     let any_of = prop_oneof![2 => Just(Vec::new()), 1 => vec(names(&["a1", "a2", "a3"], 2), 1..3)];
     let forbidden = prop_oneof![3 => Just(BTreeSet::new()), 1 => names(&["a1", "a2", "a3"], 1)];
-    (any_of, forbidden).prop_map(|(any_of, forbidden)| Members { any_of, forbidden })
+    (any_of, forbidden)
+        .prop_map(|(any_of, forbidden)| Members { any_of, forbidden })
+        .boxed()
 }
 
 fn resources(least: usize) -> impl Strategy<Value = Vec<(String, i64)>> {
@@ -114,17 +136,30 @@ fn some_uuid() -> impl Strategy<Value = Option<String>> {
     prop_oneof![4 => Just(None), 1 => (1..12).prop_map(|id| Some(uuid(id)))]
 }
 
-/// A group, most often without a suffix. Those that have one may want no resources.
-fn group(suffix: &'static str, least: usize) -> impl Strategy<Value = Group> {
-    (resources(least), traits(), members(), some_uuid()).prop_map(move |(resources, traits, member_of, in_tree)| {
-        Group {
+/// One with all kinds of filters, or with few. From 1.36 a group may want no resources.
+fn group(suffix: &'static str, least: usize) -> BoxedStrategy<Group> {
+    let filtered = (resources(least), traits(), members(), some_uuid());
+    let few = (
+        btree_map(
+            prop::sample::select(&["VCPU", "MEMORY_MB", "DISK_GB"]).prop_map(str::to_owned),
+            1i64..4,
+            least..3,
+        ),
+        prop_oneof![5 => Just(Traits::default()), 1 => traits()],
+        prop_oneof![9 => Just(Members::default()), 1 => members()],
+        prop_oneof![15 => Just(None), 1 => some_uuid()],
+    );
+    let few =
+        few.prop_map(|(resources, traits, members, uuid)| (resources.into_iter().collect(), traits, members, uuid));
+    prop_oneof![1 => filtered, 9 => few]
+        .prop_map(move |(resources, traits, member_of, in_tree)| Group {
             suffix: suffix.to_owned(),
             resources,
             traits,
             member_of,
             in_tree,
-        }
-    })
+        })
+        .boxed()
 }
 
 /// The last may be what the one before it is, but for its name.
@@ -152,7 +187,7 @@ fn subtrees() -> impl Strategy<Value = Vec<Vec<String>>> {
 }
 
 fn request() -> impl Strategy<Value = Request> {
-    let root = prop_oneof![3 => Just(Traits::default()), 1 => traits()];
+    let root = prop_oneof![7 => Just(Traits::default()), 1 => traits()];
     let policy = prop_oneof![
         Just(None),
         Just(Some(GroupPolicy::None)),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::observer::Observer;
-use super::super::order::{Walk, by_block, mix};
+use super::super::order::{Walk, mix};
 use super::super::plan::Plan;
 use super::super::scan;
 use super::super::snapshot::{Slot, Snapshot, lanes_of};
@@ -17,10 +17,7 @@ pub(in crate::search) struct Anchors<O> {
     pub ask: Ask,
     pub pools: Pools,
     fits: Fits<O>,
-    /// By kind: is it served by providers of the tree alone?
-    local: Vec<bool>,
-    /// What a root must be.
-    root: Plan,
+    sieve: Sieve,
     walk: Walk,
     /// The lanes of `block` whose turn it is.
     block: usize,
@@ -40,25 +37,19 @@ impl<O: Observer> Anchors<O> {
         if let Some(whole) = &ask.whole {
             root.members.forbidden = whole.members.forbidden.clone();
         }
-        let local: Vec<bool> = (0..ask.kinds.len()).map(|kind| !pools.serve(kind)).collect();
-        let trees = ask
-            .kinds
-            .iter()
-            .zip(&local)
-            .filter(|(_, local)| **local)
-            .filter_map(|(kind, _)| kind.plan.tree);
-        let only = ask
-            .whole
-            .as_ref()
-            .and_then(|whole| whole.tree)
-            .or_else(|| trees.into_iter().next());
+        let local = (0..ask.kinds.len()).filter(|&kind| !pools.serve(kind));
+        let local: Vec<(usize, u32)> = local.map(|kind| (kind, ask.least(kind))).collect();
+        let bound = || local.iter().find_map(|&(kind, _)| ask.kinds[kind].plan.tree);
+        let only = ask.whole.as_ref().and_then(|whole| whole.tree).or_else(bound);
         Self {
             walk: Walk::new(snapshot, only, seed),
             ask,
             pools,
             fits,
-            local,
-            root,
+            sieve: Sieve {
+                root: (root != Plan::default()).then_some(root),
+                local,
+            },
             block: 0,
             lanes: 0,
             seed,
@@ -70,8 +61,8 @@ impl<O: Observer> Anchors<O> {
     pub(super) fn next(&mut self, snapshot: &Snapshot, board: &mut Board) -> bool {
         loop {
             while self.lanes == 0 {
-                let (ask, fits, local, root) = (&self.ask, &mut self.fits, &self.local, &self.root);
-                let find = |block, lanes| roots(snapshot, ask, fits, local, root, block, lanes);
+                let (ask, fits, sieve) = (&self.ask, &mut self.fits, &mut self.sieve);
+                let find = |block, lanes| sieve.roots(snapshot, ask, fits, block, lanes);
                 let Some((block, lanes)) = self.walk.next(find) else {
                     return false;
                 };
@@ -103,13 +94,9 @@ impl<O: Observer> Anchors<O> {
             board.offer(block, &masks);
             self.pools.reached(snapshot, block, lanes, &mut reached);
         };
-        if layout.spilling & root.bit() == 0 {
-            lay(root.block(), layout.trees[root.lane()]);
-        } else {
-            by_block(snapshot.tree(root))
-                .into_iter()
-                .for_each(|(block, lanes)| lay(block, lanes));
-        }
+        let own = [(root.block(), layout.trees[root.lane()])];
+        let pieces = layout.spilled(root.lane()).unwrap_or(&own);
+        pieces.iter().for_each(|&(block, lanes)| lay(block, lanes));
         reached.retain(|&pool| self.pools.all[pool].root != root);
         reached.sort_unstable();
         reached.dedup();
@@ -132,34 +119,64 @@ impl<O: Observer> Anchors<O> {
     }
 }
 
-/// The roots of a block whose trees have somebody for every kind that sharing providers do not serve; those of trees
-/// that reach beyond the block are not looked into.
-fn roots<O: Observer>(
-    snapshot: &Snapshot,
-    ask: &Ask,
-    fits: &mut Fits<O>,
-    local: &[bool],
-    root: &Plan,
-    block: usize,
-    lanes: u64,
-) -> u64 {
-    let lanes = lanes & snapshot.blocks().get(block).roots;
-    let mut left = scan::fitting(snapshot, root, block, lanes, &mut ());
-    if left == 0 {
-        return 0;
-    }
-    let layout = snapshot.layout(block);
-    let inside = fits.inside(snapshot, block);
-    for kind in (0..ask.kinds.len()).filter(|&kind| local[kind]) {
-        let fit = fits.of(snapshot, ask, block, kind);
-        for lane in lanes_of(left & !layout.spilling) {
-            let spanned = ask.kinds[kind].granular || inside >> lane & 1 == 1;
-            let fit = if spanned { fit } else { fit & inside };
-            left &= !(u64::from(fit & layout.trees[lane] == 0) << lane);
-        }
+/// What keeps trees from being laid out that cannot serve.
+struct Sieve {
+    /// What a root must be, if anything is asked of it.
+    root: Option<Plan>,
+    /// The kinds that only providers of the tree serve, and how many of them are needed. Those that let the fewest
+    /// through come to stand before the others.
+    local: Vec<(usize, u32)>,
+}
+
+impl Sieve {
+    /// The roots of a block whose trees have providers enough for each kind.
+    fn roots<O: Observer>(
+        &mut self,
+        snapshot: &Snapshot,
+        ask: &Ask,
+        fits: &mut Fits<O>,
+        block: usize,
+        lanes: u64,
+    ) -> u64 {
+        let lanes = lanes & snapshot.blocks().get(block).roots;
+        let mut left = match &self.root {
+            Some(root) => scan::fitting(snapshot, root, block, lanes, &mut ()),
+            None => lanes,
+        };
         if left == 0 {
             return 0;
         }
+        let layout = snapshot.layout(block);
+        let inside = fits.inside(snapshot, block);
+        for at in 0..self.local.len() {
+            let (kind, least) = self.local[at];
+            let granular = ask.kinds[kind].granular;
+            let here = fits.of(snapshot, ask, block, kind);
+            for lane in lanes_of(left) {
+                let spanned = granular || inside >> lane & 1 == 1;
+                let suiting = if layout.spilling >> lane & 1 == 0 {
+                    let fit = if spanned { here } else { here & inside };
+                    (fit & layout.trees[lane]).count_ones()
+                } else {
+                    let pieces = layout.spilled(lane).into_iter().flatten();
+                    let suiting = pieces.map(|&(block, lanes)| {
+                        let fit = fits.of(snapshot, ask, block, kind) & lanes;
+                        let fit = if spanned {
+                            fit
+                        } else {
+                            fit & fits.inside(snapshot, block)
+                        };
+                        fit.count_ones()
+                    });
+                    suiting.sum()
+                };
+                left &= !(u64::from(suiting < least) << lane);
+            }
+            if left == 0 {
+                self.local[..=at].rotate_right(1);
+                return 0;
+            }
+        }
+        left
     }
-    left
 }

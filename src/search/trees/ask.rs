@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::order::by_block;
 use super::super::plan::{MemberIds, Plan, TraitIds};
 use super::super::request::{Group, GroupPolicy, Request};
-use super::super::snapshot::{ClassId, Slot, Snapshot};
+use super::super::snapshot::{ClassId, Slot, Snapshot, TraitId, by_block};
 
 /// What has to be placed, and what holds for all of it together.
 #[derive(Debug)]
@@ -33,7 +32,7 @@ pub(in crate::search) struct Ask {
 /// What the group without a suffix asks of its providers together.
 #[derive(Debug)]
 pub(in crate::search) struct Whole {
-    pub required: Vec<Vec<super::super::snapshot::TraitId>>,
+    pub required: Vec<Vec<TraitId>>,
     pub members: MemberIds,
     pub tree: Option<Slot>,
 }
@@ -156,6 +155,14 @@ impl Ask {
             self.kinds.len() - 1
         });
         self.parts.push(Part { group, kind });
+    }
+
+    /// At least so many providers of a tree have to suit a kind.
+    pub fn least(&self, kind: usize) -> u32 {
+        if !(self.isolate && self.kinds[kind].granular) {
+            return 1;
+        }
+        self.parts.iter().map(|part| u32::from(part.kind == kind)).sum()
     }
 
     /// Can parts take away from each other what each could have alone?

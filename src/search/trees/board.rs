@@ -65,7 +65,8 @@ impl Board {
         self.find_above(snapshot, ask);
         self.trees.clear();
         if !ask.nested {
-            self.trees.extend(self.slots.iter().map(|&slot| snapshot.root(slot)));
+            self.trees
+                .extend(self.slots.iter().map(|&slot| snapshot.near_root(slot)));
         }
     }
 
@@ -112,7 +113,7 @@ impl Board {
                 if let Ok(found) = sorted.binary_search_by_key(&slot, |&(slot, _)| slot) {
                     self.above.set(provider, sorted[found].1);
                 }
-                at = snapshot.parent(slot);
+                at = snapshot.near_parent(slot);
             }
         }
         self.offers.reset(self.options.len(), self.slots.len());

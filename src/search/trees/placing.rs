@@ -32,6 +32,8 @@ pub(super) struct Placing {
     /// By rule of `same_subtree` the providers that may be the one above all others.
     tops: Vec<u64>,
     width: usize,
+    /// Room to work out `tops` in.
+    members: Vec<u64>,
     memory: Memory,
     /// Was there a state from which nothing was found? Until then what costs time is not done.
     stuck: bool,
@@ -238,8 +240,10 @@ impl Placing {
     /// Who may be above all others of a rule of `same_subtree`: is above all that are placed, and is placed itself or
     /// may yet be.
     fn find_tops(&mut self, ask: &Ask, board: &Board, rule: usize) {
-        let mut common = vec![u64::MAX; self.width];
-        let mut members = vec![0; self.width];
+        let mut members = std::mem::take(&mut self.members);
+        refill(&mut members, self.width, 0);
+        let common = &mut self.tops[rule * self.width..(rule + 1) * self.width];
+        common.fill(u64::MAX);
         for (depth, &part) in self.order.iter().enumerate() {
             let kind = ask.parts[part].kind;
             if !ask.kinds[kind].subtrees.contains(&rule) {
@@ -247,14 +251,14 @@ impl Placing {
             }
             if depth < self.depth {
                 let provider = self.chosen[depth] as usize;
-                keep(&mut common, board.above.row(provider));
+                keep(common, board.above.row(provider));
                 members[provider / 64] |= 1 << (provider % 64);
             } else {
                 add(&mut members, board.offers.row(kind));
             }
         }
-        keep(&mut common, &members);
-        self.tops[rule * self.width..(rule + 1) * self.width].copy_from_slice(&common);
+        keep(common, &members);
+        self.members = members;
     }
 }
 
