@@ -112,3 +112,68 @@ fn read(path: &Path) -> Result<PolicyFile, String> {
         Err(error) => Err(format!("{name}: {error}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread::sleep;
+
+    use super::*;
+
+    fn options(dir: &Path) -> OsloPolicy {
+        OsloPolicy {
+            policy_file: "policy.yaml".into(),
+            policy_dirs: vec!["policy.d".into(), "nowhere".into()],
+            policy_default_rule: "default".into(),
+            enforce_new_defaults: true,
+            search_dirs: vec![dir.to_owned()],
+        }
+    }
+
+    /// What is there, after a change that a request would have found.
+    fn found(disk: &Disk) -> String {
+        sleep(LOOK_EVERY);
+        assert!(disk.changed(), "a change was not seen");
+        sleep(LOOK_EVERY);
+        assert!(!disk.changed(), "a change was seen twice");
+        let files = disk.read().expect("files that can be read");
+        files.into_iter().map(|file| file.text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn whatever_happens_to_the_files_is_seen_once() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let dir = folder.path();
+        let put = |name: &str, text: &str| fs::write(dir.join(name), text).expect("a file");
+        let disk = Disk::new(&options(dir));
+        assert_eq!(disk.read(), Ok(Vec::new()));
+        put("policy.yaml", "one");
+        assert_eq!(found(&disk), "one");
+        // Put in its place, of the same size.
+        put("new", "two");
+        fs::rename(dir.join("new"), dir.join("policy.yaml")).expect("a new file");
+        assert_eq!(found(&disk), "two");
+        fs::create_dir(dir.join("policy.d")).expect("a directory");
+        put("policy.d/b.yaml", "b");
+        put("policy.d/a.json", "a");
+        assert_eq!(found(&disk), "two a b");
+        put("policy.d/b.yaml", "longer");
+        assert_eq!(found(&disk), "two a longer");
+        fs::remove_file(dir.join("policy.d/a.json")).expect("a file");
+        assert_eq!(found(&disk), "two longer");
+        fs::create_dir(dir.join("policy.d/inner")).expect("a directory");
+        put("policy.d/inner/c.yaml", "c");
+        put("policy.d/.hidden", "h");
+        assert_eq!(found(&disk), "two longer");
+        fs::remove_file(dir.join("policy.yaml")).expect("a file");
+        assert_eq!(found(&disk), "longer");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("policy.yaml");
+        fs::write(&path, b"\xff").expect("a file");
+        let why = Disk::new(&options(folder.path())).read().expect_err("it is not UTF-8");
+        assert!(why.starts_with(&format!("{}: ", path.display())), "{why}");
+    }
+}

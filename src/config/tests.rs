@@ -121,6 +121,18 @@ fn later_files_and_then_variables_win() {
 }
 
 #[test]
+fn lists_are_what_stands_between_commas() {
+    let cors = options("[cors]\nallowed_origin = http://a , http://b,\nallow_methods =\nmax_age =").cors;
+    assert_eq!(cors.allowed_origin, ["http://a", "http://b"]);
+    assert!(cors.allow_methods.is_empty());
+    assert_eq!(cors.max_age, 0);
+    let cors = Options::default().cors;
+    assert!(cors.allowed_origin.is_empty() && cors.allow_credentials);
+    assert_eq!(cors.allow_methods, ["GET", "PUT", "POST", "DELETE", "PATCH"]);
+    assert_eq!((cors.allow_headers.len(), cors.max_age), (8, 3600));
+}
+
+#[test]
 fn a_later_file_wins_even_by_an_older_name() {
     let newer = "[api]\nauth_strategy=keystone";
     let older = "[DEFAULT]\nauth_strategy=noauth2";

@@ -1,5 +1,6 @@
 //! The policy as text for people: a table, and a policy file to start from.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use super::Policy;
@@ -51,6 +52,7 @@ impl Policy {
 /// A table: each rule, its check in force, its default where that is another, and what it guards as `guards` tells.
 pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
     let mut lines = vec![["RULE", "CHECK IN FORCE", "DEFAULT", "GUARDS"].map(str::to_owned)];
+    let referred: HashSet<&str> = policy.checks.values().flat_map(Check::refers_to).collect();
     for row in policy.rows() {
         let check = match row.place {
             Some(place) => format!("{}  ({place})", shown(&row.check)),
@@ -62,7 +64,10 @@ pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
             None => "none".to_owned(),
         };
         let mut guarded = guards(row.name).into_iter();
-        let first = guarded.next().unwrap_or_else(|| "other rules".to_owned());
+        let helps = referred.contains(row.name);
+        let first = guarded
+            .next()
+            .unwrap_or_else(|| if helps { "other rules" } else { "nothing" }.to_owned());
         lines.push([row.name.to_owned(), check, default, first]);
         lines.extend(guarded.map(|route| [String::new(), String::new(), String::new(), route]));
     }

@@ -65,7 +65,7 @@ fn read(
     overrides: &mut HashMap<String, Override>,
     warnings: &mut Vec<String>,
 ) -> Result<(), String> {
-    let entries = yaml::read(&file.text).map_err(|why| format!("{}: {why}", file.name))?;
+    let entries = yaml::read(&file.text).map_err(|why| format!("{}:{why}", file.name))?;
     let mut here = HashSet::new();
     for entry in entries {
         let (name, place) = (entry.name, format!("{}:{}", file.name, entry.line));

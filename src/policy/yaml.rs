@@ -25,7 +25,7 @@ pub enum Written {
 /// The rules of a file, in its order; a name may come more than once.
 ///
 /// # Errors
-/// Where it is not YAML, or not names and checks, as a sentence with its line.
+/// Where it is not YAML, or not names and checks, as a line's number and a sentence.
 pub fn read(text: &str) -> Result<Vec<Entry>, String> {
     let mut reader = Reader {
         events: Parser::new_from_str(text.trim_start_matches('\u{feff}')),
@@ -34,13 +34,13 @@ pub fn read(text: &str) -> Result<Vec<Entry>, String> {
     let entries = match reader.document()? {
         Node::Nothing => Vec::new(),
         Node::Mapping(pairs) => pairs,
-        _ => return Err("line 1: this is not a list of `name: check`".to_owned()),
+        _ => return Err("1: this is not a list of `name: check`".to_owned()),
     };
     entries
         .into_iter()
         .map(|(name, line, node)| match written(node) {
             Ok(check) => Ok(Entry { name, line, check }),
-            Err(why) => Err(format!("line {line}: the check of {name:?} {why}")),
+            Err(why) => Err(format!("{line}: the check of {name:?} {why}")),
         })
         .collect()
 }
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), String> {
         match self.events.next() {
             Some(Ok(next)) => Ok(next),
-            Some(Err(error)) => Err(format!("line {}: not YAML: {}", error.marker().line(), error.info())),
+            Some(Err(error)) => Err(format!("{}: not YAML: {}", error.marker().line(), error.info())),
             None => Ok((Event::StreamEnd, Span::default())),
         }
     }
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
 }
 
 fn at(span: Span, what: &str) -> String {
-    format!("line {}: {what}", span.start.line())
+    format!("{}: {what}", span.start.line())
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Result<Node, String> {

@@ -65,32 +65,29 @@ fn later_files_lie_over_earlier_ones() {
 #[test]
 fn what_could_let_somebody_in_by_mistake_is_refused() {
     for (text, why) in [
-        ("a: [", "policy.yaml: line 2: not YAML"),
-        ("a: role:x\n- b\n", "policy.yaml: line 2: not YAML"),
-        ("- a", "policy.yaml: line 1: this is not a list of `name: check`"),
-        ("a", "policy.yaml: line 1: this is not a list of `name: check`"),
-        (
-            "a: b:c\n---\nd: e:f\n",
-            "policy.yaml: line 3: a policy file has one document",
-        ),
+        ("a: [", "policy.yaml:2: not YAML"),
+        ("a: role:x\n- b\n", "policy.yaml:2: not YAML"),
+        ("- a", "policy.yaml:1: this is not a list of `name: check`"),
+        ("a", "policy.yaml:1: this is not a list of `name: check`"),
+        ("a: b:c\n---\nd: e:f\n", "policy.yaml:3: a policy file has one document"),
         (
             "a: !",
-            "policy.yaml: line 1: ! is a tag here; write a check that begins with ! in quotes, as in \"!\"",
+            "policy.yaml:1: ! is a tag here; write a check that begins with ! in quotes, as in \"!\"",
         ),
-        ("a: !foo b", "policy.yaml: line 1: !foo is a tag here"),
+        ("a: !foo b", "policy.yaml:1: !foo is a tag here"),
         (
             "\n\na: false",
-            "policy.yaml: line 3: the check of \"a\" is false, which is no text",
+            "policy.yaml:3: the check of \"a\" is false, which is no text",
         ),
-        ("a: 5", "policy.yaml: line 1: the check of \"a\" is 5, which is no text"),
-        ("a: {b: c}", "policy.yaml: line 1: the check of \"a\" has names inside"),
+        ("a: 5", "policy.yaml:1: the check of \"a\" is 5, which is no text"),
+        ("a: {b: c}", "policy.yaml:1: the check of \"a\" has names inside"),
         (
             "a: [[1]]",
-            "policy.yaml: line 1: the check of \"a\" is neither a text nor lists of texts",
+            "policy.yaml:1: the check of \"a\" is neither a text nor lists of texts",
         ),
         (
             "a: [[[[[[x]]]]]]",
-            "policy.yaml: line 1: this is nested deeper than lists of lists",
+            "policy.yaml:1: this is nested deeper than lists of lists",
         ),
         (
             "a: role:x or http://auth.example.org/check",

@@ -27,7 +27,7 @@ fn the_table_has_every_rule_and_what_it_guards() {
         .collect();
     for line in [
         &["RULE", "CHECK IN FORCE", "DEFAULT", "GUARDS"][..],
-        &["admin_api", "\"\"", "(policy.yaml:3)", "role:admin", "other rules"],
+        &["admin_api", "\"\"", "(policy.yaml:3)", "role:admin", "nothing"],
         &["service_api", "role:service", "same", "other rules"],
         &[
             "placement:usages",
