@@ -75,7 +75,11 @@ pub enum Error {
     #[error("Resource provider's generation already changed. Please update the generation and try again.")]
     StaleProviderGeneration,
     #[error("resource provider generation conflict for provider {provider}: actual: {actual}, given: {given}")]
-    StaleReshapeGeneration { provider: String, actual: i64, given: i64 },
+    StaleReshapeGeneration {
+        provider: String,
+        actual: i64,
+        given: String,
+    },
     #[error("consumer generation conflict - expected {expected} but got {got}")]
     StaleConsumerGeneration { expected: String, got: String },
 

@@ -15,7 +15,7 @@ use super::seen::{Seen, text};
 use super::service::Service;
 use crate::auth::{Context, Presented};
 use crate::error::Error;
-use crate::policy::{Caller, Target, Verdict};
+use crate::policy::{self, Caller, Target, Verdict};
 use crate::version::Version;
 use crate::wire::usages;
 
@@ -23,25 +23,18 @@ const JSON: &str = "application/json";
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The root is open to everybody, whatever they do there.
+/// Where a path's rows are open, as those of the root are, it is open to everybody, whatever they do there.
 pub fn authenticate(request: &HttpRequest, path: &str, service: &Service) -> Result<Option<Context>, Refusal> {
-    if matches!(path, "" | "/") {
+    let mut rows = ROUTES.iter().filter(|route| route.fields(path).is_some()).peekable();
+    if rows.peek().is_some() && rows.all(|route| matches!(route.guard, Guard::Open)) {
         return Ok(None);
     }
-    let token = text(request, "x-auth-token");
-    let roles = text(request, "x-roles");
-    let project = text(request, "x-project-id");
-    let system_scope = text(request, "openstack-system-scope");
-    let presented = Presented {
-        token: token.as_deref(),
-        roles: roles.as_deref(),
-        project: project.as_deref(),
-        system_scope: system_scope.as_deref(),
-    };
+    let header = |name| text(request, name);
+    let presented = Presented { header: &header };
     let context = service.auth.authenticate(&presented);
     context
         .map(Some)
-        .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, ""))
+        .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, "").at_any_version())
 }
 
 /// Which version the request speaks; from here on its answer says so.
@@ -50,7 +43,8 @@ pub fn negotiate_version(request: &HttpRequest, seen: &mut Seen) -> Result<Versi
     let version = negotiate::version(header.as_deref()).map_err(|unserved| match unserved {
         Unserved::Malformed(why) => Refusal::new(StatusCode::BAD_REQUEST, why),
         Unserved::Unsupported(why) => Refusal::not_acceptable(seen.accept.text(), &why),
-    })?;
+    });
+    let version = version.map_err(Refusal::at_any_version)?;
     seen.version = Some(version);
     Ok(version)
 }
@@ -61,7 +55,7 @@ pub fn check_length_has_type(request: &HttpRequest) -> Result<(), Refusal> {
     let has_type = text(request, "content-type").is_some_and(|content_type| !content_type.is_empty());
     if has_body && !has_type {
         let detail = "content-type header required when content-length > 0";
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail));
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).at_any_version());
     }
     Ok(())
 }
@@ -76,7 +70,7 @@ pub fn find_route(request: &HttpRequest, path: &str, version: Version, seen: &Se
         .filter_map(|route| Some((route, route.fields(path)?)))
         .collect();
     if here.is_empty() {
-        return Err(Refusal::new(StatusCode::NOT_FOUND, ""));
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "").at_any_version());
     }
     let method = request.method();
     let Some((first, _)) = here.iter().find(|(route, _)| route.method == *method) else {
@@ -137,35 +131,49 @@ pub fn authorize(
     context: Option<&Context>,
     service: &Service,
 ) -> Result<(), Refusal> {
-    let (Guard::Own(rule) | Guard::OfQuery(rule)) = route.guard else {
-        return Ok(());
-    };
+    let Some(rule) = route.rule() else { return Ok(()) };
     let caller = caller(context.cloned().unwrap_or_default());
+    let project;
     let target = match route.guard {
-        Guard::OfQuery(_) => Target {
-            project_id: usages::read_project(request.query_string())?,
-            user_id: None,
-        },
-        Guard::Own(_) | Guard::Open => Target::of(&caller),
+        Guard::OfQuery(_) => {
+            project = usages::read_project(request.query_string())?;
+            Target::Project(project.as_deref())
+        }
+        Guard::Own(_) | Guard::Open => Target::Own(&caller),
     };
-    match service.policy.judge(rule, &caller, &target) {
+    match service.policy.now().judge(rule, &caller, &target) {
         Verdict::Allowed => Ok(()),
         Verdict::Denied => Err(Error::Forbidden {
             rule: rule.name.to_owned(),
         }
         .into()),
         // A token of the wrong scope is told the rule's name alone.
-        Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name)),
+        Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
+        Verdict::Undecided(why) => Err(Refusal::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("The policy {} cannot be decided: {why}.", rule.name),
+        )),
     }
 }
 
 fn caller(context: Context) -> Caller {
+    let service = context.service;
     Caller {
         user_id: context.user_id,
+        user_domain_id: context.user_domain_id,
         project_id: context.project_id,
+        project_domain_id: context.project_domain_id,
         domain_id: context.domain_id,
         system_scope: context.system_scope,
         roles: context.roles,
+        is_admin_project: context.is_admin_project,
+        service: policy::Service {
+            user_id: service.user_id,
+            user_domain_id: service.user_domain_id,
+            project_id: service.project_id,
+            project_domain_id: service.project_domain_id,
+            roles: service.roles,
+        },
     }
 }
 

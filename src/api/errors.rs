@@ -16,6 +16,15 @@ const QUERY_BAD_VALUE: &str = "placement.query.bad_value";
 const QUERY_DUPLICATE_KEY: &str = "placement.query.duplicate_key";
 const QUERY_MISSING_VALUE: &str = "placement.query.missing_value";
 
+/// Whether an error's answer says that it varies with the version. These do not, as clients and caches know it: what a
+/// URL names is not there, or its sender may not ask.
+pub fn varies(error: &Error) -> bool {
+    !matches!(
+        error,
+        Error::Forbidden { .. } | Error::ProviderNotFound { .. } | Error::ClassNotFound { .. }
+    )
+}
+
 /// The status and the error code of an error.
 pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
     use Error as E;

@@ -23,7 +23,7 @@ use super::service::Service;
 use super::{access, checks};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
-const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-openstack-request-id");
+pub(super) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-openstack-request-id");
 
 /// Answers any request at all.
 pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Service>) -> HttpResponse {
@@ -31,7 +31,8 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
     let mut seen = Seen::of(&request, &service.settings);
     let service = service.into_inner();
     let id = seen.request_id.clone();
-    let outcome = survive(&id, serve(&request, payload, service, &mut seen)).await;
+    let outcome = survive(&id, serve(&request, payload, Arc::clone(&service), &mut seen)).await;
+    let varies = outcome.as_ref().map_or_else(Refusal::varies, |_| true);
     let mut response = match outcome {
         Ok(reply) => reply.respond(seen.version),
         Err(refusal) => {
@@ -39,7 +40,10 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
             refusal.respond(&seen)
         }
     };
-    dress(&mut response, &seen);
+    dress(&mut response, &seen, varies);
+    if let Some(cors) = &service.settings.cors {
+        response = cors.dress(&request, response);
+    }
     access::log(&request, &seen, &response, started.elapsed());
     response
 }
@@ -60,8 +64,8 @@ fn report(seen: &Seen, refusal: &Refusal) {
     );
 }
 
-/// Puts on the headers that every response has.
-fn dress(response: &mut HttpResponse, seen: &Seen) {
+/// Puts on the headers that do not depend on what a response says.
+fn dress(response: &mut HttpResponse, seen: &Seen, varies: bool) {
     let headers = response.headers_mut();
     let mut put = |name: HeaderName, text: &str| {
         if let Ok(value) = HeaderValue::from_str(text) {
@@ -69,7 +73,9 @@ fn dress(response: &mut HttpResponse, seen: &Seen) {
         }
     };
     put(REQUEST_ID_HEADER, &seen.request_id);
-    put(VARY, VERSION_HEADER.as_str());
+    if varies {
+        put(VARY, VERSION_HEADER.as_str());
+    }
     if let Some(version) = seen.version {
         put(VERSION_HEADER, &format!("placement {version}"));
     }

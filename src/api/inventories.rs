@@ -65,8 +65,9 @@ pub async fn remove(call: Call) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
+/// Where there are none, there is no time at which they were modified.
 fn listed(found: &Inventories) -> Reply {
-    Reply::json(wire::write_all(found)).modified(found.modified)
+    Reply::json(wire::write_all(found)).modified_if(found.modified)
 }
 
 fn shown(found: &Inventories) -> Result<Reply> {

@@ -1,7 +1,5 @@
 //! Where the service is mounted: which part of a URL's path is the route's, and what stands before it in links.
 
-use std::borrow::Cow;
-
 use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
 
@@ -30,11 +28,12 @@ impl Mount {
     }
 }
 
-/// The path of the route: without the prefix, if the request came with it (a proxy may have taken it off), decoded.
-pub fn route_path<'a>(path: &'a str, settings: &Settings) -> Cow<'a, str> {
+/// The path of the route: without the prefix, if the request came with it (a proxy may have taken it off), decoded. Each
+/// byte is a character then, as clients know it from refusals that quote a path.
+pub fn route_path(path: &str, settings: &Settings) -> String {
     let inside = path.strip_prefix(settings.url_prefix.as_str());
     let path = inside
         .filter(|rest| rest.is_empty() || rest.starts_with('/'))
         .unwrap_or(path);
-    percent_decode_str(path).decode_utf8_lossy()
+    percent_decode_str(path).map(char::from).collect()
 }

@@ -22,6 +22,8 @@ pub struct Refusal {
     code: &'static str,
     /// The methods that the URL has.
     allow: Option<String>,
+    /// Whether the answer says that it varies with the version.
+    varies: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -37,6 +39,7 @@ impl From<Error> for Refusal {
         let (status, code) = errors::status_and_code(&error);
         Refusal {
             code,
+            varies: errors::varies(&error),
             ..Refusal::new(status, error.to_string())
         }
     }
@@ -51,7 +54,13 @@ impl Refusal {
             detail: detail.into(),
             code: UNDEFINED,
             allow: None,
+            varies: true,
         }
+    }
+
+    /// Whatever the version, it would be the same.
+    pub fn at_any_version(self) -> Refusal {
+        Refusal { varies: false, ..self }
     }
 
     fn with_lead(status: StatusCode, lead: String, detail: &str) -> Refusal {
@@ -87,6 +96,10 @@ impl Refusal {
         let lead = format!("The request media type {bad} is not supported by this server. ");
         let detail = format!("The media type {bad} is not supported, use {good}");
         Refusal::with_lead(StatusCode::UNSUPPORTED_MEDIA_TYPE, lead, &detail)
+    }
+
+    pub fn varies(&self) -> bool {
+        self.varies
     }
 
     pub fn status(&self) -> StatusCode {
@@ -201,7 +214,6 @@ impl Refusal {
             StatusCode::REQUEST_TIMEOUT => "The server has waited too long for the request to be sent by the client.",
             StatusCode::CONFLICT => "There was a conflict when trying to complete your request.",
             StatusCode::PAYLOAD_TOO_LARGE => "The body of your request was too large for this server.",
-            StatusCode::NOT_IMPLEMENTED => "The server does not implement what was asked for.",
             StatusCode::SERVICE_UNAVAILABLE => "The server is currently unavailable. Please try again at a later time.",
             _ => "The server has either erred or is incapable of performing the requested operation.",
         }

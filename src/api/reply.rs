@@ -13,6 +13,8 @@ pub struct Reply {
     body: Option<Vec<u8>>,
     location: Option<String>,
     modified: Option<DateTime<Utc>>,
+    /// Whether caches are told to ask again.
+    no_cache: bool,
 }
 
 impl Reply {
@@ -44,6 +46,7 @@ impl Reply {
             body: None,
             location: None,
             modified: None,
+            no_cache: false,
         }
     }
 
@@ -65,8 +68,14 @@ impl Reply {
 
     /// From 1.15, with `Last-Modified` and `Cache-Control: no-cache`. What has no time of its own was modified now.
     pub fn modified(self, moment: impl Into<Option<DateTime<Utc>>>) -> Reply {
+        self.modified_if(Some(moment.into().unwrap_or_else(Utc::now)))
+    }
+
+    /// The same, but without a time there is no `Last-Modified`.
+    pub fn modified_if(self, modified: Option<DateTime<Utc>>) -> Reply {
         Reply {
-            modified: Some(moment.into().unwrap_or_else(Utc::now)),
+            modified,
+            no_cache: true,
             ..self
         }
     }
@@ -77,12 +86,12 @@ impl Reply {
         if let Some(location) = self.location {
             response.insert_header((header::LOCATION, location));
         }
-        if let (Some(modified), true) = (self.modified, version >= Some(version::LAST_MODIFIED)) {
-            response.insert_header((
-                header::LAST_MODIFIED,
-                modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string(),
-            ));
+        if self.no_cache && version >= Some(version::LAST_MODIFIED) {
             response.insert_header((header::CACHE_CONTROL, "no-cache"));
+            if let Some(modified) = self.modified {
+                let time = modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+                response.insert_header((header::LAST_MODIFIED, time));
+            }
         }
         match self.body {
             Some(body) => response.content_type("application/json").body(body),

@@ -28,7 +28,7 @@ use layers::Layers;
 pub use layers::Origin;
 pub use mask::url as masked_url;
 pub use options::{
-    Api, AuthStrategy, DefaultSection, GenerationStrategy, Options, OsloMiddleware, OsloPolicy, Placement,
+    Api, AuthStrategy, Cors, DefaultSection, GenerationStrategy, Options, OsloMiddleware, OsloPolicy, Placement,
     PlacementDatabase, Placet, Secret,
 };
 

@@ -33,7 +33,7 @@ pub enum Doubt {
 }
 
 impl Identity {
-    pub fn unregistered() -> Identity {
+    fn unregistered() -> Identity {
         Identity {
             id: Uuid::new_v4().to_string(),
             revision: 0,
@@ -56,7 +56,7 @@ impl Identity {
     }
 
     /// Inserts the writer's row.
-    pub fn insert(&self, conn: &mut DbConnection) -> DbResult<()> {
+    fn insert(&self, conn: &mut DbConnection) -> DbResult<()> {
         use placet_writers as w;
         diesel::insert_into(w::table)
             .values((

@@ -43,7 +43,7 @@ pub struct Owner {
 }
 
 /// What a claim expects of its consumer (from 1.28).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// Before 1.28: nothing.
     Any,
@@ -51,6 +51,25 @@ pub enum Expected {
     New,
     /// That its generation is this.
     Is(i64),
+    /// The same, of a generation that is not written as its digits are.
+    Spelled(Given),
+}
+
+/// A generation as a request names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    pub generation: i64,
+    /// How it is written, which refusals repeat: `1.0`.
+    pub spelled: String,
+}
+
+impl From<i64> for Given {
+    fn from(generation: i64) -> Given {
+        Given {
+            generation,
+            spelled: generation.to_string(),
+        }
+    }
 }
 
 /// `DELETE /allocations/{consumer}`.

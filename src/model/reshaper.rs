@@ -1,6 +1,6 @@
 //! The reshaper: inventories of several providers replaced together with the allocations that use them.
 
-use super::allocations::ConsumerClaim;
+use super::allocations::{ConsumerClaim, Given};
 use super::inventories::Inventory;
 
 /// `POST /reshaper`: all of it, or nothing.
@@ -15,6 +15,6 @@ pub struct Reshape {
 #[derive(Debug, Clone)]
 pub struct Reshaped {
     pub provider: String,
-    pub generation: i64,
+    pub generation: Given,
     pub inventories: Vec<(String, Inventory)>,
 }

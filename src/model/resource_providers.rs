@@ -106,6 +106,17 @@ pub fn exists(conn: &mut DbConnection, uuid: &str) -> Result<()> {
     }
 }
 
+/// When a provider was last changed; `None` where it is as it was made.
+pub fn updated(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>> {
+    let row: Option<Option<NaiveDateTime>> = table::table
+        .filter(table::uuid.eq(uuid))
+        .select(table::updated_at)
+        .first(conn)
+        .optional()?;
+    let updated = row.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_string() })?;
+    Ok(updated.map(|time| time.and_utc()))
+}
+
 /// The id and the generation of a provider. Read before what the generation guards.
 pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i32, i64)>> {
     let row: Option<(i32, Option<i32>)> = table::table
@@ -114,6 +125,17 @@ pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i
         .first(conn)
         .optional()?;
     Ok(row.map(|(id, generation)| (id, generation.unwrap_or_default().into())))
+}
+
+/// When a provider was last updated; `None` if never.
+pub fn last_update(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>> {
+    let found: Option<Option<NaiveDateTime>> = table::table
+        .filter(table::uuid.eq(uuid))
+        .select(table::updated_at)
+        .first(conn)
+        .optional()?;
+    let updated_at = found.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })?;
+    Ok(updated_at.map(|time| time.and_utc()))
 }
 
 /// The providers that pass a query, by id, as a snapshot shows them.

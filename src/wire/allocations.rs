@@ -5,10 +5,12 @@ use serde::Serialize;
 
 use super::output::{Map, Pairs, json, since};
 use super::schema::Steps;
-use super::uuid;
 use super::value::Value;
+use super::{python, uuid};
 use crate::error::{Error, Result};
-use crate::model::allocations::{Claim, ConsumerAllocations, ConsumerClaim, Expected, Owner, ProviderAllocations};
+use crate::model::allocations::{
+    Claim, ConsumerAllocations, ConsumerClaim, Expected, Given, Owner, ProviderAllocations,
+};
 use crate::version::{ALLOCATIONS_DICT, CONSUMER_GENERATION, CONSUMER_TYPES, Version};
 
 const SCHEMAS: &str = include_str!("schemas/allocations.json");
@@ -61,7 +63,8 @@ fn claim(version: Version, consumer: String, body: &Value, allocations: Shares) 
     let generation = match body.field("consumer_generation") {
         _ if version < CONSUMER_GENERATION => Expected::Any,
         Value::Null => Expected::New,
-        generation => Expected::Is(generation.integer()),
+        Value::Int(generation) => Expected::Is(*generation),
+        other => Expected::Spelled(given(other)),
     };
     let owner = text("project_id").zip(text("user_id"));
     ConsumerClaim {
@@ -70,6 +73,14 @@ fn claim(version: Version, consumer: String, body: &Value, allocations: Shares) 
         owner: owner.map(|(project, user)| Owner { project, user }),
         generation,
         consumer_type: text("consumer_type"),
+    }
+}
+
+/// A generation that may be written as `1.0`, or have more digits than any has.
+pub fn given(generation: &Value) -> Given {
+    Given {
+        generation: generation.integer(),
+        spelled: python::repr(generation),
     }
 }
 

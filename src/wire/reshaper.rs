@@ -14,7 +14,7 @@ pub fn read_post(version: Version, body: &[u8]) -> Result<Reshape> {
     let providers = body.field("inventories").members().map(|(provider, value)| {
         Ok(Reshaped {
             provider: provider.to_owned(),
-            generation: value.field("resource_provider_generation").integer(),
+            generation: allocations::given(value.field("resource_provider_generation")),
             inventories: inventories::of_provider(provider, value)?,
         })
     });
@@ -51,9 +51,12 @@ mod tests {
     fn both_halves_are_read() {
         let reshape = read(30, &body("")).unwrap();
         let (provider, consumer) = (&reshape.providers[0], &reshape.consumers[0]);
-        assert_eq!((provider.provider.as_str(), provider.generation), (P, 7));
+        assert_eq!((provider.provider.as_str(), &provider.generation), (P, &7.into()));
         assert_eq!(provider.inventories[0].1.total, 4);
-        assert_eq!((consumer.consumer.as_str(), consumer.generation), (C, Expected::Is(3)));
+        assert_eq!(
+            (consumer.consumer.as_str(), &consumer.generation),
+            (C, &Expected::Is(3))
+        );
         assert_eq!(consumer.allocations, [(P.to_owned(), vec![("VCPU".to_owned(), 2)])]);
     }
 
@@ -65,6 +68,23 @@ mod tests {
         assert!(read(38, &body("")).is_err(), "from 1.38 on a consumer has a type");
         let typed = read(38, &body(r#", "consumer_type": "INSTANCE""#)).unwrap();
         assert_eq!(typed.consumers[0].consumer_type.as_deref(), Some("INSTANCE"));
+    }
+
+    #[test]
+    fn a_generation_keeps_its_spelling() {
+        let whole = body("")
+            .replace("\": 7,", "\": 7.0,")
+            .replace("\": 3", "\": 99999999999999999999");
+        let reshape = read(30, &whole).unwrap();
+        assert_eq!(reshape.providers[0].generation.generation, 7);
+        assert_eq!(reshape.providers[0].generation.spelled, "7.0");
+        let Expected::Spelled(given) = &reshape.consumers[0].generation else {
+            panic!("{:?}", reshape.consumers[0].generation)
+        };
+        assert_eq!(
+            (given.generation, given.spelled.as_str()),
+            (i64::MAX, "99999999999999999999")
+        );
     }
 
     #[test]

@@ -61,7 +61,8 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
     Ok(ProviderQuery {
         members: filters::member_of(version, &query, "")?,
         traits: filters::required(version, &query, "")?,
-        name: text("name"),
+        // An empty name asks for none in particular.
+        name: text("name").filter(|name| !name.is_empty()),
         uuid: text("uuid"),
         in_tree: text("in_tree"),
         resources: query.last("resources").map_or(Ok(Vec::new()), filters::resources)?,

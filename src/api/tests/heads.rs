@@ -152,3 +152,61 @@ async fn errors_come_in_the_form_that_the_client_accepts() {
         );
     }
 }
+
+#[actix_web::test]
+async fn an_answer_that_is_the_same_at_any_version_does_not_vary() {
+    let edge = Edge::new();
+    let provider = "/resource_providers/00000000-0000-4000-8000-000000000001";
+    for (token, method, url, version, status, varies) in [
+        ("admin", "GET", "/traits", "1.40", 406, false),
+        ("admin", "GET", "/traits", "x", 400, false),
+        ("ada", "GET", "/traits", "1.39", 403, false),
+        ("admin", "GET", "/nowhere", "1.39", 404, false),
+        ("admin", "GET", provider, "1.39", 404, false),
+        ("admin", "GET", "/resource_classes/CUSTOM_NO", "1.39", 404, false),
+        ("admin", "GET", "/traits/CUSTOM_NO", "1.39", 404, true),
+        ("admin", "DELETE", provider, "1.39", 404, true),
+        ("admin", "GET", "/traits", "1.5", 404, true),
+        ("admin", "PUT", "/traits", "1.39", 405, true),
+        ("admin", "GET", "/traits", "1.39", 200, true),
+    ] {
+        let answer = edge.send(of(token, method, url, version)).await;
+        assert_eq!(answer.status, status, "{method} {url} at {version}");
+        let shown = answer.header("vary");
+        assert_eq!(
+            shown,
+            varies.then_some("openstack-api-version"),
+            "{method} {url} at {version}"
+        );
+    }
+    assert_eq!(
+        edge.send(anonymous("GET", "/traits", "1.39")).await.header("vary"),
+        None
+    );
+}
+
+#[actix_web::test]
+async fn what_has_no_time_has_none_in_its_answer() {
+    let edge = Edge::new();
+    let uuids = [
+        "00000000-0000-4000-8000-000000000001",
+        "00000000-0000-4000-8000-000000000002",
+    ];
+    for (uuid, parent) in [(uuids[0], None), (uuids[1], Some(uuids[0]))] {
+        let body = serde_json::json!({"name": uuid, "uuid": uuid, "parent_provider_uuid": parent});
+        let made = edge
+            .send(admin("POST", "/resource_providers", "1.39").set_json(body))
+            .await;
+        assert!(made.header("last-modified").is_some());
+    }
+    let child = format!("/resource_providers/{}", uuids[1]);
+    let none = edge.send(admin("GET", &format!("{child}/inventories"), "1.39")).await;
+    assert_eq!(
+        (none.header("last-modified"), none.header("cache-control")),
+        (None, Some("no-cache"))
+    );
+    // A change tells of the one before it.
+    let rename = |name| admin("PUT", &child, "1.39").set_json(serde_json::json!({"name": name}));
+    assert_eq!(edge.send(rename("one")).await.header("last-modified"), None);
+    assert!(edge.send(rename("two")).await.header("last-modified").is_some());
+}

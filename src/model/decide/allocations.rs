@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Rules;
 use crate::error::{Error, Result};
-use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
+use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Owner, Release};
 use crate::model::inventories::Inventory;
 use crate::model::state::{ConsumerRow, State};
 use crate::search::{ClassId, ProviderId};
@@ -28,10 +28,9 @@ pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
     }
     let shares = find_providers(state, &claim.consumers)?;
     let asks = find_classes(state, shares, |class| unknown_class(claim, class))?;
-    let before = usage_before(state, &asks);
-    let released = releases(state, &claim.consumers);
-    check_room(state, rules, &Interim::new(), &asks, &before, &released)?;
-    apply(state, rules, &claim.consumers, &asks);
+    let change = Change::of(state, &claim.consumers, asks);
+    check_room(state, rules, &Interim::new(), &change)?;
+    apply(state, rules, &claim.consumers, &change.asks);
     Ok(())
 }
 
@@ -49,13 +48,19 @@ pub fn release(state: &mut State, release: &Release) -> Result<()> {
 
 pub fn check_consumer(state: &mut State, one: &ConsumerClaim) -> Result<()> {
     let exists = state.consumer(&one.consumer).now.as_ref().map(|row| row.generation);
-    let (expected, got) = match (one.generation, exists) {
-        (Expected::Any, _) | (Expected::New, None) => return Ok(()),
-        (Expected::Is(wanted), Some(generation)) if wanted == generation => return Ok(()),
-        (Expected::Is(wanted), Some(generation)) => (generation.to_string(), wanted.to_string()),
-        (Expected::Is(wanted), None) => ("null".to_owned(), wanted.to_string()),
+    let given = match &one.generation {
+        Expected::Is(generation) => Some(Given::from(*generation)),
+        Expected::Spelled(given) => Some(given.clone()),
+        Expected::Any => return Ok(()),
+        Expected::New => None,
+    };
+    let (expected, got) = match (given, exists) {
+        (None, None) => return Ok(()),
+        (Some(given), Some(generation)) if given.generation == generation => return Ok(()),
+        (Some(given), Some(generation)) => (generation.to_string(), given.spelled),
+        (Some(given), None) => ("null".to_owned(), given.spelled),
         // Upstream prints the null it was given as its own language does, and clients match on it.
-        (Expected::New, Some(generation)) => (generation.to_string(), "None".to_owned()),
+        (None, Some(generation)) => (generation.to_string(), "None".to_owned()),
     };
     Err(Error::StaleConsumerGeneration { expected, got })
 }
@@ -111,42 +116,46 @@ pub type Sums = BTreeMap<(ProviderId, ClassId), i64>;
 /// Inventories that hold while a reshape is judged, in the place of those that the providers have.
 pub type Interim = BTreeMap<ProviderId, BTreeMap<ClassId, Inventory>>;
 
-pub fn usage_before(state: &mut State, asks: &[Ask<'_>]) -> Sums {
-    let mut sums = Sums::new();
-    for ask in asks {
-        let used = state
-            .provider(ask.provider)
-            .and_then(|row| row.used.get(&ask.class))
-            .copied()
-            .unwrap_or(0);
-        sums.insert((ask.provider, ask.class), used);
-    }
-    sums
+/// What consumers ask for, beside what is there.
+pub struct Change<'a> {
+    pub asks: Vec<Ask<'a>>,
+    /// What is used of each provider and class that they ask for, by whomever.
+    before: Sums,
+    /// What the consumers give back.
+    pub released: Sums,
+    /// Classes of what is wiped: refusals name them too.
+    wiped: BTreeSet<ClassId>,
 }
 
-/// What the consumers give back, summed.
-pub fn releases(state: &mut State, consumers: &[ConsumerClaim]) -> Sums {
-    let mut sums = Sums::new();
-    let consumers: BTreeSet<&str> = consumers.iter().map(|one| one.consumer.as_str()).collect();
-    for consumer in consumers {
-        for (provider, class, used) in &state.consumer(consumer).allocations {
-            *sums.entry((*provider, *class)).or_insert(0) += used;
+impl Change<'_> {
+    pub fn of<'a>(state: &mut State, consumers: &[ConsumerClaim], asks: Vec<Ask<'a>>) -> Change<'a> {
+        let (mut released, mut wiped) = (Sums::new(), BTreeSet::new());
+        for one in consumers {
+            for (provider, class, used) in &state.consumer(&one.consumer).allocations {
+                *released.entry((*provider, *class)).or_insert(0) += used;
+                if one.allocations.is_empty() {
+                    wiped.insert(*class);
+                }
+            }
+        }
+        let before = asks.iter().map(|ask| {
+            let row = state.provider(ask.provider);
+            let used = row.and_then(|row| row.used.get(&ask.class)).copied().unwrap_or(0);
+            ((ask.provider, ask.class), used)
+        });
+        Change {
+            before: before.collect(),
+            asks,
+            released,
+            wiped,
         }
     }
-    sums
 }
 
-pub fn check_room(
-    state: &mut State,
-    rules: &Rules,
-    interim: &Interim,
-    asks: &[Ask<'_>],
-    before: &Sums,
-    released: &Sums,
-) -> Result<()> {
-    check_some_inventory(state, interim, asks)?;
+pub fn check_room(state: &mut State, rules: &Rules, interim: &Interim, change: &Change<'_>) -> Result<()> {
+    check_some_inventory(state, interim, change)?;
     let mut asked = Sums::new();
-    for ask in asks {
+    for ask in &change.asks {
         let key = (ask.provider, ask.class);
         let sum = asked.entry(key).or_insert(0);
         *sum = sum.saturating_add(ask.amount);
@@ -163,8 +172,8 @@ pub fn check_room(
         if !inventory.allows_amount(ask.amount, rules.strict_step_size) {
             return Err(Error::ConstraintsViolated { class, provider });
         }
-        let previous = before.get(&key).copied().unwrap_or(0);
-        let used = previous - released.get(&key).copied().unwrap_or(0);
+        let previous = change.before.get(&key).copied().unwrap_or(0);
+        let used = previous - change.released.get(&key).copied().unwrap_or(0);
         // A change that makes an overcommitment no worse is allowed; where nothing was used there is none.
         let no_worse = previous != 0 && used + *sum <= previous;
         if !inventory.has_room(used, *sum) && !no_worse {
@@ -175,9 +184,10 @@ pub fn check_room(
 }
 
 /// Upstream first refuses providers that have no inventory of any class the request names.
-fn check_some_inventory(state: &mut State, interim: &Interim, asks: &[Ask<'_>]) -> Result<()> {
-    let classes: BTreeSet<ClassId> = asks.iter().map(|ask| ask.class).collect();
-    let providers: BTreeSet<ProviderId> = asks.iter().map(|ask| ask.provider).collect();
+fn check_some_inventory(state: &mut State, interim: &Interim, change: &Change<'_>) -> Result<()> {
+    let mut classes = change.wiped.clone();
+    classes.extend(change.asks.iter().map(|ask| ask.class));
+    let providers: BTreeSet<ProviderId> = change.asks.iter().map(|ask| ask.provider).collect();
     let mut without = Vec::new();
     for id in providers {
         let Some(row) = state.provider(id) else { continue };

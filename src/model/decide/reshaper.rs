@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Rules;
-use super::allocations::{self, Ask, Interim, Sums};
+use super::allocations::{self, Ask, Change, Interim, Sums};
 use super::inventories::warn_over_capacity;
 use crate::error::{Error, Result};
 use crate::model::inventories::Inventory;
@@ -35,12 +35,11 @@ pub fn reshape(state: &mut State, rules: &Rules, reshape: &Reshape) -> Result<()
         class: class.to_owned(),
     };
     let asks = allocations::find_classes(state, shares, unknown)?;
-    let before = allocations::usage_before(state, &asks);
-    let released = allocations::releases(state, &reshape.consumers);
+    let change = Change::of(state, &reshape.consumers, asks);
     let interim = interim(state, &wanted);
-    allocations::check_room(state, rules, &interim, &asks, &before, &released)?;
-    check_in_use(state, &interim, &wanted, &asks, &released)?;
-    apply(state, rules, reshape, wanted, &asks);
+    allocations::check_room(state, rules, &interim, &change)?;
+    check_in_use(state, &interim, &wanted, &change)?;
+    apply(state, rules, reshape, wanted, &change.asks);
     Ok(())
 }
 
@@ -52,11 +51,11 @@ fn find_providers<'a>(state: &mut State, reshape: &'a Reshape) -> Result<Vec<(Pr
             .find_provider(uuid)
             .ok_or_else(|| Error::ProviderNotFoundForReshape { uuid: uuid.clone() })?;
         let actual = state.provider(id).map_or(0, |row| row.generation);
-        if actual != asked.generation {
+        if actual != asked.generation.generation {
             return Err(Error::StaleReshapeGeneration {
                 provider: uuid.clone(),
                 actual,
-                given: asked.generation,
+                given: asked.generation.spelled.clone(),
             });
         }
         found.push((id, asked));
@@ -97,15 +96,9 @@ fn interim(state: &mut State, wanted: &[Wanted<'_>]) -> Interim {
 }
 
 /// No inventory goes of which something is used once the allocations are replaced.
-fn check_in_use(
-    state: &mut State,
-    interim: &Interim,
-    wanted: &[Wanted<'_>],
-    asks: &[Ask<'_>],
-    released: &Sums,
-) -> Result<()> {
+fn check_in_use(state: &mut State, interim: &Interim, wanted: &[Wanted<'_>], change: &Change<'_>) -> Result<()> {
     let mut asked = Sums::new();
-    for ask in asks {
+    for ask in &change.asks {
         *asked.entry((ask.provider, ask.class)).or_insert(0) += ask.amount;
     }
     for one in wanted {
@@ -119,7 +112,7 @@ fn check_in_use(
             let key = (one.id, class);
             let now = state.provider(one.id).and_then(|row| row.used.get(&class)).copied();
             let sum = |sums: &Sums| sums.get(&key).copied().unwrap_or(0);
-            if now.unwrap_or(0) - sum(released) + sum(&asked) != 0 {
+            if now.unwrap_or(0) - sum(&change.released) + sum(&asked) != 0 {
                 used.push(state.class_name(class));
             }
         }

@@ -26,6 +26,9 @@ pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
         uuid: create.uuid.clone(),
         reason,
     };
+    if create.name.is_empty() {
+        return Err(refuse("name is required"));
+    }
     let parent = match &create.parent {
         None => None,
         Some(parent) if *parent == create.uuid => {
@@ -36,6 +39,9 @@ pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
         }
         Some(parent) => Some(state.find_provider(parent).ok_or_else(|| refuse(NO_SUCH_PARENT))?),
     };
+    if create.name.is_empty() {
+        return Err(refuse("name is required"));
+    }
     check_unique(state, create)?;
     let root = parent.and_then(|id| state.provider(id)).map(|row| row.root);
     let row = ProviderRow {
@@ -131,8 +137,10 @@ fn move_subtree(state: &mut State, id: ProviderId, parent: Option<ProviderId>) {
     let now = state.now.timestamp_micros();
     for member in subtree(state, id) {
         state.edit(member, |row| {
-            row.root = root;
-            row.modified = now;
+            if row.root != root {
+                row.root = root;
+                row.modified = now;
+            }
         });
     }
     state.edit(id, |row| row.parent = parent);

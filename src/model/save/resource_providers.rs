@@ -81,14 +81,16 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
     Ok(Guard::expect(ids.len(), deleted))
 }
 
-/// Inserts new providers, and writes names and parents that changed. A root names itself, so its id comes first.
+/// Inserts new providers, and writes names and parents that changed. A root names itself, and a child may name a parent
+/// of the same batch: they get their place when there are ids. A child of what was there before has its place at once,
+/// and is not yet changed, as clients know it.
 pub fn write(save: &mut Save<'_>) -> DbResult<Guard> {
-    let new: Vec<&ProviderRow> = save
+    let new: Vec<(&ProviderRow, u32)> = save
         .state
         .providers
         .values()
         .filter(|it| it.base.is_none())
-        .filter_map(|it| it.now.as_ref())
+        .filter_map(|it| Some((it.now.as_ref()?, it.moves)))
         .collect();
     if !new.is_empty() {
         insert(save, &new)?;
@@ -108,13 +110,17 @@ pub fn write(save: &mut Save<'_>) -> DbResult<Guard> {
     Ok(Guard::expect(rows.len(), RENAME.run(save.conn, save.now, &rows)?))
 }
 
-fn insert(save: &mut Save<'_>, new: &[&ProviderRow]) -> DbResult<()> {
+fn insert(save: &mut Save<'_>, new: &[(&ProviderRow, u32)]) -> DbResult<()> {
     use resource_providers as t;
     let rows: Vec<_> = new
         .iter()
-        .map(|row| {
+        .map(|(row, moves)| {
+            let (parent, root) = place_before_batch(row).unzip();
             (
                 t::created_at.eq(save.now),
+                t::updated_at.eq((*moves > 0).then_some(save.now)),
+                t::parent_provider_id.eq(parent),
+                t::root_provider_id.eq(root),
                 t::uuid.eq(row.uuid.as_ref()),
                 t::name.eq(row.name.as_ref()),
                 t::generation.eq(row.generation as i32),
@@ -122,12 +128,12 @@ fn insert(save: &mut Save<'_>, new: &[&ProviderRow]) -> DbResult<()> {
         })
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
-    let uuids: Vec<&str> = new.iter().map(|row| row.uuid.as_ref()).collect();
+    let uuids: Vec<&str> = new.iter().map(|(row, _)| row.uuid.as_ref()).collect();
     let found: Vec<(i32, String)> = t::table
         .filter(t::uuid.eq_any(&uuids))
         .select((t::id, t::uuid))
         .load(save.conn)?;
-    for row in new {
+    for (row, _) in new {
         if let Some((id, _)) = found.iter().find(|(_, uuid)| uuid.as_str() == row.uuid.as_ref()) {
             save.ids.providers.insert(row.id, *id);
         }
@@ -135,11 +141,17 @@ fn insert(save: &mut Save<'_>, new: &[&ProviderRow]) -> DbResult<()> {
     Ok(())
 }
 
+/// The ids of a provider's parent and root, where both were there before the batch.
+fn place_before_batch(row: &ProviderRow) -> Option<(i32, i32)> {
+    let (parent, root) = (row.parent?.0, row.root.0);
+    (parent > 0 && root > 0).then_some((parent, root))
+}
+
 /// The row of a provider whose name or place in a tree must be written.
 fn placed_anew(entry: &ProviderEntry) -> Option<&ProviderRow> {
     let now = entry.now.as_ref()?;
     match &entry.base {
-        None => Some(now),
+        None => place_before_batch(now).is_none().then_some(now),
         Some(base) => (base.name != now.name || base.parent != now.parent || base.root != now.root).then_some(now),
     }
 }

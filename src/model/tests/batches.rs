@@ -160,7 +160,7 @@ async fn a_reshape_stands_in_a_batch_like_any_command() {
         Reshape {
             providers: vec![Reshaped {
                 provider: uuid(1),
-                generation,
+                generation: i64::into(generation),
                 inventories: vec![("VCPU".into(), inventory(total))],
             }],
             consumers: vec![one(10, vec![(1, "VCPU", 4)], Expected::Is(1))],

@@ -198,3 +198,28 @@ async fn what_is_unknown_is_refused_in_upstreams_order() {
         }
     );
 }
+
+#[actix_web::test]
+async fn a_refusal_names_the_classes_of_what_is_wiped_too() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.model.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    let create = Create {
+        uuid: uuid(2),
+        name: "empty".into(),
+        parent: None,
+    };
+    f.model.submit(create).await.unwrap();
+    let both = vec![
+        one(10, vec![], Expected::Is(1)),
+        one(11, vec![(2, "DISK_GB", 1)], Expected::New),
+    ];
+    let refused = f.model.submit(claim_of(both)).await.unwrap_err();
+    assert_eq!(
+        refused,
+        Error::ClaimWithoutInventory {
+            class: "VCPU, DISK_GB".into(),
+            provider: uuid(2)
+        }
+    );
+}

@@ -25,6 +25,21 @@ fn place(n: u32, parent: Option<u32>, may_reparent: bool) -> Update {
 }
 
 #[actix_web::test]
+async fn a_provider_is_made_with_a_name() {
+    let f = fixture();
+    let create = Create {
+        uuid: uuid(1),
+        name: String::new(),
+        parent: Some(uuid(9)),
+    };
+    let refused = f.model.submit(create).await.unwrap_err().to_string();
+    assert!(
+        refused.ends_with("Object action create failed because: name is required"),
+        "{refused}"
+    );
+}
+
+#[actix_web::test]
 async fn trees_are_made_moved_and_guarded() {
     let mut f = fixture();
     for (n, parent) in [(1, None), (2, Some(1)), (3, Some(2)), (4, None)] {
@@ -301,5 +316,29 @@ async fn classes_come_from_10000_and_go_unused() {
         Error::CannotDeleteStandardClass { name: "VCPU".into() }
     );
     f.model.submit(delete("CUSTOM_B")).await.unwrap();
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_child_that_is_made_is_not_yet_changed_and_one_that_stays_in_its_tree_neither() {
+    let mut f = fixture();
+    let create = |n, parent: Option<u32>| Create {
+        uuid: uuid(n),
+        name: format!("host-{n}"),
+        parent: parent.map(uuid),
+    };
+    for (n, parent) in [(1, None), (2, Some(1)), (3, Some(1)), (4, Some(3))] {
+        f.model.submit(create(n, parent)).await.unwrap();
+    }
+    let changed = "SELECT name AS t FROM resource_providers WHERE updated_at IS NOT NULL ORDER BY id";
+    assert_eq!(f.texts(changed), ["host-1"]);
+    let update = Update {
+        uuid: uuid(3),
+        name: "host-3".into(),
+        parent: NewParent::Set(Some(uuid(2))),
+        may_reparent: true,
+    };
+    f.model.submit(update).await.unwrap();
+    assert_eq!(f.texts(changed), ["host-1", "host-3"]);
     f.check_snapshot().await;
 }

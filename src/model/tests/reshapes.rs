@@ -8,7 +8,7 @@ fn to(provider: u32, generation: i64, inventories: &[(&str, i32)]) -> Reshaped {
     let inventories = inventories.iter();
     Reshaped {
         provider: uuid(provider),
-        generation,
+        generation: generation.into(),
         inventories: inventories
             .map(|(class, total)| ((*class).to_owned(), inventory(*total)))
             .collect(),
@@ -125,7 +125,7 @@ async fn a_refusal_at_any_step_leaves_nothing() {
             Error::StaleReshapeGeneration {
                 provider: uuid(1),
                 actual: host,
-                given: host - 1,
+                given: (host - 1).to_string(),
             },
         ),
         (

@@ -70,7 +70,10 @@ fn generations_and_types_of_consumers() {
     );
     assert_eq!(
         put(28, &body(r#""consumer_generation": 1e99"#)).generation,
-        Expected::Is(i64::MAX)
+        Expected::Spelled(Given {
+            generation: i64::MAX,
+            spelled: "1e+99".to_owned()
+        })
     );
     let typed = format!(r#""consumer_generation": 3, "mappings": {{"": ["{A}"]}}, "consumer_type": "INSTANCE""#);
     assert_eq!(put(38, &body(&typed)).consumer_type.as_deref(), Some("INSTANCE"));

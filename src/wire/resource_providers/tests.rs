@@ -58,6 +58,11 @@ fn an_update_tells_no_parent_from_nothing_said() {
 }
 
 #[test]
+fn an_empty_name_filters_nothing() {
+    assert_eq!(read_list(Version::MAX, "name=").unwrap().name, None);
+}
+
+#[test]
 fn reads_the_filters_of_a_list() {
     let query = format!("name=a%20b&uuid={UUID}&member_of=!{UUID}&resources=VCPU:2&in_tree={UUID}&required=A,!B");
     let list = read_list(Version::MAX, &query).unwrap();

@@ -1,0 +1,90 @@
+"""Whether two answers are the same to a client."""
+
+import email.utils
+import html
+import json
+import re
+import urllib.parse
+
+HEADERS = ["location", "vary", "content-type", "cache-control", "openstack-api-version", "allow", "www-authenticate",
+           "retry-after", "openstack-resource-version"]
+PRESENT = ["last-modified", "x-openstack-request-id"]
+# How far the two may be apart that write or read the same thing one after the other.
+SECONDS = 3
+UNKNOWN_TRAIT = re.compile(r"(?<=No such trait\(s\): )\w+(?=\.)")
+WORD = re.compile(r"[\s,'\"\[\](){}]+")
+
+
+def differences(request, theirs, ours):
+    """What differs, by the name of the part: what the one says, and the other."""
+    found = {}
+    if theirs.status != ours.status:
+        found["status"] = (theirs.status, ours.status)
+    for name in HEADERS:
+        pair = tuple(header(answer, name) for answer in (theirs, ours))
+        if pair[0] != pair[1]:
+            found[name] = pair
+    for name in PRESENT:
+        pair = (name in theirs.headers, name in ours.headers)
+        if pair[0] != pair[1]:
+            found[name] = pair
+    if "last-modified" not in found and abs(modified(theirs) - modified(ours)) > SECONDS:
+        found["last-modified"] = (theirs.headers["last-modified"], ours.headers["last-modified"])
+    bodies = body(request, theirs), body(request, ours)
+    if words_of(bodies[0]) != words_of(bodies[1]) and not one_of_several(request, *bodies):
+        found["body"] = bodies
+    return found
+
+
+def one_of_several(request, *bodies):
+    """Of several traits that nobody knows the first of a set may be the only one that is told."""
+    told = [UNKNOWN_TRAIT.findall(str(body)) for body in bodies]
+    rest = [UNKNOWN_TRAIT.sub("", str(body)) for body in bodies]
+    return rest[0] == rest[1] and all(len(names) == 1 and names[0] in request.path for names in told)
+
+
+def header(answer, name):
+    value = answer.headers.get(name)
+    # Where the service itself stands is not what is compared.
+    return re.sub(r"^http://[^/]*", "", value) if value and name == "location" else value
+
+
+def modified(answer):
+    value = answer.headers.get("last-modified")
+    return email.utils.parsedate_to_datetime(value).timestamp() if value else 0
+
+
+def body(request, answer):
+    """The body in a form in which the order of things does not matter, as no order of a list is promised."""
+    text = re.sub(r"req-[0-9a-f-]{36}", "req-", re.sub(r"http://127\.0\.0\.1:\d+", "", answer.text))
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    if isinstance(value, dict) and "allocation_requests" in value and is_limited(request):
+        # Which ones a limit leaves is nobody's promise; that they are as many is.
+        return {"allocation_requests": len(value["allocation_requests"])}
+    return ordered(value)
+
+
+def is_limited(request):
+    return "limit" in dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(request.path).query))
+
+
+def ordered(value):
+    if isinstance(value, dict):
+        return {name: ordered(item) for name, item in sorted(value.items())}
+    if isinstance(value, list):
+        return sorted(map(ordered, value), key=lambda item: json.dumps(item, sort_keys=True))
+    return value
+
+
+def words_of(value):
+    """A refusal may name several things in the order of a set: the same words in another order are the same refusal."""
+    if isinstance(value, str):
+        return sorted(WORD.split(html.unescape(value)))
+    try:
+        errors = [error | {"detail": sorted(WORD.split(error["detail"]))} for error in value["errors"]]
+    except (TypeError, KeyError):
+        return value
+    return value | {"errors": errors}

@@ -1,0 +1,27 @@
+"""All requests of one run, from its seed alone: what services answer has no part in it."""
+
+import random
+
+import claims
+import providers
+import queries
+import spoil
+from world import Dice
+
+# How often each kind of request comes.
+KINDS = [
+    (8, providers.provider), (10, providers.inventories), (5, providers.traits_of), (4, providers.aggregates),
+    (5, providers.reads_of_provider), (14, claims.put), (9, claims.post), (5, claims.delete_or_show),
+    (9, claims.reshape), (4, claims.usages), (7, queries.providers), (16, queries.candidates), (3, queries.classes),
+    (3, queries.known_traits), (1, queries.spelled), (2, spoil.anything),
+]
+
+
+def requests(seed, count):
+    dice = Dice(random.Random(seed))
+    sequence = list(providers.building(dice))
+    kinds, weights = [kind for _, kind in KINDS], [weight for weight, _ in KINDS]
+    while len(sequence) < count:
+        kind = dice.random.choices(kinds, weights)[0]
+        sequence.append(spoil.request(dice, kind(dice)))
+    return sequence[:count]

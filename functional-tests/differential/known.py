@@ -1,0 +1,43 @@
+"""The differences that are meant. Each names its row in docs/differences.md; anything else is a defect."""
+
+import pathlib
+
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "differences.md"
+
+
+def not_searched_yet(request, theirs, ours, found):
+    return ours.status == 501 and request.path.startswith("/allocation_candidates")
+
+
+def quoted_from_the_database(request, theirs, ours, found):
+    return set(found) == {"body"} and "sqlite3.IntegrityError" in theirs.text
+
+
+def half_of_a_surrogate_pair(request, theirs, ours, found):
+    return "Unpaired surrogate" in ours.text and ours.status == 400
+
+
+def nothing_that_is_judged(request, theirs, ours, found):
+    return theirs.status == 500 and ours.status == 400 and "dictionary update sequence" in theirs.text
+
+
+# (the beginning of its row, whether it is that difference)
+RULES = [
+    ("a request for candidates that the search cannot answer yet", not_searched_yet),
+    ('half of a surrogate pair in a body (`"\\ud800"`)', half_of_a_surrogate_pair),
+    ("an inventory that is no object, under a name that can be no class", nothing_that_is_judged),
+    ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
+]
+
+
+def check():
+    """Every rule has its row."""
+    rows = [line for line in DOCUMENT.read_text().splitlines() if line.startswith("|")]
+    missing = [row for row, _ in RULES if not any(line.startswith(f"| {row} |") for line in rows)]
+    if missing:
+        raise SystemExit(f"{DOCUMENT} has no row for {missing}")
+
+
+def row(request, theirs, ours, found):
+    """The row that a difference belongs to, or None."""
+    return next((name for name, applies in RULES if applies(request, theirs, ours, found)), None)

@@ -1,0 +1,167 @@
+"""Sends the same requests to OpenStack Placement and to placet, and compares what they answer.
+
+    run.py [--seed N] [--seconds N | --requests N] [--binary PATH] [-v]
+    run.py --replay FILE [--shrink]
+
+Runs of a few hundred requests follow each other, each from an empty world and from a seed of its own:
+the seed that is printed makes the same run again (`--seed N --requests 0` for that run alone). After
+every request that may have changed something the tables of both are compared too. A run with a
+difference is written to a file, for --replay; --shrink looks for the fewest requests that show it.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import asdict
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import compare  # noqa: E402
+import generator  # noqa: E402
+import known  # noqa: E402
+import live  # noqa: E402
+import shrink  # noqa: E402
+from side import Side  # noqa: E402
+from tally import Tally, difference  # noqa: E402
+from world import Request  # noqa: E402
+
+LENGTH = 400
+SECONDS = {"full": 1800}
+OPTIONS = {"placet": {"strict_step_size": "true"}}
+
+
+class Pair:
+    """Both services, and what was seen of them."""
+
+    def __init__(self, theirs, ours):
+        self.theirs, self.ours = theirs, ours
+        self.meant, self.statuses, self.compared = Counter(), Counter(), 0
+        self.status = None
+
+    def clear(self):
+        for side in (self.theirs, self.ours):
+            side.clear()
+
+    def step(self, request):
+        """Sends one request to both. What differs; "tables" among it where the two part for good."""
+        theirs, ours = self.theirs.send(request), self.ours.send(request)
+        self.compared += 1
+        self.status = theirs.status
+        self.statuses[self.status] += 1
+        found = compare.differences(request, theirs, ours)
+        row = found and known.row(request, theirs, ours, found)
+        if row:
+            self.meant[row] += 1
+            found = {}
+        if request.method not in ("GET", "HEAD", "OPTIONS"):
+            self.theirs.forget_empty_consumers()
+            tables = self.theirs.state(), self.ours.state()
+            for name in (name for name in tables[0] if tables[0][name] != tables[1][name]):
+                found[f"tables: {name}"] = tables[0][name], tables[1][name]
+        return found
+
+    def run(self, requests):
+        """Runs requests from an empty world on; yields (how many were sent, what differs) for each that differs."""
+        self.clear()
+        for n, request in enumerate(requests, 1):
+            found = self.step(request)
+            if found:
+                yield n, found
+            if any(part.startswith("tables") for part in found):
+                return
+
+
+def signature(request, found):
+    """Differences that are most likely one."""
+    noun = request.path.split("?")[0].strip("/").split("/")
+    return request.method, noun[0], "".join(noun[2:3]), tuple(sorted(found)), str(found.get("status")), masked(found)
+
+
+def masked(found):
+    """The sentences that differ, without what they are about."""
+    sentences = [error["detail"] for body in found.get("body", ()) if isinstance(body, dict)
+                 for error in body.get("errors", ())]
+    return re.sub(r"[0-9a-fA-F-]{36}|\d+|'[^']*'|CUSTOM_\w+", "_", " ".join(sentences))[:200]
+
+
+def report(request, found, status):
+    lines = [f"{request.line()} -> {status}"]
+    for part, (theirs, ours) in found.items():
+        lines += [f"-- {part}", difference(theirs, ours)]
+    return "\n".join(lines)
+
+
+def save(requests, seed):
+    path = pathlib.Path(tempfile.gettempdir(), f"placet-differential-{seed}.json")
+    path.write_text(json.dumps([asdict(request) for request in requests], indent=1))
+    return path
+
+
+def compare_run(pair, seed, requests, tally, seen, arguments):
+    name, sent = f"run {seed}", pair.compared
+    failed = False
+    for n, found in pair.run(requests):
+        failed = True
+        request, key = requests[n - 1], signature(requests[n - 1], found)
+        seen[key] += 1
+        if seen[key] > 1:
+            continue
+        path = save(requests[:n], f"{seed}-{n}")
+        print(f"DIFFERENT  {name}, request {n} (--replay {path})\n{report(request, found, pair.status)}\n", flush=True)
+        if arguments.shrink:
+            fewest = shrink.shrink(pair, requests[:n], key, signature)
+            save(fewest, f"{seed}-{n}")
+            print("the fewest requests that show it:", *(f"    {it.line()}" for it in fewest), sep="\n", flush=True)
+    if failed:
+        tally.fail(name, f"differences after {pair.compared - sent} requests")
+    else:
+        tally.ok(f"{name}: {pair.compared - sent} requests", show=arguments.verbose)
+
+
+def runs(arguments):
+    """(seed, requests) until time is up, or as many requests as were asked for have been made."""
+    if arguments.replay:
+        yield pathlib.Path(arguments.replay).stem, [Request(**it) for it in json.loads(pathlib.Path(arguments.replay).read_text())]
+        return
+    end, left, seed = time.monotonic() + arguments.seconds, arguments.requests, arguments.seed
+    while True:
+        yield seed, generator.requests(seed, LENGTH)
+        seed, left = seed + 1, (left or 0) - LENGTH
+        if (left <= 0) if arguments.requests is not None else (time.monotonic() > end):
+            return
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, help="of the first run; else a new one each time")
+    parser.add_argument("--seconds", type=int, default=SECONDS.get(os.environ.get("PLACET_TEST_SIZE"), 120))
+    parser.add_argument("--requests", type=int, help="how many instead of how long; 0 for one run")
+    parser.add_argument("--replay", metavar="FILE")
+    parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.seed is None:
+        arguments.seed = int(time.time()) * 1000
+    known.check()
+    tally, seen = Tally(), Counter()
+    with live.Service("upstream", OPTIONS) as yardstick, \
+            live.Service("placet", OPTIONS, binary=arguments.binary) as tested:
+        pair = Pair(Side(yardstick), Side(tested))
+        for seed, requests in runs(arguments):
+            compare_run(pair, seed, requests, tally, seen, arguments)
+    print(f"{pair.compared} requests compared, by status {dict(sorted(pair.statuses.items()))}")
+    for row, times in pair.meant.items():
+        print(f"{times} times, as docs/differences.md says: {row}")
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
