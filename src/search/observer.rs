@@ -27,7 +27,8 @@ pub enum Reason {
 /// Hears of every provider that a search passes over. A search that is told `&mut ()` compiles to one without.
 ///
 /// Searches are lazy: nothing is said of a provider that was not looked at, because it was outside the tree of
-/// `in_tree` or because enough was found before it. A provider is named once.
+/// `in_tree` or because enough was found before it. A provider is named once; where several
+/// providers serve together, once for each kind of part that it could not serve.
 pub trait Observer {
     /// False only where nobody listens, so that reasons are not even counted.
     const LISTENS: bool = true;

@@ -283,13 +283,36 @@ fn settings(seed: u64, strict_step: bool) -> Settings {
     }
 }
 
+/// As `build`, but the providers lie in several blocks, trees across them: others stood between them and were removed.
+fn scatter(world: &Rows) -> Snapshot {
+    let mut snapshot = Snapshot::build(catalog(), Vec::new());
+    let mut removed = Vec::new();
+    for (at, row) in world.values().enumerate() {
+        let between = (0..if at % 3 == 2 { 62 } else { 0 }).map(|n| bare(1000 + at as i32 * 100 + n));
+        let reloaded: Vec<ProviderRow> = std::iter::once(row.clone()).chain(between).collect();
+        removed.extend(reloaded[1..].iter().map(|row| row.id));
+        snapshot = snapshot.apply(&Change {
+            reloaded,
+            ..Change::default()
+        });
+    }
+    snapshot.apply(&Change {
+        removed,
+        ..Change::default()
+    })
+}
+
 fn compare_candidates(world: &Rows, request: &Request, seed: u64, strict: bool) {
-    let snapshot = build(world);
+    let snapshot = if seed % 8 < 2 { scatter(world) } else { build(world) };
+    compare(&snapshot, world, request, seed, strict);
+}
+
+fn compare(snapshot: &Snapshot, world: &Rows, request: &Request, seed: u64, strict: bool) {
     let expected = naive::candidates(&catalog(), world, request, strict);
-    let found = candidates(&snapshot, request, &settings(seed, strict), ()).map(|all| all.found());
+    let found = candidates(snapshot, request, &settings(seed, strict), ()).map(|all| all.found());
     match (&expected, &found) {
         (Ok(expected), Ok(found)) => {
-            assert_eq!(*expected, choices(&snapshot, found));
+            assert_eq!(*expected, choices(snapshot, found));
             let shown: BTreeSet<_> = found.summaries.iter().map(|&slot| snapshot.id(slot)).collect();
             assert_eq!(shown.len(), found.summaries.len(), "a summary came twice");
             assert_eq!(shown, naive::summaries(world, expected, request.nested));
@@ -328,7 +351,16 @@ fn edit(world: &mut Rows, row: ProviderRow, what: u8, amount: i64) -> Change {
             }
         }
         (old, _) => {
-            let who = old.unwrap_or_else(|| bare(id.0));
+            let mut who = old.unwrap_or_else(|| bare(id.0));
+            if leaf && what > 5 {
+                // Moves, or is made below another.
+                let parent = world
+                    .values()
+                    .filter(|other| other.id != id)
+                    .nth(amount.unsigned_abs() as usize);
+                let root = parent.map_or(id, |parent| parent.root);
+                (who.parent, who.root) = (parent.map(|parent| parent.id), root);
+            }
             let new = ProviderRow {
                 id,
                 uuid: who.uuid,
@@ -371,11 +403,15 @@ proptest! {
         world in world(),
         edits in vec((row(), 0i64..12, 0u8..8, -2i64..4), 1..12),
         query in query(),
+        request in request(),
+        scattered: bool,
     ) {
         let mut now = world.clone();
-        let first = build(&world);
+        let first = if scattered { scatter(&world) } else { build(&world) };
         let mut snapshot = first.clone();
         for (row, id, what, amount) in edits {
+            // What a search works out once for a version must not be taken for the next.
+            let _ = candidates(&snapshot, &request, &settings(1, false), ()).map(Iterator::count);
             let change = edit(&mut now, ProviderRow { generation: id, ..row }, what, amount);
             snapshot = snapshot.apply(&change);
         }
@@ -385,6 +421,7 @@ proptest! {
             let found = providers(snapshot, &query, false);
             let found = found.map(|slots| slots.into_iter().map(|slot| snapshot.id(slot)).collect());
             prop_assert_eq!(naive::providers(&catalog(), world, &query, false), found);
+            compare(snapshot, world, &request, 1, false);
             for row in world.values() {
                 let slot = snapshot.by_uuid(&row.uuid).unwrap();
                 prop_assert_eq!(snapshot.by_name(&row.name), Some(slot));

@@ -132,6 +132,22 @@ fn packing_of_several_sizes_is_refused_after_few_steps() {
     }
 }
 
+/// Children that are all unequal, and odd: each loses one unit to groups of 4 and 6, and so there is not room enough.
+#[test]
+fn what_is_left_over_everywhere_is_not_counted_on() {
+    for size in SIZES {
+        let children = || (0..size).map(|n| 11 + 2 * n);
+        let room = i64::from(children().sum::<i32>() - size);
+        let groups = |room: i64| {
+            let sixes = (room / 12) as i32;
+            repeat(6, sixes).chain(repeat(4, ((room - 6 * i64::from(sixes)) / 4) as i32))
+        };
+        assert!(groups(room + 4).sum::<i64>() > room);
+        let (count, steps) = cost(tree(children()), &asking(groups(room + 4), GroupPolicy::None));
+        assert!(count == 0 && steps < 100, "{size}: {count} {steps}");
+    }
+}
+
 /// Every child has another amount left, which makes no difference where groups are isolated, nor does it help that one
 /// more group has nowhere to go.
 #[test]

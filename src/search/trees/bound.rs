@@ -54,16 +54,27 @@ fn has_room(ask: &Ask, board: &Board, placing: &Placing, wanted: &[Wanted<'_>], 
     if least <= 0 {
         return true;
     }
+    let step = wanted.iter().filter_map(|it| it.amount(class)).fold(0, common_divisor);
     let mut left = vec![0; board.slots.len()];
     for &provider in wanted.iter().flat_map(|it| &it.open) {
         let at = provider as usize * ask.classes.len() + class;
-        left[provider as usize] = board.room[at] - placing.load[at];
+        let free = board.room[at] - placing.load[at];
+        // What is left over by amounts that are all multiples of one number is lost.
+        left[provider as usize] = free - free % step;
     }
     let demand = wanted
         .iter()
         .map(|it| it.amount(class).unwrap_or(0).saturating_mul(it.count as i64));
     demand.fold(0, i64::saturating_add) <= left.iter().fold(0, |sum: i64, &left| sum.saturating_add(left))
         && assignable(&wanted, left.len(), |provider| (left[provider] / least) as usize)
+}
+
+fn common_divisor(one: i64, other: i64) -> i64 {
+    if other == 0 {
+        one
+    } else {
+        common_divisor(other, one % other)
+    }
 }
 
 /// Can each part have one of its providers, where a provider takes as many as `places` says?
