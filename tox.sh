@@ -3,7 +3,7 @@
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
-#   functional   placet live: its own gabbi files, races, adoption, options, generations
+#   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet
 #   clients      an operator's session with the real `openstack` client
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
@@ -53,6 +53,7 @@ functional() {
     step python race "$PY" functional-tests/race/run.py
     step python adoption "$PY" functional-tests/adoption.py
     step python generations "$PY" functional-tests/generations.py
+    step python differential "$PY" functional-tests/differential/run.py
     step python options "$PY" functional-tests/options.py
     step python operations "$PY" functional-tests/operations.py
 }
