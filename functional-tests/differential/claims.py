@@ -38,8 +38,9 @@ def claim(dice, consumer, minor, may_be_empty=True):
         if dice.chance(0.03):
             body["consumer_generation"] = None
     if minor >= 34 and dice.chance(0.3):
-        body["mappings"] = dice.choice([{"": [PROVIDERS[0]]}, {"1": PROVIDERS[:2], "_A": [PROVIDERS[2]]},
-                                        {}, {"": []}, {"": ["x"]}, {"é": [PROVIDERS[0]]}])
+        good = [{"": [PROVIDERS[0]]}, {"1": PROVIDERS[:2], "_A": [PROVIDERS[2]]}]
+        bad = [{}, {"": []}, {"": ["x"]}, {"é": [PROVIDERS[0]]}]
+        body["mappings"] = dice.choice(good if dice.chance(0.9) else bad)
     if minor >= 38:
         body["consumer_type"] = dice.choice(TYPES) if dice.chance(0.97) else dice.choice(["low", "unknown", "", "A-B"])
     return body
