@@ -3,8 +3,10 @@
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
-#   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests
-#   conformance  OpenStack Placement's own gabbi files, each against a fresh placet
+#   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
+#                the API reference
+#   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
+#                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
 #   long         all of these at full size, and the mutants that the race test has to notice
@@ -56,11 +58,15 @@ functional() {
     step python differential "$PY" functional-tests/differential/run.py
     step python options "$PY" functional-tests/options.py
     step python operations "$PY" functional-tests/operations.py
+    step python process "$PY" functional-tests/process/run.py
+    step python reference "$PY" functional-tests/reference/run.py
+    step python schemathesis "$PY" functional-tests/reference/fuzz.py
 }
 
 conformance() {
     live || return
     step python conformance "$PY" functional-tests/conformance/run.py --jobs 2
+    step python "conformance, adopted" "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted
 }
 
 clients() {

@@ -29,8 +29,6 @@ pub enum Error {
     /// A query parameter needs another one, or a value.
     #[error("{detail}")]
     MissingQueryValue { detail: String },
-    #[error("{detail}")]
-    NotImplemented { detail: String },
 
     // ---- who asks ----
     #[error("Policy does not allow {rule} to be performed.")]

@@ -24,6 +24,11 @@ impl Version {
         self.minor
     }
 
+    /// The version before this one; the oldest has none, and stays.
+    pub const fn before(self) -> Self {
+        Version::new(self.minor.saturating_sub(1))
+    }
+
     /// Every version placet speaks, oldest first.
     pub fn all() -> impl Iterator<Item = Version> {
         (Self::MIN.minor..=Self::MAX.minor).map(Version::new)

@@ -1,6 +1,10 @@
 """Runs OpenStack Placement's own gabbi files against a live service, each against a fresh one.
 
-    run.py [--server placet|upstream] [--binary PATH] [--jobs N] [-v] [FILE...]
+    run.py [--fixtures rest|adopted] [--server placet|upstream] [--binary PATH] [--jobs N] [-v]
+           [FILE...]
+
+A file's fixture is put into the service over its API (rest), or written into the database file by
+the suite's own code before the service starts on it (adopted).
 
 The files come with the openstack-placement package; nothing of it is kept here. expected.txt names
 the files that have to pass. One that is on the list and does not pass is a failure; one that is
@@ -8,16 +12,19 @@ not on the list is run, reported and not counted as failed, and if it passes it 
 """
 
 import argparse
+import contextlib
 import importlib.util
 import pathlib
 import sys
+import tempfile
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import fixtures  # noqa: E402
+import adopted  # noqa: E402
+import gabbi_fixtures  # noqa: E402
 import gabbi_file  # noqa: E402
 import live  # noqa: E402
 
@@ -41,12 +48,21 @@ def expected():
     return names
 
 
-def run_one(path, server, binary):
+def run_one(path, source, server, binary):
     """Runs one file against a service of its own. Everything that goes wrong is an outcome."""
     try:
-        chosen = fixtures.fixture(*gabbi_file.fixtures_of(path))
-        with live.Service(server, chosen.options, binary, files=chosen.files) as service:
-            environ = fixtures.prepare(chosen, service.port)
+        (name,) = gabbi_file.fixtures_of(path)
+        chosen = gabbi_fixtures.fixture(name)
+        with contextlib.ExitStack() as stack:
+            environ = database = None
+            if source == "adopted":
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="placet-test-"))
+                database = pathlib.Path(folder, "adopted.sqlite")
+                environ = adopted.prepare(name, database)
+            service = stack.enter_context(
+                live.Service(server, chosen.options, binary, database, chosen.files))
+            if source == "rest":
+                environ = gabbi_fixtures.prepare(chosen, service.port)
             outcome = gabbi_file.run(path, service.port, environ)
             if service.process.poll() is not None:
                 outcome.failed.append(("the service ended", service.log()))
@@ -74,6 +90,7 @@ def judge(outcome, reason, listed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", help="names of gabbi files, without .yaml")
+    parser.add_argument("--fixtures", choices=("rest", "adopted"), default="rest")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("--jobs", type=int, default=2)
@@ -92,7 +109,8 @@ def main():
     broken = [f"{name}: no such file in the suite" for name in sorted(missing)]
 
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        running = [pool.submit(run_one, path, arguments.server, arguments.binary)
+        running = [pool.submit(run_one, path, arguments.fixtures, arguments.server,
+                               arguments.binary)
                    for path in paths]
         outcomes = []
         for future in running:

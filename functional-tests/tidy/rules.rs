@@ -141,6 +141,12 @@ const FOREIGN: &[Foreign] = &[
         why: "decisions know no database: read in model/gather.rs, write in model/save",
     },
     Foreign {
+        below: &["src/api/allocation_candidates.rs"],
+        but: &[],
+        names: &["read(", "submit(", "DbConnection"],
+        why: "candidates come from the snapshot alone, without SQL (ARCHITECTURE.md, rule 4)",
+    },
+    Foreign {
         below: &["src/"],
         but: &["src/db/"],
         names: &["sql_query"],
@@ -162,7 +168,7 @@ const FOREIGN: &[Foreign] = &[
         below: &["src/"],
         but: &[],
         names: &["static mut", "thread_local!", "todo!", "unimplemented!", "dbg!"],
-        why: "nothing global that changes, and nothing unfinished: hand values down, and answer Error::NotImplemented",
+        why: "nothing global that changes, and nothing unfinished: hand values down, and finish what is begun",
     },
 ];
 

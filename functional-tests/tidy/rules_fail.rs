@@ -96,6 +96,17 @@ fn foreign_names() {
     assert_eq!(count("src/model/save/a.rs", "diesel::sql_query(a);"), 1);
     assert_eq!(count("src/api/a.rs", "std::env::var(\"A\")"), 2);
     assert_eq!(count("src/config/a.rs", "std::env::var(\"A\")"), 0);
+    assert_eq!(
+        count("src/api/allocation_candidates.rs", "call.model().read(|conn| f(conn))"),
+        1
+    );
+    assert_eq!(
+        count(
+            "src/api/allocation_candidates.rs",
+            "call.model().snapshot(); wire::read_list()"
+        ),
+        0
+    );
     assert_eq!(count("src/api/a.rs", "println!(\"a\")"), 1);
     assert_eq!(count("src/cli/a.rs", "println!(\"a\")"), 0);
     assert_eq!(count("src/cli/a.rs", "static mut A: u8 = 0; todo!()"), 2);

@@ -15,7 +15,7 @@ use super::seen::{Seen, text};
 use super::service::Service;
 use crate::auth::{Context, Presented};
 use crate::error::Error;
-use crate::policy::{Caller, Target, Verdict};
+use crate::policy::{self, Caller, Target, Verdict};
 use crate::version::Version;
 use crate::wire::usages;
 
@@ -23,19 +23,14 @@ const JSON: &str = "application/json";
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The root is open to everybody, whatever they do there.
+/// Where a path's rows are open, as those of the root are, it is open to everybody, whatever they do there.
 pub fn authenticate(request: &HttpRequest, path: &str, service: &Service) -> Result<Option<Context>, Refusal> {
-    if matches!(path, "" | "/") {
+    let mut rows = ROUTES.iter().filter(|route| route.fields(path).is_some()).peekable();
+    if rows.peek().is_some() && rows.all(|route| matches!(route.guard, Guard::Open)) {
         return Ok(None);
     }
-    let token = text(request, "x-auth-token");
-    let roles = text(request, "x-roles");
-    let system_scope = text(request, "openstack-system-scope");
-    let presented = Presented {
-        token: token.as_deref(),
-        roles: roles.as_deref(),
-        system_scope: system_scope.as_deref(),
-    };
+    let header = |name| text(request, name);
+    let presented = Presented { header: &header };
     let context = service.auth.authenticate(&presented);
     context
         .map(Some)
@@ -136,18 +131,17 @@ pub fn authorize(
     context: Option<&Context>,
     service: &Service,
 ) -> Result<(), Refusal> {
-    let (Guard::Own(rule) | Guard::OfQuery(rule)) = route.guard else {
-        return Ok(());
-    };
+    let Some(rule) = route.rule() else { return Ok(()) };
     let caller = caller(context.cloned().unwrap_or_default());
+    let project;
     let target = match route.guard {
-        Guard::OfQuery(_) => Target {
-            project_id: usages::read_project(request.query_string())?,
-            user_id: None,
-        },
-        Guard::Own(_) | Guard::Open => Target::of(&caller),
+        Guard::OfQuery(_) => {
+            project = usages::read_project(request.query_string())?;
+            Target::Project(project.as_deref())
+        }
+        Guard::Own(_) | Guard::Open => Target::Own(&caller),
     };
-    match service.policy.judge(rule, &caller, &target) {
+    match service.policy.now().judge(rule, &caller, &target) {
         Verdict::Allowed => Ok(()),
         Verdict::Denied => Err(Error::Forbidden {
             rule: rule.name.to_owned(),
@@ -155,16 +149,31 @@ pub fn authorize(
         .into()),
         // A token of the wrong scope is told the rule's name alone.
         Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
+        Verdict::Undecided(why) => Err(Refusal::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("The policy {} cannot be decided: {why}.", rule.name),
+        )),
     }
 }
 
 fn caller(context: Context) -> Caller {
+    let service = context.service;
     Caller {
         user_id: context.user_id,
+        user_domain_id: context.user_domain_id,
         project_id: context.project_id,
+        project_domain_id: context.project_domain_id,
         domain_id: context.domain_id,
         system_scope: context.system_scope,
         roles: context.roles,
+        is_admin_project: context.is_admin_project,
+        service: policy::Service {
+            user_id: service.user_id,
+            user_domain_id: service.user_domain_id,
+            project_id: service.project_id,
+            project_domain_id: service.project_domain_id,
+            roles: service.roles,
+        },
     }
 }
 

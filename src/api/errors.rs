@@ -86,7 +86,6 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::CapacityExceeded { .. }
         | E::ConstraintsViolated { .. } => (StatusCode::CONFLICT, UNDEFINED),
 
-        E::NotImplemented { .. } => (StatusCode::NOT_IMPLEMENTED, UNDEFINED),
         E::Busy { .. } | E::Unavailable { .. } => (StatusCode::SERVICE_UNAVAILABLE, UNDEFINED),
         E::UnknownOutcome { .. } | E::Internal { .. } => (StatusCode::INTERNAL_SERVER_ERROR, UNDEFINED),
     }

@@ -23,7 +23,7 @@ use super::service::Service;
 use super::{access, checks};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
-const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-openstack-request-id");
+pub(super) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-openstack-request-id");
 
 /// Answers any request at all.
 pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Service>) -> HttpResponse {
@@ -31,7 +31,7 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
     let mut seen = Seen::of(&request, &service.settings);
     let service = service.into_inner();
     let id = seen.request_id.clone();
-    let outcome = survive(&id, serve(&request, payload, service, &mut seen)).await;
+    let outcome = survive(&id, serve(&request, payload, Arc::clone(&service), &mut seen)).await;
     let varies = outcome.as_ref().map_or_else(Refusal::varies, |_| true);
     let mut response = match outcome {
         Ok(reply) => reply.respond(seen.version),
@@ -41,6 +41,9 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
         }
     };
     dress(&mut response, &seen, varies);
+    if let Some(cors) = &service.settings.cors {
+        response = cors.dress(&request, response);
+    }
     access::log(&request, &seen, &response, started.elapsed());
     response
 }

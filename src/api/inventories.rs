@@ -65,6 +65,7 @@ pub async fn remove(call: Call) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
+/// Where there are none, there is no time at which they were modified.
 fn listed(found: &Inventories) -> Reply {
     Reply::json(wire::write_all(found)).modified_if(found.modified)
 }

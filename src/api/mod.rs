@@ -10,11 +10,13 @@ mod allocation_candidates;
 mod allocations;
 mod call;
 mod checks;
+mod cors;
 mod errors;
 mod gate;
 mod inventories;
 mod mount;
 mod negotiate;
+mod openapi;
 mod refusal;
 mod reply;
 mod reshaper;
@@ -30,6 +32,9 @@ mod stream;
 mod traits;
 mod usages;
 
+pub use cors::Cors;
+pub use openapi::text as openapi;
+pub use routes::guarded_by;
 pub use server::serve;
 pub use service::{Listen, Service, Settings};
 

@@ -47,15 +47,16 @@ pub async fn show(call: Call) -> Result<Reply> {
 }
 
 /// The answer shows the provider as it is now, and as clients know it since when it was as it has been.
+/// The time that the answer tells is that of the update before, as clients know it; none where there was none.
 pub async fn update(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let before = call
         .model()
-        .read(move |conn| resource_providers::updated(conn, &uuid))
+        .read(move |conn| resource_providers::last_update(conn, &uuid))
         .await?;
     let update = wire::read_update(call.version, call.field("uuid"), &call.body)?;
     let provider = call.model().submit(update).await?;
-    Ok(shown(&call, &provider).modified_if(before))
+    Ok(Reply::json(wire::write_one(call.version, call.prefix(), &provider)).modified_if(before))
 }
 
 pub async fn delete(call: Call) -> Result<Reply> {

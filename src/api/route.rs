@@ -98,7 +98,7 @@ impl Route {
 
     /// Served up to the version before this one.
     pub const fn before(mut self, end: Version) -> Route {
-        self.last = Version::new(end.minor() - 1);
+        self.last = end.before();
         self
     }
 
@@ -117,6 +117,14 @@ impl Route {
     pub const fn media_first(mut self) -> Route {
         self.media_first = true;
         self
+    }
+
+    /// The rule that decides who may, but for what is open to everybody.
+    pub fn rule(&self) -> Option<&'static Rule> {
+        match self.guard {
+            Guard::Open => None,
+            Guard::Own(rule) | Guard::OfQuery(rule) => Some(rule),
+        }
     }
 
     pub fn serves(&self, version: Version) -> bool {

@@ -2,8 +2,8 @@
 
 use super::route::{Guard, Handler, Route};
 use super::{
-    aggregates, allocation_candidates, allocations, inventories, reshaper, resource_classes, resource_providers, root,
-    traits, usages,
+    aggregates, allocation_candidates, allocations, inventories, openapi, reshaper, resource_classes,
+    resource_providers, root, traits, usages,
 };
 use crate::policy::rules::{self, Rule};
 use crate::version as v;
@@ -41,6 +41,7 @@ const USAGES: &str = "/usages";
 pub static ROUTES: &[Route] = &[
     Route::get("/", Guard::Open, run!(root::show)).bare(),
     Route::get("", Guard::Open, run!(root::show)).bare(),
+    Route::get(openapi::URL, Guard::Open, run!(openapi::show)).bare(),
     //
     Route::get(CLASSES, own(&rules::CLASSES_LIST), run!(resource_classes::list)).since(v::RESOURCE_CLASSES),
     Route::post(CLASSES, own(&rules::CLASSES_CREATE), run!(resource_classes::create)).since(v::RESOURCE_CLASSES),
@@ -147,3 +148,15 @@ pub static ROUTES: &[Route] = &[
     Route::post(RESHAPER, own(&rules::RESHAPE), run!(reshaper::reshape)).since(v::RESHAPER),
     Route::get(USAGES, Guard::OfQuery(&rules::TOTAL_USAGES), run!(usages::total)).since(v::TOTAL_USAGES),
 ];
+
+/// The routes that the rule of this name guards, each once: `GET /usages`.
+pub fn guarded_by(rule: &str) -> Vec<String> {
+    let mut routes = Vec::new();
+    for route in ROUTES {
+        let told = format!("{} {}", route.method, route.path);
+        if route.rule().is_some_and(|own| own.name == rule) && !routes.contains(&told) {
+            routes.push(told);
+        }
+    }
+    routes
+}

@@ -15,6 +15,7 @@ use actix_web::rt::System;
 use actix_web::rt::net::TcpStream;
 use actix_web::web::{Data, to};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_io_timeout::TimeoutStream;
 
 use super::gate;
 use super::service::{Listen, Service};
@@ -24,6 +25,8 @@ use super::stream::Stream;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may be idle between requests.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// How long a client may leave an answer unread.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may take to end a connection that the server ended.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -70,7 +73,9 @@ fn http(
         .finish(map_config(app, |()| AppConfig::default()));
     fn_service(|connection: TcpStream| async {
         let peer = connection.peer_addr().ok();
-        Ok((Stream::new(connection), Protocol::Http1, peer))
+        let mut timed = TimeoutStream::new(connection);
+        timed.set_write_timeout(Some(WRITE_TIMEOUT));
+        Ok((Stream::new(Box::pin(timed)), Protocol::Http1, peer))
     })
     .and_then(requests)
 }

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use super::cors::Cors;
 use crate::auth::Strategy;
 use crate::model::Model;
-use crate::policy::Policy;
+use crate::policy::live::Live;
 use crate::search;
 
 /// The service behind the edge.
 pub struct Service {
     pub model: Model,
-    pub policy: Policy,
+    pub policy: Live,
     pub auth: Strategy,
     pub settings: Settings,
 }
@@ -26,6 +27,8 @@ pub struct Settings {
     pub max_body_size: usize,
     /// Whether `Forwarded` and `X-Forwarded-…` are believed.
     pub parse_proxy_headers: bool,
+    /// Which pages of other origins may ask from a browser, if any.
+    pub cors: Option<Cors>,
     pub search: search::Settings,
     /// Whether each search begins somewhere else in the cloud.
     pub randomize: bool,

@@ -6,22 +6,33 @@ pub mod noauth2;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
     pub user_id: Option<String>,
+    pub user_domain_id: Option<String>,
     pub project_id: Option<String>,
+    pub project_domain_id: Option<String>,
     pub domain_id: Option<String>,
     /// `all` where the token is one of the whole system.
     pub system_scope: Option<String>,
     pub roles: Vec<String>,
+    /// Whether the project is the one that Keystone calls its admin project, or Keystone has none.
+    pub is_admin_project: bool,
+    /// The service that passes somebody's request on.
+    pub service: ServiceContext,
 }
 
-/// The headers of a request that may say who it comes from.
-#[derive(Debug, Clone, Copy, Default)]
+/// A service that passes somebody's request on: what its own token says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServiceContext {
+    pub user_id: Option<String>,
+    pub user_domain_id: Option<String>,
+    pub project_id: Option<String>,
+    pub project_domain_id: Option<String>,
+    pub roles: Vec<String>,
+}
+
+/// What a request presents: its headers, by their names in lower case.
+#[derive(Clone, Copy)]
 pub struct Presented<'a> {
-    /// `X-Auth-Token`.
-    pub token: Option<&'a str>,
-    /// `X-Roles`, believed by noauth2 alone.
-    pub roles: Option<&'a str>,
-    /// `OpenStack-System-Scope`, believed by noauth2 alone.
-    pub system_scope: Option<&'a str>,
+    pub header: &'a dyn Fn(&'static str) -> Option<String>,
 }
 
 /// How requests are told apart: `[api] auth_strategy`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use super::Failure;
-use crate::config::{Options, PlacementDatabase};
+use crate::config::Options;
 use crate::db::migrate::Synced;
 use crate::db::{Database, Settings};
 
@@ -19,7 +19,7 @@ pub enum Command {
 
 impl Command {
     pub fn run(&self, options: &Options) -> Result<(), Failure> {
-        let database = open(&options.placement_database)?;
+        let database = open(options)?;
         match self {
             Self::Sync => println!("{}", told(database.sync()?)),
             Self::Version => {
@@ -44,13 +44,17 @@ pub fn told(synced: Synced) -> &'static str {
 }
 
 /// The configured database; nothing is connected yet.
-pub fn open(options: &PlacementDatabase) -> Result<Database, Failure> {
+pub fn open(options: &Options) -> Result<Database, Failure> {
+    let commit_timeout = Duration::from_secs(options.placet.commit_timeout);
+    let options = &options.placement_database;
     let defaults = Settings::new(options.required()?.reveal());
     let connections = options.max_pool_size.unwrap_or(defaults.max_pool_size);
     let settings = Settings {
         max_pool_size: connections.saturating_add(options.max_overflow.unwrap_or(0)),
         pool_timeout: options.pool_timeout.map_or(defaults.pool_timeout, Duration::from_secs),
         recycle_time: u64::try_from(options.connection_recycle_time).map_or(Duration::MAX, Duration::from_secs),
+        // A command that may wait less than this for its commit may not wait longer for a lock.
+        lock_timeout: defaults.lock_timeout.min(commit_timeout),
         ..defaults
     };
     Ok(Database::open(&settings)?)

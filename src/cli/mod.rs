@@ -3,6 +3,9 @@
 mod config;
 mod db;
 mod logging;
+mod openapi;
+mod policy;
+mod policy_files;
 mod serve;
 
 use std::path::PathBuf;
@@ -80,11 +83,18 @@ enum Command {
         #[command(subcommand)]
         command: db::Command,
     },
+    /// Look at who may do what.
+    Policy {
+        #[command(subcommand)]
+        command: policy::Command,
+    },
     /// Look at the configuration.
     Config {
         #[command(subcommand)]
         command: config::Command,
     },
+    /// Print the description of the REST API, as OpenAPI 3.1 in JSON.
+    Openapi(openapi::Command),
 }
 
 /// Why a command ended without success: one line for whoever typed it.
@@ -94,6 +104,8 @@ pub enum Failure {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Database(#[from] SetupError),
+    #[error("{0}")]
+    Policy(String),
     #[error("{0}, or set [placement_database] sync_on_startup = true")]
     Unprepared(SetupError),
     #[error("cannot write the log to {}: {reason}", path.display())]
@@ -103,6 +115,8 @@ pub enum Failure {
         bind: std::net::SocketAddr,
         reason: std::io::Error,
     },
+    #[error("there is no microversion {0}: GET / shows the oldest and the newest")]
+    Microversion(String),
     #[error("serving failed: {0}")]
     Serve(std::io::Error),
 }
@@ -113,14 +127,19 @@ impl Arguments {
     /// # Errors
     /// Whatever refuses or fails, as a line to print.
     pub fn run(self) -> Result<(), Failure> {
+        if let Some(Command::Openapi(command)) = self.command {
+            return command.run();
+        }
         let configuration = crate::config::load(&Search {
             files: self.config_file,
             dirs: self.config_dir,
             arguments: self.bind.map(|bind| ("placet", "bind", bind)).into_iter().collect(),
             ..Search::here()
         })?;
-        if let Some(Command::Config { command }) = self.command {
-            return command.run(&configuration);
+        match self.command {
+            Some(Command::Config { command }) => return command.run(&configuration),
+            Some(Command::Policy { command }) => return command.run(&configuration.options.oslo_policy),
+            _ => {}
         }
         logging::start(&configuration.options.default)?;
         match self.command {

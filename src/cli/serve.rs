@@ -2,20 +2,19 @@
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use super::{Failure, db};
+use super::{Failure, db, policy};
 use crate::api::{self, Listen, Service};
 use crate::auth::Strategy;
-use crate::config::{Configuration, Options, masked_url};
+use crate::config::{self, Configuration, GenerationStrategy, Options, masked_url};
 use crate::db::writer::WriterSettings;
 use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
 use crate::model::{Model, Rules};
-use crate::policy::Policy;
 use crate::search;
 
 /// Serves until SIGTERM or SIGINT, and returns when what was in flight has finished.
@@ -25,20 +24,22 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
     for warning in warnings.iter().chain(&configuration.warnings()) {
         log::warn!("{warning}");
     }
-    warn_of_policy_file(options);
     log_options(configuration)?;
+    let policy = policy::live(&options.oslo_policy)?;
     // Taken first, so that an address in use is said before the database is touched.
     let bind = options.placet.bind;
     let listener = listen(bind).map_err(|reason| Failure::Listen { bind, reason })?;
     let address = listener
         .local_addr()
         .map_err(|reason| Failure::Listen { bind, reason })?;
-    let database = db::open(&options.placement_database)?;
+    let database = db::open(options)?;
+    // Held to the end, and taken before a schema is touched that another process may be serving.
+    let _lock = database.lock_for_serving()?;
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options))?;
     let service = Service {
         model,
-        policy: Policy::defaults(options.oslo_policy.enforce_new_defaults),
+        policy,
         auth: Strategy::NoAuth2,
         settings: settings(options),
     };
@@ -53,7 +54,9 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
 /// Makes or upgrades the schema where that is allowed, and checks it everywhere else.
 fn prepare(database: &Database, options: &Options) -> Result<(), Failure> {
     if options.placement_database.may_sync() {
-        log::info!("{}", db::told(database.sync()?));
+        // Not inside the macro: what is not logged is not evaluated.
+        let synced = database.sync()?;
+        log::info!("{}", db::told(synced));
         return Ok(());
     }
     database.check().map_err(|error| match error {
@@ -96,14 +99,32 @@ fn settings(options: &Options) -> api::Settings {
         url_prefix: options.placet.url_prefix.clone(),
         max_body_size: options.placet.max_body_size,
         parse_proxy_headers: options.oslo_middleware.enable_proxy_headers_parsing,
+        cors: cors(&options.cors),
         search: search::Settings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
             // -1 is no limit.
             max: usize::try_from(options.placement.max_allocation_candidates).ok(),
+            ceiling: options.placet.max_candidates,
+            strategy: match options.placement.allocation_candidates_generation_strategy {
+                GenerationStrategy::DepthFirst => search::Strategy::DepthFirst,
+                GenerationStrategy::BreadthFirst => search::Strategy::BreadthFirst,
+            },
             strict_step: options.placet.strict_step_size,
         },
         randomize: options.placement.randomize_allocation_candidates,
     }
+}
+
+/// As upstream, without an allowed origin there is none of it.
+fn cors(options: &config::Cors) -> Option<api::Cors> {
+    (!options.allowed_origin.is_empty()).then(|| api::Cors {
+        allowed_origin: options.allowed_origin.clone(),
+        allow_credentials: options.allow_credentials,
+        expose_headers: options.expose_headers.clone(),
+        max_age: options.max_age,
+        allow_methods: options.allow_methods.clone(),
+        allow_headers: options.allow_headers.clone(),
+    })
 }
 
 fn how_to_listen(options: &Options) -> Listen {
@@ -111,22 +132,6 @@ fn how_to_listen(options: &Options) -> Listen {
         workers: options.placet.workers,
         max_connections: options.placet.max_connections,
         shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
-    }
-}
-
-/// Upstream would read it without a word of configuration, and whoever wrote it relies on it.
-fn warn_of_policy_file(options: &Options) {
-    let has_rules = |path: &PathBuf| {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        text.lines()
-            .map(str::trim)
-            .any(|line| !line.is_empty() && !line.starts_with('#'))
-    };
-    if let Some(path) = options.oslo_policy.file().filter(has_rules) {
-        log::warn!(
-            "{} is not read: this version has the default rules alone",
-            path.display()
-        );
     }
 }
 

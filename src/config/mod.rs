@@ -28,8 +28,8 @@ use layers::Layers;
 pub use layers::Origin;
 pub use mask::url as masked_url;
 pub use options::{
-    Api, AuthStrategy, DefaultSection, Options, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet,
-    Secret,
+    Api, AuthStrategy, Cors, DefaultSection, GenerationStrategy, Options, OsloMiddleware, OsloPolicy, Placement,
+    PlacementDatabase, Placet, Secret,
 };
 
 /// The configuration and where it came from.

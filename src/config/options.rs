@@ -25,6 +25,7 @@ pub struct Options {
     pub placement_database: PlacementDatabase,
     pub oslo_policy: OsloPolicy,
     pub oslo_middleware: OsloMiddleware,
+    pub cors: Cors,
     #[validate(nested)]
     pub placet: Placet,
 }
@@ -75,6 +76,17 @@ pub struct Placement {
     /// How many candidates a request may bring forth; -1: no limit.
     #[validate(range(min = -1, max = 9_007_199_254_740_992_i64))]
     pub max_allocation_candidates: i64,
+    /// In what order the candidates of several trees come.
+    pub allocation_candidates_generation_strategy: GenerationStrategy,
+}
+
+/// `[placement] allocation_candidates_generation_strategy`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GenerationStrategy {
+    /// All candidates of one tree, then those of the next.
+    DepthFirst,
+    /// One candidate of each tree in turn.
+    BreadthFirst,
 }
 
 /// `[placement_database]`
@@ -122,6 +134,8 @@ pub struct OsloPolicy {
     pub policy_file: String,
     /// [`OsloPolicy::dirs`] finds them.
     pub policy_dirs: Vec<String>,
+    /// The rule that stands in for one that a check refers to and that is not there.
+    pub policy_default_rule: String,
     /// Without it, whoever the older default rules let in is let in too.
     pub enforce_new_defaults: bool,
     /// Where relative names are looked for: beside the configuration, then in `/etc/placement` and `/etc`.
@@ -146,6 +160,19 @@ impl OsloPolicy {
             .map(|dir| dir.join(name))
             .find(|path| path.exists())
     }
+}
+
+/// `[cors]`: which pages of other origins may ask from a browser.
+#[derive(Debug, Clone)]
+pub struct Cors {
+    /// Origins such as `https://horizon.example.com`, or `*`; without one there is no CORS.
+    pub allowed_origin: Vec<String>,
+    pub allow_credentials: bool,
+    pub expose_headers: Vec<String>,
+    /// Seconds for which a browser may remember what it was told; 0: it is not told.
+    pub max_age: i64,
+    pub allow_methods: Vec<String>,
+    pub allow_headers: Vec<String>,
 }
 
 /// `[oslo_middleware]`
@@ -185,6 +212,9 @@ pub struct Placet {
     /// Refuse an amount equal to `min_unit` that is no multiple of `step_size`, as OpenStack Placement's code does
     /// against its specification. For a rolling switch from it.
     pub strict_step_size: bool,
+    /// How many candidates an answer holds at most where `[placement] max_allocation_candidates` is -1.
+    #[validate(range(min = 1, max = 100_000_000))]
+    pub max_candidates: usize,
 }
 
 /// Text that is not for logs: `Debug` shows a database URL without its password.
@@ -229,18 +259,34 @@ impl Options {
             oslo_policy: OsloPolicy {
                 policy_file: reader.text("oslo_policy", "policy_file")?,
                 policy_dirs: reader.multi("oslo_policy", "policy_dirs")?,
+                policy_default_rule: reader.text("oslo_policy", "policy_default_rule")?,
                 enforce_new_defaults: reader.boolean("oslo_policy", "enforce_new_defaults")?,
                 search_dirs: layers.search_dirs.clone(),
             },
             oslo_middleware: OsloMiddleware {
                 enable_proxy_headers_parsing: reader.boolean("oslo_middleware", "enable_proxy_headers_parsing")?,
             },
+            cors: Cors::read(&reader)?,
             placet: Placet::read(&reader)?,
         };
         match options.validate() {
             Ok(()) => Ok(options),
             Err(violations) => Err(bounds::first(&reader, &violations)),
         }
+    }
+}
+
+impl Cors {
+    fn read(reader: &Reader) -> Result<Self> {
+        const SECTION: &str = "cors";
+        Ok(Self {
+            allowed_origin: reader.list(SECTION, "allowed_origin")?,
+            allow_credentials: reader.boolean(SECTION, "allow_credentials")?,
+            expose_headers: reader.list(SECTION, "expose_headers")?,
+            max_age: reader.optional_number(SECTION, "max_age")?.unwrap_or_default(),
+            allow_methods: reader.list(SECTION, "allow_methods")?,
+            allow_headers: reader.list(SECTION, "allow_headers")?,
+        })
     }
 }
 
@@ -273,6 +319,14 @@ impl Placement {
             incomplete_consumer_project_id: reader.text(SECTION, "incomplete_consumer_project_id")?,
             incomplete_consumer_user_id: reader.text(SECTION, "incomplete_consumer_user_id")?,
             max_allocation_candidates: reader.number(SECTION, "max_allocation_candidates")?,
+            allocation_candidates_generation_strategy: reader.choice(
+                SECTION,
+                "allocation_candidates_generation_strategy",
+                &[
+                    ("depth-first", GenerationStrategy::DepthFirst),
+                    ("breadth-first", GenerationStrategy::BreadthFirst),
+                ],
+            )?,
         })
     }
 }
@@ -313,6 +367,7 @@ impl Placet {
             workers: reader.number(SECTION, "workers")?,
             max_connections: reader.number(SECTION, "max_connections")?,
             strict_step_size: reader.boolean(SECTION, "strict_step_size")?,
+            max_candidates: reader.number(SECTION, "max_candidates")?,
         })
     }
 }

@@ -32,6 +32,14 @@ impl<'a> Reader<'a> {
         Ok(self.layers.resolve(row(section, name))?.0)
     }
 
+    /// The items between the commas; commas at the end begin none.
+    pub fn list(&self, section: &'static str, name: &'static str) -> Result<Vec<String>> {
+        let text = self.text(section, name)?;
+        let text = text.trim().trim_end_matches(',');
+        let items = text.split(',').map(|item| item.trim().to_owned());
+        Ok(items.filter(|_| !text.is_empty()).collect())
+    }
+
     pub fn boolean(&self, section: &'static str, name: &'static str) -> Result<bool> {
         self.parsed(section, name, value::boolean)
     }

@@ -141,6 +141,13 @@ pub fn begin_write(conn: &mut DbConnection) -> QueryResult<()> {
     }
 }
 
+/// How long statements of this session wait for another's lock from now on.
+pub fn wait_for_locks(conn: &mut DbConnection, patience: Duration) -> QueryResult<()> {
+    match conn {
+        DbConnection::Sqlite(conn) => conn.batch_execute(&format!("PRAGMA busy_timeout = {}", patience.as_millis())),
+    }
+}
+
 /// Commits what `begin_write` began.
 pub fn commit(conn: &mut DbConnection) -> QueryResult<()> {
     conn.batch_execute("COMMIT")

@@ -46,7 +46,13 @@ impl From<DieselError> for Error {
         let detail = error.to_string();
         match classify(&error) {
             Fault::Retry | Fault::Lost | Fault::Stop => Error::Unavailable { detail },
-            Fault::Refuse { .. } | Fault::Unknown => Error::Internal { detail },
+            Fault::Refuse { .. } | Fault::Unknown => {
+                // What a database says is for the operator; a client can do nothing with it.
+                log::error!("The database refused a statement: {detail}");
+                Error::Internal {
+                    detail: "The database refused a statement; the log of placet has what it said.".into(),
+                }
+            }
         }
     }
 }

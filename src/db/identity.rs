@@ -33,7 +33,7 @@ pub enum Doubt {
 }
 
 impl Identity {
-    pub fn unregistered() -> Identity {
+    fn unregistered() -> Identity {
         Identity {
             id: Uuid::new_v4().to_string(),
             revision: 0,
@@ -56,7 +56,7 @@ impl Identity {
     }
 
     /// Inserts the writer's row.
-    pub fn insert(&self, conn: &mut DbConnection) -> DbResult<()> {
+    fn insert(&self, conn: &mut DbConnection) -> DbResult<()> {
         use placet_writers as w;
         diesel::insert_into(w::table)
             .values((
@@ -166,5 +166,91 @@ impl Identity {
         {
             log::debug!("The writer's row was not retired: {error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{Database, Settings};
+
+    fn database() -> (DbConnection, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:///{}", folder.path().join("identity.sqlite").display());
+        let database = Database::open(&Settings::new(url)).unwrap();
+        database.sync().unwrap();
+        (database.connect().unwrap(), folder)
+    }
+
+    /// Begins a batch as the writer does, and ends it so.
+    fn batch(identity: &mut Identity, conn: &mut DbConnection, end: fn(&mut DbConnection) -> DbResult<()>) {
+        dialect::begin_write(conn).unwrap();
+        assert!(identity.raise_revision(conn).unwrap());
+        identity.record(conn, "{}").unwrap();
+        end(conn).unwrap();
+    }
+
+    #[test]
+    fn a_fence_finds_a_commit_that_happened() {
+        let (mut conn, _folder) = database();
+        let mut identity = Identity::register(&mut conn).unwrap();
+        batch(&mut identity, &mut conn, dialect::commit);
+        assert_eq!(identity.fence(&mut conn).unwrap(), Doubt::Happened);
+        identity.committed();
+        batch(&mut identity, &mut conn, dialect::commit);
+    }
+
+    #[test]
+    fn a_fence_takes_the_place_of_a_commit_that_did_not_happen() {
+        let (mut conn, _folder) = database();
+        let mut identity = Identity::register(&mut conn).unwrap();
+        batch(&mut identity, &mut conn, dialect::rollback);
+        assert_eq!(identity.fence(&mut conn).unwrap(), Doubt::NeverHappened);
+        let tokens: Vec<String> = placet_changes::table
+            .select(placet_changes::token)
+            .load(&mut conn)
+            .unwrap();
+        assert!(
+            matches!(tokens.as_slice(), [token] if token.starts_with("fence-")),
+            "{tokens:?}"
+        );
+        batch(&mut identity, &mut conn, dialect::commit);
+        identity.committed();
+        assert_eq!(identity.revision, 2, "revisions stay gapless");
+    }
+
+    #[test]
+    fn a_fence_that_was_committed_and_not_known_of_is_found_by_the_next() {
+        let (mut conn, _folder) = database();
+        let mut identity = Identity::register(&mut conn).unwrap();
+        batch(&mut identity, &mut conn, dialect::rollback);
+        assert_eq!(identity.fence(&mut conn).unwrap(), Doubt::NeverHappened);
+        // As if the fence's own COMMIT had been answered by an error.
+        identity.revision -= 1;
+        assert_eq!(identity.fence(&mut conn).unwrap(), Doubt::NeverHappened);
+        assert_eq!(identity.revision, 1);
+    }
+
+    #[test]
+    fn without_its_row_a_writer_cannot_know() {
+        let (mut conn, _folder) = database();
+        let mut identity = Identity::register(&mut conn).unwrap();
+        batch(&mut identity, &mut conn, dialect::commit);
+        diesel::delete(placet_writers::table).execute(&mut conn).unwrap();
+        assert_eq!(identity.fence(&mut conn).unwrap(), Doubt::Unknown);
+    }
+
+    #[test]
+    fn rows_of_writers_long_silent_are_cleared_away() {
+        let (mut conn, _folder) = database();
+        let mut old = Identity::register(&mut conn).unwrap();
+        batch(&mut old, &mut conn, dialect::commit);
+        old.retire(&mut conn);
+        Identity::register(&mut conn).unwrap();
+        let (writers, changes): (i64, i64) = (
+            placet_writers::table.count().get_result(&mut conn).unwrap(),
+            placet_changes::table.count().get_result(&mut conn).unwrap(),
+        );
+        assert_eq!((writers, changes), (1, 0));
     }
 }

@@ -1,6 +1,8 @@
 //! An embedded database belongs to one serving process: its snapshot follows its own commits alone.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use super::url::Target;
 use super::{Database, SetupError};
@@ -14,13 +16,14 @@ impl Database {
     /// Takes the embedded database for this process, or says that another one serves it.
     pub fn lock_for_serving(&self) -> Result<ServingLock, SetupError> {
         let Target::Sqlite(path) = self.target();
-        let mut name = path.as_os_str().to_owned();
-        name.push("-placet-lock");
         let place = path.display().to_string();
-        let connect = |error: std::io::Error| SetupError::Connect {
+        let connect = |error: io::Error| SetupError::Connect {
             place: place.clone(),
             detail: error.to_string(),
         };
+        // One file, one lock, whatever links lead to it.
+        let mut name = real(path).map_err(connect)?.into_os_string();
+        name.push("-placet-lock");
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -35,4 +38,16 @@ impl Database {
             Err(TryLockError::Error(error)) => Err(connect(error)),
         }
     }
+}
+
+/// Where a file is, or where it will be once it is made.
+fn real(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize().or_else(|_| {
+        let folder = std::path::absolute(path)?;
+        let (folder, name) = (
+            folder.parent().unwrap_or(Path::new("/")),
+            path.file_name().unwrap_or_default(),
+        );
+        Ok(folder.canonicalize()?.join(name))
+    })
 }

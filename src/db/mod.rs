@@ -17,8 +17,10 @@ pub use fault::{Fault, SetupError};
 pub use lock::ServingLock;
 pub use pool::{Database, Settings};
 
-#[cfg(test)]
-mod tests;
-
 /// What a query answers; `fault::classify` says what to do about an error.
 pub type DbResult<T> = diesel::QueryResult<T>;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod writer_tests;

@@ -83,6 +83,11 @@ impl Database {
         self.opener.open(purpose)
     }
 
+    /// How long a statement waits for the lock of another connection.
+    pub(super) fn lock_timeout(&self) -> Duration {
+        self.opener.lock_timeout
+    }
+
     /// Where it is.
     pub(super) fn target(&self) -> &Target {
         &self.opener.target

@@ -1,10 +1,11 @@
-//! Updates of many rows in one statement, each row with values of its own: what makes the cost of a commit independent
+//! Updates and deletions of many rows in one statement, each row with values of its own: what makes the cost of a commit independent
 //! of how many claims are in it.
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
-use diesel::query_builder::BoxedSqlQuery;
-use diesel::sql_types::{BigInt, Double, Nullable, Text, Timestamp};
+use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
+use diesel::sql_types::{BigInt, Double, Integer, Nullable, Text, Timestamp};
+use diesel::sqlite::Sqlite;
 
 use super::DbConnection;
 use super::dialect::LIST_MAX;
@@ -57,10 +58,41 @@ impl UpdateFromRows {
     }
 }
 
-fn bind<'a>(
-    query: BoxedSqlQuery<'a, diesel::sqlite::Sqlite, diesel::query_builder::SqlQuery>,
-    value: &Value,
-) -> BoxedSqlQuery<'a, diesel::sqlite::Sqlite, diesel::query_builder::SqlQuery> {
+/// `DELETE FROM table WHERE (columns) IN (rows)`.
+pub struct DeleteRows {
+    pub table: &'static str,
+    pub columns: [&'static str; 2],
+}
+
+impl DeleteRows {
+    /// Runs it over all pairs and answers how many rows of the table were deleted.
+    pub fn run(&self, conn: &mut DbConnection, rows: &[(i32, i32)]) -> QueryResult<usize> {
+        let mut deleted = 0;
+        for chunk in rows.chunks(LIST_MAX / 2) {
+            deleted += match conn {
+                DbConnection::Sqlite(conn) => {
+                    let query = diesel::sql_query(self.sqlite(chunk.len())).into_boxed();
+                    let bind = |query: BoxedSqlQuery<'static, Sqlite, SqlQuery>, (first, second): &(i32, i32)| {
+                        query.bind::<Integer, _>(*first).bind::<Integer, _>(*second)
+                    };
+                    chunk.iter().fold(query, bind).execute(conn)?
+                }
+            };
+        }
+        Ok(deleted)
+    }
+
+    fn sqlite(&self, rows: usize) -> String {
+        let columns = self.columns.join(", ");
+        format!(
+            "DELETE FROM {} WHERE ({columns}) IN (VALUES {})",
+            self.table,
+            vec!["(?, ?)"; rows].join(", ")
+        )
+    }
+}
+
+fn bind<'a>(query: BoxedSqlQuery<'a, Sqlite, SqlQuery>, value: &Value) -> BoxedSqlQuery<'a, Sqlite, SqlQuery> {
     match value.clone() {
         Value::Int(it) => query.bind::<BigInt, _>(it),
         Value::MaybeInt(it) => query.bind::<Nullable<BigInt>, _>(it),

@@ -4,7 +4,7 @@
 //! row and leaves a row that says what changed, so that any process can follow (ARCHITECTURE.md, rule 3). What a batch
 //! is, it does not know.
 
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -32,10 +32,13 @@ pub trait Batch: Send + 'static {
     /// Shows a committed change to this process's readers. Nobody is answered before.
     fn publish(&mut self, conn: &mut DbConnection, change: Self::Change) -> DbResult<()>;
 
-    /// The publishing failed: nothing may be answered from memory until `recover` succeeded.
+    /// What is in memory may lack something: nothing may be answered from it until `recover` succeeded.
     fn fall_behind(&mut self);
 
-    /// Makes good what `fall_behind` left, if anything: asked before each batch.
+    /// Whether `recover` has something to make good.
+    fn is_behind(&self) -> bool;
+
+    /// Makes good what `fall_behind` left, if anything: asked before each batch, and meanwhile until it succeeds.
     fn recover(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 }
 
@@ -159,6 +162,10 @@ enum Failure {
     Overtaken,
     /// COMMIT was sent, and whether it happened cannot be found out.
     Unknown(String),
+    /// A defect of placet, met before COMMIT was sent.
+    Panicked,
+    /// The writer's own row is not as it left it: the tables are not those that it knew.
+    Displaced,
 }
 
 impl From<diesel::result::Error> for Failure {
@@ -175,7 +182,7 @@ impl From<SetupError> for Failure {
 
 impl<B: Batch> Writer<B> {
     fn work(mut self, jobs: &Receiver<Job<B>>) {
-        while let Ok(first) = jobs.recv() {
+        while let Some(first) = self.next(jobs) {
             let waiting: Vec<Job<B>> = std::iter::once(first)
                 .chain(jobs.try_iter().take(BATCH_MAX - 1))
                 .collect();
@@ -195,6 +202,34 @@ impl<B: Batch> Writer<B> {
         if let Some(conn) = self.conn.as_mut() {
             self.identity.retire(conn);
         }
+    }
+
+    /// The next job; `None` when there will be no more. While memory is behind, it does not wait for a job to mend it.
+    fn next(&mut self, jobs: &Receiver<Job<B>>) -> Option<Job<B>> {
+        while self.batch.is_behind() {
+            match jobs.recv_timeout(PAUSE) {
+                Ok(job) => return Some(job),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(failure) = self.recover() {
+                        log::debug!("Not mended yet: {failure}");
+                    }
+                }
+            }
+        }
+        jobs.recv().ok()
+    }
+
+    fn recover(&mut self) -> std::result::Result<(), Failure> {
+        let conn = match self.conn.as_mut() {
+            Some(conn) => conn,
+            None => self.conn.insert(self.database.connect()?),
+        };
+        let recovered = contain(|| self.batch.recover(conn)).unwrap_or(Err(diesel::result::Error::NotFound));
+        if recovered.is_err() {
+            self.conn = None;
+        }
+        Ok(recovered?)
     }
 
     /// Commits the jobs together; where the database refuses them, halves them until the guilty one stands alone.
@@ -235,6 +270,9 @@ impl<B: Batch> Writer<B> {
             if failure.lost_connection() {
                 self.conn = None;
             }
+            if matches!(failure, Failure::Displaced) {
+                self.take_new_identity();
+            }
             if !failure.may_be_tried_again() || Instant::now() >= deadline {
                 return Err(failure);
             }
@@ -246,19 +284,31 @@ impl<B: Batch> Writer<B> {
         }
     }
 
+    /// The database went back, or somebody cleared its rows: nothing that is known of it can be trusted.
+    fn take_new_identity(&mut self) {
+        log::warn!("This writer's row is not as it left it, as after a restored backup: everything is read again");
+        self.batch.fall_behind();
+        if let Some(conn) = self.conn.as_mut() {
+            match Identity::register(conn) {
+                Ok(identity) => self.identity = identity,
+                Err(error) => log::warn!("A new identity could not be written yet: {error}"),
+            }
+        }
+    }
+
     fn transaction(
         &mut self,
         commands: &[&B::Command],
         overtaken: bool,
         deadline: Instant,
     ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
-        let conn = match self.conn.as_mut() {
-            Some(conn) => conn,
-            None => self.conn.insert(self.database.connect()?),
+        self.recover()?;
+        let Some(conn) = self.conn.as_mut() else {
+            return Err(Failure::Overtaken);
         };
-        self.batch.recover(conn)?;
-        dialect::begin_write(conn)?;
-        let (answers, change) = match write(&mut self.batch, &mut self.identity, conn, commands, overtaken) {
+        begin(conn, self.database.lock_timeout(), deadline)?;
+        let written = contain(|| write(&mut self.batch, &mut self.identity, conn, commands, overtaken));
+        let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
             Ok((answers, None)) => {
                 dialect::rollback(conn)?;
@@ -283,10 +333,15 @@ impl<B: Batch> Writer<B> {
         let Some(conn) = self.conn.as_mut() else {
             return self.batch.fall_behind();
         };
-        if let Err(error) = self.batch.publish(conn, change) {
-            log::warn!("A committed change could not be read back, answers wait until it is: {error}");
-            self.batch.fall_behind();
-            return;
+        match contain(|| self.batch.publish(conn, change)) {
+            Some(Ok(())) => {}
+            failed => {
+                let why = failed
+                    .and_then(std::result::Result::err)
+                    .map_or("a defect".to_owned(), |error| error.to_string());
+                log::warn!("A committed change could not be read back, answers wait until it is: {why}");
+                return self.batch.fall_behind();
+            }
         }
         self.identity.prune(conn);
     }
@@ -305,12 +360,35 @@ impl<B: Batch> Writer<B> {
                 Ok(Doubt::Happened) => return Ok(()),
                 Ok(Doubt::NeverHappened) if fault::classify(&error) == Fault::Stop => return Err(error.into()),
                 Ok(Doubt::NeverHappened) => return Err(Failure::Overtaken),
-                Ok(Doubt::Unknown) => return Err(Failure::Unknown("the writer's own row is gone.".to_owned())),
-                Err(again) if Instant::now() >= deadline => return Err(Failure::Unknown(again.to_string())),
+                Ok(Doubt::Unknown) => {
+                    self.batch.fall_behind();
+                    return Err(Failure::Unknown("the writer's own row is gone.".to_owned()));
+                }
+                Err(again) if Instant::now() >= deadline => {
+                    self.batch.fall_behind();
+                    return Err(Failure::Unknown(again.to_string()));
+                }
                 Err(_) => std::thread::sleep(PAUSE),
             }
         }
     }
+}
+
+/// Begins the transaction, waiting for another's lock no longer than patience lasts.
+fn begin(conn: &mut DbConnection, lock_timeout: Duration, deadline: Instant) -> DbResult<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left + PAUSE >= lock_timeout {
+        return dialect::begin_write(conn);
+    }
+    dialect::wait_for_locks(conn, left)?;
+    let begun = dialect::begin_write(conn);
+    dialect::wait_for_locks(conn, lock_timeout)?;
+    begun
+}
+
+/// Runs what may meet a defect of placet: a panic must not end the writer. `None` where it panicked.
+fn contain<T>(run: impl FnOnce() -> T) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).ok()
 }
 
 type Written<B> = (Vec<Result<<B as Batch>::Answer>>, Option<<B as Batch>::Change>);
@@ -324,10 +402,7 @@ fn write<B: Batch>(
     overtaken: bool,
 ) -> std::result::Result<Written<B>, Failure> {
     if !identity.raise_revision(conn)? {
-        log::warn!("This writer's row is not as it left it; it takes a new identity");
-        *identity = Identity::unregistered();
-        identity.insert(conn)?;
-        identity.raise_revision(conn)?;
+        return Err(Failure::Displaced);
     }
     match batch.run(conn, commands, overtaken)? {
         Ran::Lost => Err(Failure::Overtaken),
@@ -363,24 +438,30 @@ impl Failure {
 
     fn may_be_tried_again(&self) -> bool {
         match self {
-            Failure::Overtaken | Failure::Setup(SetupError::Connect { .. }) => true,
+            Failure::Overtaken | Failure::Displaced | Failure::Setup(SetupError::Connect { .. }) => true,
             Failure::Database(error) => matches!(fault::classify(error), Fault::Retry | Fault::Lost),
             _ => false,
         }
     }
 
     fn may_be_one_commands_fault(&self) -> bool {
-        matches!(self.fault(), Some(Fault::Refuse { .. } | Fault::Unknown))
+        matches!(self, Failure::Panicked) || matches!(self.fault(), Some(Fault::Refuse { .. } | Fault::Unknown))
     }
 
     fn into_error(self) -> Error {
         match self {
             Failure::Database(error) => error.into(),
             Failure::Setup(error) => error.into(),
+            Failure::Displaced => Error::Unavailable {
+                detail: "it is not the one that it was".to_owned(),
+            },
             Failure::Overtaken => Error::Busy {
                 detail: "Others kept changing the same rows.".to_owned(),
             },
             Failure::Unknown(detail) => Error::UnknownOutcome { detail },
+            Failure::Panicked => Error::Internal {
+                detail: "The change met a defect of placet; nothing was done.".into(),
+            },
         }
     }
 }
@@ -392,6 +473,8 @@ impl std::fmt::Display for Failure {
             Failure::Setup(error) => error.fmt(f),
             Failure::Overtaken => f.write_str("others changed what it rests on"),
             Failure::Unknown(detail) => f.write_str(detail),
+            Failure::Panicked => f.write_str("it met a defect"),
+            Failure::Displaced => f.write_str("the database is not the one that it was"),
         }
     }
 }

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use super::base::Base;
 use super::command::{Answer, Command};
 use super::decide::{Rules, decide};
-use super::gather::{self, Named};
+use super::gather;
 use super::live::Live;
+use super::named::Named;
 use super::save::{Committed, Saved, save};
 use super::state::State;
 use crate::db::writer::{Batch, Ran};
@@ -49,15 +51,11 @@ impl Decider {
         let newest = self.live.newest();
         let consumers = gather::consumers(conn, named)?;
         let base = match basis {
-            Basis::Snapshot => newest,
-            Basis::Database => Arc::new(gather::small_snapshot(conn, named, &consumers, newest.catalog())?),
+            Basis::Snapshot => Base::Snapshot(newest),
+            Basis::Database => Base::Rows(gather::rows(conn, named, &consumers, newest.catalog())?),
         };
         #[cfg(feature = "mutants")]
-        let base = if basis == Basis::Database {
-            self.usage_first.spoil(base)
-        } else {
-            base
-        };
+        let base = self.usage_first.spoil(base);
         let mut state = State::new(base, consumers, now());
         state.class_users = gather::class_users(conn, named)?;
         state.trait_users = gather::trait_users(conn, named)?;
@@ -143,6 +141,10 @@ impl Batch for Decider {
 
     fn fall_behind(&mut self) {
         self.live.fall_behind();
+    }
+
+    fn is_behind(&self) -> bool {
+        self.live.is_behind()
     }
 
     fn recover(&mut self, conn: &mut DbConnection) -> DbResult<()> {

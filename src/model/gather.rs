@@ -9,10 +9,9 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use super::Moment;
-use super::allocations::ConsumerClaim;
-use super::command::Command;
+use super::base::Rows;
 use super::load;
-use super::resource_providers::NewParent;
+use super::named::Named;
 use super::state::{ConsumerEntry, ConsumerRow, HeldRow};
 use crate::db::dialect::in_lists;
 use crate::db::schema::{
@@ -20,106 +19,7 @@ use crate::db::schema::{
     resource_providers, traits, users,
 };
 use crate::db::{DbConnection, DbResult};
-use crate::search::{Catalog, ClassId, ProviderId, Snapshot, TraitId};
-
-/// What the commands of a batch name.
-#[derive(Debug, Default)]
-pub struct Named<'a> {
-    pub consumers: BTreeSet<&'a str>,
-    /// Uuids of providers.
-    pub providers: BTreeSet<&'a str>,
-    /// Names that providers are to get.
-    pub names: BTreeSet<&'a str>,
-    /// Classes of claims.
-    pub classes: BTreeSet<&'a str>,
-    /// Traits that are to be made or given.
-    pub traits: BTreeSet<&'a str>,
-    pub deleted_classes: Vec<&'a str>,
-    pub deleted_traits: Vec<&'a str>,
-    /// Whether anything but claims and releases is among the commands.
-    pub beyond_claims: bool,
-}
-
-impl<'a> Named<'a> {
-    pub fn of(commands: &[&'a Command]) -> Named<'a> {
-        let mut named = Named::default();
-        for command in commands {
-            named.add(command);
-        }
-        named
-    }
-
-    fn add(&mut self, command: &'a Command) {
-        match command {
-            Command::Claim(claim) => self.add_claims(&claim.consumers),
-            Command::Release(it) => {
-                self.consumers.insert(&it.consumer);
-            }
-            other => {
-                self.beyond_claims = true;
-                self.add_rarer(other);
-            }
-        }
-    }
-
-    fn add_claims(&mut self, consumers: &'a [ConsumerClaim]) {
-        for one in consumers {
-            self.consumers.insert(&one.consumer);
-            for (provider, resources) in &one.allocations {
-                self.providers.insert(provider);
-                self.classes.extend(resources.iter().map(|(class, _)| class.as_str()));
-            }
-        }
-    }
-
-    fn add_rarer(&mut self, command: &'a Command) {
-        match command {
-            Command::CreateProvider(it) => {
-                self.providers.insert(&it.uuid);
-                self.providers.extend(it.parent.as_deref());
-                self.names.insert(&it.name);
-            }
-            Command::UpdateProvider(it) => {
-                self.providers.insert(&it.uuid);
-                self.names.insert(&it.name);
-                if let NewParent::Set(parent) = &it.parent {
-                    self.providers.extend(parent.as_deref());
-                }
-            }
-            Command::Reshape(it) => {
-                self.add_claims(&it.consumers);
-                self.providers
-                    .extend(it.providers.iter().map(|one| one.provider.as_str()));
-            }
-            Command::DeleteClass(it) => self.deleted_classes.push(&it.name),
-            Command::DeleteTrait(it) => self.deleted_traits.push(&it.name),
-            Command::EnsureTrait(it) => {
-                self.traits.insert(&it.name);
-            }
-            Command::ReplaceTraits(it) => {
-                self.providers.insert(&it.provider);
-                self.traits.extend(it.traits.iter().map(String::as_str));
-            }
-            Command::CreateClass(_) | Command::EnsureClass(_) | Command::RenameClass(_) => {}
-            other => self.providers.extend(provider_of(other)),
-        }
-    }
-}
-
-/// The one provider that a command on its inventories, traits or aggregates names.
-fn provider_of(command: &Command) -> Option<&str> {
-    Some(match command {
-        Command::DeleteProvider(it) => &it.uuid,
-        Command::ReplaceInventories(it) => &it.provider,
-        Command::AddInventory(it) => &it.provider,
-        Command::UpdateInventory(it) => &it.provider,
-        Command::RemoveInventory(it) => &it.provider,
-        Command::ClearInventories(it) => &it.provider,
-        Command::ClearTraits(it) => &it.provider,
-        Command::ReplaceAggregates(it) => &it.provider,
-        _ => return None,
-    })
-}
+use crate::search::{Catalog, ClassId, ProviderId, TraitId};
 
 type ConsumerColumns = (i32, String, i32, String, String, Option<String>);
 
@@ -194,32 +94,42 @@ fn hold(conn: &mut DbConnection, uuids: &[&str], found: &mut BTreeMap<String, Co
     Ok(())
 }
 
-/// A snapshot of nothing but the named providers' trees and those that the named consumers hold something of, as the
-/// batch's own transaction sees them.
-pub fn small_snapshot(
+/// The named providers and those that the named consumers hold something of, as the batch's own transaction sees them;
+/// whole trees only where a command needs them.
+pub fn rows(
     conn: &mut DbConnection,
     named: &Named<'_>,
     consumers: &BTreeMap<String, ConsumerEntry>,
     known: &Catalog,
-) -> DbResult<Snapshot> {
+) -> DbResult<Rows> {
     use resource_providers as t;
     let mut ids: BTreeSet<i32> = consumers
         .values()
         .flat_map(|entry| &entry.held)
         .map(|row| row.provider.0)
         .collect();
-    let providers: Vec<&str> = named.providers.iter().copied().collect();
-    let roots: Vec<Option<i32>> = in_lists(&providers, |uuids| {
+    let uuids: Vec<&str> = named.providers.iter().copied().collect();
+    let found: Vec<(i32, Option<i32>, String)> = in_lists(&uuids, |uuids| {
         t::table
             .filter(t::uuid.eq_any(uuids))
-            .select(t::root_provider_id)
-            .distinct()
+            .select((t::id, t::root_provider_id, t::uuid))
             .load(&mut *conn)
     })?;
+    let mut roots: BTreeSet<Option<i32>> = BTreeSet::new();
+    for (id, root, uuid) in &found {
+        ids.insert(*id);
+        if named.parents.contains(uuid.as_str()) {
+            ids.extend(root);
+        }
+        if named.trees.contains(uuid.as_str()) {
+            roots.insert(*root);
+        }
+    }
     let names: Vec<&str> = named.names.iter().copied().collect();
     ids.extend::<Vec<i32>>(in_lists(&names, |names| {
         t::table.filter(t::name.eq_any(names)).select(t::id).load(&mut *conn)
     })?);
+    let roots: Vec<Option<i32>> = roots.into_iter().collect();
     ids.extend::<Vec<i32>>(in_lists(&roots, |roots| {
         t::table
             .filter(t::root_provider_id.eq_any(roots))
@@ -232,18 +142,18 @@ pub fn small_snapshot(
         known.clone()
     };
     let ids: Vec<i32> = ids.into_iter().collect();
-    Ok(Snapshot::build(catalog, load::providers(conn, &ids)?))
+    Ok(Rows::new(catalog, load::providers(conn, &ids)?))
 }
 
 /// Which providers have an inventory of a class that is to be deleted.
 pub fn class_users(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTreeSet<(ClassId, ProviderId)>> {
     use inventories as t;
-    if named.deleted_classes.is_empty() {
+    if named.going_classes.is_empty() {
         return Ok(BTreeSet::new());
     }
     let rows: Vec<(i32, i32)> = t::table
         .inner_join(resource_classes::table.on(resource_classes::id.eq(t::resource_class_id)))
-        .filter(resource_classes::name.eq_any(&named.deleted_classes))
+        .filter(resource_classes::name.eq_any(&named.going_classes))
         .select((t::resource_class_id, t::resource_provider_id))
         .load(conn)?;
     Ok(rows
@@ -270,12 +180,12 @@ pub fn trait_times(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTree
 /// Which providers have a trait that is to be deleted.
 pub fn trait_users(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTreeSet<(TraitId, ProviderId)>> {
     use resource_provider_traits as t;
-    if named.deleted_traits.is_empty() {
+    if named.going_traits.is_empty() {
         return Ok(BTreeSet::new());
     }
     let rows: Vec<(i32, i32)> = t::table
         .inner_join(traits::table.on(traits::id.eq(t::trait_id)))
-        .filter(traits::name.eq_any(&named.deleted_traits))
+        .filter(traits::name.eq_any(&named.going_traits))
         .select((t::trait_id, t::resource_provider_id))
         .load(conn)?;
     Ok(rows

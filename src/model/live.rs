@@ -29,7 +29,7 @@ impl Live {
 
     /// A snapshot that shows every acknowledged change, or `Unavailable` while that cannot be said.
     pub fn fresh(&self) -> Result<Arc<Snapshot>> {
-        if self.behind.load(Ordering::Acquire) {
+        if self.is_behind() {
             return Err(Error::Unavailable {
                 detail: "a change is being read back".to_owned(),
             });
@@ -73,9 +73,13 @@ impl Live {
         self.behind.store(true, Ordering::Release);
     }
 
+    pub fn is_behind(&self) -> bool {
+        self.behind.load(Ordering::Acquire)
+    }
+
     /// Loads everything again if a change could not be read back.
     pub fn recover(&self, conn: &mut DbConnection) -> DbResult<()> {
-        if self.behind.load(Ordering::Acquire) {
+        if self.is_behind() {
             self.current.store(Arc::new(load_all(conn)?));
             self.behind.store(false, Ordering::Release);
             log::info!("The snapshot shows every change again");

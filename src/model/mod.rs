@@ -2,6 +2,7 @@
 
 pub mod aggregates;
 pub mod allocations;
+mod base;
 pub mod batch;
 mod change;
 pub mod command;
@@ -12,6 +13,7 @@ pub mod live;
 pub mod load;
 #[cfg(feature = "mutants")]
 mod mutant;
+mod named;
 pub mod reshaper;
 pub mod resource_classes;
 pub mod resource_providers;

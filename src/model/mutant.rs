@@ -1,13 +1,13 @@
 //! The mutant `usage-first`: decides on usage that was read before the transaction in which generations are read.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::time::Duration;
 
+use super::base::Base;
 use super::load;
 use crate::db::{DbConnection, DbResult, dialect};
 use crate::mutants::{Mutant, is};
-use crate::search::{Change, ClassId, ProviderId, Snapshot};
+use crate::search::{ClassId, ProviderId};
 
 /// Usage as it was before the transaction began.
 #[derive(Default)]
@@ -27,21 +27,10 @@ impl UsageFirst {
     }
 
     /// Puts that usage under the generations that the transaction read.
-    pub fn spoil(&self, base: Arc<Snapshot>) -> Arc<Snapshot> {
-        if !is(Mutant::UsageFirst) {
-            return base;
+    pub fn spoil(&self, mut base: Base) -> Base {
+        if is(Mutant::UsageFirst) {
+            base.spoil(|id| self.used.get(&id).cloned().unwrap_or_default());
         }
-        let reloaded = base
-            .iter()
-            .map(|slot| {
-                let mut row = base.row(slot);
-                row.used = self.used.get(&row.id).cloned().unwrap_or_default();
-                row
-            })
-            .collect();
-        Arc::new(base.apply(&Change {
-            reloaded,
-            ..Change::default()
-        }))
+        base
     }
 }

@@ -127,6 +127,17 @@ pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i
     Ok(row.map(|(id, generation)| (id, generation.unwrap_or_default().into())))
 }
 
+/// When a provider was last updated; `None` if never.
+pub fn last_update(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>> {
+    let found: Option<Option<NaiveDateTime>> = table::table
+        .filter(table::uuid.eq(uuid))
+        .select(table::updated_at)
+        .first(conn)
+        .optional()?;
+    let updated_at = found.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })?;
+    Ok(updated_at.map(|time| time.and_utc()))
+}
+
 /// The providers that pass a query, by id, as a snapshot shows them.
 pub fn list(snapshot: &Snapshot, query: &ProviderQuery, strict_step_size: bool) -> Result<Vec<Provider>> {
     let found = search::providers(snapshot, query, strict_step_size)?;

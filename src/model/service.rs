@@ -9,7 +9,7 @@ use super::decide::Rules;
 use super::live::Live;
 use super::standard;
 use crate::db::writer::{self, WriterHandle, WriterSettings};
-use crate::db::{Database, DbConnection, ServingLock, SetupError};
+use crate::db::{Database, DbConnection, SetupError};
 use crate::error::{Error, Result};
 use crate::search::Snapshot;
 
@@ -24,7 +24,6 @@ pub struct Model {
 /// The writer's thread, to be waited for when the service ends.
 pub struct Running {
     thread: JoinHandle<()>,
-    _lock: ServingLock,
 }
 
 impl Running {
@@ -43,7 +42,6 @@ impl Model {
         settings: &WriterSettings,
         rules: Rules,
     ) -> std::result::Result<(Model, Running), SetupError> {
-        let lock = database.lock_for_serving()?;
         standard::sync(&mut database.connect()?)?;
         let mut live = None;
         let (writer, thread) = writer::start(database.clone(), settings, |conn| {
@@ -52,7 +50,7 @@ impl Model {
             Ok(Decider::new(loaded, rules))
         })?;
         let live = live.ok_or(SetupError::NotSynced)?;
-        Ok((Model { database, live, writer }, Running { thread, _lock: lock }))
+        Ok((Model { database, live, writer }, Running { thread }))
     }
 
     /// Carries out a command: answered when it is committed, or refused.

@@ -1,4 +1,4 @@
-//! What a batch works on: a snapshot, the consumers it names, and over both what its commands changed so far.
+//! What a batch works on: a base, the consumers it names, and over both what its commands changed so far.
 //!
 //! A command reads the newest state, checks everything, and only then edits, so that a refused one leaves no trace.
 //! What is written in the end is the difference between each entry's `base` and its `now` (`model/save`).
@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Moment;
-use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, Snapshot, TraitId};
+use super::base::Base;
+use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
 
 /// A provider that the batch looked at.
 #[derive(Debug, Clone)]
@@ -67,7 +68,7 @@ pub const FIRST_CUSTOM_CLASS: i32 = 10_000;
 
 /// See the module.
 pub struct State {
-    base: Arc<Snapshot>,
+    base: Base,
     /// The time of every row that the batch writes.
     pub now: Moment,
     pub providers: BTreeMap<ProviderId, ProviderEntry>,
@@ -75,7 +76,7 @@ pub struct State {
     names: HashMap<Arc<str>, Option<ProviderId>>,
     pub classes: BTreeMap<ClassId, NameEntry>,
     pub traits: BTreeMap<TraitId, NameEntry>,
-    pub new_aggregates: BTreeMap<AggregateId, Arc<str>>,
+    pub new_aggregates: HashMap<Arc<str>, AggregateId>,
     pub consumers: BTreeMap<String, ConsumerEntry>,
     /// Which providers had an inventory of a class, or a trait, that some command of the batch is to delete.
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
@@ -87,7 +88,7 @@ pub struct State {
 }
 
 impl State {
-    pub fn new(base: Arc<Snapshot>, consumers: BTreeMap<String, ConsumerEntry>, now: Moment) -> State {
+    pub fn new(base: Base, consumers: BTreeMap<String, ConsumerEntry>, now: Moment) -> State {
         State {
             base,
             now,
@@ -96,7 +97,7 @@ impl State {
             names: HashMap::new(),
             classes: BTreeMap::new(),
             traits: BTreeMap::new(),
-            new_aggregates: BTreeMap::new(),
+            new_aggregates: HashMap::new(),
             consumers,
             class_users: BTreeSet::new(),
             trait_users: BTreeSet::new(),
@@ -116,21 +117,21 @@ impl State {
     pub fn find_provider(&self, uuid: &str) -> Option<ProviderId> {
         match self.uuids.get(uuid) {
             Some(found) => *found,
-            None => self.base.by_uuid(uuid).map(|slot| self.base.id(slot)),
+            None => self.base.by_uuid(uuid),
         }
     }
 
     pub fn find_name(&self, name: &str) -> Option<ProviderId> {
         match self.names.get(name) {
             Some(found) => *found,
-            None => self.base.by_name(name).map(|slot| self.base.id(slot)),
+            None => self.base.by_name(name),
         }
     }
 
     /// The entry of a provider that exists or existed before the batch; `None` for an id that nothing has.
     fn entry(&mut self, id: ProviderId) -> Option<&mut ProviderEntry> {
         if !self.providers.contains_key(&id) {
-            let row = self.base.row(self.base.by_id(id)?);
+            let row = self.base.row(id)?;
             let entry = ProviderEntry {
                 base: Some(row.clone()),
                 now: Some(row),
@@ -213,9 +214,7 @@ impl State {
     /// Every provider whose newest root is `root`, in id order.
     pub fn tree(&mut self, root: ProviderId) -> Vec<ProviderId> {
         let mut ids: BTreeSet<ProviderId> = self.providers.keys().copied().collect();
-        if let Some(slot) = self.base.by_id(root) {
-            ids.extend(self.base.tree(slot).into_iter().map(|member| self.base.id(member)));
-        }
+        ids.extend(self.base.tree(root));
         ids.into_iter()
             .filter(|id| self.provider(*id).is_some_and(|row| row.root == root))
             .collect()
@@ -323,11 +322,11 @@ impl State {
         if let Some(id) = self.base.catalog().aggregate_id(uuid) {
             return id;
         }
-        if let Some((id, _)) = self.new_aggregates.iter().find(|(_, known)| known.as_ref() == uuid) {
+        if let Some(id) = self.new_aggregates.get(uuid) {
             return *id;
         }
         let id = AggregateId(self.new_id());
-        self.new_aggregates.insert(id, uuid.into());
+        self.new_aggregates.insert(uuid.into(), id);
         id
     }
 

@@ -80,7 +80,7 @@ pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
         query = query.filter(table::name.eq_any(names));
     }
     if let Some(prefix) = &filter.prefix {
-        query = query.filter(table::name.like(starting_with(prefix)).escape('^'));
+        query = query.filter(table::name.like(format!("{prefix}%")));
     }
     let somewhere = exists(provided::table.filter(provided::trait_id.eq(table::id)));
     query = match filter.associated {
@@ -93,18 +93,6 @@ pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
         .select((table::name, table::updated_at, table::created_at))
         .load(conn)?;
     Ok(rows.into_iter().map(from_row).collect())
-}
-
-/// A pattern for LIKE, whose wildcards the prefix must not become: every other trait has a `_` in it.
-fn starting_with(prefix: &str) -> String {
-    let mut pattern = String::with_capacity(prefix.len() + 2);
-    for letter in prefix.chars() {
-        if matches!(letter, '%' | '_' | '^') {
-            pattern.push('^');
-        }
-        pattern.push(letter);
-    }
-    pattern + "%"
 }
 
 /// One trait.

@@ -1,8 +1,9 @@
 //! One check of oslo.policy, and how it is decided.
 
-use std::collections::HashMap;
+use std::fmt::{self, Display, Formatter};
 
-use super::{Caller, Target, parse};
+use super::caller::{Caller, Target};
+use super::template::{Left, Template};
 
 /// A check, as read from a text such as `role:admin or (role:reader and project_id:%(project_id)s)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,90 +14,105 @@ pub enum Check {
     All(Vec<Check>),
     Any(Vec<Check>),
     /// `role:name`, without regard to case.
-    Role(String),
+    Role(Template),
     /// `rule:name`: what that rule says. An unknown rule says no.
     Rule(String),
-    /// `kind:template`: an attribute of the caller, or a literal, is what the template comes to.
-    Attribute {
-        kind: String,
-        template: String,
+    /// `left:right`: an attribute of the caller, or a literal, is what the right side comes to.
+    Same {
+        text: String,
+        left: Left,
+        right: Template,
     },
 }
 
-/// How many rules may refer to one another before a circle is assumed.
-const DEEPEST: usize = 32;
+/// Where the checks are that `rule:` refers to.
+pub trait Rules {
+    fn check(&self, name: &str) -> Option<&Check>;
+    /// How many there are: longer chains are circles.
+    fn count(&self) -> usize;
+}
 
 impl Check {
-    /// Reads a check. A text that is none never holds, as in oslo.policy: a mistake locks out, it never lets in.
-    pub fn parse(text: &str) -> Check {
-        parse::check(text).unwrap_or_else(|| {
-            log::error!("the policy check {text:?} cannot be read; it will never hold");
-            Check::Never
-        })
-    }
-
-    /// Whether the check holds for `caller` and `target`; `rules` are what `rule:` refers to.
-    pub fn holds(&self, caller: &Caller, target: &Target, rules: &HashMap<String, Check>) -> bool {
+    /// Whether the check holds for `caller` and `target`. From left to right, and no further than it takes to know.
+    ///
+    /// # Errors
+    /// Why it cannot be decided. Nobody is let in then, not even by a `not` around it.
+    pub fn holds(&self, caller: &Caller, target: &Target, rules: &impl Rules) -> Result<bool, String> {
         self.decide(caller, target, rules, 0)
     }
 
-    fn decide(&self, caller: &Caller, target: &Target, rules: &HashMap<String, Check>, depth: usize) -> bool {
+    fn decide(&self, caller: &Caller, target: &Target, rules: &impl Rules, depth: usize) -> Result<bool, String> {
         let inner = |check: &Check| check.decide(caller, target, rules, depth);
         match self {
-            Check::Always => true,
-            Check::Never => false,
-            Check::Not(check) => !inner(check),
-            Check::All(checks) => checks.iter().all(inner),
-            Check::Any(checks) => checks.iter().any(inner),
-            Check::Role(template) => fill(template, target).is_some_and(|wanted| {
-                caller
-                    .roles
-                    .iter()
-                    .any(|has| has.to_lowercase() == wanted.to_lowercase())
-            }),
-            Check::Rule(name) => {
-                depth < DEEPEST
-                    && rules
-                        .get(name)
-                        .is_some_and(|rule| rule.decide(caller, target, rules, depth + 1))
+            Check::Always => Ok(true),
+            Check::Never => Ok(false),
+            Check::Not(check) => inner(check).map(|holds| !holds),
+            Check::All(checks) => {
+                for check in checks {
+                    if !inner(check)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
             }
-            Check::Attribute { kind, template } => {
-                fill(template, target).is_some_and(|wanted| attribute(kind, caller) == Some(wanted))
+            Check::Any(checks) => {
+                for check in checks {
+                    if inner(check)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
             }
+            Check::Role(template) => {
+                let wanted = template.fill(target)?;
+                Ok(wanted.is_some_and(|wanted| caller.roles.iter().any(|role| same_role(role, &wanted))))
+            }
+            Check::Rule(name) => match rules.check(name) {
+                Some(_) if depth > rules.count() => Err(format!("rule:{name} leads back to itself")),
+                Some(check) => check.decide(caller, target, rules, depth + 1),
+                None => Ok(false),
+            },
+            Check::Same { text, left, right } => match right.fill(target)? {
+                Some(right) => left.is(text, &right, caller),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Every rule that the check refers to.
+    pub fn refers_to(&self) -> Vec<&str> {
+        match self {
+            Check::Rule(name) => vec![name],
+            Check::Not(check) => check.refers_to(),
+            Check::All(checks) | Check::Any(checks) => checks.iter().flat_map(Check::refers_to).collect(),
+            _ => Vec::new(),
         }
     }
 }
 
-/// `template` with `%(name)s` replaced by the target's values; `None` where the target has no such value.
-fn fill(template: &str, target: &Target) -> Option<String> {
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("%(") {
-        let (name, after) = after.split_once(")s")?;
-        text.push_str(before);
-        text.push_str(match name {
-            "project_id" => target.project_id.as_deref()?,
-            "user_id" => target.user_id.as_deref()?,
-            _ => return None,
-        });
-        rest = after;
+fn same_role(one: &str, other: &str) -> bool {
+    if one.is_ascii() && other.is_ascii() {
+        return one.eq_ignore_ascii_case(other);
     }
-    text.push_str(rest);
-    Some(text)
+    one.to_lowercase() == other.to_lowercase()
 }
 
-/// What `kind` stands for on the left of a colon: an attribute of the caller, or a literal in quotes.
-fn attribute(kind: &str, caller: &Caller) -> Option<String> {
-    for quote in ['\'', '"'] {
-        if let Some(literal) = kind.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
-            return Some(literal.to_owned());
+impl Display for Check {
+    /// In the language that it was read from, with every pair of parentheses.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let joined = |checks: &[Check], word: &str| {
+            let texts: Vec<String> = checks.iter().map(ToString::to_string).collect();
+            format!("({})", texts.join(word))
+        };
+        match self {
+            Check::Always => f.write_str("@"),
+            Check::Never => f.write_str("!"),
+            Check::Not(check) => write!(f, "not {check}"),
+            Check::All(checks) => f.write_str(&joined(checks, " and ")),
+            Check::Any(checks) => f.write_str(&joined(checks, " or ")),
+            Check::Role(template) => write!(f, "role:{}", template.text()),
+            Check::Rule(name) => write!(f, "rule:{name}"),
+            Check::Same { text, right, .. } => write!(f, "{text}:{}", right.text()),
         }
-    }
-    match kind {
-        "user_id" | "user" => caller.user_id.clone(),
-        "project_id" | "tenant" => caller.project_id.clone(),
-        "domain_id" => caller.domain_id.clone(),
-        "system" | "system_scope" => caller.system_scope.clone(),
-        _ => None,
     }
 }

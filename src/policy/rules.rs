@@ -19,6 +19,8 @@ const ADMIN_OR_SERVICE: &str = "rule:admin_or_service_api";
 const SERVICE: &str = "rule:service_api";
 const ADMIN_OR_PROJECT_READER_OR_SERVICE: &str = "rule:admin_or_project_reader_or_service_api";
 const OLDER: Option<&str> = Some("role:admin");
+/// The name under which an older policy file may have set every rule that has an older check.
+pub const OLDER_NAME: &str = "rule:admin_api";
 
 /// A rule that others refer to.
 const fn common(name: &'static str, check: &'static str, about: &'static str) -> Rule {
@@ -37,6 +39,18 @@ const fn guard(name: &'static str, check: &'static str, about: &'static str) -> 
         older_check: None,
         ..common(name, check, about)
     }
+}
+
+/// The rule of this name.
+pub fn find(name: &str) -> Option<&'static Rule> {
+    ALL.iter().copied().find(|rule| rule.name == name)
+}
+
+/// The known name that is most like `name`.
+pub fn nearest(name: &str) -> &'static str {
+    let likeness = |rule: &&&Rule| strsim::jaro_winkler(rule.name, name);
+    let best = ALL.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    best.map_or("", |rule| rule.name)
 }
 
 macro_rules! rules {

@@ -9,25 +9,25 @@
 //! - `scan`: one block against one plan, a bit for each provider that fits;
 //! - `order`: which block comes when;
 //! - `filter` and `candidates`: the two answers;
-//! - `limits`: what cannot be answered yet, and is refused rather than answered wrongly;
+//! - `trees/`: candidates that several providers serve together;
 //! - `naive`: the slow oracle that tests compare all of it with.
 
 mod candidates;
 mod filter;
-mod limits;
 mod observer;
 mod order;
 mod plan;
 mod request;
 mod scan;
 pub mod snapshot;
+mod trees;
 
 #[cfg(test)]
 mod naive;
 #[cfg(test)]
 mod tests;
 
-pub use candidates::{Candidate, Candidates, Found, Placement, Settings, candidates};
+pub use candidates::{Candidate, Candidates, Found, Placement, Settings, Strategy, candidates};
 pub use filter::providers;
 pub use observer::{Observer, Reason};
 pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};

@@ -1,18 +1,14 @@
 //! The slow, obvious oracle: what the answers are, by going through everything.
 //!
-//! It works on rows, not on a snapshot, and knows trees and sharing providers already, so that it can tell whether a
-//! refusal to answer was due.
+//! It works on rows, not on a snapshot, and shares nothing with the search but types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::request::{Group, Members, ProviderQuery, Request, Traits};
+use super::request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
 use super::snapshot::{Catalog, ClassId, ProviderId, ProviderRow};
 use crate::error::{Error, Result};
 
 pub(super) type Rows = BTreeMap<ProviderId, ProviderRow>;
-
-/// Who gives how much of what, sorted.
-pub(super) type Shares = Vec<(ProviderId, ClassId, i64)>;
 
 /// What `GET /resource_providers` lists.
 pub(super) fn providers(
@@ -61,51 +57,156 @@ pub(super) fn providers(
     Ok(found.into_iter().collect())
 }
 
-/// All candidates of the group without a suffix.
-pub(super) fn candidates(catalog: &Catalog, rows: &Rows, request: &Request, strict: bool) -> Result<BTreeSet<Shares>> {
+/// A candidate: what each provider gives, and by suffix who serves the group.
+pub(super) type Choice = (BTreeMap<(ProviderId, ClassId), i64>, Mappings);
+
+pub(super) type Mappings = BTreeMap<String, BTreeSet<ProviderId>>;
+
+/// All candidates.
+pub(super) fn candidates(catalog: &Catalog, rows: &Rows, request: &Request, strict: bool) -> Result<BTreeSet<Choice>> {
     let mut found = BTreeSet::new();
-    let Some(group) = request.groups.first() else {
-        return Ok(found);
-    };
     let unknown = |names| Error::UnknownTraitsInCandidates { names };
     know_traits(catalog, &request.root_required, unknown)?;
-    let is_anchor = |root: &ProviderRow| root.parent.is_none() && has_traits(catalog, root, &request.root_required);
-    if !rows.values().any(is_anchor) {
+    let is_anchor = |root: &&ProviderRow| root.parent.is_none() && has_traits(catalog, root, &request.root_required);
+    let anchors: Vec<&ProviderRow> = rows.values().filter(is_anchor).collect();
+    if anchors.is_empty() {
         return Ok(found);
     }
-    know_classes(catalog, &group.resources)?;
-    if !rows.values().any(|row| is_inside(catalog, row, &group.member_of)) {
-        return Ok(found);
+    // For each anchor, for each group, all ways to serve the group.
+    let mut ways: Vec<Vec<Vec<Shares>>> = vec![Vec::new(); anchors.len()];
+    for group in &request.groups {
+        know_classes(catalog, &group.resources)?;
+        if !rows.values().any(|row| is_inside(catalog, row, &group.member_of)) {
+            return Ok(found);
+        }
+        know_traits(catalog, &group.traits, unknown)?;
+        let mut any = false;
+        for (anchor, ways) in anchors.iter().zip(&mut ways) {
+            let here = if group.suffix.is_empty() {
+                together(catalog, rows, group, anchor, strict)
+            } else {
+                alone(catalog, rows, group, anchor, strict)
+            };
+            any |= !here.is_empty();
+            ways.push(here);
+        }
+        if !any {
+            return Ok(found);
+        }
     }
-    know_traits(catalog, &group.traits, unknown)?;
-    for root in rows.values().filter(|root| is_anchor(root)) {
-        let options: Vec<_> = group
-            .resources
-            .iter()
-            .map(|(class, amount)| {
-                let may_give = |row: &&ProviderRow| {
-                    may_serve(catalog, rows, group, root, row) && gives(catalog, row, class, *amount, strict)
-                };
-                rows.values()
-                    .filter(may_give)
-                    .map(|row| (row.id, catalog.class_id(class).unwrap(), *amount))
-                    .collect()
-            })
-            .collect();
-        for choice in product(&options) {
-            if has_traits_together(catalog, rows, &choice, &group.traits)
-                && (request.nested || roots_differ(rows, &choice))
-            {
-                found.insert(choice);
+    for ways in ways {
+        for choice in product(&ways) {
+            let candidate = merged(request, &choice);
+            if is_allowed(catalog, rows, request, &candidate, strict) {
+                found.insert(candidate);
             }
         }
     }
     Ok(found)
 }
 
+/// Who gives how much of what; a granular group without resources has its provider with nothing.
+type Shares = Vec<(ProviderId, Option<(ClassId, i64)>)>;
+
+/// The ways to serve the group without a suffix: any provider for any class.
+fn together(catalog: &Catalog, rows: &Rows, group: &Group, root: &ProviderRow, strict: bool) -> Vec<Shares> {
+    let giving = |(class, amount): &(String, i64)| {
+        let giving = rows
+            .values()
+            .filter(|row| may_serve(catalog, rows, group, root, row) && gives(catalog, row, class, *amount, strict));
+        giving
+            .map(|row| (row.id, Some((catalog.class_id(class).unwrap(), *amount))))
+            .collect()
+    };
+    let options: Vec<Shares> = group.resources.iter().map(giving).collect();
+    let mut all = product(&options);
+    all.retain(|shares| has_traits_together(catalog, rows, shares, &group.traits));
+    all
+}
+
+/// The ways to serve a granular group: one provider gives all.
+fn alone(catalog: &Catalog, rows: &Rows, group: &Group, root: &ProviderRow, strict: bool) -> Vec<Shares> {
+    let named = group
+        .in_tree
+        .as_ref()
+        .map(|uuid| rows.values().find(|row| *row.uuid == **uuid));
+    let looks_for_something = !group.traits.required.is_empty() || !group.member_of.any_of.is_empty();
+    let serving = rows.values().filter(|row| {
+        (row.root == root.id || reaches(catalog, rows, row, root))
+            && has_traits(catalog, row, &group.traits)
+            && is_inside(catalog, row, &group.member_of)
+            && !is_forbidden(catalog, row, &group.member_of)
+            && match named {
+                Some(None) => false,
+                Some(Some(named)) => group.resources.is_empty() || named.root == row.root,
+                None => true,
+            }
+            && (looks_for_something || !group.resources.is_empty())
+            && group
+                .resources
+                .iter()
+                .all(|(class, amount)| gives(catalog, row, class, *amount, strict))
+    });
+    let shares = |row: &ProviderRow| {
+        let given = group
+            .resources
+            .iter()
+            .map(|(class, amount)| Some((catalog.class_id(class).unwrap(), *amount)));
+        let mut shares: Shares = given.map(|given| (row.id, given)).collect();
+        if shares.is_empty() {
+            shares.push((row.id, None));
+        }
+        shares
+    };
+    serving.map(shares).collect()
+}
+
+fn merged(request: &Request, choice: &[Shares]) -> Choice {
+    let (mut amounts, mut mappings) = (BTreeMap::new(), Mappings::new());
+    for (group, shares) in request.groups.iter().zip(choice) {
+        for (id, given) in shares {
+            mappings.entry(group.suffix.clone()).or_default().insert(*id);
+            if let Some((class, amount)) = given {
+                *amounts.entry((*id, *class)).or_insert(0) += amount;
+            }
+        }
+    }
+    (amounts, mappings)
+}
+
+/// Does all hold that is asked of the groups together?
+fn is_allowed(catalog: &Catalog, rows: &Rows, request: &Request, candidate: &Choice, strict: bool) -> bool {
+    let (amounts, mappings) = candidate;
+    let granular: Vec<&BTreeSet<ProviderId>> = mappings
+        .iter()
+        .filter(|(suffix, _)| !suffix.is_empty())
+        .map(|(_, ids)| ids)
+        .collect();
+    let different: BTreeSet<&ProviderId> = granular.iter().copied().flatten().collect();
+    let isolated = request.group_policy != Some(GroupPolicy::Isolate) || different.len() == granular.len();
+    let in_subtree = |rule: &Vec<String>| {
+        let ids: BTreeSet<ProviderId> = rule.iter().flat_map(|suffix| &mappings[suffix]).copied().collect();
+        ids.iter().any(|top| ids.iter().all(|id| is_below(rows, *id, *top)))
+    };
+    let granted = |(&(id, class), amount): (&(ProviderId, ClassId), &i64)| {
+        gives(catalog, &rows[&id], catalog.class_name(class).unwrap(), *amount, strict)
+    };
+    isolated
+        && request.same_subtrees.iter().all(in_subtree)
+        && amounts.iter().all(granted)
+        && (request.nested || roots_differ(rows, amounts))
+}
+
+fn is_below(rows: &Rows, id: ProviderId, top: ProviderId) -> bool {
+    id == top || rows[&id].parent.is_some_and(|parent| is_below(rows, parent, top))
+}
+
 /// The providers that summaries of `chosen` show.
-pub(super) fn summaries(rows: &Rows, chosen: &BTreeSet<Shares>, nested: bool) -> BTreeSet<ProviderId> {
-    let used: BTreeSet<ProviderId> = chosen.iter().flatten().map(|share| share.0).collect();
+pub(super) fn summaries(rows: &Rows, chosen: &BTreeSet<Choice>, nested: bool) -> BTreeSet<ProviderId> {
+    let used: BTreeSet<ProviderId> = chosen
+        .iter()
+        .flat_map(|(amounts, _)| amounts.keys().map(|key| key.0))
+        .collect();
     let roots: BTreeSet<ProviderId> = used.iter().map(|id| rows[id].root).collect();
     if nested {
         rows.values()
@@ -117,11 +218,17 @@ pub(super) fn summaries(rows: &Rows, chosen: &BTreeSet<Shares>, nested: bool) ->
     }
 }
 
-fn may_serve(catalog: &Catalog, rows: &Rows, group: &Group, root: &ProviderRow, row: &ProviderRow) -> bool {
+/// Does a sharing provider have an aggregate in common with somebody of the tree?
+fn reaches(catalog: &Catalog, rows: &Rows, row: &ProviderRow, root: &ProviderRow) -> bool {
     let shares = catalog
         .trait_id("MISC_SHARES_VIA_AGGREGATE")
         .is_some_and(|shares| row.traits.contains(&shares));
     let common = |other: &ProviderRow| other.root == root.id && !row.aggregates.is_disjoint(&other.aggregates);
+    shares && rows.values().any(common)
+}
+
+/// May it serve a part of the group without a suffix?
+fn may_serve(catalog: &Catalog, rows: &Rows, group: &Group, root: &ProviderRow, row: &ProviderRow) -> bool {
     let inside = is_inside(catalog, row, &group.member_of);
     let here = match &group.in_tree {
         Some(uuid) => {
@@ -129,30 +236,30 @@ fn may_serve(catalog: &Catalog, rows: &Rows, group: &Group, root: &ProviderRow, 
                 .any(|named| *named.uuid == **uuid && named.root == root.id)
                 && row.root == root.id
         }
-        None => row.root == root.id || (shares && inside && rows.values().any(common)),
+        None => row.root == root.id || (inside && reaches(catalog, rows, row, root)),
     };
     here && (inside || is_inside(catalog, root, &group.member_of))
         && !is_forbidden(catalog, row, &group.member_of)
         && !is_forbidden(catalog, root, &group.member_of)
 }
 
-fn product(options: &[Shares]) -> Vec<Shares> {
+/// Every way to take one of each.
+fn product<T: Clone>(options: &[Vec<T>]) -> Vec<Vec<T>> {
     let mut all = vec![Vec::new()];
     for option in options {
-        let longer = |choice: &Shares| {
-            option
+        let longer = |choice: &Vec<T>| {
+            let longer = option
                 .iter()
-                .map(|&one| [choice.as_slice(), &[one]].concat())
-                .collect::<Vec<_>>()
+                .map(|one| [choice.as_slice(), std::slice::from_ref(one)].concat());
+            longer.collect::<Vec<_>>()
         };
         all = all.iter().flat_map(longer).collect();
     }
-    all.iter_mut().for_each(|choice| choice.sort_unstable());
     all
 }
 
-fn has_traits_together(catalog: &Catalog, rows: &Rows, choice: &Shares, traits: &Traits) -> bool {
-    let all: BTreeSet<_> = choice
+fn has_traits_together(catalog: &Catalog, rows: &Rows, shares: &Shares, traits: &Traits) -> bool {
+    let all: BTreeSet<_> = shares
         .iter()
         .flat_map(|share| &rows[&share.0].traits)
         .copied()
@@ -161,8 +268,8 @@ fn has_traits_together(catalog: &Catalog, rows: &Rows, choice: &Shares, traits: 
     traits.required.iter().all(|any_of| any_of.iter().any(has)) && !traits.forbidden.iter().any(has)
 }
 
-fn roots_differ(rows: &Rows, choice: &Shares) -> bool {
-    let providers: BTreeSet<ProviderId> = choice.iter().map(|share| share.0).collect();
+fn roots_differ(rows: &Rows, amounts: &BTreeMap<(ProviderId, ClassId), i64>) -> bool {
+    let providers: BTreeSet<ProviderId> = amounts.keys().map(|key| key.0).collect();
     let roots: BTreeSet<ProviderId> = providers.iter().map(|id| rows[id].root).collect();
     roots.len() == providers.len()
 }

@@ -4,7 +4,7 @@
 //! So blocks come in a pseudo-random permutation, computed, not shuffled; and of a block only eight lanes are taken
 //! at a time, the rest in seven later rounds, because neighbours are alike.
 
-use super::snapshot::{Slot, Snapshot};
+use super::snapshot::{Slot, Snapshot, by_block};
 
 const ROUNDS: usize = 8;
 /// Every eighth lane.
@@ -48,7 +48,7 @@ impl Permutation {
 }
 
 /// Spreads every bit of `seed` over all of the result (the finaliser of SplitMix64).
-fn mix(seed: u64) -> u64 {
+pub(super) fn mix(seed: u64) -> u64 {
     let z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -117,18 +117,6 @@ impl Walk {
         }
         (block, fitting)
     }
-}
-
-fn by_block(mut slots: Vec<Slot>) -> Vec<(usize, u64)> {
-    slots.sort_unstable();
-    let mut blocks: Vec<(usize, u64)> = Vec::new();
-    for slot in slots {
-        match blocks.last_mut() {
-            Some((block, lanes)) if *block == slot.block() => *lanes |= slot.bit(),
-            _ => blocks.push((slot.block(), slot.bit())),
-        }
-    }
-    blocks
 }
 
 #[cfg(test)]

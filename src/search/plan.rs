@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::request::{Group, Members, ProviderQuery, Request, Traits};
+use super::request::{Group, Members, ProviderQuery, Traits};
 use super::scan;
 use super::snapshot::{AggregateId, Catalog, ClassId, Slot, Snapshot, TraitId};
 use crate::error::{Error, Result};
@@ -46,21 +46,30 @@ impl TraitIds {
     }
 }
 
-/// The plan of `group`, one of `request`'s; `None` where nobody can match.
+/// What is asked of the root of a tree.
+///
+/// # Errors
+/// [`Error::UnknownTraitsInCandidates`], with the first unknown name.
+pub(super) fn of_root(snapshot: &Snapshot, traits: &Traits) -> Result<TraitIds> {
+    trait_ids(snapshot.catalog(), traits, |names| Error::UnknownTraitsInCandidates {
+        names,
+    })
+}
+
+/// The plan of `group`, in whose trees `root` is asked of the root; `None` where nobody can match.
 ///
 /// # Errors
 /// [`Error::UnknownClassInQuery`] and [`Error::UnknownTraitsInCandidates`], with the first unknown name.
-pub(super) fn of_group(snapshot: &Snapshot, request: &Request, group: &Group, strict: bool) -> Result<Option<Plan>> {
+pub(super) fn of_group(snapshot: &Snapshot, root: &TraitIds, group: &Group, strict: bool) -> Result<Option<Plan>> {
     let catalog = snapshot.catalog();
-    let unknown = |names| Error::UnknownTraitsInCandidates { names };
     let mut plan = Plan {
-        spans_tree: true,
+        root: root.clone(),
+        spans_tree: group.suffix.is_empty(),
         strict,
         ..Plan::default()
     };
-    plan.root = trait_ids(catalog, &request.root_required, unknown)?;
     let roots = Plan {
-        root: plan.root.clone(),
+        root: root.clone(),
         ..Plan::default()
     };
     plan.amounts = match class_ids(catalog, &group.resources) {
@@ -68,11 +77,22 @@ pub(super) fn of_group(snapshot: &Snapshot, request: &Request, group: &Group, st
         Err(error) => return unless_nobody(snapshot, &[roots], error),
     };
     plan.members = member_ids(catalog, &group.member_of);
-    plan.traits = match trait_ids(catalog, &group.traits, unknown) {
+    plan.traits = match trait_ids(catalog, &group.traits, |names| Error::UnknownTraitsInCandidates {
+        names,
+    }) {
         Ok(traits) => traits,
         Err(error) => return unless_nobody(snapshot, &[roots, only_members(&plan)], error),
     };
-    Ok(in_tree(snapshot, group.in_tree.as_deref(), plan))
+    let Some(plan) = in_tree(snapshot, group.in_tree.as_deref(), plan) else {
+        return Ok(None);
+    };
+    if !plan.amounts.is_empty() {
+        return Ok(Some(plan));
+    }
+    // A group without resources is as OpenStack Placement has it: a tree does not bound it, and it matches nobody
+    // unless it names a trait or an aggregate to look for.
+    let looks_for_something = !(plan.traits.required.is_empty() && plan.members.any_of.is_empty());
+    Ok(looks_for_something.then_some(Plan { tree: None, ..plan }))
 }
 
 /// The plan of a list of providers, but for name and uuid; `None` where nobody can match.

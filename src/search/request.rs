@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// A request for allocation candidates. Old versions are this with less in it (architecture, rule 1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// The group with the suffix "" first, if there is one.
+    /// Each suffix once, in the order in which they were named: it decides which unknown name is told.
     pub groups: Vec<Group>,
     pub group_policy: Option<GroupPolicy>,
     /// Each a set of suffixes whose providers must hang below one of them (1.36).

@@ -152,11 +152,3 @@ pub(super) fn is_inside(snapshot: &Snapshot, members: &MemberIds, slot: Slot) ->
 pub(super) fn is_forbidden(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
     members.forbidden.iter().any(|&it| snapshot.is_member(slot, it))
 }
-
-/// Could one provider give `amount` of `class`, whatever else is asked?
-pub(super) fn can_give(snapshot: &Snapshot, plan: &Plan, slot: Slot, at: usize) -> bool {
-    let (class, amount) = plan.amounts[at];
-    let room =
-        |it: super::Inventory| it.allows_amount(amount, plan.strict) && it.has_room(snapshot.used(slot, class), amount);
-    snapshot.inventory(slot, class).is_some_and(room)
-}

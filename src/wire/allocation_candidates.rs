@@ -39,7 +39,7 @@ pub fn read_list(version: Version, query: &str) -> Result<Request> {
     let policy = query.all("group_policy").first().copied();
     let root_required = root_required(&query)?;
     let same_subtrees = same_subtrees(&query)?;
-    let mut groups = groups(version, &query)?;
+    let groups = groups(version, &query)?;
     if version >= SAME_SUBTREE {
         check_subtrees(&groups, &same_subtrees)?;
     } else {
@@ -53,9 +53,6 @@ pub fn read_list(version: Version, query: &str) -> Result<Request> {
             "The \"group_policy\" parameter is required when specifying more than one \"resources{N}\" parameter."
                 .to_owned(),
         );
-    }
-    if let Some(at) = groups.get_index_of("") {
-        groups.move_index(at, 0);
     }
     Ok(Request {
         groups: groups.into_values().collect(),

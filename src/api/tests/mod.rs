@@ -2,6 +2,7 @@
 
 mod bodies;
 mod candidates;
+mod cors;
 mod heads;
 mod mounts;
 mod table;
@@ -24,13 +25,26 @@ use crate::db::writer::WriterSettings;
 use crate::db::{self, Database};
 use crate::model::allocations::Owner;
 use crate::model::{Model, Rules};
-use crate::policy::Policy;
+use crate::policy::live::{Files, Live};
+use crate::policy::{self, PolicyFile};
 use crate::search;
 
 /// A service with a database of its own.
 pub struct Edge {
     service: Data<Service>,
     _directory: TempDir,
+}
+
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn changed(&self) -> bool {
+        false
+    }
+
+    fn read(&self) -> Result<Vec<PolicyFile>, String> {
+        Ok(Vec::new())
+    }
 }
 
 /// What came back.
@@ -70,12 +84,20 @@ impl Edge {
             search: search::Settings {
                 seed: 1,
                 max: None,
+                ceiling: 100_000,
+                strategy: search::Strategy::default(),
                 strict_step: false,
             },
             randomize: false,
+            cors: None,
         };
         change(&mut settings);
-        let (policy, auth) = (Policy::defaults(true), Strategy::NoAuth2);
+        let defaults = policy::Settings {
+            enforce_new_defaults: true,
+            default_rule: "default".into(),
+        };
+        let policy = Live::start(defaults, Box::new(NoFiles)).expect("a policy");
+        let auth = Strategy::NoAuth2;
         Edge {
             service: Data::new(Service {
                 model,

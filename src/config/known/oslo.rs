@@ -2,22 +2,21 @@
 
 use super::Known;
 
-const POLICY: &str = "this version has the default rules alone";
-const REMOTE: &str = "placet asks no policy server";
+const REMOTE: &str = "placet asks no policy server, and refuses policy files with http: and https: checks";
+const SCOPES: &str = "scopes are always enforced";
 const OWN_SECTION: &str = "the option of the same name in [placement_database]";
 const ASYNC: &str = "[placement_database] connection";
 const RETRIES: &str = "[placet] commit_timeout bounds how long a commit is tried again";
 const HEALTH: &str = "GET / answers without a token, whether or not a healthcheck is configured";
-const CORS: &str = "this version sends no CORS headers; let the reverse proxy in front add them";
 const TRACING: &str = "this version sends no traces; each request is one line of the log";
 
 pub(super) const ROWS: &[Known] = &[
-    Known::unused("oslo_policy", "policy_file", POLICY).defaults_to("policy.yaml"),
-    Known::unused("oslo_policy", "policy_dirs", POLICY)
-        .defaults_to("policy.d")
-        .multi(),
-    Known::unused("oslo_policy", "policy_default_rule", POLICY),
+    Known::honoured("oslo_policy", "policy_file", "policy.yaml"),
+    Known::honoured("oslo_policy", "policy_dirs", "policy.d").multi(),
+    Known::honoured("oslo_policy", "policy_default_rule", "default"),
     Known::honoured("oslo_policy", "enforce_new_defaults", "true"),
+    // Gone from oslo.policy, and still in files.
+    Known::unused("oslo_policy", "enforce_scope", SCOPES),
     Known::unused("oslo_policy", "remote_content_type", REMOTE),
     Known::unused("oslo_policy", "remote_ssl_verify_server_crt", REMOTE),
     Known::unused("oslo_policy", "remote_ssl_ca_crt_file", REMOTE),
@@ -31,12 +30,22 @@ pub(super) const ROWS: &[Known] = &[
         "http_basic_auth_user_file",
         "[api] auth_strategy; placet has no HTTP basic auth",
     ),
-    Known::unused("cors", "allowed_origin", CORS),
-    Known::unused("cors", "allow_credentials", CORS),
-    Known::unused("cors", "expose_headers", CORS),
-    Known::unused("cors", "max_age", CORS),
-    Known::unused("cors", "allow_methods", CORS),
-    Known::unused("cors", "allow_headers", CORS),
+    // The defaults are those of OpenStack Placement's own, not the library's.
+    Known::optional("cors", "allowed_origin"),
+    Known::honoured("cors", "allow_credentials", "true"),
+    Known::honoured(
+        "cors",
+        "expose_headers",
+        "X-Auth-Token,X-Openstack-Request-Id,X-Subject-Token,X-Service-Token,OpenStack-API-Version",
+    ),
+    Known::honoured("cors", "max_age", "3600"),
+    Known::honoured("cors", "allow_methods", "GET,PUT,POST,DELETE,PATCH"),
+    Known::honoured(
+        "cors",
+        "allow_headers",
+        "X-Auth-Token,X-Openstack-Request-Id,X-Identity-Status,X-Roles,X-Service-Catalog,X-User-Id,X-Tenant-Id,\
+         OpenStack-API-Version",
+    ),
     Known::unused("healthcheck", "detailed", HEALTH),
     Known::unused("healthcheck", "backends", HEALTH),
     Known::unused("healthcheck", "allowed_source_ranges", HEALTH),

@@ -25,11 +25,7 @@ pub(super) const ROWS: &[Known] = &[
         "claims are decided in order, without conflicts inside a process; [placet] commit_timeout bounds the rest",
     ),
     Known::honoured("placement", "max_allocation_candidates", "-1"),
-    Known::unused(
-        "placement",
-        "allocation_candidates_generation_strategy",
-        "trees are visited in a pseudo-random order, so that a limit samples the whole cloud",
-    ),
+    Known::honoured("placement", "allocation_candidates_generation_strategy", "depth-first"),
     Known::optional("placement_database", "connection").secret(),
     Known::unused(
         "placement_database",

@@ -13,4 +13,5 @@ pub(super) const ROWS: &[Known] = &[
     Known::honoured("placet", "workers", "0"),
     Known::honoured("placet", "max_connections", "10000"),
     Known::honoured("placet", "strict_step_size", "false"),
+    Known::honoured("placet", "max_candidates", "100000"),
 ];

@@ -39,6 +39,9 @@ pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
         }
         Some(parent) => Some(state.find_provider(parent).ok_or_else(|| refuse(NO_SUCH_PARENT))?),
     };
+    if create.name.is_empty() {
+        return Err(refuse("name is required"));
+    }
     check_unique(state, create)?;
     let root = parent.and_then(|id| state.provider(id)).map(|row| row.root);
     let row = ProviderRow {

@@ -1,11 +1,14 @@
 //! Writes classes, traits and aggregates: new ones before what names them, deleted ones after.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
 
 use super::{Guard, Save};
 use crate::db::DbResult;
-use crate::db::dialect::insert_rows;
-use crate::db::schema::{placement_aggregates, resource_classes, traits};
+use crate::db::dialect::{in_lists, insert_rows};
+use crate::db::schema::{inventories, placement_aggregates, resource_classes, resource_provider_traits, traits};
+use crate::model::state::NameEntry;
 
 pub fn write(save: &mut Save<'_>) -> DbResult<Guard> {
     if write_classes(save)? == Guard::Lost {
@@ -55,15 +58,17 @@ fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
     let names: Vec<&str> = new.iter().map(|(_, name)| name.as_ref()).collect();
-    let found: Vec<(i32, String)> = t::table
-        .filter(t::name.eq_any(&names))
-        .select((t::id, t::name))
-        .load(save.conn)?;
-    for (id, name) in new {
-        if let Some((real, _)) = found.iter().find(|(_, known)| known.as_str() == name.as_ref()) {
-            save.ids.traits.insert(id, *real);
-        }
-    }
+    let found: Vec<(String, i32)> = in_lists(&names, |names| {
+        t::table
+            .filter(t::name.eq_any(names))
+            .select((t::name, t::id))
+            .load(&mut *save.conn)
+    })?;
+    let found: HashMap<String, i32> = found.into_iter().collect();
+    let real = new
+        .iter()
+        .filter_map(|(id, name)| Some((*id, *found.get(name.as_ref())?)));
+    save.ids.traits.extend(real);
     Ok(())
 }
 
@@ -74,45 +79,45 @@ fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
         return Ok(());
     }
     let rows: Vec<_> = new
-        .values()
+        .keys()
         .map(|uuid| (t::created_at.eq(save.now), t::uuid.eq(uuid.as_ref())))
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
-    let uuids: Vec<Option<&str>> = new.values().map(|uuid| Some(uuid.as_ref())).collect();
-    let found: Vec<(i32, Option<String>)> = t::table
-        .filter(t::uuid.eq_any(&uuids))
-        .select((t::id, t::uuid))
-        .load(save.conn)?;
-    for (id, uuid) in new {
-        if let Some((real, _)) = found.iter().find(|(_, known)| known.as_deref() == Some(uuid.as_ref())) {
-            save.ids.aggregates.insert(*id, *real);
+    let uuids: Vec<Option<&str>> = new.keys().map(|uuid| Some(uuid.as_ref())).collect();
+    let found: Vec<(Option<String>, i32)> = in_lists(&uuids, |uuids| {
+        t::table
+            .filter(t::uuid.eq_any(uuids))
+            .select((t::uuid, t::id))
+            .load(&mut *save.conn)
+    })?;
+    for (uuid, real) in found {
+        if let Some(id) = uuid.and_then(|uuid| new.get(uuid.as_str())) {
+            save.ids.aggregates.insert(*id, real);
         }
     }
     Ok(())
 }
 
-/// Deletes classes and traits that the batch deleted. That nothing uses them was read under the writer's lock.
-pub fn delete(save: &mut Save<'_>) -> DbResult<()> {
-    let gone = |entry: &crate::model::state::NameEntry| entry.base.is_some() && entry.now.is_none();
-    let classes: Vec<i32> = save
-        .state
-        .classes
-        .iter()
-        .filter(|(_, it)| gone(it))
-        .map(|(id, _)| id.0)
-        .collect();
+/// Deletes classes and traits that the batch deleted, where nothing uses them: that was read under the writer's lock,
+/// and the count says whether it still holds.
+pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
+    let gone = |entry: &NameEntry| entry.base.is_some() && entry.now.is_none();
+    let classes = save.state.classes.iter().filter(|(_, it)| gone(it)).map(|(id, _)| id.0);
+    let classes: Vec<i32> = classes.collect();
+    let users = inventories::table.select(inventories::resource_class_id);
+    let mut deleted = 0;
     if !classes.is_empty() {
-        diesel::delete(resource_classes::table.filter(resource_classes::id.eq_any(&classes))).execute(save.conn)?;
+        use resource_classes as t;
+        let unused = t::table.filter(t::id.eq_any(&classes)).filter(t::id.ne_all(users));
+        deleted += diesel::delete(unused).execute(save.conn)?;
     }
-    let traits: Vec<i32> = save
-        .state
-        .traits
-        .iter()
-        .filter(|(_, it)| gone(it))
-        .map(|(id, _)| id.0)
-        .collect();
-    if !traits.is_empty() {
-        diesel::delete(traits::table.filter(traits::id.eq_any(&traits))).execute(save.conn)?;
+    let going = save.state.traits.iter().filter(|(_, it)| gone(it)).map(|(id, _)| id.0);
+    let going: Vec<i32> = going.collect();
+    let users = resource_provider_traits::table.select(resource_provider_traits::trait_id);
+    if !going.is_empty() {
+        use traits as t;
+        let unused = t::table.filter(t::id.eq_any(&going)).filter(t::id.ne_all(users));
+        deleted += diesel::delete(unused).execute(save.conn)?;
     }
-    Ok(())
+    Ok(Guard::expect(classes.len() + going.len(), deleted))
 }

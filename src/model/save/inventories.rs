@@ -8,7 +8,7 @@ use super::resource_providers::living;
 use super::{Guard, Save};
 use crate::db::DbResult;
 use crate::db::dialect::insert_rows;
-use crate::db::rows::{UpdateFromRows, Value};
+use crate::db::rows::{DeleteRows, UpdateFromRows, Value};
 use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits};
 use crate::search::{ClassId, Inventory, ProviderId};
 
@@ -31,36 +31,47 @@ const UPDATE: UpdateFromRows = UpdateFromRows {
 
 /// Pairs of a provider and what it has, that came or went.
 struct Pairs<T> {
-    gone: BTreeMap<ProviderId, Vec<T>>,
+    gone: Vec<(ProviderId, T)>,
     new: Vec<(ProviderId, T)>,
 }
 
 impl<T: Copy + Ord> Pairs<T> {
-    fn between<'a>(changes: impl Iterator<Item = (ProviderId, BTreeSet<T>, BTreeSet<T>)>) -> Pairs<T>
-    where
-        T: 'a,
-    {
-        let mut pairs = Pairs {
-            gone: BTreeMap::new(),
-            new: Vec::new(),
-        };
+    /// What providers had and have.
+    fn between(changes: impl Iterator<Item = (ProviderId, BTreeSet<T>, BTreeSet<T>)>) -> Pairs<T> {
+        let (mut gone, mut new) = (Vec::new(), Vec::new());
         for (id, before, after) in changes {
-            let gone: Vec<T> = before.difference(&after).copied().collect();
-            if !gone.is_empty() {
-                pairs.gone.insert(id, gone);
-            }
-            pairs.new.extend(after.difference(&before).map(|it| (id, *it)));
+            gone.extend(before.difference(&after).map(|it| (id, *it)));
+            new.extend(after.difference(&before).map(|it| (id, *it)));
         }
-        pairs
+        Pairs { gone, new }
+    }
+
+    /// Deletes what is gone; the count is a guard.
+    fn delete(&self, save: &mut Save<'_>, statement: &DeleteRows, id_of: fn(&T) -> i32) -> DbResult<Guard> {
+        let rows: Vec<(i32, i32)> = self.gone.iter().map(|(provider, it)| (provider.0, id_of(it))).collect();
+        Ok(Guard::expect(rows.len(), statement.run(save.conn, &rows)?))
     }
 }
 
+const DELETE: DeleteRows = DeleteRows {
+    table: "inventories",
+    columns: ["resource_provider_id", "resource_class_id"],
+};
+const DELETE_TRAITS: DeleteRows = DeleteRows {
+    table: "resource_provider_traits",
+    columns: ["resource_provider_id", "trait_id"],
+};
+const DELETE_AGGREGATES: DeleteRows = DeleteRows {
+    table: "resource_provider_aggregates",
+    columns: ["resource_provider_id", "aggregate_id"],
+};
+
 pub fn write(save: &mut Save<'_>) -> DbResult<Guard> {
-    if write_inventories(save)? == Guard::Lost {
-        return Ok(Guard::Lost);
+    for table in [write_inventories, write_traits, write_aggregates] {
+        if table(save)? == Guard::Lost {
+            return Ok(Guard::Lost);
+        }
     }
-    write_traits(save)?;
-    write_aggregates(save)?;
     Ok(Guard::Held)
 }
 
@@ -74,14 +85,8 @@ fn write_inventories(save: &mut Save<'_>) -> DbResult<Guard> {
             keys(&now.inventories),
         )
     }));
-    for (id, classes) in &pairs.gone {
-        let classes: Vec<i32> = classes.iter().map(|class| class.0).collect();
-        let gone = t::table
-            .filter(t::resource_provider_id.eq(id.0))
-            .filter(t::resource_class_id.eq_any(&classes));
-        if Guard::expect(classes.len(), diesel::delete(gone).execute(save.conn)?) == Guard::Lost {
-            return Ok(Guard::Lost);
-        }
+    if pairs.delete(save, &DELETE, |class| class.0)? == Guard::Lost {
+        return Ok(Guard::Lost);
     }
     let rows: Vec<_> = pairs
         .new
@@ -126,7 +131,7 @@ fn kept_inventories(save: &Save<'_>) -> Vec<Vec<Value>> {
     rows
 }
 
-fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
+fn write_traits(save: &mut Save<'_>) -> DbResult<Guard> {
     use resource_provider_traits as t;
     let pairs = Pairs::between(living(save).map(|(id, base, now)| {
         (
@@ -135,15 +140,6 @@ fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
             now.traits.clone(),
         )
     }));
-    for (id, traits) in &pairs.gone {
-        let traits: Vec<i32> = traits.iter().map(|it| it.0).collect();
-        diesel::delete(
-            t::table
-                .filter(t::resource_provider_id.eq(id.0))
-                .filter(t::trait_id.eq_any(&traits)),
-        )
-        .execute(save.conn)?;
-    }
     let rows: Vec<_> = pairs
         .new
         .iter()
@@ -156,10 +152,10 @@ fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
         })
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
-    Ok(())
+    pairs.delete(save, &DELETE_TRAITS, |it| it.0)
 }
 
-fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
+fn write_aggregates(save: &mut Save<'_>) -> DbResult<Guard> {
     use resource_provider_aggregates as t;
     let pairs = Pairs::between(living(save).map(|(id, base, now)| {
         (
@@ -168,15 +164,6 @@ fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
             now.aggregates.clone(),
         )
     }));
-    for (id, aggregates) in &pairs.gone {
-        let aggregates: Vec<i32> = aggregates.iter().map(|it| it.0).collect();
-        diesel::delete(
-            t::table
-                .filter(t::resource_provider_id.eq(id.0))
-                .filter(t::aggregate_id.eq_any(&aggregates)),
-        )
-        .execute(save.conn)?;
-    }
     let rows: Vec<_> = pairs
         .new
         .iter()
@@ -189,5 +176,5 @@ fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
         })
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
-    Ok(())
+    pairs.delete(save, &DELETE_AGGREGATES, |it| it.0)
 }

@@ -95,7 +95,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
         now: state.now.naive_utc(),
         ids: Ids::default(),
     };
-    let steps: [fn(&mut Save<'_>) -> DbResult<Guard>; 9] = [
+    let steps: [fn(&mut Save<'_>) -> DbResult<Guard>; 10] = [
         // Consumers before providers: locks are taken in one order everywhere.
         consumers::update,
         resource_providers::move_generations,
@@ -106,13 +106,13 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
         inventories::write,
         consumers::insert_and_delete,
         allocations::insert,
+        catalog::delete,
     ];
     for step in steps {
         if step(&mut save)? == Guard::Lost {
             return Ok(Saved::Lost);
         }
     }
-    catalog::delete(&mut save)?;
     let committed = save.committed();
     Ok(Saved::Written { committed, wrote })
 }
@@ -183,8 +183,8 @@ fn delta(id: ProviderId, entry: &ProviderEntry) -> Option<Delta> {
         })
         .filter(|(_, more)| *more != 0)
         .collect();
-    let modified = (base.modified != now.modified).then_some(now.modified);
-    (entry.moves > 0 || !used.is_empty() || modified.is_some()).then_some(Delta {
+    let modified = (entry.moves > 0).then_some(now.modified);
+    (entry.moves > 0 || !used.is_empty()).then_some(Delta {
         provider: id,
         moves: entry.moves,
         modified,

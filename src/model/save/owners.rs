@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 
 use super::Save;
-use crate::db::DbResult;
-use crate::db::dialect::insert_rows;
+use crate::db::dialect::{in_lists, insert_rows};
 use crate::db::schema::{consumer_types, projects, users};
+use crate::db::{DbConnection, DbResult};
 use crate::model::state::ConsumerRow;
 
 /// Ids of the names that the batch's consumers carry.
@@ -41,20 +41,25 @@ macro_rules! ensure_names {
         use $table as t;
         let names: BTreeSet<&str> = $names;
         let names: Vec<&str> = names.into_iter().collect();
-        let query = t::table.filter(t::$column.eq_any(&names)).select((t::$column, t::id));
-        let mut known: HashMap<String, i32> = HashMap::new();
-        if !names.is_empty() {
-            known = query.clone().load::<(String, i32)>($save.conn)?.into_iter().collect();
-            let new: Vec<_> = names
-                .iter()
-                .filter(|name| !known.contains_key(**name))
-                .map(|name| (t::created_at.eq($save.now), t::$column.eq(*name)))
-                .collect();
-            if !new.is_empty() {
-                // Another process may make the same name meanwhile: that is as good.
-                insert_rows!($save.conn, t::table, &new, or_ignore)?;
-                known = query.clone().load::<(String, i32)>($save.conn)?.into_iter().collect();
-            }
+        let look_up = |conn: &mut DbConnection| -> DbResult<HashMap<String, i32>> {
+            let found: Vec<(String, i32)> = in_lists(&names, |names| {
+                t::table
+                    .filter(t::$column.eq_any(names))
+                    .select((t::$column, t::id))
+                    .load(&mut *conn)
+            })?;
+            Ok(found.into_iter().collect())
+        };
+        let mut known = look_up(&mut *$save.conn)?;
+        let new: Vec<_> = names
+            .iter()
+            .filter(|name| !known.contains_key(**name))
+            .map(|name| (t::created_at.eq($save.now), t::$column.eq(*name)))
+            .collect();
+        if !new.is_empty() {
+            // Another process may make the same name meanwhile: that is as good.
+            insert_rows!($save.conn, t::table, &new, or_ignore)?;
+            known = look_up(&mut *$save.conn)?;
         }
         known
     }};

@@ -75,3 +75,28 @@ async fn providers_and_classes_that_others_made_are_found() {
     assert_eq!(f.used(1), 5);
     f.check_snapshot().await;
 }
+
+#[actix_web::test]
+async fn a_database_that_went_back_is_read_again() {
+    let mut f = fixture();
+    f.host(1, 3).await.unwrap();
+    f.host(2, 3).await.unwrap();
+    f.model.submit(claim(10, 1, "VCPU", 3, Expected::New)).await.unwrap();
+    // As after a restored backup: what was claimed since is gone, and so are the rows by which writers are followed.
+    for sql in [
+        "DELETE FROM allocations",
+        "DELETE FROM consumers",
+        "DELETE FROM inventories WHERE resource_provider_id = 2",
+        "DELETE FROM resource_providers WHERE id = 2",
+        "UPDATE resource_providers SET generation = 1",
+        "DELETE FROM placet_changes",
+        "DELETE FROM placet_writers",
+    ] {
+        f.execute(sql);
+    }
+    f.model.submit(claim(11, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    f.check_snapshot().await;
+    f.model.submit(claim(12, 1, "VCPU", 2, Expected::New)).await.unwrap();
+    assert_eq!((f.used(1), f.generation(1)), (3, 3));
+    f.check_snapshot().await;
+}

@@ -5,6 +5,7 @@ mod claims;
 mod foreign;
 mod providers;
 mod reads;
+mod replays;
 mod reshapes;
 
 use diesel::prelude::*;
@@ -168,4 +169,11 @@ impl Fixture {
             assert_eq!(snapshot.row(slot), row);
         }
     }
+}
+
+/// What kinds of commands a test takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Claims,
+    All,
 }

@@ -166,7 +166,11 @@ fn traits_are_filtered_and_come_by_id() {
         prefix: Some(prefix.to_string()),
         ..Default::default()
     };
-    assert_eq!(listed(prefix("CUSTOM_A_")), ["CUSTOM_A_B"], "a prefix has no wildcards");
+    assert_eq!(
+        listed(prefix("CUSTOM_A_")),
+        ["CUSTOM_A_B", "CUSTOM_AXB"],
+        "a `_` of a prefix stands for any character, as upstream has it"
+    );
     let named = vec![
         "CUSTOM_AXB".to_string(),
         "COMPUTE_NODE".to_string(),

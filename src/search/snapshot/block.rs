@@ -1,11 +1,12 @@
 //! 64 providers side by side, in three parts that are copied apart.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::change::ProviderRow;
 use super::fixed::Fixed;
 use super::hot::Hot;
 use super::ids::{LANES, ProviderId, Slot};
+use super::layout::Layout;
 
 /// What an empty lane is called.
 static NOTHING: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
@@ -20,6 +21,8 @@ pub(in crate::search) struct Block {
     pub identity: Arc<Identity>,
     pub fixed: Arc<Fixed>,
     pub hot: Arc<Hot>,
+    /// Worked out when a search first asks for it, forgotten when a tree of the block changes.
+    pub layout: Arc<OnceLock<Layout>>,
 }
 
 impl Block {
@@ -31,6 +34,7 @@ impl Block {
             identity,
             fixed: Arc::default(),
             hot,
+            layout: Arc::default(),
         }
     }
 
@@ -44,6 +48,12 @@ impl Block {
             self.roots & !bit
         };
         Arc::make_mut(&mut self.identity).set(lane, row);
+        self.forget_layout();
+    }
+
+    /// To be called where a provider joins or leaves a tree that has its root here.
+    pub fn forget_layout(&mut self) {
+        self.layout = Arc::default();
     }
 
     /// What the provider of a lane has, all of it.
@@ -56,6 +66,7 @@ impl Block {
     pub fn clear(&mut self, lane: usize) {
         self.present &= !(1 << lane);
         self.roots &= !(1 << lane);
+        self.forget_layout();
         Arc::make_mut(&mut self.identity).clear(lane);
         Arc::make_mut(&mut self.fixed).clear(lane);
         Arc::make_mut(&mut self.hot).clear(lane);

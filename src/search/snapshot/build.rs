@@ -13,9 +13,12 @@ use super::version::Snapshot;
 /// The standard trait by which a provider says that it shares what it has with its aggregates.
 const SHARES: &str = "MISC_SHARES_VIA_AGGREGATE";
 
+/// Trees of up to so many providers are kept in one block each: at most a quarter of a block stays empty.
+const MOST_IN_ONE_BLOCK: usize = LANES / 4;
+
 impl Snapshot {
-    /// The first version, from whole tables. Trees are laid out together, roots by id, so that a search that walks a
-    /// tree stays in one or two blocks.
+    /// The first version, from whole tables. Trees are laid out together, roots by id, so that a search sees a tree in one
+    /// block, or in few.
     pub fn build(catalog: Catalog, mut providers: Vec<ProviderRow>) -> Snapshot {
         providers.sort_by_key(|row| (row.root, row.parent.is_some(), row.id));
         let mut snapshot = Snapshot {
@@ -30,8 +33,25 @@ impl Snapshot {
             children: 0,
             sharing: Arc::default(),
         };
-        snapshot.reload(&providers);
+        let mut gaps = Vec::new();
+        for tree in providers.chunk_by(|one, other| one.root == other.root) {
+            gaps.extend(snapshot.make_room(tree.len()));
+            snapshot.reload(tree);
+        }
+        snapshot.vacant = Arc::new(gaps);
         snapshot
+    }
+
+    /// Leaves the rest of a block empty where a tree of that many providers would not fit in, if little is lost by it.
+    fn make_room(&mut self, providers: usize) -> Vec<Slot> {
+        let left = (LANES - self.taken % LANES) % LANES;
+        if left >= providers || providers > MOST_IN_ONE_BLOCK {
+            return Vec::new();
+        }
+        let gap = (0..left).map(|lane| Slot::new(self.taken / LANES, self.taken % LANES + lane));
+        let gap = gap.collect();
+        self.taken += left;
+        gap
     }
 
     /// A new version that shares what `change` does not touch.
@@ -150,6 +170,7 @@ impl Snapshot {
     fn leave_parent(&mut self, slot: Slot) {
         let parent = self.blocks.get(slot.block()).identity.parents[slot.lane()];
         self.children -= usize::from(parent.is_some());
+        self.forget_layout(slot);
         if let Some(parent) = parent.and_then(|parent| self.by_id(parent)) {
             let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
             identity.children[parent.lane()].retain(|&child| child != slot);
@@ -161,11 +182,18 @@ impl Snapshot {
         let Some(parent) = parent.and_then(|parent| self.by_id(parent)) else {
             return;
         };
+        self.forget_layout(slot);
         if !self.children(parent).contains(&slot) {
             let id = self.id(slot);
             let at = self.children(parent).partition_point(|&child| self.id(child) < id);
             let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
             identity.children[parent.lane()].insert(at, slot);
         }
+    }
+
+    /// Of the block that has the root of the provider's tree.
+    fn forget_layout(&mut self, slot: Slot) {
+        let root = self.root(slot);
+        self.blocks.get_mut(root.block()).forget_layout();
     }
 }

@@ -65,6 +65,11 @@ impl Units {
             && amount <= i64::from(self.max_unit)
             && (in_steps() || (!strict && amount == i64::from(self.min_unit)))
     }
+
+    /// Can a sum of amounts that are allowed be between two steps?
+    pub fn may_be_out_of_step(self, strict: bool) -> bool {
+        !strict && (self.step_size <= 0 || self.min_unit % self.step_size != 0)
+    }
 }
 
 #[cfg(test)]

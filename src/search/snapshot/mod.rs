@@ -16,6 +16,7 @@ mod ids;
 mod index;
 mod inventory;
 mod lanes;
+mod layout;
 mod pages;
 mod version;
 
@@ -28,3 +29,5 @@ pub use version::Snapshot;
 pub(super) use block::Block;
 pub(super) use fixed::{Column, Fixed};
 pub(super) use ids::{LANES, lanes_of};
+pub(super) use inventory::Units;
+pub(super) use layout::by_block;

@@ -8,7 +8,8 @@ use super::catalog::Catalog;
 use super::change::ProviderRow;
 use super::ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId};
 use super::index::{IdIndex, TextIndex};
-use super::inventory::Inventory;
+use super::inventory::{Inventory, Units};
+use super::layout::Layout;
 use super::pages::Pages;
 
 /// Everything of every provider at one moment of this process. Immutable: readers share it, and
@@ -190,6 +191,21 @@ impl Snapshot {
 
     pub(in crate::search) fn blocks(&self) -> &Pages<Block> {
         &self.blocks
+    }
+
+    /// How the trees of a block lie in it.
+    pub(in crate::search) fn layout(&self, block: usize) -> &Layout {
+        self.blocks.get(block).layout.get_or_init(|| Layout::of(self, block))
+    }
+
+    /// What is left of a class: the highest amount that capacity and `max_unit` grant now, and the class's units. None
+    /// without an inventory.
+    pub(in crate::search) fn room(&self, slot: Slot, class: ClassId) -> Option<(i64, Units)> {
+        let block = self.block(slot);
+        let column = block.fixed.column(class)?;
+        let units = column.units.of(slot.lane()).next()?;
+        let free = column.limits[slot.lane()].saturating_sub(block.hot.used(class)[slot.lane()]);
+        Some((free.min(i64::from(units.max_unit)), units))
     }
 
     /// Is any provider a child?

@@ -3,15 +3,7 @@
 use super::*;
 use crate::error::Error;
 use crate::search::snapshot::{Slot, Snapshot};
-use crate::search::{Found, GroupPolicy, Observer, Reason, Settings, candidates};
-
-fn settings() -> Settings {
-    Settings {
-        seed: 7,
-        max: None,
-        strict_step: false,
-    }
-}
+use crate::search::{Found, Observer, Reason, candidates};
 
 fn find(snapshot: &Snapshot, request: &Request) -> crate::error::Result<Found> {
     candidates(snapshot, request, &settings(), ()).map(|all| all.found())
@@ -28,11 +20,6 @@ fn hosts(rows: impl IntoIterator<Item = ProviderRow>, request: &Request) -> Vec<
         .collect();
     hosts.sort_unstable();
     hosts
-}
-
-fn refused(rows: impl IntoIterator<Item = ProviderRow>, request: &Request) -> bool {
-    let snapshot = Snapshot::build(catalog(), rows.into_iter().collect());
-    matches!(find(&snapshot, request), Err(Error::NotImplemented { .. }))
 }
 
 #[test]
@@ -204,68 +191,6 @@ fn strict_steps_refuse_a_min_unit_that_is_no_multiple() {
 }
 
 #[test]
-fn granular_groups_and_subtrees_are_refused() {
-    let one = || [bare(1).with(VCPU, 4)];
-    let granular = Group {
-        suffix: "1".into(),
-        ..group(&[("VCPU", 1)])
-    };
-    let ask = Request {
-        group_policy: Some(GroupPolicy::None),
-        ..request(granular)
-    };
-    assert!(refused(one(), &ask));
-    let ask = Request {
-        same_subtrees: vec![vec![String::new()]],
-        ..request(group(&[("VCPU", 1)]))
-    };
-    assert!(refused(one(), &ask));
-}
-
-#[test]
-fn a_tree_is_refused_only_where_providers_combine() {
-    let both = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
-    let vcpu = request(group(&[("VCPU", 1)]));
-    let split = || [bare(1).with(DISK, 9), bare(2).with(VCPU, 4).below(1, 1)];
-    assert!(refused(split(), &both));
-    assert!(!refused(
-        split(),
-        &Request {
-            nested: false,
-            ..both.clone()
-        }
-    ));
-    assert_eq!(
-        hosts(
-            split(),
-            &Request {
-                nested: false,
-                ..both.clone()
-            }
-        ),
-        [0i32; 0]
-    );
-    // One provider serves what is asked, root or child.
-    assert_eq!(hosts(split(), &vcpu), [2]);
-    // The other providers of the tree cannot give what is asked.
-    let idle = [
-        bare(1).with(DISK, 9).with(VCPU, 4),
-        bare(2).with(VCPU, 4).using(VCPU, 4).below(1, 1),
-        bare(3).below(2, 1),
-    ];
-    assert_eq!(hosts(idle.clone(), &both), [1]);
-    let snapshot = Snapshot::build(catalog(), idle.to_vec());
-    assert_eq!(find(&snapshot, &both).unwrap().summaries.len(), 3);
-    assert_eq!(
-        find(&snapshot, &Request { nested: false, ..both })
-            .unwrap()
-            .summaries
-            .len(),
-        1
-    );
-}
-
-#[test]
 fn the_root_speaks_for_its_tree_on_aggregates() {
     let world = || {
         [
@@ -285,47 +210,6 @@ fn the_root_speaks_for_its_tree_on_aggregates() {
     ask.groups[0].member_of = Members::default();
     ask.groups[0].in_tree = Some(uuid(2));
     assert_eq!(hosts(world(), &ask), [2]);
-}
-
-#[test]
-fn a_sharing_provider_is_refused_only_where_it_is_used() {
-    let both = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
-    let host = || bare(1).with(VCPU, 4).inside([1]);
-    let pool = || bare(2).with(DISK, 9).traits([1]).inside([1]);
-    assert_eq!(pool().traits, [SHARES].into());
-    assert!(refused([host(), pool()], &both));
-    // Another class, no room, another aggregate, a forbidden trait, another tree.
-    assert_eq!(hosts([host(), pool()], &request(group(&[("VCPU", 1)]))), [1]);
-    assert_eq!(hosts([host(), pool()], &request(group(&[("DISK_GB", 1)]))), [2]);
-    assert_eq!(hosts([host().with(DISK, 1), pool().using(DISK, 9)], &both), [1]);
-    assert_eq!(hosts([host().with(DISK, 1), pool().inside([2])], &both), [1]);
-    let mut forbidding = both.clone();
-    forbidding.groups[0].traits.forbidden = set(&["MISC_SHARES_VIA_AGGREGATE"]);
-    assert_eq!(hosts([host().with(DISK, 1), pool()], &forbidding), [1]);
-    let mut here = both.clone();
-    here.groups[0].in_tree = Some(uuid(1));
-    assert_eq!(hosts([host().with(DISK, 1), pool()], &here), [1]);
-    assert!(refused([host().with(DISK, 1), pool()], &both));
-}
-
-/// Found by the property test: the pool hangs below a root that is forbidden, and serves through another root.
-#[test]
-fn a_pool_that_only_another_root_lets_in_is_refused() {
-    let world = || {
-        [
-            bare(1).inside([3]),
-            bare(2).with(VCPU, 4).traits([1]).inside([1]).below(1, 1),
-            bare(3).inside([1]),
-        ]
-    };
-    let mut ask = request(group(&[("VCPU", 1)]));
-    assert_eq!(hosts(world(), &ask), [2]);
-    ask.groups[0].member_of.forbidden = set(&["a3"]);
-    assert!(refused(world(), &ask));
-    ask.groups[0].member_of = Members::default();
-    ask.root_required.forbidden = set(&["T2"]);
-    let [first, pool, last] = world();
-    assert!(refused([first.traits([2]), pool, last], &ask));
 }
 
 #[test]

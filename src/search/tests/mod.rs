@@ -3,18 +3,20 @@
 mod candidates;
 mod properties;
 mod providers;
+mod trees;
 mod versions;
+mod wide;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::candidates::{Settings, Strategy};
 use super::naive::Rows;
 use super::request::{Group, Members, Request, Traits};
 use super::snapshot::{AggregateId, Catalog, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
 
 pub(super) const VCPU: ClassId = ClassId(0);
 pub(super) const DISK: ClassId = ClassId(2);
-pub(super) const SHARES: TraitId = TraitId(1);
 
 /// Classes VCPU, MEMORY_MB, DISK_GB (0 to 2), traits SHARES, T2, T3, T4, aggregates a1, a2, a3.
 pub(super) fn catalog() -> Catalog {
@@ -119,6 +121,16 @@ pub(super) fn request(group: Group) -> Request {
         root_required: Traits::default(),
         limit: None,
         nested: true,
+    }
+}
+
+pub(super) fn settings() -> Settings {
+    Settings {
+        seed: 7,
+        max: None,
+        ceiling: usize::MAX,
+        strategy: Strategy::DepthFirst,
+        strict_step: false,
     }
 }
 

@@ -43,7 +43,7 @@ fn a_flat_request() {
 }
 
 #[test]
-fn granular_groups_stand_behind_the_group_without_a_suffix() {
+fn groups_stand_in_the_order_in_which_they_were_named() {
     let query = "resources_B=VCPU:1&required_A=T&resources=DISK_GB:1&group_policy=isolate&same_subtree=_A,_B";
     let request = read(36, query).unwrap();
     assert_eq!(
@@ -52,7 +52,7 @@ fn granular_groups_stand_behind_the_group_without_a_suffix() {
             .iter()
             .map(|group| group.suffix.as_str())
             .collect::<Vec<_>>(),
-        ["", "_B", "_A"]
+        ["_B", "_A", ""]
     );
     assert_eq!(request.group_policy, Some(GroupPolicy::Isolate));
     assert_eq!(request.same_subtrees, [["_A", "_B"]]);

@@ -56,6 +56,7 @@ fn written(minor: u16) -> String {
     let found = Found {
         candidates: vec![candidate],
         summaries: vec![slot("u1"), slot("u2")],
+        cut: false,
     };
     String::from_utf8(write(Version::new(minor), &snapshot, &request, &found)).unwrap()
 }

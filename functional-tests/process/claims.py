@@ -1,0 +1,149 @@
+"""Many clients that claim and release at once, and the accounts that the tables must agree with afterwards."""
+
+import http.client
+import json
+import sqlite3
+import threading
+import time
+import uuid
+
+from cases import check, equal
+from ledger import Ledger
+
+HOSTS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(4)]
+POOL = "00000000-0000-4000-8000-0000000000ff"
+# So small that it fills within a second or two, and claims are refused for lack of room.
+HOST_ROOM, POOL_ROOM = 200, 600
+
+
+def claim(host, generation=None):
+    """One unit of a host and one of the pool that all share."""
+    return {
+        "allocations": {host: {"resources": {"VCPU": 1}}, POOL: {"resources": {"DISK_GB": 1}}},
+        "project_id": "p", "user_id": "u", "consumer_generation": generation, "consumer_type": "INSTANCE",
+    }
+
+
+def prepare(rest):
+    for host, name, total in [*((h, "VCPU", HOST_ROOM) for h in HOSTS), (POOL, "DISK_GB", POOL_ROOM)]:
+        rest.must("POST", "/resource_providers", {"name": host, "uuid": host})
+        body = {"resource_provider_generation": 0, "inventories": {name: {"total": total}}}
+        rest.must("PUT", f"/resource_providers/{host}/inventories", body)
+
+
+class Crowd:
+    """Clients, and what each was told of each consumer. Kept over several services on the same file."""
+
+    def __init__(self, chance, clients=32):
+        self.chance, self.clients = chance, clients
+        self.host = {}  # by consumer, of all that were ever asked for
+        self.granted, self.released, self.unknown, self.leaving = set(), set(), set(), set()
+        self.wrong = []
+        self.stopped = threading.Event()
+
+    def start(self, port):
+        self.stopped.clear()
+        seeds = [self.chance.getrandbits(64) for _ in range(self.clients)]
+        self.threads = [threading.Thread(target=self._client, args=(port, seed)) for seed in seeds]
+        for thread in self.threads:
+            thread.start()
+
+    def finish(self):
+        """Waits until all have seen the end of their connection, or tells them to stop."""
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join(60)
+            check(not thread.is_alive(), "a client is still waiting for an answer")
+        equal(self.wrong, [], "answers that may not be")
+
+    def _client(self, port, seed):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=50)
+        own = []
+        number = 0
+        while not self.stopped.is_set():
+            number += 1
+            try:
+                if own and number % 5 == 0:
+                    self._release(connection, own.pop())
+                else:
+                    consumer = f"{seed:016x}{number:016x}"
+                    consumer = str(uuid.UUID(consumer))
+                    own += self._claim(connection, consumer, HOSTS[(seed + number) % len(HOSTS)])
+            except (OSError, http.client.HTTPException):
+                break
+        connection.close()
+
+    def _claim(self, connection, consumer, host):
+        self.host[consumer] = host
+        self.unknown.add(consumer)
+        status, told = self._send(connection, "PUT", consumer, claim(host))
+        if status == 204:
+            self.granted.add(consumer)
+        elif status not in (409, 503) or status == 409 and "capacity" not in told:
+            self.wrong.append((status, told))
+            return []
+        self.unknown.discard(consumer)
+        return [consumer] if status == 204 else []
+
+    def _release(self, connection, consumer):
+        self.leaving.add(consumer)
+        status, told = self._send(connection, "DELETE", consumer)
+        self.leaving.discard(consumer)
+        if status == 204:
+            self.released.add(consumer)
+        elif status != 503:
+            self.wrong.append((status, told))
+
+    @staticmethod
+    def _send(connection, method, consumer, body=None):
+        connection.request(method, f"/allocations/{consumer}", body and json.dumps(body), {
+            "X-Auth-Token": "admin", "OpenStack-API-Version": "placement latest", "Content-Type": "application/json"})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+    def wait_for_grants(self, number, seconds=30):
+        deadline = time.monotonic() + seconds
+        while len(self.granted) < number:
+            check(time.monotonic() < deadline, f"only {len(self.granted)} claims were granted in {seconds} s")
+            time.sleep(0.005)
+
+    def make_room(self, rest):
+        """Releases half of what is held, so that the next round grants some."""
+        for consumer in sorted(self.granted - self.released)[::2]:
+            answer = rest("DELETE", f"/allocations/{consumer}")
+            check(answer.status in ((204, 404) if consumer in self.leaving else (204,)), answer)
+            self.released.add(consumer)
+            self.leaving.discard(consumer)
+
+
+def audit(crowd, placet):
+    """Holds the tables to what the clients were told, and the service to the tables."""
+    ledger = Ledger(placet.database)
+    holders = {provider: ledger.holders(provider) for provider in [*HOSTS, POOL]}
+    there = set(holders[POOL])
+    lost = crowd.granted - crowd.released - crowd.leaving - there
+    check(not lost, f"{len(lost)} acknowledged claims are lost:", sorted(lost)[:3])
+    back = crowd.released & there
+    check(not back, f"{len(back)} acknowledged releases came back:", sorted(back)[:3])
+    strangers = there - crowd.granted - crowd.unknown
+    check(not strangers, f"{len(strangers)} refused claims are there:", sorted(strangers)[:3])
+    for host in HOSTS:
+        equal(set(holders[host]), {c for c in there if crowd.host[c] == host}, "half of a claim on", host)
+    check(all(n == 1 for by in holders.values() for n in by.values()), "amounts")
+    equal(ledger.faults(), [])
+    # Only claims raise a generation; each by one.
+    ever = crowd.granted | (crowd.unknown & there)
+    equal(ledger.generation(POOL), 1 + len(ever), "the pool's generation")
+    for host in HOSTS:
+        equal(ledger.generation(host), 1 + sum(crowd.host[c] == host for c in ever), "generation of", host)
+    ledger.connection.close()
+    connection = sqlite3.connect(placet.database)
+    equal(connection.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+    equal(connection.execute("PRAGMA foreign_key_check").fetchall(), [])
+    connection.close()
+    usages = placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"]
+    equal(usages["DISK_GB"], len(there), "usage that the service shows")
+    rooms = placet.rest("GET", "/allocation_candidates?resources=VCPU:1").json["provider_summaries"]
+    for host in HOSTS:
+        shown = rooms[host]["resources"]["VCPU"]["used"] if host in rooms else HOST_ROOM
+        equal(shown, len(holders[host]), "usage that candidates show of", host)

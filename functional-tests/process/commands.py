@@ -1,0 +1,140 @@
+"""Every subcommand: `db sync`, `db version`, `config show`, and the help of all."""
+
+import re
+
+import live
+from cases import case, check, equal, folder
+from configuration import conf, names
+from placet import Placet, refused, run
+
+HEAD = "a082b8bb98d0"
+
+
+def unsynced(here):
+    """A configuration whose database nobody made."""
+    return live.write_config(here, {"placement_database": {"sync_on_startup": "false"}}, here / "placet.sqlite")
+
+
+@case("a configured database that was not made is refused in one line that names `placet db sync`")
+def not_synced():
+    with folder() as here:
+        path = unsynced(here)
+        names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), "placet db sync", "placet.sqlite")
+        check(not (here / "placet.sqlite").exists(), "a refused start made the file")
+        (here / "placet.sqlite").touch()
+        names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), "placet db sync")
+
+
+@case("`db sync` makes it, says so, finds nothing to do the second time, and then it serves")
+def db_sync():
+    with folder() as here:
+        path = unsynced(here)
+        first, second = (run(here, "--config-file", path, "db", "sync") for _ in range(2))
+        equal((first.code, second.code), (0, 0), first, second)
+        names(first.out, "made")
+        names(second.out, "nothing to do")
+        with Placet(here, arguments=["--config-file", path]) as placet:
+            placet.alive()
+            check("made and upgraded" not in placet.greeting(), placet.greeting())
+
+
+@case("`db sync` needs no auth strategy, and works where nothing is configured")
+def db_sync_alone():
+    with folder() as here:
+        path = conf(here, f"[placement_database]\nconnection = sqlite:///{here}/other.sqlite\n")
+        equal(run(here, "db", "sync", "--config-file", path).code, 0)
+        equal(run(here, "db", "sync").code, 0)
+        check((here / "other.sqlite").exists() and (here / "placet.sqlite").exists(), "no file")
+
+
+@case("sync_on_startup makes the database at start")
+def sync_on_startup():
+    with folder() as here, Placet(here, {"placement_database": {"sync_on_startup": "true"}}) as placet:
+        placet.alive()
+        check(placet.database.exists(), "no file")
+
+
+@case("`db version` tells both revisions, and None where there is nothing, without making a file")
+def db_version():
+    with folder() as here:
+        before = run(here, "db", "version")
+        equal((before.code, before.out), (0, "None\nplacet None\n"), before)
+        equal(list(here.iterdir()), [])
+        equal(run(here, "db", "sync").code, 0)
+        after = run(here, "db", "version")
+        equal(after.code, 0, after)
+        check(re.fullmatch(HEAD + r"\nplacet \d\S*\n", after.out), after)
+
+
+@case("a database that is not placet's is left alone, byte for byte")
+def foreign_file():
+    with folder() as here:
+        path = unsynced(here)
+        (here / "placet.sqlite").write_bytes(b"This is a letter to my grandmother. " * 100)
+        letter = (here / "placet.sqlite").read_bytes()
+        for arguments in (["db", "sync"], ["db", "version"], ["serve", "--bind", "127.0.0.1:0"]):
+            names(refused(here, "--config-file", path, *arguments), "placet")
+        equal((here / "placet.sqlite").read_bytes(), letter)
+
+
+@case("`config show` is the whole effective configuration, and can be read again")
+def config_show():
+    with folder() as here:
+        shown = run(here, "config", "show")
+        equal(shown.code, 0, shown)
+        for line in ("[api]", "auth_strategy = noauth2", "bind = 127.0.0.1:8778", "max_body_size = 33554432",
+                     "connection = sqlite:///placet.sqlite"):
+            check(line in shown.out.splitlines(), repr(line), "is not in:", shown.out)
+        again = run(here, "--config-file", conf(here, shown.out), "config", "show")
+        plain = [[x for x in s.out.splitlines() if not x.startswith("#")] for s in (shown, again)]
+        equal(plain[1], plain[0])
+
+
+@case("`config show` and a start with log_options show no secret")
+def secrets():
+    url = "postgresql+psycopg2://placet:hunter2@db/placement?password=hunter3"
+    with folder() as here:
+        path = conf(here, f"[placement_database]\nconnection = {url}\nslave_connection = {url}\n"
+                          "[keystone_authtoken]\npassword = hunter4\nmemcache_secret_key = hunter5\n")
+        shown = run(here, "--config-file", path, "config", "show")
+        equal(shown.code, 0, shown)
+        check("hunter" not in shown.out + shown.err, shown)
+        names(shown.out, "postgresql+psycopg2://placet:***@db/placement")
+        options = {"DEFAULT": {"debug": "true", "log_options": "true"}, "keystone_authtoken": {"password": "hunter6"}}
+        with Placet(here, options) as placet:
+            placet.stop()
+            names(placet.log(), "auth_strategy = noauth2")
+            check("hunter6" not in placet.log(), placet.log())
+
+
+@case("an option that placet does not use is accepted with one warning that says what replaces it")
+def unused_options():
+    with folder() as here, Placet(here, {"DEFAULT": {"use_syslog": "true"}}) as placet:
+        placet.stop()
+        warned = [line for line in placet.log().splitlines() if "use_syslog" in line]
+        equal(len(warned), 1, placet.log())
+        names(warned[0], " WARN ", "not used")
+
+
+@case("--help of everything ends 0 and teaches")
+def helps():
+    with folder() as here:
+        for arguments in ([], ["serve"], ["db"], ["db", "sync"], ["db", "version"], ["config"], ["config", "show"]):
+            for flag in ("--help", "-h"):
+                told = run(here, *arguments, flag)
+                equal((told.code, told.err), (0, ""), arguments)
+                names(told.out, "Usage: placet " + " ".join(arguments))
+        told = run(here, "--help").out
+        names(told, "placement.conf", "OS_PLACEMENT_CONFIG_DIR", "OS_<SECTION>__<OPTION>", "--config-file",
+              "[placet]", "RUST_LOG", "Examples:", "db sync", "curl", "8778", "Exit codes")
+        check(re.fullmatch(r"placet \d+\.\d+\.\d+\n", run(here, "--version").out), "no version")
+        equal(list(here.iterdir()), [], "what help left behind")
+
+
+@case("a command line that is not understood ends 2, and says what would be")
+def bad_arguments():
+    with folder() as here:
+        for line, word in [("sreve", "serve"), ("db", "sync"), ("--bnid x", "--bind"), ("db x", "help")]:
+            ended = run(here, *line.split())
+            equal(ended.code, 2, ended)
+            names(ended.err, word)

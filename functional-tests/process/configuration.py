@@ -1,0 +1,148 @@
+"""What counts as configuration, and what is refused of it: always in one line, before anything is made."""
+
+from cases import case, check, equal, folder
+from first_run import needs_no_configuration
+from placet import Placet, refused, run
+
+NOAUTH = {"OS_API__AUTH_STRATEGY": "noauth2"}
+
+
+def conf(here, text, name="placement.conf"):
+    path = here / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def names(line, *words):
+    for word in words:
+        check(word in line, repr(word), "is not in:", line)
+
+
+@case("a client's OS_AUTH_URL and its like are no configuration")
+def a_client_s_variables():
+    needs_no_configuration()
+    client = {
+        "OS_AUTH_URL": "http://127.0.0.1:1/v3", "OS_USERNAME": "admin", "OS_PASSWORD": "secret",
+        "OS_PROJECT_NAME": "admin", "OS_CLOUD": "devstack", "OS_PLACEMENT_API_VERSION": "1.39",
+        "OS_IDENTITY_API_VERSION": "3", "OS_REGION_NAME": "RegionOne", "OS_PLACEMENT": "x", "OS__": "y",
+    }
+    with folder() as here, Placet(here, extra=client) as placet:
+        placet.alive()
+        check("noauth2" in placet.greeting(), placet.greeting())
+
+
+def keystone_holds(here, *arguments, extra=None):
+    """Where anything is configured keystone is the default: refused, and nothing was made."""
+    names(refused(here, "--bind", "127.0.0.1:0", *arguments, extra=extra), "keystone", "noauth2", "auth_strategy")
+    check(not list(here.glob("*.sqlite*")), "a database was made")
+
+
+@case("an option's environment variable is configuration: keystone holds, and refuses to start")
+def an_option_s_variable():
+    with folder() as here:
+        for variable, value in [
+            ("OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES", "10"), ("OS_API__AUTH_STRATEGY", "keystone"),
+            ("OS_PLACET__WORKERS", "1"), ("OS_DEFAULT__DEBUG", "true"),
+            ("OS_PLACEMENT_DATABASE__CONNECTION", f"sqlite:///{here}/x.sqlite"),
+        ]:
+            keystone_holds(here, extra={variable: value})
+
+
+@case("--config-file is configuration, even an empty one")
+def a_config_file():
+    with folder() as here:
+        keystone_holds(here, "--config-file", conf(here, ""))
+
+
+@case("OS_PLACEMENT_CONFIG_DIR is configuration, and must hold a placement.conf")
+def a_config_dir():
+    with folder() as here:
+        keystone_holds(here, extra={"OS_PLACEMENT_CONFIG_DIR": str(conf(here, "", "etc/placement.conf").parent)})
+        (here / "none").mkdir()
+        line = refused(here, extra={"OS_PLACEMENT_CONFIG_DIR": str(here / "none")})
+        names(line, "none/placement.conf")
+
+
+@case("OS_API__AUTH_STRATEGY = noauth2 alone is told to name its database")
+def no_connection():
+    with folder() as here:
+        names(refused(here, extra=NOAUTH), "[placement_database] connection")
+
+
+@case("files come in order, the environment over them, the command line over all")
+def precedence():
+    with folder() as here:
+        first = conf(here, "[placet]\nbind = 127.0.0.1:1\nworkers = 1\nqueue_size = 1\n", "1.conf")
+        second = conf(here, "[placet]\nbind = 127.0.0.1:2\nworkers = 2\n", "2.conf")
+        shown = run(here, "--config-file", first, "config", "show", "--config-file", second, "--bind", "127.0.0.1:9",
+                    extra={"OS_PLACET__WORKERS": "3", "OS_PLACET__BIND": "127.0.0.1:3"})
+        # --config-file on both sides of the subcommand: either both count, or it is refused in so many words.
+        equal(shown.code, 0, shown)
+        names(shown.out, "bind = 127.0.0.1:9\n", "workers = 3\n")
+        shown = run(here, "--config-file", first, "--config-file", second, "config", "show")
+        names(shown.out, "bind = 127.0.0.1:2\n", "workers = 2\n", "queue_size = 1\n")
+        names(shown.out, f"# from {second}:2", f"# from {first}:4")
+
+
+@case("noauth2 beyond loopback is refused without allow_noauth2_anywhere, and warns with it")
+def noauth2_anywhere():
+    database = "[placement_database]\nconnection = sqlite:///{here}/placet.sqlite\nsync_on_startup = true\n"
+    with folder() as here:
+        path = conf(here, "[api]\nauth_strategy = noauth2\n" + database.format(here=here))
+        for address in ("0.0.0.0:0", "[::]:0", "192.0.2.1:0"):
+            line = refused(here, "--config-file", path, "--bind", address)
+            names(line, address.rpartition(":")[0], "allow_noauth2_anywhere", "loopback")
+        needs_no_configuration()
+        names(refused(here, "--bind", "0.0.0.0:0"), "allow_noauth2_anywhere")
+        with Placet(here, {"placet": {"allow_noauth2_anywhere": "true"}}, bind="0.0.0.0:0") as placet:
+            placet.stop()
+            warned = [line for line in placet.log().splitlines() if " WARN " in line]
+            check(any("noauth2" in line and "0.0.0.0" in line for line in warned), placet.log())
+
+
+@case("an unknown option of [placet] is refused, with its place and the name that was meant")
+def a_typing_mistake():
+    with folder() as here:
+        path = conf(here, "[placet]\n\nqueue_sice = 5\n")
+        names(refused(here, "--config-file", path), "queue_sice", "queue_size", f"{path}:3")
+        names(refused(here, extra={"OS_PLACET__BNID": "x"}), "bind", "OS_PLACET__BNID")
+        # An unknown option of another section is none of placet's business, as with oslo.config.
+        equal(run(here, "--config-file", conf(here, "[api]\nx = 5\n"), "config", "show").code, 0)
+
+
+@case("a value that does not fit is refused, with its name, its place and what would fit")
+def bad_values():
+    with folder() as here:
+        for option, value, word in [
+            ("queue_size", "many", "number"), ("queue_size", "0", "1"), ("queue_size", "-1", "low"),
+            ("commit_timeout", "1e3", "number"), ("commit_timeout", "99999999999999999999", "high"),
+            ("max_body_size", "1.5", "number"), ("workers", "-2", "low"), ("shutdown_timeout", "1 day", "number"),
+            ("bind", "127.0.0.1", "ADDRESS:PORT"), ("bind", "127.0.0.1:99999", "ADDRESS:PORT"),
+            ("url_prefix", "placement", "path"), ("strict_step_size", "maybe", "true"),
+        ]:
+            line = refused(here, "--config-file", conf(here, f"[placet]\n{option} = {value}\n"))
+            names(line, f"[placet] {option} = {value}", word, "placement.conf:2")
+        names(refused(here, extra={"OS_PLACET__WORKERS": "x"}), "workers", "OS_PLACET__WORKERS")
+        names(refused(here, "--bind", "nowhere"), "bind", "nowhere", "command line")
+
+
+@case("a configuration that cannot be read is refused with its place")
+def unreadable():
+    with folder() as here:
+        names(refused(here, "--config-file", here / "none.conf"), "none.conf", "does not exist")
+        names(refused(here, "--config-file", conf(here, "[placet\nbind = x\n")), "placement.conf:1")
+        names(refused(here, "--config-file", conf(here, "bind = x\n")), "placement.conf:1", "section")
+        (here / "latin.conf").write_bytes(b"[DEFAULT]\nlog_file = caf\xe9\n")
+        names(refused(here, "--config-file", here / "latin.conf"), "latin.conf", "UTF-8")
+
+
+@case("a database that placet does not know is refused in one line, without its password")
+def other_databases():
+    with folder() as here:
+        for url in ("mysql+pymysql://root:hunter2@db/placement", "oracle://root:hunter2@db/x",
+                    "mysql+pymysql//root:hunter2@db/x", "oracle://db/x?password=hunter2"):
+            path = conf(here, f"[api]\nauth_strategy = noauth2\n[placement_database]\nconnection = {url}\n")
+            line = refused(here, "--config-file", path)
+            check("hunter2" not in line, line)
+            names(line, "sqlite:///")

@@ -1,0 +1,158 @@
+"""Bodies and query strings that no client sends in good faith: refused in JSON, and nothing else happens."""
+
+import contextlib
+import json
+
+from cases import case, check, equal, folder
+from placet import Placet
+from protocol import NAMED, refusal
+from raw import HEAD, Raw, once, request
+
+UUID = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
+LIMIT = 100_000
+JSON_HEAD = HEAD + "Content-Type: application/json\r\n"
+# Every route that takes a body.
+WRITES = [
+    ("POST", NAMED), ("PUT", f"{NAMED}/{UUID}"), ("PUT", f"{NAMED}/{UUID}/inventories"),
+    ("POST", f"{NAMED}/{UUID}/inventories"), ("PUT", f"{NAMED}/{UUID}/inventories/VCPU"),
+    ("PUT", f"{NAMED}/{UUID}/aggregates"), ("PUT", f"{NAMED}/{UUID}/traits"), ("PUT", f"/allocations/{UUID}"),
+    ("POST", "/allocations"), ("POST", "/resource_classes"),
+]
+
+
+@contextlib.contextmanager
+def with_provider(options=None):
+    """A service with one provider, so that a route is not left at its first question."""
+    with folder() as here, Placet(here, options or {}) as placet:
+        placet.rest.must("POST", NAMED, {"name": "there", "uuid": UUID})
+        yield placet
+
+
+@case("a body over the limit is 413 in JSON, with its length announced or in chunks")
+def too_long():
+    with with_provider({"placet": {"max_body_size": str(LIMIT)}}) as placet:
+        for method, path in WRITES:
+            refusal(once(placet.port, request(method, path, b"[" + b" " * LIMIT)), 413)
+            head = f"{method} {path} HTTP/1.1\r\n{JSON_HEAD}Transfer-Encoding: chunked\r\n\r\n"
+            chunk = b"%x\r\n%s\r\n" % (LIMIT // 2, b" " * (LIMIT // 2))
+            with Raw(placet.port) as raw:
+                raw.send(head)
+                for _ in range(3):
+                    raw.send(chunk)
+                refusal(raw.reply(), 413)
+        # An announcement is enough, and one that no machine could hold is no harm.
+        for length in (LIMIT + 1, 2**40, 2**63 - 1):
+            with Raw(placet.port) as raw:
+                raw.send(f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}Content-Length: {length}\r\n\r\n")
+                refusal(raw.reply(), 413)
+        body = json.dumps({"name": "fits"}).encode()
+        equal(once(placet.port, request("POST", NAMED, body.ljust(LIMIT))).status, 200)
+        placet.alive()
+
+
+@case("what is not JSON is 400 on every route that takes a body")
+def malformed():
+    with with_provider() as placet:
+        for method, path in WRITES:
+            for body in (b"", b"{", b"{]", b"{'a': 1}", b"nul", b"[1,]", b'{"a": 1} x', b"\x00", b'"\xff"', b"\xc3",
+                         b'{"a": "\n"}', '{"a": 1}'.encode("utf-16"), b'{"name": NaN}', b"\xef\xbb\xbf{}", b"-"):
+                reply = refusal(once(placet.port, request(method, path, body)), 400)
+                check(reply.error["detail"], reply)
+        placet.alive()
+
+
+@case("a hundred thousand brackets are 400 on every route, and the stack stands")
+def nesting():
+    deep = 100_000
+    bombs = [b"[" * deep, b"[" * deep + b"]" * deep, b'{"a":' * deep, b'{"a":' * deep + b"1" + b"}" * deep,
+             b'[{"a":' * deep, b'{"allocations":{"' + UUID.encode() + b'":{"resources":' + b"[" * deep]
+    with with_provider() as placet:
+        for method, path in WRITES:
+            for bomb in bombs:
+                refusal(once(placet.port, request(method, path, bomb)), 400)
+        placet.alive()
+
+
+@case("text that is no Unicode or that tables dislike is 400, or comes back as it was sent")
+def strange_text():
+    with with_provider() as placet:
+        for name in (b"\\ud800", b"\\udc00\\ud800", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\x80"):
+            refusal(once(placet.port, request("POST", NAMED, b'{"name": "x' + name + b'"}')), 400)
+        for name in ("nul \x00 inside", "'; DROP TABLE resource_providers; --", "\U0001f600", "a" * 200, "%s{}$1"):
+            answer = placet.rest("POST", NAMED, {"name": name})
+            if answer.status == 200:
+                equal(answer.json["name"], name)
+                equal(placet.rest("GET", f"{NAMED}/{answer.json['uuid']}").json["name"], name)
+            else:
+                equal((answer.status, name[:3]), (400, "nul"))
+        equal(placet.rest("POST", NAMED, {"name": "a" * 201}).status, 400)
+        placet.alive()
+
+
+@case("numbers beyond what tables hold are 400, wherever a number may stand")
+def huge_numbers():
+    with with_provider() as placet:
+        sound = {"total": 10, "reserved": 0, "min_unit": 1, "max_unit": 10, "step_size": 1, "allocation_ratio": 1.0}
+        huge = ["2147483648", "9223372036854775808", "18446744073709551616", "1" * 400, "1e400", "-1e400",
+                "-2147483649", "1.5", "9" * 4000]
+        path = f"{NAMED}/{UUID}/inventories"
+        for field in sound:
+            for number in huge:
+                if field == "allocation_ratio" and not number.endswith("e400"):
+                    continue
+                body = json.dumps({**sound, field: "HERE"}).replace('"HERE"', number)
+                for method, where, text in [
+                    ("PUT", path, '{"resource_provider_generation": 0, "inventories": {"VCPU": %s}}' % body),
+                    ("POST", path, '{"resource_class": "VCPU", ' + body[1:]),
+                ]:
+                    reply = once(placet.port, request(method, where, text.encode()))
+                    check(reply and reply.status == 400, field, number[:30], reply)
+        for number in huge:
+            for text in ('{"resource_provider_generation": %s, "inventories": {}}' % number,):
+                reply = once(placet.port, request("PUT", path, text.encode()))
+                check(reply and reply.status in (400, 409), number[:30], reply)
+            claim = {"allocations": {UUID: {"resources": {"VCPU": "HERE"}}}, "project_id": "p", "user_id": "u",
+                     "consumer_generation": None, "consumer_type": "INSTANCE"}
+            reply = once(placet.port, request(
+                "PUT", f"/allocations/{UUID}", json.dumps(claim).replace('"HERE"', number).encode()))
+            check(reply and reply.status in (400, 409), number[:30], reply)
+            for query in (f"resources=VCPU:{number}", f"resources=VCPU:1&limit={number}"):
+                answer = placet.rest("GET", f"/allocation_candidates?{query}")
+                check(answer.status == 400 or answer.json["allocation_requests"] == [], query[:60], answer)
+        equal(placet.rest("GET", path).json["inventories"], {})
+        placet.alive()
+
+
+@case("a huge body of small things is answered, and others are served meanwhile")
+def many_small_things():
+    with with_provider() as placet:
+        traits = [f"CUSTOM_{n}" for n in range(100_000)]
+        with Raw(placet.port, timeout=60) as raw:
+            raw.send(request("PUT", f"{NAMED}/{UUID}/traits", {"resource_provider_generation": 0, "traits": traits}))
+            placet.alive()
+            refusal(raw.reply(), 400)
+        many = {f"{n:08x}-0000-4000-8000-000000000000": {"resources": {"VCPU": 1}} for n in range(20_000)}
+        claim = {"allocations": many, "project_id": "p", "user_id": "u", "consumer_generation": None,
+                 "consumer_type": "INSTANCE"}
+        with Raw(placet.port, timeout=60) as raw:
+            raw.send(request("PUT", f"/allocations/{UUID}", claim))
+            placet.alive()
+            refusal(raw.reply(), 400)
+
+
+@case("query strings that are huge, not UTF-8 or repeated a thousand times never make a 500")
+def query_strings():
+    with with_provider() as placet:
+        queries = ["name=" + "a" * 60_000, "name=%ff", "name=%00", "name=%", "%=%", "&" * 5000,
+                   "resources=" + "VCPU:1," * 2000, "&".join(["name=x"] * 1000),
+                   "member_of=in:" + ",".join([UUID] * 1000), "required=" + "!" * 1000,
+                   "required=in:" + "HW_CPU_X86_AVX," * 1000, "resources=%E2%80%A8:1", "in_tree=" + "[" * 5000]
+        for path in (NAMED, "/allocation_candidates", "/traits", "/usages", "/resource_classes"):
+            for query in queries:
+                reply = once(placet.port, request("GET", f"{path}?{query}"))
+                check(reply and 200 <= reply.status < 500, path, query[:40], reply)
+        for path in ("/%ff", f"{NAMED}/%00", f"{NAMED}/..%2f..%2fetc", f"{NAMED}/{'x' * 9000}", "//", "/a//b",
+                     "/%", "/?", f"/allocations/{'%25' * 300}", "/traits/CUSTOM_" + "X" * 300):
+            reply = once(placet.port, request("GET", path))
+            check(reply and 200 <= reply.status < 500, path[:40], reply)
+        placet.alive()

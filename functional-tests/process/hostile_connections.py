@@ -1,0 +1,177 @@
+"""Connections that no client opens in good faith: none keeps others from being served."""
+
+import json
+import threading
+import time
+
+from cases import case, check, equal, folder, settings
+from hostile_bodies import JSON_HEAD, UUID, with_provider
+from placet import Placet
+from protocol import NAMED, refusal
+from raw import HEAD, Raw, once, request
+
+MANY = 200
+
+
+def serves_well(placet, seconds=2.0):
+    """Every request of twenty is answered soon."""
+    for number in range(20):
+        began = time.monotonic()
+        equal(placet.rest("POST", NAMED, {"name": f"{began} {number}"}).status, 200)
+        took = time.monotonic() - began
+        check(took < seconds, f"a request took {took:.1f} s")
+
+
+def crowd(placet, data):
+    """Many connections that sent this and wait."""
+    raws = [Raw(placet.port, timeout=30) for _ in range(MANY)]
+    for raw in raws:
+        raw.send(data)
+    return raws
+
+
+@case(f"{MANY} connections with half a request line or with nothing stop nobody, and end when their time is up")
+def half_open():
+    with folder() as here, Placet(here, {}) as placet:
+        halves, silent = crowd(placet, b"GET /resource_prov"), crowd(placet, b"")
+        try:
+            serves_well(placet)
+            for raw in halves:
+                refusal(raw.reply(), 408)
+            check(all(raw.is_closed() for raw in halves + silent))
+        finally:
+            for raw in halves + silent:
+                raw.socket.close()
+        placet.alive()
+
+
+@case(f"{MANY} connections that announce a body and do not send it stop nobody")
+def half_bodies():
+    # That each is told after a minute is proven at full size, where they take all connections there are.
+    full = settings["full"]
+    options = {"placet": {"max_connections": str(MANY)}} if full else {}
+    with folder() as here, Placet(here, options) as placet:
+        raws = crowd(placet, f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}Content-Length: 50\r\n\r\n" + '{"na')
+        try:
+            if full:
+                for raw in raws:
+                    raw.socket.settimeout(90)
+                    refusal(raw.reply(), 408)
+                check(all(raw.is_closed() for raw in raws))
+            serves_well(placet)
+        finally:
+            for raw in raws:
+                raw.socket.close()
+        serves_well(placet)
+
+
+@case("clients that ask and never read their answers stop nobody")
+def never_reading():
+    with folder() as here, Placet(here, {}) as placet:
+        raws = [Raw(placet.port, timeout=2) for _ in range(20)]
+        pipeline = request("GET", "/traits") * 200
+        try:
+            for raw in raws:
+                raw.send(pipeline)
+            serves_well(placet)
+        finally:
+            for raw in raws:
+                raw.socket.close()
+        placet.alive()
+
+
+@case("garbage, TLS and HTTP/2 on the port are refused in JSON or closed")
+def garbage():
+    hello = bytes.fromhex("16030100c8010000c40303") + bytes(190)
+    with folder() as here, Placet(here, {}) as placet:
+        for data in (b"\r\n\r\n\r\nhello\r\n\r\n", bytes(range(256)) * 40, hello, b"\x00" * 5000, b"GET\r\n\r\n",
+                     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\xff" * 200_000,
+                     b"GET / HTTP/1.1\r\nno colon\r\n\r\n", b"GET / HTTP/1.1\r\nBad Name: x\r\n\r\n",
+                     b"GET /a b HTTP/1.1\r\nHost: x\r\n\r\n"):
+            with Raw(placet.port) as raw:
+                raw.send(data)
+                reply = raw.reply_or_end()
+                if reply:
+                    check(reply.status in (400, 404, 408, 431, 505), data[:40], reply)
+                    refusal(reply, reply.status)
+        placet.alive()
+
+
+@case("a head too long or with too many headers is refused or closed, in bounded time")
+def header_bombs():
+    with folder() as here, Placet(here, {}) as placet:
+        for headers in ("X-A: " + "a" * 2_000_000, "".join(f"X-{n}: {n}\r\n" for n in range(20_000))[:-2],
+                        "Accept: " + "text/html;q=0.1," * 50_000, "X-A: a\r\n" * 300_000 + "X: x"):
+            began = time.monotonic()
+            reply = once(placet.port, f"GET {NAMED} HTTP/1.1\r\n{HEAD}{headers}\r\n\r\n")
+            check(reply is None or 400 <= reply.status < 500, reply)
+            check(time.monotonic() - began < 5, f"it took {time.monotonic() - began:.1f} s")
+        reply = once(placet.port, request("GET", f"{NAMED}?name=" + "a" * 3_000_000))
+        check(reply is None or 400 <= reply.status < 500, reply)
+        # What the well-behaved send is far below the bounds.
+        headers = "".join(f"X-{n}: {'v' * 100}\r\n" for n in range(60)) + "Accept: " + "a/b;q=0.1," * 300 + "*/*\r\n"
+        equal(once(placet.port, request("GET", NAMED, headers=headers)).status, 200)
+        placet.alive()
+
+
+@case("a length that lies writes nothing, and smuggles nothing")
+def lying_lengths():
+    body = json.dumps({"name": "smuggled"}).encode()
+    head = f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}"
+    inner = request("POST", NAMED, {"name": "smuggled"})
+    with folder() as here, Placet(here, {}) as placet:
+        for lengths in ("Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: -1\r\n",
+                        "Content-Length: +20\r\n", "Content-Length: 0x14\r\n", "Content-Length: 20, 20\r\n",
+                        "Content-Length: hi mom\r\n",
+                        "Content-Length: 99999999999999999999999\r\n", "Transfer-Encoding: nonsense\r\n",
+                        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+                        "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+                        "Transfer-Encoding : chunked\r\n", "Transfer-Encoding: xchunked\r\n"):
+            with Raw(placet.port, timeout=15) as raw:
+                raw.send((head + lengths + "\r\n").encode() + b"0\r\n\r\n" + inner)
+                reply = raw.reply_or_end()
+                check(reply is None or 400 <= reply.status < 500, lengths, reply)
+                names = [p["name"] for p in placet.rest("GET", NAMED).json["resource_providers"]]
+                equal(names, [], "after", lengths)
+        for chunks in (b"zz\r\n", b"-1\r\n", b"ffffffffffffffffff\r\nx", b"5\r\n{}XXXYY", b"\r\n\r\n",
+                       b"1" * 100_000):
+            with Raw(placet.port) as raw:
+                raw.send((head + "Transfer-Encoding: chunked\r\n\r\n").encode() + chunks)
+                reply = raw.reply_or_end()
+                check(reply is None or 400 <= reply.status < 500, chunks[:20], reply)
+        with Raw(placet.port) as raw:  # less than announced, then the end
+            raw.send((head + f"Content-Length: {len(body) + 1}\r\n\r\n").encode() + body)
+        with Raw(placet.port) as raw:  # more than announced: the rest is no request
+            honest = body.replace(b"smuggled", b"honestly")
+            raw.send((head + f"Content-Length: {len(honest)}\r\n\r\n").encode() + honest + b"xxxx\r\n\r\n")
+            equal(raw.reply().status, 200)
+            rest = raw.reply_or_end()
+            check(rest is None or rest.status == 400, rest)
+        time.sleep(0.3)
+        equal([p["name"] for p in placet.rest("GET", NAMED).json["resource_providers"]], ["honestly"])
+
+
+@case("clients that leave before their answer leave whole claims or none")
+def leaving():
+    with with_provider() as placet:
+        room = {"VCPU": {"total": 1000}, "DISK_GB": {"total": 1000}}
+        body = {"resource_provider_generation": 0, "inventories": room}
+        placet.rest.must("PUT", f"{NAMED}/{UUID}/inventories", body)
+        claim = {"allocations": {UUID: {"resources": {"VCPU": 1, "DISK_GB": 1}}}, "project_id": "p", "user_id": "u",
+                 "consumer_generation": None, "consumer_type": "INSTANCE"}
+
+        def leave(number):
+            with Raw(placet.port) as raw:
+                raw.send(request("PUT", f"/allocations/{number:08x}-0000-4000-8000-000000000000", claim))
+
+        threads = [threading.Thread(target=leave, args=(n,)) for n in range(100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        time.sleep(1)
+        usages = placet.rest("GET", f"{NAMED}/{UUID}/usages").json["usages"]
+        equal(usages["VCPU"], usages["DISK_GB"])
+        generation = placet.rest("GET", f"{NAMED}/{UUID}").json["generation"]
+        equal(generation, 1 + usages["VCPU"], "the provider's generation")
+        placet.alive()

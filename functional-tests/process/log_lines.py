@@ -1,0 +1,130 @@
+"""The log: one line a request, as verbose as asked, and nobody but placet writes it."""
+
+import re
+
+from cases import case, check, equal, folder
+from configuration import names
+from placet import LOGGED, Placet
+from raw import Raw, once, request
+
+LINE = re.compile(
+    r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO  \[placet::access\] "
+    r"(?P<id>req-[0-9a-f-]{36})(?: \(global (?P<global>\S+)\))? (?P<remote>\S+) "
+    r'"(?P<method>[^ "]+) (?P<path>[^ "]+)" status: (?P<status>\d{3}) len: (?P<length>\d+) '
+    r"microversion: (?P<version>\d\.\d+|-) time: (?P<ms>\d+\.\d+) ms$")
+GLOBAL = "req-3875499c-74fd-4723-ac9a-c34bbb5f9738"
+
+
+def requests_in(log):
+    """The lines of requests, taken apart."""
+    lines = [line for line in log.split("\n") if "[placet::access]" in line]
+    for line in lines:
+        check(LINE.match(line), "not the form of a request's line:", line)
+    return [LINE.match(line).groupdict() for line in lines]
+
+
+@case("each request leaves one line: id, method, path, status, length, microversion, milliseconds")
+def one_line_each():
+    with folder() as here, Placet(here, {}) as placet:
+        sent = [
+            ("GET", "/", None, "1.0"), ("GET", "/resource_providers?name=x%20y", None, "1.14"),
+            ("POST", "/resource_providers", {"name": "logged"}, "1.20"), ("POST", "/resource_providers", {}, "1.39"),
+            ("GET", "/nowhere", None, "latest"), ("PUT", "/traits/CUSTOM_LOGGED", None, "1.6"),
+        ]
+        answers = [placet.rest(*each) for each in sent]
+        unnegotiated = placet.rest("GET", "/traits", None, "9.9")
+        placet.stop()
+        lines = requests_in(placet.log())
+        equal(len(lines), len(sent) + 1, "lines of requests")
+        for (method, path, _, version), answer, line in zip(sent, answers, lines, strict=False):
+            request_id = answer.headers["x-openstack-request-id"]
+            wanted = (method, path, str(answer.status), str(len(answer.raw)), request_id)
+            equal(tuple(line[n] for n in ("method", "path", "status", "length", "id")), wanted)
+            equal(line["version"], "1.39" if version == "latest" else version, path)
+            equal(line["remote"], "127.0.0.1")
+            check(0 < float(line["ms"]) < 30000, line)
+        equal((lines[-1]["status"], lines[-1]["version"]), (str(unnegotiated.status), "-"))
+        check(len({line["id"] for line in lines}) == len(lines), "request ids repeat")
+
+
+@case("a valid X-Openstack-Request-Id is in the log as the global id, any other text is not")
+def global_ids():
+    with folder() as here, Placet(here, {}) as placet:
+        told = [GLOBAL, "req-none", GLOBAL[4:], GLOBAL + "0", GLOBAL.upper(), GLOBAL + " x"]
+        answers = [placet.rest("GET", "/", headers={"X-Openstack-Request-Id": each}) for each in told]
+        placet.stop()
+        equal([line["global"] for line in requests_in(placet.log())], [GLOBAL] + [None] * (len(told) - 1))
+        given = {answer.headers["x-openstack-request-id"] for answer in answers}
+        check(not given & set(told), "an id of the client's came back")
+
+
+def levels(options=None, **extra):
+    """The levels in the log of a service that answered one request, and the log."""
+    with folder() as here, Placet(here, options or {}, extra=extra) as placet:
+        placet.alive()
+        placet.stop()
+        return {line.split()[1] for line in placet.log().splitlines()}, placet.log()
+
+
+@case("[DEFAULT] debug and RUST_LOG say how much is logged, and RUST_LOG has the last word")
+def verbosity():
+    equal(levels()[0], {"INFO"})
+    debug = {"DEFAULT": {"debug": "true"}}
+    check("DEBUG" in levels(debug)[0], "[DEFAULT] debug shows nothing more")
+    equal(levels(debug, RUST_LOG="warn")[0], set())
+    check("DEBUG" in levels(RUST_LOG="debug")[0], "RUST_LOG=debug shows nothing more")
+    only = levels(RUST_LOG="placet::access=info")[1]
+    equal(len(only.splitlines()), len(requests_in(only)), only)
+    check(only, "RUST_LOG=placet::access=info shows nothing")
+
+
+@case("[DEFAULT] log_file and log_dir take the log away from stderr, and add to what is there")
+def log_file():
+    with folder() as here:
+        (here / "logs").mkdir()
+        for _ in range(2):
+            with Placet(here, {"DEFAULT": {"log_dir": str(here / "logs"), "log_file": "mine.log"}}) as placet:
+                placet.alive()
+                placet.stop()
+                equal(placet.log(), "")
+        equal(len(requests_in((here / "logs" / "mine.log").read_text())), 2)
+
+
+@case("no client can forge a line or move the reader's cursor")
+def forgery():
+    forged = "2026-01-01T00:00:00.000Z INFO  [placet::access] forged"
+    options = {"oslo_middleware": {"enable_proxy_headers_parsing": "true"}}
+    with folder() as here, Placet(here, options, extra={"RUST_LOG": "debug"}) as placet:
+        for target in ("/%0a" + forged.replace(" ", "%20"), "/\x1b[2J", "/a\tb", "/\xc2\x85x", '/"x" status: 200'):
+            once(placet.port, request("GET", target).decode("latin-1").encode("latin-1"))
+        for name in ("X-Forwarded-For", "X-Openstack-Request-Id", "User-Agent", "X-Auth-Token", "Forwarded",
+                     "OpenStack-API-Version", "Accept", "Content-Type", "X-Roles"):
+            for value in ("x\x1b[2Jy", f'x" status: 200\t{forged}', "x\n" + forged, "x\r\n " + forged,
+                          "\xc2\x85\x9b1m", "\xe2\x80\xa8"):
+                data = f"GET /traits HTTP/1.1\r\nHost: x\r\nX-Auth-Token: admin\r\n{name}: {value}\r\n\r\n"
+                once(placet.port, data.encode("latin-1"))
+        for body in ({"name": "x\n" + forged}, {"name\n" + forged: 1}, {"name": "x", "uuid": "\n" + forged}):
+            placet.rest("POST", "/resource_providers", body)
+        placet.rest("GET", "/allocation_candidates?resources=VCPU:1%0A" + forged.replace(" ", "%20"))
+        placet.rest("DELETE", "/resource_classes/CUSTOM_X%0A" + forged.replace(" ", "%20"))
+        with Raw(placet.port) as raw:
+            raw.send(f"GET\x1b / HTTP/1.1\r\n\n{forged}\r\n\r\n")
+            raw.reply_or_end()
+        placet.alive()
+        placet.stop()
+        log = (here / "log").read_bytes().decode("utf-8", "strict")
+        strange = {c for c in log if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160}
+        equal(strange, set(), "control characters in the log")
+        for line in log.removesuffix("\n").split("\n"):
+            check(LOGGED.match(line), "not a line of placet's:", line)
+            check(not line.startswith(forged), "forged:", line)
+        check(len(log.splitlines()) > 50, "nothing was logged")
+
+
+@case("what fails for an outside reason is in the log under the request's id")
+def errors_are_told():
+    with folder() as here, Placet(here, {"placet": {"max_body_size": "10"}}) as placet:
+        answer = placet.rest("POST", "/resource_providers", {"name": "longer than ten bytes"})
+        equal(answer.status, 413)
+        placet.stop()
+        names(placet.log(), answer.headers["x-openstack-request-id"], "status: 413")

@@ -1,0 +1,143 @@
+"""SIGTERM and SIGINT: no more is taken, what is in flight is finished, the exit code is 0, in bounded time."""
+
+import signal
+import socket
+import sqlite3
+import time
+
+from cases import case, chance, check, equal, folder, settings
+from claims import HOSTS, Crowd, audit, claim, prepare
+from locked import Claims, consumer, held, serving, write_lock
+from placet import Placet
+from raw import Raw, request
+
+BOTH = (signal.SIGTERM, signal.SIGINT)
+
+
+def is_refused(port, seconds=5):
+    """Whether the address is given up soon."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except ConnectionRefusedError:
+            return True
+        except OSError:
+            pass
+        time.sleep(0.02)
+    return False
+
+
+@case("an idle service ends at once, also where clients keep connections open")
+def idle():
+    for number in BOTH:
+        with folder() as here, Placet(here, serving(shutdown_timeout=30)) as placet:
+            kept = [Raw(placet.port) for _ in range(5)]
+            for raw in kept:
+                raw.send(request("GET", "/"))
+                equal(raw.reply().status, 200)
+            began = time.monotonic()
+            placet.signal(number)
+            equal(placet.ended(), 0, "exit code")
+            check(time.monotonic() - began < 5, f"it took {time.monotonic() - began:.1f} s")
+            check(all(raw.is_closed() for raw in kept))
+            check("stopped" in placet.log().splitlines()[-1], placet.log()[-300:])
+
+
+@case("a claim whose body is still coming is finished and answered, while nothing new is taken")
+def a_slow_request():
+    for number in BOTH:
+        with folder() as here, Placet(here, serving(shutdown_timeout=20)) as placet:
+            prepare(placet.rest)
+            data = request("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0]))
+            with Raw(placet.port) as raw:
+                raw.send(data[:-60])
+                time.sleep(0.3)
+                placet.signal(number)
+                check(is_refused(placet.port), "new connections are still taken")
+                equal(placet.process.poll(), None, "it ended with a request in flight:")
+                raw.send(data[-60:-30])
+                time.sleep(0.3)
+                raw.send(data[-30:])
+                equal(raw.reply().status, 204)
+                check(raw.is_closed())
+            equal(placet.ended(10), 0, "exit code")
+            equal(held(placet), {consumer(0)})
+
+
+@case("a request that never ends is given up after shutdown_timeout, with exit code 0")
+def an_endless_request():
+    with folder() as here, Placet(here, serving(shutdown_timeout=2)) as placet:
+        prepare(placet.rest)
+        halves = [Raw(placet.port) for _ in range(20)]
+        for each, raw in enumerate(halves):
+            data = request("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0]))
+            raw.send(data[:-10] if each % 2 else b"GET /reso")
+        time.sleep(0.3)
+        began = time.monotonic()
+        placet.signal(signal.SIGTERM)
+        equal(placet.ended(15), 0, "exit code")
+        took = time.monotonic() - began
+        check(took < 4, f"it took {took:.1f} s")
+        check(all(raw.is_closed() for raw in halves))
+        equal(held(placet), set())
+
+
+@case("claims that wait for the database's lock at the signal are committed and answered")
+def waiting_claims():
+    with folder() as here, Placet(here, serving(shutdown_timeout=20, commit_timeout=10)) as placet:
+        prepare(placet.rest)
+        with write_lock(placet.database) as release:
+            claims = Claims(placet, range(8))
+            time.sleep(0.5)
+            placet.signal(signal.SIGTERM)
+            check(is_refused(placet.port), "new connections are still taken")
+            equal(claims.answers, {})
+            release()
+            claims.wait()
+        equal(claims.statuses(), [204] * 8)
+        equal(placet.ended(10), 0, "exit code")
+        equal(held(placet), {consumer(n) for n in range(8)})
+
+
+@case("a lock that is never released holds the end up no longer than both timeouts together")
+def an_endless_lock():
+    with folder() as here, Placet(here, serving(shutdown_timeout=1, commit_timeout=2)) as placet:
+        prepare(placet.rest)
+        with write_lock(placet.database):
+            began = time.monotonic()
+            with Raw(placet.port) as raw:
+                raw.send(request("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0])))
+                time.sleep(0.3)
+                placet.signal(signal.SIGTERM)
+                equal(placet.ended(30), 0, "exit code")
+            took = time.monotonic() - began
+        equal(held(placet), set())
+        check(took < 5, f"it took {took:.1f} s")
+
+
+@case("in the middle of 32 clients' claims each answered one is there, and no other one by half")
+def in_the_middle():
+    random = chance("stopping")
+    with folder() as here:
+        with Placet(here, {}) as placet:
+            prepare(placet.rest)
+            placet.stop()
+        crowd = Crowd(random)
+        for each in range(20 if settings["full"] else 4):
+            with Placet(here, serving(shutdown_timeout=10)) as placet:
+                crowd.start(placet.port)
+                crowd.wait_for_grants(1)
+                time.sleep(random.uniform(0, 0.6))
+                placet.signal(BOTH[each % 2])
+                equal(placet.ended(15), 0, "exit code")
+                crowd.finish()
+            with Placet(here, {}) as placet:
+                audit(crowd, placet)
+                crowd.make_room(placet.rest)
+                placet.stop()
+        check(len(crowd.granted) > 20, "too few claims")
+        connection = sqlite3.connect(placet.database)
+        still = connection.execute("SELECT COUNT(*) FROM placet_writers WHERE seen_at > '1971-01-01'").fetchone()[0]
+        connection.close()
+        equal(still, 0, "writers that did not say that they end")

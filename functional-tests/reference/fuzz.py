@@ -1,0 +1,90 @@
+"""Schemathesis against a live placet, by its own description.
+
+    fuzz.py [--binary PATH] [--examples N] [--seed N] [VERSION...]
+
+For each microversion a service of its own is tested with the description of that version: examples,
+edge cases of every parameter, random bodies and queries, and sequences. An answer fails that is a 5xx,
+has a status, header, media type or body that is not described, takes what the description
+forbids, or refuses as ill-formed what it allows.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import live  # noqa: E402
+import world  # noqa: E402
+from rest import Rest  # noqa: E402
+from tally import Tally  # noqa: E402
+
+# Where bodies, queries and answers changed most. What `Allow` names is not checked: the methods of all versions.
+VERSIONS = ["1.39", "1.33", "1.27", "1.18", "1.11", "1.0"]
+CHECKS = ["not_a_server_error", "status_code_conformance", "content_type_conformance",
+          "response_headers_conformance", "response_schema_conformance", "negative_data_rejection",
+          "read_as_described"]
+# A run of the default size takes ten seconds on an idle machine.
+TIMEOUT = 1800
+FULL = os.environ.get("PLACET_TEST_SIZE") == "full"
+
+
+def description(binary, version):
+    """The document of one version, without the header that names it: every request has it."""
+    command = [str(live.placet_binary(binary)), "openapi", "--microversion", version]
+    document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    header = {"$ref": "#/components/parameters/OpenStack-API-Version"}
+    for path in document["paths"].values():
+        for operation in path.values():
+            operation["parameters"].remove(header)
+    return json.dumps(document)
+
+
+def fuzz(version, binary, examples, seed, folder):
+    """One run; raises with what Schemathesis printed if something failed."""
+    document = folder / f"openapi-{version}.json"
+    document.write_text(description(binary, version))
+    with live.Service("placet", world.OPTIONS, binary) as service:
+        world.build(Rest(service.port))
+        command = [
+            str(pathlib.Path(sys.executable).parent / "st"), "--config-file", str(HERE / "schemathesis.toml"),
+            "run", str(document), "--url", f"http://127.0.0.1:{service.port}",
+            "--header", "X-Auth-Token: admin", "--header", f"OpenStack-API-Version: placement {version}",
+            "--checks", ",".join(CHECKS),
+            "--seed", str(seed), "--max-examples", str(examples), "--continue-on-failure",
+            "--generation-database", "none", "--no-color",
+        ]
+        environment = live.clean_environment() | {
+            "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
+                              timeout=TIMEOUT, check=False)
+        ended = service.process.poll()
+        assert ended is None, f"placet ended with {ended}:\n{service.log()}"
+        assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout[-20000:]}\n{done.stderr[-4000:]}"
+        for line in done.stdout.splitlines():
+            if " generated, " in line:
+                print(f"        {line.strip()}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("versions", nargs="*", metavar="VERSION")
+    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser.add_argument("--examples", type=int, default=100 if FULL else 6, help="random requests an operation")
+    parser.add_argument("--seed", type=int, default=8778)
+    arguments = parser.parse_args()
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="placet-fuzz-") as folder:
+        for version in arguments.versions or VERSIONS:
+            tally.step(f"Schemathesis at {version}, seed {arguments.seed}", fuzz, version, arguments.binary,
+                       arguments.examples, arguments.seed, pathlib.Path(folder))
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Tests that api-ref/ is what the service says and does, or writes it anew.
+
+    run.py [--binary PATH] [--write]
+
+The document is what `placet openapi` prints and the service serves; samples are captured from a live
+service; pages are rendered from both.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import live  # noqa: E402
+import pages  # noqa: E402
+import samples  # noqa: E402
+import world  # noqa: E402
+from rest import Rest  # noqa: E402
+from tally import Tally  # noqa: E402
+
+FOLDER = HERE.parent.parent / "api-ref"
+
+
+def made(binary):
+    """Every file of api-ref/ but its style, by name, and the document as the service serves it."""
+    command = [str(live.placet_binary(binary)), "openapi"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    with live.Service("placet", world.OPTIONS, binary) as service:
+        rest = Rest(service.port)
+        world.build(rest)
+        captured = samples.capture(rest)
+        served = rest("GET", "/openapi.json", headers={"x-auth-token": None}).json
+    document = json.loads(printed)
+    files = {"openapi.json": printed, "samples.json": samples.text(captured)}
+    return files | pages.render(document, captured), document, served, captured
+
+
+def without_sample(document, captured):
+    """Operations that no sample shows answered well."""
+    good = [sample for sample in captured if sample["status"] < 400]
+    return [f"{method} {path}" for method, path, _ in pages.operations(document)
+            if not any(sample["method"] == method and pages.path_pattern(path).fullmatch(sample["url"])
+                       for sample in good)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser.add_argument("--write", action="store_true", help="write what is made into api-ref/")
+    arguments = parser.parse_args()
+    files, document, served, captured = made(arguments.binary)
+    if arguments.write:
+        for path in [*FOLDER.glob("*.html"), *FOLDER.glob("*.json")]:
+            path.unlink()
+        for name, text in files.items():
+            (FOLDER / name).write_text(text)
+    tally = Tally()
+    tally.equal("the service serves, to everybody, what `placet openapi` prints", document, served)
+    tally.equal("every operation has a sample", [], without_sample(document, captured))
+    there = {path.name for path in FOLDER.iterdir()} - {"style.css"}
+    tally.equal("api-ref/ has a page for each noun and nothing else", set(files), there)
+    for name in sorted(set(files) & there):
+        text = (FOLDER / name).read_text()
+        if text == files[name]:
+            tally.ok(f"api-ref/{name} is up to date")
+        else:
+            pairs = zip(text.splitlines(), files[name].splitlines(), strict=False)
+            old, new = next(((old, new) for old, new in pairs if old != new), ("", "another length"))
+            tally.fail(f"api-ref/{name} is up to date", f"is:   {old[:1000]}\nmade: {new[:1000]}\n"
+                       "contrib/api-ref.sh writes it anew")
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Samples of requests and answers, captured from a live service that holds the small cloud of world.py.
+
+What would differ from run to run is elided: dates, and ids of requests. Everything else is fixed.
+"""
+
+import json
+import re
+
+from world import (CARD, HOST, NEW_SERVER, OTHER_HOST, OTHER_SERVER, PROJECT, RACK, SERVER, SPARE, USER,
+                   claim)
+
+NEWEST = "1.39"
+SHOWN = ("location", "last-modified", "cache-control", "allow", "retry-after")
+ELIDED = {"last-modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
+MOST_ITEMS = 4
+NEW_HOST = "a0000000-0000-4000-8000-000000000010"
+
+P = "/resource_providers"
+
+# What is sent: method, URL, body, version. In order: later ones see what earlier ones did.
+SCENARIO = [
+    ("GET", "/"),
+    ("GET", "/resource_classes"),
+    ("POST", "/resource_classes", {"name": "CUSTOM_SILVER"}),
+    ("POST", "/resource_classes", {"name": "CUSTOM_SILVER"}),
+    ("GET", "/resource_classes/CUSTOM_SILVER"),
+    ("PUT", "/resource_classes/CUSTOM_SILVER", {"name": "CUSTOM_BRASS"}, "1.2"),
+    ("PUT", "/resource_classes/CUSTOM_BRONZE"),
+    ("PUT", "/resource_classes/CUSTOM_BRONZE"),
+    ("DELETE", "/resource_classes/CUSTOM_BRASS"),
+    ("DELETE", "/resource_classes/VCPU"),
+    ("GET", "/traits?name=startswith:CUSTOM_"),
+    ("GET", "/traits/CUSTOM_FAST"),
+    ("PUT", "/traits/CUSTOM_QUIET"),
+    ("PUT", "/traits/LOUD"),
+    ("DELETE", "/traits/CUSTOM_QUIET"),
+    ("DELETE", "/traits/CUSTOM_FAST"),
+    ("GET", f"{P}?name=host1"),
+    ("GET", f"{P}?resources=VCPU:4&required=CUSTOM_FAST&member_of={RACK}"),
+    ("POST", P, {"name": "host3", "uuid": NEW_HOST}),
+    ("POST", P, {"name": "host3"}),
+    ("POST", P, {"name": "host4", "uuid": "a0000000-0000-4000-8000-000000000011"}, "1.0"),
+    ("GET", f"{P}/{CARD}"),
+    ("GET", f"{P}/{HOST}", None, "1.0"),
+    ("PUT", f"{P}/{NEW_HOST}", {"name": "host3-renamed", "parent_provider_uuid": SPARE}),
+    ("DELETE", f"{P}/{NEW_HOST}"),
+    ("DELETE", f"{P}/{HOST}"),
+    ("GET", f"{P}/{HOST}/inventories"),
+    ("POST", f"{P}/{SPARE}/inventories", {"resource_class": "DISK_GB", "total": 1000, "reserved": 100}),
+    ("PUT", f"{P}/{SPARE}/inventories",
+     {"resource_provider_generation": 1,
+      "inventories": {"VCPU": {"total": 16, "allocation_ratio": 2.0}, "DISK_GB": {"total": 2000}}}),
+    ("PUT", f"{P}/{HOST}/inventories", {"resource_provider_generation": 0, "inventories": {}}),
+    ("GET", f"{P}/{SPARE}/inventories/DISK_GB"),
+    ("PUT", f"{P}/{SPARE}/inventories/DISK_GB",
+     {"resource_provider_generation": 2, "total": 2000, "min_unit": 10, "step_size": 10}),
+    ("DELETE", f"{P}/{SPARE}/inventories/DISK_GB"),
+    ("DELETE", f"{P}/{HOST}/inventories/VCPU"),
+    ("DELETE", f"{P}/{SPARE}/inventories"),
+    ("GET", f"{P}/{HOST}/aggregates"),
+    ("PUT", f"{P}/{SPARE}/aggregates", [RACK], "1.1"),
+    ("PUT", f"{P}/{SPARE}/aggregates", {"resource_provider_generation": 5, "aggregates": [RACK]}),
+    ("GET", f"{P}/{HOST}/traits"),
+    ("PUT", f"{P}/{SPARE}/traits", {"resource_provider_generation": 6, "traits": ["CUSTOM_FAST"]}),
+    ("PUT", f"{P}/{SPARE}/traits", {"resource_provider_generation": 6, "traits": []}),
+    ("DELETE", f"{P}/{SPARE}/traits"),
+    ("GET", "/allocation_candidates?resources=VCPU:2,MEMORY_MB:1024&required=CUSTOM_FAST"),
+    ("GET", "/allocation_candidates?resources=SRIOV_NET_VF:1", None, "1.10"),
+    ("GET", "/allocation_candidates?resources=NO_SUCH_THING:1"),
+    ("PUT", f"/allocations/{NEW_SERVER}", claim({HOST: {"VCPU": 2, "MEMORY_MB": 1024}})),
+    ("PUT", f"/allocations/{NEW_SERVER}", claim({HOST: {"VCPU": 2, "MEMORY_MB": 1024}})),
+    ("PUT", f"/allocations/{NEW_SERVER}", claim({HOST: {"VCPU": 100}}, 1)),
+    ("PUT", f"/allocations/{NEW_SERVER}",
+     {"allocations": [{"resource_provider": {"uuid": HOST}, "resources": {"VCPU": 1}}]}, "1.0"),
+    ("GET", f"/allocations/{NEW_SERVER}"),
+    ("GET", f"/allocations/{NEW_SERVER}", None, "1.0"),
+    ("POST", "/allocations",
+     {NEW_SERVER: claim({}, 2), OTHER_SERVER: claim({HOST: {"VCPU": 2, "MEMORY_MB": 4096}}, 1)}),
+    ("GET", f"{P}/{HOST}/allocations"),
+    ("GET", f"{P}/{HOST}/usages"),
+    ("GET", f"/usages?project_id={PROJECT}&user_id={USER}"),
+    ("GET", f"/usages?project_id={PROJECT}", None, "1.9"),
+    ("DELETE", f"/allocations/{OTHER_SERVER}"),
+    ("DELETE", f"/allocations/{OTHER_SERVER}"),
+    ("POST", "/reshaper",
+     {"inventories": {OTHER_HOST: {"resource_provider_generation": 3,
+                                   "inventories": {"MEMORY_MB": {"total": 32768}}},
+                      SPARE: {"resource_provider_generation": 8, "inventories": {"VCPU": {"total": 8}}}},
+      "allocations": {OTHER_SERVER: claim({OTHER_HOST: {"MEMORY_MB": 4096}, SPARE: {"VCPU": 2}})}}),
+    ("GET", "/openapi.json"),
+]
+
+
+def capture(rest):
+    """Sends the scenario; answers a list of samples."""
+    samples = []
+    for method, url, *more in SCENARIO:
+        body, version = (*more, None, None)[:2]
+        version = version or NEWEST
+        answer = rest(method, url, body, version, {"host": "placement.example.org"})
+        headers = {name: ELIDED.get(name, answer.headers[name]) for name in SHOWN if name in answer.headers}
+        sample = {"method": method, "url": url, "version": version}
+        if body is not None:
+            sample["sent"] = body
+        sample |= {"status": answer.status, "headers": headers}
+        if answer.raw:
+            sample["answered"] = shortened(answer.json)
+        samples.append(sample)
+    return samples
+
+
+def shortened(value):
+    """Without what differs from run to run, and with long lists cut."""
+    if isinstance(value, list):
+        items = [shortened(item) for item in value[:MOST_ITEMS]]
+        return items + ([f"… {len(value) - MOST_ITEMS} more"] if len(value) > MOST_ITEMS else [])
+    if isinstance(value, str):
+        return re.sub(r"^req-[0-9a-f-]{36}$", "req-…", value)
+    if not isinstance(value, dict):
+        return value
+    if "openapi" in value:
+        return {"openapi": value["openapi"], "info": "…", "paths": "…", "components": "…"}
+    # Members that are named by uuids come in no promised order.
+    by_uuid = value and all(re.fullmatch("[0-9a-f-]{36}", name) for name in value)
+    return {name: shortened(value[name]) for name in (sorted(value) if by_uuid else value)}
+
+
+def text(samples):
+    lines = ",\n".join(json.dumps(sample, ensure_ascii=False) for sample in samples)
+    return f"[\n{lines}\n]\n"

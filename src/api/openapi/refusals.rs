@@ -1,0 +1,147 @@
+//! How a route may refuse: by what its row says, and by the errors that are said of it.
+
+use actix_web::http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::super::errors::{UNDEFINED, status_and_code};
+use super::super::route::{Guard, Media, Outside, Route};
+use super::sentences;
+use crate::error::Error;
+use crate::version::Version;
+
+/// One way to be refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub status: u16,
+    pub code: &'static str,
+    /// What is told, with names in braces for what differs.
+    pub detail: String,
+}
+
+impl Refusal {
+    fn of(status: StatusCode, detail: &str) -> Refusal {
+        Refusal {
+            status: status.as_u16(),
+            code: UNDEFINED,
+            detail: detail.to_owned(),
+        }
+    }
+
+    pub fn json(&self) -> Value {
+        json!({"status": self.status, "code": self.code, "detail": self.detail})
+    }
+}
+
+impl From<&Error> for Refusal {
+    fn from(error: &Error) -> Refusal {
+        let (status, code) = status_and_code(error);
+        Refusal {
+            code,
+            ..Refusal::of(status, &error.to_string())
+        }
+    }
+}
+
+/// What is said of the row, then what every row of its kind may answer.
+pub fn of_route(route: &Route, said: &Value) -> Vec<Refusal> {
+    let named = said["refusals"].as_array().into_iter().flatten();
+    let own = named.filter_map(Value::as_str).filter_map(|name| {
+        let error = sentences::all()
+            .into_iter()
+            .find(|error| sentences::name(error) == name);
+        error.as_ref().map(Refusal::from)
+    });
+    let mut refusals: Vec<Refusal> = own.collect();
+    let general = reading(route, said)
+        .into_iter()
+        .chain(at_the_gate(route))
+        .chain(failing(route));
+    for refusal in general {
+        if !refusals.contains(&refusal) {
+            refusals.push(refusal);
+        }
+    }
+    refusals
+}
+
+/// What cannot be read.
+fn reading(route: &Route, said: &Value) -> Vec<Refusal> {
+    let mut errors = Vec::new();
+    if route.media == Media::Takes {
+        errors.extend([
+            Error::MalformedJson("{problem}".into()),
+            Error::InvalidBody("{problem}".into()),
+        ]);
+    }
+    if said["query"].is_string() || matches!(route.guard, Guard::OfQuery(_)) {
+        errors.push(Error::InvalidQuery("{problem}".into()));
+    }
+    errors.iter().map(Refusal::from).collect()
+}
+
+fn at_the_gate(route: &Route) -> Vec<Refusal> {
+    let of = Refusal::of;
+    let mut refusals = vec![
+        of(
+            StatusCode::BAD_REQUEST,
+            "Invalid microversion: invalid version string: {version}; {problem}",
+        ),
+        of(
+            StatusCode::BAD_REQUEST,
+            "content-type header required when content-length > 0",
+        ),
+        of(
+            StatusCode::NOT_ACCEPTABLE,
+            "Invalid microversion: Unacceptable version header: {version}",
+        ),
+    ];
+    if let Guard::Own(rule) | Guard::OfQuery(rule) = route.guard {
+        let rule = rule.name.to_owned();
+        refusals.push(of(
+            StatusCode::UNAUTHORIZED,
+            "There is no token, or none that is accepted.",
+        ));
+        refusals.push(Refusal::from(&Error::Forbidden { rule }));
+    }
+    if route.first > Version::MIN {
+        refusals.push(match route.outside {
+            Outside::NotFound => of(StatusCode::NOT_FOUND, "The microversion does not know this URL."),
+            Outside::MethodNotAllowed => of(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "The microversion does not know this method of the URL.",
+            ),
+        });
+    }
+    match route.media {
+        Media::Bare => {}
+        Media::Gives => refusals.push(of(StatusCode::NOT_ACCEPTABLE, "Only application/json is provided")),
+        Media::Takes => refusals.extend([
+            of(StatusCode::REQUEST_TIMEOUT, "Its body did not arrive in time."),
+            of(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "Request is too large. Larger than {limit}.",
+            ),
+            of(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "The media type {type} is not supported, use application/json",
+            ),
+        ]),
+    }
+    refusals
+}
+
+/// What is not the client's doing.
+fn failing(route: &Route) -> Vec<Refusal> {
+    let detail = || "{detail}".to_owned();
+    let mut errors = vec![Error::Internal { detail: detail() }];
+    if !matches!(route.guard, Guard::Open) {
+        errors.push(Error::Unavailable { detail: detail() });
+    }
+    if !matches!(route.method, Method::GET) {
+        errors.extend([
+            Error::UnknownOutcome { detail: detail() },
+            Error::Busy { detail: detail() },
+        ]);
+    }
+    errors.iter().map(Refusal::from).collect()
+}

@@ -1,0 +1,219 @@
+//! From the schemas of `wire` to components of the document: one for each step, and one for each definition.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::span::Span;
+use super::texts::Texts;
+use crate::wire::documents::{ANSWERS, Document, REQUESTS};
+
+/// Whose schemas they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    Requests,
+    Answers,
+}
+
+/// The schemas, and the components that were made of them so far.
+pub struct Schemas<'a> {
+    texts: &'a Texts,
+    requests: BTreeMap<&'static str, Value>,
+    answers: BTreeMap<&'static str, Value>,
+    pub components: BTreeMap<String, Value>,
+}
+
+/// The document in which a schema stands: names in it are its own, where they name no other.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    of: Of,
+    noun: &'a str,
+}
+
+impl Source<'_> {
+    fn component(self, name: &str) -> String {
+        match self.of {
+            Of::Requests => format!("{}.request.{name}", self.noun),
+            Of::Answers => format!("{}.answer.{name}", self.noun),
+        }
+    }
+}
+
+impl<'a> Schemas<'a> {
+    pub fn new(texts: &'a Texts) -> Schemas<'a> {
+        let read = |documents: &[Document]| {
+            let documents = documents.iter().map(|&(noun, text)| {
+                let document = serde_json::from_str(text).expect("the schemas are JSON, and a test reads each");
+                (noun, document)
+            });
+            documents.collect()
+        };
+        Schemas {
+            texts,
+            requests: read(REQUESTS),
+            answers: read(ANSWERS),
+            components: BTreeMap::new(),
+        }
+    }
+
+    /// Whether there is a schema `noun/name`.
+    pub fn has(&self, of: Of, named: &str) -> bool {
+        self.find(of, named).is_some()
+    }
+
+    /// The steps of `noun/name` within `span`, each as a reference to its component.
+    pub fn references(&mut self, of: Of, named: &str, span: Span) -> Vec<(Span, Value)> {
+        let Some((noun, name, document)) = self.find(of, named) else {
+            return Vec::new();
+        };
+        let source = Source { of, noun };
+        let steps = steps(&document[name], span).into_iter().map(|(since, span, schema)| {
+            let component = source.component(&format!("{name}-{since}"));
+            let schema = self.schema(source, &schema);
+            self.components.insert(component.clone(), schema);
+            (span, reference(&component))
+        });
+        steps.collect()
+    }
+
+    /// The steps of the request's schema `noun/name` within `span`, with definitions in their places.
+    pub fn queries(&self, named: &str, span: Span) -> Vec<(Span, Value)> {
+        let Some((noun, name, document)) = self.find(Of::Requests, named) else {
+            return Vec::new();
+        };
+        let source = Source { of: Of::Requests, noun };
+        let steps = steps(&document[name], span).into_iter();
+        steps
+            .map(|(_, span, schema)| (span, self.inline(source, &schema)))
+            .collect()
+    }
+
+    /// What the newest step of `noun/name` says, or what it says at `noun/name/…`; `null` if it says nothing there.
+    pub fn newest(&self, named: &str) -> Value {
+        let mut parts = named.splitn(3, '/');
+        let [noun, name, place] = std::array::from_fn(|_| parts.next().unwrap_or_default());
+        let steps = self.queries(&format!("{noun}/{name}"), Span::ALL);
+        let newest = steps.last().map(|(_, schema)| schema);
+        let place = if place.is_empty() {
+            String::new()
+        } else {
+            format!("/{place}")
+        };
+        newest
+            .and_then(|schema| schema.pointer(&place))
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    fn find<'n>(&self, of: Of, named: &'n str) -> Option<(&'n str, &'n str, &Value)> {
+        let (noun, name) = named.split_once('/')?;
+        let document = self.documents(of).get(noun)?;
+        document.get(name)?;
+        Some((noun, name, document))
+    }
+
+    fn documents(&self, of: Of) -> &BTreeMap<&'static str, Value> {
+        match of {
+            Of::Requests => &self.requests,
+            Of::Answers => &self.answers,
+        }
+    }
+
+    /// What `{"$ref": "noun.json#/a/b"}` in a document refers to: where it stands, what it is called, what it says.
+    fn referred<'v>(&'v self, source: Source<'v>, value: &'v Value) -> Option<(Source<'v>, String, &'v Value)> {
+        let (file, place) = value.get("$ref")?.as_str()?.split_once('#')?;
+        let noun = file.strip_suffix(".json").unwrap_or(source.noun);
+        let source = Source { noun, ..source };
+        let name = place
+            .trim_start_matches("/definitions")
+            .trim_start_matches('/')
+            .replace('/', "-");
+        let referred = self.documents(source.of).get(noun)?.pointer(place)?;
+        Some((source, name, referred))
+    }
+
+    /// A schema as the document has it: definitions become components, properties are described.
+    fn schema(&mut self, source: Source<'_>, schema: &Value) -> Value {
+        if let Some((source, name, schema)) = self.referred(source, schema) {
+            let (component, schema, noun) = (source.component(&name), schema.clone(), source.noun.to_owned());
+            if !self.components.contains_key(&component) {
+                let source = Source { noun: &noun, ..source };
+                let schema = self.schema(source, &schema);
+                self.components.insert(component.clone(), schema);
+            }
+            return reference(&component);
+        }
+        let Some(keywords) = schema.as_object() else {
+            return schema.clone();
+        };
+        let keywords = keywords.iter().map(|(keyword, value)| {
+            let value = match keyword.as_str() {
+                "properties" => self.members(source, value, true),
+                "patternProperties" => self.members(source, value, false),
+                "items" => self.schema(source, value),
+                "additionalProperties" if value.is_object() => self.schema(source, value),
+                "anyOf" => {
+                    let options = value.as_array().into_iter().flatten();
+                    options.map(|option| self.schema(source, option)).collect()
+                }
+                _ => value.clone(),
+            };
+            (keyword.clone(), value)
+        });
+        keywords.collect::<Map<_, _>>().into()
+    }
+
+    /// Schemas by name. The whole of them may be a definition, which is no schema.
+    fn members(&mut self, source: Source<'_>, members: &Value, described: bool) -> Value {
+        let members = self
+            .referred(source, members)
+            .map_or(members, |(_, _, members)| members)
+            .clone();
+        let members = members.as_object().into_iter().flatten().map(|(name, schema)| {
+            let mut schema = self.schema(source, schema);
+            if let (true, Some(words)) = (described, self.texts.word("properties", name)) {
+                schema["description"] = words.into();
+            }
+            (name.clone(), schema)
+        });
+        members.collect::<Map<_, _>>().into()
+    }
+
+    /// The value, with what it refers to in its place.
+    fn inline(&self, source: Source<'_>, value: &Value) -> Value {
+        if let Some((source, _, referred)) = self.referred(source, value) {
+            return self.inline(source, referred);
+        }
+        match value {
+            Value::Object(members) => {
+                let members = members
+                    .iter()
+                    .map(|(name, value)| (name.clone(), self.inline(source, value)));
+                members.collect::<Map<_, _>>().into()
+            }
+            Value::Array(items) => items.iter().map(|item| self.inline(source, item)).collect(),
+            other => other.clone(),
+        }
+    }
+}
+
+/// The steps that hold somewhere in `span`: since when each is written, where it holds there, and what it says.
+fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
+    let steps = steps.as_object().into_iter().flatten();
+    let steps: Vec<(Span, &Value)> = steps
+        .map(|(since, schema)| (Span::since(since.parse().expect("a step is a version")), schema))
+        .collect();
+    let ends = steps.iter().skip(1).map(|(next, _)| Some(next.first)).chain([None]);
+    let steps = steps.iter().zip(ends).filter_map(|((since, schema), end)| {
+        let mut holds = *since;
+        if let Some(end) = end {
+            holds.last = end.before();
+        }
+        Some((since.first.to_string(), holds.meet(span)?, (*schema).clone()))
+    });
+    steps.collect()
+}
+
+fn reference(component: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{component}")})
+}

@@ -1,0 +1,238 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+
+fn every_operation(document: &Value) -> Vec<(&str, &str, &Value)> {
+    let paths = document["paths"].as_object().unwrap();
+    let operations = paths.iter().flat_map(|(path, methods)| {
+        let methods = methods.as_object().unwrap().iter();
+        methods.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
+    });
+    operations.collect()
+}
+
+/// Every object in the document, with the name of the member that it is.
+fn walk<'a>(name: &'a str, value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Map<String, Value>)) {
+    match value {
+        Value::Object(members) => {
+            visit(name, members);
+            members.iter().for_each(|(name, value)| walk(name, value, visit));
+        }
+        Value::Array(items) => items.iter().for_each(|item| walk(name, item, visit)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_committed_document_is_the_one_that_is_made() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("api-ref/openapi.json");
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    let made = text(None).unwrap();
+    let differs = committed.lines().zip(made.lines()).position(|(old, new)| old != new);
+    assert!(
+        committed == made,
+        "api-ref/openapi.json is not what `placet openapi` prints (first in line {:?}): run contrib/api-ref.sh",
+        differs.map(|line| line + 1)
+    );
+}
+
+#[test]
+fn every_row_of_the_table_is_an_operation() {
+    let document = document(None);
+    for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
+        let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
+        assert!(operation.is_object(), "{} {}", route.method, route.path);
+        assert!(
+            !Texts::read().operation(route).is_null(),
+            "nothing is said of {} {}",
+            route.method,
+            route.path
+        );
+    }
+}
+
+#[test]
+fn a_row_of_which_nothing_is_said_appears_by_itself() {
+    let (texts, mut route) = (
+        Texts::read(),
+        Route::post("/traits", super::super::route::Guard::Open, |_| unreachable!()),
+    );
+    route.first = Version::new(30);
+    let mut schemas = Schemas::new(&texts);
+    let paths = paths(std::slice::from_ref(&route), Span::ALL, &texts, &mut schemas);
+    let operation = &paths["/traits"]["post"];
+    assert_eq!(operation["x-openstack"], json!({"min-ver": "1.30"}));
+    for status in ["400", "404", "406", "413", "415", "500"] {
+        assert!(operation["responses"][status].is_object(), "{status}");
+    }
+}
+
+#[test]
+fn whatever_is_said_is_said_of_something() {
+    let texts = Texts::read();
+    let schemas = Schemas::new(&texts);
+    let mut keys = BTreeSet::new();
+    for route in ROUTES {
+        keys.insert(format!("{} {}", route.method, route.path));
+        keys.insert(format!("{} {} {}", route.method, route.path, route.first));
+    }
+    let errors: BTreeSet<String> = sentences::all().iter().map(sentences::name).collect();
+    for (key, said) in texts.operations() {
+        assert!(keys.contains(key), "{key} is not in the table");
+        for named in [&said["body"], &said["query"]].into_iter().filter_map(Value::as_str) {
+            assert!(schemas.has(schemas::Of::Requests, named), "{key}: {named}");
+        }
+        for named in said["path"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, named)| named.as_str())
+        {
+            assert!(schemas.newest(named).is_object(), "{key}: {named}");
+        }
+        for answer in said["answers"].as_object().unwrap().values() {
+            let named = answer["body"].as_str();
+            assert!(
+                named.is_none_or(|named| schemas.has(schemas::Of::Answers, named)),
+                "{key}: {named:?}"
+            );
+        }
+        for name in said["refusals"].as_array().into_iter().flatten() {
+            assert!(errors.contains(name.as_str().unwrap()), "{key}: {name}");
+        }
+        for version in said["changes"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(version, _)| version)
+        {
+            assert!(version.parse::<Version>().is_ok(), "{key}: {version}");
+        }
+    }
+}
+
+#[test]
+fn every_error_can_be_met_somewhere() {
+    let said: BTreeSet<String> = Texts::read()
+        .operations()
+        .flat_map(|(_, said)| said["refusals"].as_array().cloned().unwrap_or_default())
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect();
+    let general = [
+        "MalformedJson",
+        "InvalidBody",
+        "InvalidQuery",
+        "Forbidden",
+        "Busy",
+        "Unavailable",
+        "UnknownOutcome",
+        "Internal",
+    ];
+    let silent = sentences::all().into_iter().map(|error| sentences::name(&error));
+    let silent = silent.filter(|name| !said.contains(name));
+    let silent: Vec<String> = silent.filter(|name| !general.contains(&name.as_str())).collect();
+    assert_eq!(
+        silent,
+        Vec::<String>::new(),
+        "no operation names these in its `refusals`"
+    );
+}
+
+#[test]
+fn references_lead_somewhere_and_every_component_is_needed() {
+    for document in [document(None), document(Some(Version::new(17)))] {
+        let mut used = BTreeSet::new();
+        walk("", &document, &mut |_, members| {
+            if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
+                assert!(document.pointer(&reference[1..]).is_some(), "{reference}");
+                used.insert(reference.to_owned());
+            }
+        });
+        for name in document["components"]["schemas"].as_object().unwrap().keys() {
+            assert!(used.contains(&format!("#/components/schemas/{name}")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn properties_and_parameters_are_described() {
+    let document = document(None);
+    let mut met = BTreeSet::new();
+    walk("", &document["components"]["schemas"], &mut |name, members| {
+        if name == "properties" {
+            met.extend(members.keys().map(String::as_str));
+        }
+    });
+    let plain = BTreeSet::from([
+        "allocations",
+        "errors",
+        "id",
+        "message",
+        "name",
+        "resource_classes",
+        "resource_provider",
+        "resource_providers",
+        "title",
+        "uuid",
+        "versions",
+        "openapi",
+        "info",
+        "paths",
+        "components",
+    ]);
+    let texts = Texts::read();
+    let described: BTreeSet<&str> = texts.properties().collect();
+    assert_eq!(met.difference(&described).copied().collect::<BTreeSet<_>>(), plain);
+    assert!(described.is_subset(&met), "{:?}", described.difference(&met));
+    for (path, method, operation) in every_operation(&document) {
+        for parameter in operation["parameters"].as_array().unwrap() {
+            let named = parameter["$ref"].is_null();
+            assert!(
+                !named || parameter["description"] != parameter["name"],
+                "{method} {path}"
+            );
+        }
+    }
+}
+
+#[test]
+fn operations_have_ids_of_their_own() {
+    let document = document(None);
+    let mut ids = BTreeMap::new();
+    for (path, method, operation) in every_operation(&document) {
+        let before = ids.insert(operation["operationId"].as_str().unwrap(), (method, path));
+        assert_eq!(before, None, "{method} {path}");
+    }
+}
+
+#[test]
+fn the_document_of_one_version_has_what_holds_there() {
+    let old = document(Some(Version::new(8)));
+    assert_eq!(old["paths"]["/allocation_candidates"], Value::Null);
+    assert!(!old.to_string().contains("x-openstack"));
+    let reference = &old["paths"]["/allocations/{consumer_uuid}"]["put"]["requestBody"]["content"]["application/json"];
+    assert_eq!(
+        reference["schema"]["$ref"],
+        "#/components/schemas/allocations.request.put-1.8"
+    );
+    let create = &old["paths"]["/resource_providers"]["post"]["responses"];
+    assert!(create["201"]["content"].is_null() && create["200"].is_null());
+    assert_eq!(text(Some("1.40")), None);
+}
+
+#[test]
+fn a_query_shows_what_came_when() {
+    let document = document(None);
+    let candidates = &document["paths"]["/allocation_candidates"]["get"];
+    let named = |name: &str| {
+        let parameters = candidates["parameters"].as_array().unwrap();
+        parameters.iter().find(|parameter| parameter["name"] == name).unwrap()
+    };
+    assert_eq!(named("limit")["x-openstack"], json!({"min-ver": "1.16"}));
+    assert_eq!(named("resources")["required"], false);
+    assert_eq!(
+        named("groups")["schema"]["anyOf"][0]["x-openstack"],
+        json!({"min-ver": "1.25", "max-ver": "1.30"})
+    );
+    assert!(named("groups")["schema"]["anyOf"][1]["patternProperties"]["^in_tree([1-9][0-9]*)$"].is_object());
+}

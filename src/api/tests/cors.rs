@@ -1,0 +1,165 @@
+//! CORS: what a browser is told of answers and before requests.
+
+use super::super::cors::Cors;
+use super::*;
+
+fn cors() -> Cors {
+    Cors {
+        allowed_origin: vec!["https://a.example".into(), "https://b.example".into()],
+        allow_credentials: true,
+        expose_headers: vec!["X-One".into(), "X-Two".into()],
+        max_age: 3600,
+        allow_methods: vec!["GET".into(), "PUT".into()],
+        allow_headers: vec!["OpenStack-API-Version".into(), "X-Auth-Token".into()],
+    }
+}
+
+fn edge(change: impl FnOnce(&mut Cors)) -> Edge {
+    let mut cors = cors();
+    change(&mut cors);
+    Edge::with(|settings| settings.cors = Some(cors))
+}
+
+/// The CORS headers of an answer, without what begins all their names.
+fn told(answer: &Answer) -> Vec<(&str, &str)> {
+    let mut told: Vec<(&str, &str)> = answer
+        .headers
+        .iter()
+        .filter_map(|(name, value)| {
+            let name = name.as_str().strip_prefix("access-control-")?;
+            Some((name, value.to_str().expect("a text")))
+        })
+        .collect();
+    told.sort_unstable();
+    told
+}
+
+fn preflight(origin: &'static str, method: &'static str, headers: &'static str) -> TestRequest {
+    let request = TestRequest::default().method("OPTIONS".parse().expect("a method"));
+    let request = request.uri("/resource_providers").insert_header(("origin", origin));
+    let request = request.insert_header(("access-control-request-method", method));
+    request.insert_header(("access-control-request-headers", headers))
+}
+
+#[actix_web::test]
+async fn a_preflight_question_is_answered_without_a_token() {
+    let answer = edge(|_| ())
+        .send(preflight(
+            "https://b.example",
+            "PUT",
+            "x-auth-token, openstack-api-VERSION,",
+        ))
+        .await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(answer.header("vary"), Some("Origin"));
+    assert_eq!(
+        told(&answer),
+        [
+            ("allow-credentials", "true"),
+            ("allow-headers", "x-auth-token,openstack-api-VERSION"),
+            ("allow-methods", "PUT"),
+            ("allow-origin", "https://b.example"),
+            ("max-age", "3600"),
+        ]
+    );
+    assert!(answer.body.is_empty() && answer.header("x-openstack-request-id").is_some());
+    assert_eq!(
+        (answer.header("content-type"), answer.header("openstack-api-version")),
+        (None, None)
+    );
+}
+
+#[actix_web::test]
+async fn a_preflight_question_for_more_than_is_allowed_is_answered_with_nothing() {
+    let edge = edge(|_| ());
+    for (origin, method, headers) in [
+        ("https://c.example", "GET", ""),
+        ("https://a.example", "DELETE", ""),
+        ("https://a.example", "get", ""),
+        ("https://a.example", "GET", "x-other"),
+        ("https://a.example", "GET", "accept,x-other"),
+    ] {
+        let answer = edge.send(preflight(origin, method, headers)).await;
+        assert_eq!(answer.status, StatusCode::OK, "{origin} {method} {headers}");
+        assert_eq!(told(&answer), [], "{origin} {method} {headers}");
+        assert_eq!(answer.header("vary"), None);
+    }
+    // Without an origin, or without the method that it asks for, nothing is asked.
+    for header in [
+        ("origin", "https://a.example"),
+        ("access-control-request-method", "GET"),
+    ] {
+        let request = TestRequest::default().method("OPTIONS".parse().expect("a method"));
+        let answer = edge.send(request.uri("/nothing").insert_header(header)).await;
+        assert_eq!(
+            (answer.status, told(&answer)),
+            (StatusCode::OK, Vec::new()),
+            "{header:?}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn an_answer_says_who_may_read_it() {
+    let edge = edge(|_| ());
+    let told_page = [
+        ("allow-credentials", "true"),
+        ("allow-origin", "https://a.example"),
+        ("expose-headers", "X-One,X-Two"),
+    ];
+    for (request, status) in [
+        (admin("GET", "/resource_providers", "1.0"), StatusCode::OK),
+        (admin("GET", "/nothing", "1.0"), StatusCode::NOT_FOUND),
+        (anonymous("GET", "/resource_providers", "1.0"), StatusCode::UNAUTHORIZED),
+    ] {
+        let answer = edge.send(request.insert_header(("origin", "https://a.example"))).await;
+        assert_eq!((answer.status, told(&answer)), (status, told_page.to_vec()));
+        // A missing token is refused alike at every version.
+        let varies = if status == StatusCode::UNAUTHORIZED {
+            "Origin"
+        } else {
+            "openstack-api-version,Origin"
+        };
+        assert_eq!(answer.header("vary"), Some(varies));
+    }
+    let answer = edge
+        .send(admin("GET", "/", "1.0").insert_header(("origin", "https://c.example")))
+        .await;
+    assert_eq!(
+        (told(&answer), answer.header("vary")),
+        (Vec::new(), Some("openstack-api-version"))
+    );
+}
+
+#[actix_web::test]
+async fn a_star_is_everybody_and_options_can_be_left_out() {
+    let edge = edge(|cors| {
+        cors.allowed_origin = vec!["https://a.example".into(), "*".into()];
+        cors.allow_credentials = false;
+        cors.expose_headers.clear();
+        cors.max_age = 0;
+    });
+    for (origin, named) in [
+        ("https://a.example", "https://a.example"),
+        ("https://c.example", "*"),
+        ("null", "*"),
+    ] {
+        let answer = edge
+            .send(admin("GET", "/", "1.0").insert_header(("origin", origin)))
+            .await;
+        assert_eq!(told(&answer), [("allow-origin", named)]);
+    }
+    let answer = edge.send(preflight("https://c.example", "GET", "")).await;
+    assert_eq!(told(&answer), [("allow-methods", "GET"), ("allow-origin", "*")]);
+}
+
+#[actix_web::test]
+async fn without_cors_there_is_none() {
+    let edge = Edge::new();
+    let answer = edge.send(preflight("https://a.example", "GET", "")).await;
+    assert_eq!((answer.status, told(&answer)), (StatusCode::UNAUTHORIZED, Vec::new()));
+    let answer = edge
+        .send(admin("GET", "/", "1.0").insert_header(("origin", "https://a.example")))
+        .await;
+    assert_eq!(told(&answer), []);
+}

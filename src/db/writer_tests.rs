@@ -1,0 +1,239 @@
+//! The writer with a batch of its own kind: numbers that are written into a table, some of them guilty.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+
+use super::dialect;
+use super::writer::{Batch, Ran, WriterHandle, WriterSettings, start};
+use super::{Database, DbConnection, DbResult, Settings};
+use crate::error::{Error, Result};
+
+/// What a number does when it is written.
+const TWICE: i64 = -1;
+const PANICS: i64 = -2;
+/// Is committed, and cannot be published.
+const LOST: i64 = -3;
+
+/// Writes numbers; a batch is published into `seen`.
+struct Numbers {
+    seen: Arc<Mutex<Vec<Vec<i64>>>>,
+    behind: Arc<AtomicBool>,
+}
+
+impl Batch for Numbers {
+    type Command = i64;
+    type Answer = i64;
+    type Change = Vec<i64>;
+
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], _overtaken: bool) -> DbResult<Ran<Self>> {
+        for number in commands {
+            assert!(**number != PANICS, "a defect");
+            let times = if **number == TWICE { 2 } else { 1 };
+            for _ in 0..times {
+                diesel::sql_query("INSERT INTO numbers VALUES (?)")
+                    .bind::<BigInt, _>(**number)
+                    .execute(conn)?;
+            }
+        }
+        let written: Vec<i64> = commands.iter().map(|number| **number).collect();
+        let answers = written.iter().map(|number| Ok(number * 10)).collect();
+        Ok(Ran::Decided {
+            answers,
+            change: Some(written),
+        })
+    }
+
+    fn describe(&self, change: &Vec<i64>) -> String {
+        format!("{change:?}")
+    }
+
+    fn publish(&mut self, _: &mut DbConnection, change: Vec<i64>) -> DbResult<()> {
+        assert!(!change.contains(&LOST), "a defect");
+        self.seen.lock().unwrap().push(change);
+        Ok(())
+    }
+
+    fn fall_behind(&mut self) {
+        self.behind.store(true, Ordering::Release);
+    }
+
+    fn is_behind(&self) -> bool {
+        self.behind.load(Ordering::Acquire)
+    }
+
+    fn recover(&mut self, _: &mut DbConnection) -> DbResult<()> {
+        self.behind.store(false, Ordering::Release);
+        Ok(())
+    }
+}
+
+struct Bench {
+    writer: WriterHandle<Numbers>,
+    seen: Arc<Mutex<Vec<Vec<i64>>>>,
+    behind: Arc<AtomicBool>,
+    conn: DbConnection,
+    _folder: tempfile::TempDir,
+}
+
+fn bench(queue_size: usize, patience: Duration) -> Bench {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:///{}", folder.path().join("writer.sqlite").display());
+    let settings = Settings {
+        lock_timeout: Duration::from_millis(20),
+        ..Settings::new(url)
+    };
+    let database = Database::open(&settings).unwrap();
+    database.sync().unwrap();
+    let mut conn = database.connect().unwrap();
+    diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE)")
+        .execute(&mut conn)
+        .unwrap();
+    let (seen, behind) = (Arc::default(), Arc::default());
+    let batch = Numbers {
+        seen: Arc::clone(&seen),
+        behind: Arc::clone(&behind),
+    };
+    let settings = WriterSettings {
+        queue_size,
+        commit_timeout: patience,
+    };
+    let (writer, _) = start(database, &settings, |_| Ok(batch)).unwrap();
+    Bench {
+        writer,
+        seen,
+        behind,
+        conn,
+        _folder: folder,
+    }
+}
+
+impl Bench {
+    /// Submits numbers while the database is locked, so that they wait together; then lets them go.
+    async fn together(&mut self, numbers: &[i64], locked: Duration) -> Vec<Result<i64>> {
+        dialect::begin_write(&mut self.conn).unwrap();
+        let tasks: Vec<_> = numbers
+            .iter()
+            .map(|number| {
+                let (writer, number) = (self.writer.clone(), *number);
+                actix_web::rt::spawn(async move { writer.submit(number).await })
+            })
+            .collect();
+        actix_web::rt::time::sleep(locked).await;
+        dialect::rollback(&mut self.conn).unwrap();
+        let mut answers = Vec::new();
+        for task in tasks {
+            answers.push(task.await.unwrap());
+        }
+        answers
+    }
+
+    fn count(&mut self) -> i64 {
+        #[derive(QueryableByName)]
+        struct Count {
+            #[diesel(sql_type = BigInt)]
+            n: i64,
+        }
+        diesel::sql_query("SELECT COUNT(*) AS n FROM numbers")
+            .get_result::<Count>(&mut self.conn)
+            .unwrap()
+            .n
+    }
+}
+
+const LONG: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(300);
+
+#[actix_web::test]
+async fn what_waits_together_is_one_transaction() {
+    let mut bench = bench(100, LONG);
+    let numbers: Vec<i64> = (1..=20).collect();
+    let answers = bench.together(&numbers, SHORT).await;
+    assert_eq!(
+        answers,
+        numbers.iter().map(|number| Ok(number * 10)).collect::<Vec<_>>()
+    );
+    let batches = bench.seen.lock().unwrap().clone();
+    assert!(
+        batches.len() <= 2,
+        "the first may go alone, the rest go together: {batches:?}"
+    );
+    assert_eq!(bench.count(), 20);
+}
+
+#[actix_web::test]
+async fn a_guilty_command_is_found_and_the_others_are_committed() {
+    for guilty in [TWICE, PANICS] {
+        let mut bench = bench(100, LONG);
+        let answers = bench.together(&[1, 2, guilty, 3, 4, 5], SHORT).await;
+        for (number, answer) in [1, 2, guilty, 3, 4, 5].iter().zip(&answers) {
+            match (*number == guilty, answer) {
+                (true, Err(Error::Internal { .. })) => {}
+                (false, Ok(it)) => assert_eq!(*it, number * 10),
+                other => panic!("{number}: {other:?}"),
+            }
+        }
+        assert_eq!(bench.count(), 5);
+        assert_eq!(bench.writer.submit(9).await, Ok(90), "the writer goes on");
+    }
+}
+
+#[actix_web::test]
+async fn a_lock_that_outlasts_patience_is_answered_and_leaves_nothing() {
+    let mut bench = bench(100, SHORT);
+    let answers = bench.together(&[1, 2, 3], 4 * SHORT).await;
+    for answer in answers {
+        assert!(
+            matches!(answer, Err(Error::Unavailable { .. } | Error::Busy { .. })),
+            "{answer:?}"
+        );
+    }
+    assert_eq!(bench.writer.submit(4).await, Ok(40));
+    assert_eq!(bench.count(), 1, "what was refused is not done later");
+}
+
+#[actix_web::test]
+async fn a_full_queue_refuses_at_once() {
+    let mut bench = bench(2, LONG);
+    dialect::begin_write(&mut bench.conn).unwrap();
+    let submit = |number: i64| {
+        let writer = bench.writer.clone();
+        actix_web::rt::spawn(async move { writer.submit(number).await })
+    };
+    // The writer takes the first alone and waits with it for the lock.
+    let mut tasks = vec![submit(1)];
+    actix_web::rt::time::sleep(SHORT).await;
+    tasks.extend((2..=8).map(submit));
+    actix_web::rt::time::sleep(SHORT).await;
+    dialect::rollback(&mut bench.conn).unwrap();
+    let mut granted = Vec::new();
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(it) => granted.push(it),
+            Err(error) => assert!(matches!(error, Error::Busy { .. }), "{error:?}"),
+        }
+    }
+    assert_eq!(granted, [10, 20, 30]);
+    assert_eq!(bench.count(), 3);
+}
+
+#[actix_web::test]
+async fn what_could_not_be_published_is_made_good_though_nobody_writes() {
+    let mut bench = bench(100, LONG);
+    assert_eq!(
+        bench.writer.submit(LOST).await,
+        Ok(LOST * 10),
+        "it is committed all the same"
+    );
+    for _ in 0..200 {
+        if !bench.behind.load(Ordering::Acquire) {
+            break;
+        }
+        actix_web::rt::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(!bench.behind.load(Ordering::Acquire));
+    assert_eq!(bench.count(), 1);
+}

@@ -1,0 +1,134 @@
+//! The policy as text for people: a table, and a policy file to start from.
+
+use std::fmt::Write;
+
+use super::Policy;
+use super::check::Check;
+use super::rules::{self, Rule};
+
+/// A rule as a list shows it.
+struct Row<'a> {
+    name: &'a str,
+    rule: Option<&'static Rule>,
+    /// The check in force, as it was written, or as it was made of new and older defaults.
+    check: String,
+    /// The file and line that set it.
+    place: Option<&'a str>,
+}
+
+impl Policy {
+    /// placet's rules in their order, then those that files add.
+    fn rows(&self) -> Vec<Row<'_>> {
+        let known = rules::ALL.iter().map(|rule| rule.name);
+        let mut added: Vec<&str> = self.overrides.keys().map(String::as_str).collect();
+        added.retain(|name| rules::find(name).is_none());
+        added.sort_unstable();
+        known.chain(added).map(|name| self.row(name)).collect()
+    }
+
+    fn row<'a>(&'a self, name: &'a str) -> Row<'a> {
+        let set = self.overrides.get(name);
+        let rule = rules::find(name);
+        let made = || self.checks.get(name).map(Check::to_string).unwrap_or_default();
+        let is_default = |text: &str| {
+            let default = super::parse::text(text, &mut super::parse::Faults::default());
+            self.checks.get(name) == Some(&default)
+        };
+        let check = match (set, rule) {
+            (Some(set), _) => set.text.clone(),
+            (None, Some(rule)) if is_default(rule.check) => rule.check.to_owned(),
+            _ => made(),
+        };
+        Row {
+            name,
+            rule,
+            check,
+            place: set.map(|set| set.place.as_str()),
+        }
+    }
+}
+
+/// A table: each rule, its check in force, its default where that is another, and what it guards as `guards` tells.
+pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
+    let mut lines = vec![["RULE", "CHECK IN FORCE", "DEFAULT", "GUARDS"].map(str::to_owned)];
+    for row in policy.rows() {
+        let check = match row.place {
+            Some(place) => format!("{}  ({place})", shown(&row.check)),
+            None => shown(&row.check).to_owned(),
+        };
+        let default = match row.rule {
+            Some(rule) if rule.check == row.check => "same".to_owned(),
+            Some(rule) => rule.check.to_owned(),
+            None => "none".to_owned(),
+        };
+        let mut guarded = guards(row.name).into_iter();
+        let first = guarded.next().unwrap_or_else(|| "other rules".to_owned());
+        lines.push([row.name.to_owned(), check, default, first]);
+        lines.extend(guarded.map(|route| [String::new(), String::new(), String::new(), route]));
+    }
+    let width = |column: usize| {
+        lines
+            .iter()
+            .map(|line| line[column].chars().count())
+            .max()
+            .unwrap_or_default()
+    };
+    let widths = [width(0), width(1), width(2)];
+    let mut out = String::new();
+    for [name, check, default, guards] in &lines {
+        let line = format!(
+            "{name:0$}  {check:1$}  {default:2$}  {guards}",
+            widths[0], widths[1], widths[2]
+        );
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// An empty check lets everybody in, and should not look like a gap.
+fn shown(check: &str) -> &str {
+    if check.is_empty() { "\"\"" } else { check }
+}
+
+/// A policy file that says what holds: defaults as remarks, the rest as rules.
+pub fn yaml(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
+    let mut out = String::new();
+    for row in policy.rows() {
+        // Writing to a String cannot fail.
+        let mut line = |text: String| {
+            let _ = writeln!(out, "{text}");
+        };
+        if let Some(rule) = row.rule {
+            line(format!("# {}", rule.about));
+        }
+        for route in guards(row.name) {
+            line(format!("# {route}"));
+        }
+        let entry = |check: &str| format!("{}: {}", quoted(row.name), quoted(check));
+        match row.rule {
+            Some(rule) if rule.check == row.check => line(format!("#{}", entry(rule.check))),
+            Some(rule) => {
+                line(format!("# Default: {}", entry(rule.check)));
+                line(entry(&row.check));
+            }
+            None => line(entry(&row.check)),
+        }
+        line(String::new());
+    }
+    out
+}
+
+/// A text in YAML's and JSON's double quotes.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

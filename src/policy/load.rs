@@ -1,0 +1,168 @@
+//! From the default rules and the policy files to the checks in force.
+
+use std::collections::{HashMap, HashSet};
+
+use super::check::Check;
+use super::parse::{self, Faults};
+use super::rules::{self, OLDER_NAME, Rule};
+use super::yaml::{self, Written};
+use super::{Policy, Settings};
+
+/// A policy file, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyFile {
+    /// What messages call it.
+    pub name: String,
+    pub text: String,
+}
+
+/// A rule that a file sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// File and line.
+    pub place: String,
+    /// As the file writes it; lists of lists in today's language.
+    pub text: String,
+    pub check: Check,
+}
+
+/// What was loaded, and what to tell whoever wrote the files.
+pub struct Loaded {
+    pub policy: Policy,
+    pub warnings: Vec<String>,
+}
+
+/// Makes the policy of these files, later ones over earlier ones, over the defaults.
+///
+/// # Errors
+/// A file that must not be used, as a sentence that names it.
+pub fn load(settings: &Settings, files: &[PolicyFile]) -> Result<Loaded, String> {
+    let mut warnings = Vec::new();
+    let mut overrides: HashMap<String, Override> = HashMap::new();
+    for file in files {
+        read(file, &mut overrides, &mut warnings)?;
+    }
+    let mut checks: HashMap<String, Check> = HashMap::new();
+    for (name, set) in &overrides {
+        checks.insert(name.clone(), set.check.clone());
+    }
+    for rule in rules::ALL {
+        if !checks.contains_key(rule.name) {
+            checks.insert(rule.name.to_owned(), of_default(settings, rule, &overrides));
+        }
+    }
+    let policy = Policy {
+        checks,
+        default_rule: settings.default_rule.clone(),
+        overrides,
+    };
+    warnings.extend(policy.doubts());
+    Ok(Loaded { policy, warnings })
+}
+
+fn read(
+    file: &PolicyFile,
+    overrides: &mut HashMap<String, Override>,
+    warnings: &mut Vec<String>,
+) -> Result<(), String> {
+    let entries = yaml::read(&file.text).map_err(|why| format!("{}: {why}", file.name))?;
+    let mut here = HashSet::new();
+    for entry in entries {
+        let (name, place) = (entry.name, format!("{}:{}", file.name, entry.line));
+        let mut faults = Faults::default();
+        let (text, check) = match entry.check {
+            Written::Text(text) => {
+                let check = parse::text(&text, &mut faults);
+                (text, check)
+            }
+            Written::Lists(lists) => {
+                let check = parse::lists(&lists, &mut faults);
+                (check.to_string(), check)
+            }
+        };
+        if let Some(why) = faults.refused {
+            return Err(format!("{place}: {name}: {why}"));
+        }
+        warnings.extend(faults.mistakes.iter().map(|why| format!("{place}: {name}: {why}")));
+        if !here.insert(name.clone()) {
+            warnings.push(format!("{place}: {name} comes twice in this file; the last one holds"));
+        }
+        overrides.insert(name, Override { place, text, check });
+    }
+    Ok(())
+}
+
+/// The check of a rule that no file sets.
+fn of_default(settings: &Settings, rule: &Rule, overrides: &HashMap<String, Override>) -> Check {
+    let default = parse::text(rule.check, &mut Faults::default());
+    let Some(older) = rule.older_check else { return default };
+    let older = parse::text(older, &mut Faults::default());
+    if let Some(set) = overrides.get(OLDER_NAME) {
+        // Whoever set the rule by its older name means this one, unless it merely says what holds anyway.
+        if set.check != older && set.check != Check::Rule(rule.name.to_owned()) {
+            return set.check.clone();
+        }
+    }
+    if settings.enforce_new_defaults {
+        default
+    } else {
+        Check::Any(vec![default, older])
+    }
+}
+
+impl Policy {
+    /// What looks like a mistake, though it can be used.
+    fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        let mut referred: HashSet<&str> = [OLDER_NAME, self.default_rule.as_str()].into();
+        let mut names: Vec<&String> = self.overrides.keys().collect();
+        names.sort();
+        for name in &names {
+            let set = &self.overrides[*name];
+            for other in set.check.refers_to() {
+                referred.insert(other);
+                if !self.checks.contains_key(other) {
+                    let nearest = rules::nearest(other);
+                    doubts.push(format!(
+                        "{}: {name}: there is no rule {other:?}, so rule:{other} never holds; the nearest is {nearest:?}",
+                        set.place
+                    ));
+                }
+            }
+            if self.leads_back(name) {
+                doubts.push(format!(
+                    "{}: {name} leads back to itself: what it guards is answered with 500",
+                    set.place
+                ));
+            }
+        }
+        for name in names {
+            if rules::find(name).is_none() && !referred.contains(name.as_str()) {
+                let (place, nearest) = (&self.overrides[name].place, rules::nearest(name));
+                doubts.push(format!(
+                    "{place}: {name:?} guards nothing and no rule refers to it; the nearest is {nearest:?}"
+                ));
+            }
+        }
+        if let Some(set) = self.overrides.get(OLDER_NAME) {
+            doubts.push(format!(
+                "{}: {OLDER_NAME:?} is an older name, for what now are service_api, admin_or_service_api, \
+                 project_reader_api and admin_or_project_reader_or_service_api; write those",
+                set.place
+            ));
+        }
+        doubts
+    }
+
+    fn leads_back(&self, name: &str) -> bool {
+        let (mut seen, mut open) = (HashSet::new(), vec![name]);
+        while let Some(next) = open.pop() {
+            let further = self.checks.get(next).map(Check::refers_to).unwrap_or_default();
+            if further.contains(&name) {
+                return true;
+            }
+            open.extend(further.into_iter().filter(|other| seen.insert(*other)));
+        }
+        false
+    }
+}

@@ -1,0 +1,153 @@
+//! Policy files: YAML and JSON, one over the other, and what is said of mistakes.
+
+use super::*;
+
+fn reshapers(text: &str) -> String {
+    who_may(&policy(true, text))[1].clone()
+}
+
+#[test]
+fn a_check_is_a_text_or_lists_of_lists() {
+    for (check, who) in [
+        ("role:reader or role:admin", "admin reader"),
+        ("'role:reader or role:admin'", "admin reader"),
+        ("\"role:admin\" # why", "admin"),
+        (">\n  role:reader\n  or role:admin\n", "admin reader"),
+        ("!!str role:admin", "admin"),
+        ("", "admin service reader"),
+        ("~", "admin service reader"),
+        ("[]", "admin service reader"),
+        ("[[]]", ""),
+        ("[[role:admin], [role:reader]]", "admin reader"),
+        ("[role:admin, [role:reader, user_id:u]]", "admin reader"),
+        ("[[role:reader, user_id:v]]", ""),
+        ("[['role:reader or @']]", ""),
+        ("[['@'], [], '!']", "admin service reader"),
+    ] {
+        assert_eq!(
+            reshapers(&format!("\"placement:reshaper:reshape\": {check}")),
+            who,
+            "{check}"
+        );
+    }
+}
+
+#[test]
+fn json_is_read_too() {
+    assert_eq!(
+        reshapers("{\n  \"a\": [[\"role:admin\"]],\n\t\"placement:reshaper:reshape\": \"rule:a\"\n}\n"),
+        "admin"
+    );
+}
+
+#[test]
+fn an_anchor_says_again_what_it_stands_at() {
+    assert_eq!(
+        reshapers("a: &x role:admin\n\"placement:reshaper:reshape\": *x"),
+        "admin"
+    );
+}
+
+#[test]
+fn nothing_in_a_file_leaves_the_defaults() {
+    for text in ["", "# nothing\n", "---\n", "~", "{}", "\u{feff}# nothing"] {
+        assert_eq!(who_may(&policy(true, text)), who_may(&policy(true, "")), "{text:?}");
+    }
+}
+
+#[test]
+fn later_files_lie_over_earlier_ones() {
+    let files = ["role:admin", "role:reader"].map(|check| file("f", &format!("\"placement:usages\": {check}")));
+    let loaded = load(&settings(true), &files).expect("a policy");
+    assert_eq!(who_may(&loaded.policy)[2], "reader");
+}
+
+#[test]
+fn what_could_let_somebody_in_by_mistake_is_refused() {
+    for (text, why) in [
+        ("a: [", "policy.yaml: line 2: not YAML"),
+        ("a: role:x\n- b\n", "policy.yaml: line 2: not YAML"),
+        ("- a", "policy.yaml: line 1: this is not a list of `name: check`"),
+        ("a", "policy.yaml: line 1: this is not a list of `name: check`"),
+        (
+            "a: b:c\n---\nd: e:f\n",
+            "policy.yaml: line 3: a policy file has one document",
+        ),
+        (
+            "a: !",
+            "policy.yaml: line 1: ! is a tag here; write a check that begins with ! in quotes, as in \"!\"",
+        ),
+        ("a: !foo b", "policy.yaml: line 1: !foo is a tag here"),
+        (
+            "\n\na: false",
+            "policy.yaml: line 3: the check of \"a\" is false, which is no text",
+        ),
+        ("a: 5", "policy.yaml: line 1: the check of \"a\" is 5, which is no text"),
+        ("a: {b: c}", "policy.yaml: line 1: the check of \"a\" has names inside"),
+        (
+            "a: [[1]]",
+            "policy.yaml: line 1: the check of \"a\" is neither a text nor lists of texts",
+        ),
+        (
+            "a: [[[[[[x]]]]]]",
+            "policy.yaml: line 1: this is nested deeper than lists of lists",
+        ),
+        (
+            "a: role:x or http://auth.example.org/check",
+            "policy.yaml:1: a: \"http://auth.example.org/check\" asks a server, and placet asks none",
+        ),
+        (
+            "a: [['https://auth.example.org']]",
+            "policy.yaml:1: a: \"https://auth.example.org\" asks a server",
+        ),
+    ] {
+        let refused = loaded(text).err().unwrap_or_default();
+        assert!(refused.starts_with(why), "{text:?}: {refused:?}");
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    for (text, warning) in [
+        (
+            "\"placement:usage\": \"@\"",
+            "policy.yaml:1: \"placement:usage\" guards nothing and no rule refers to it; the nearest is \"placement:usages\"",
+        ),
+        (
+            "\n\"placement:usages\": rule:admin_apy",
+            "policy.yaml:2: placement:usages: there is no rule \"admin_apy\", so rule:admin_apy never holds; the nearest is \"admin_api\"",
+        ),
+        (
+            "\"placement:usages\": role",
+            "policy.yaml:1: placement:usages: \"role\" has no colon and never holds; write it as kind:value",
+        ),
+        (
+            "\"placement:usages\": role:a or",
+            "policy.yaml:1: placement:usages: \"role:a or\" cannot be read and never holds",
+        ),
+        (
+            "\"placement:usages\": rule:placement:usages",
+            "policy.yaml:1: placement:usages leads back to itself: what it guards is answered with 500",
+        ),
+        (
+            "admin_api: role:a\nadmin_api: role:b",
+            "policy.yaml:2: admin_api comes twice in this file; the last one holds",
+        ),
+        (
+            "\"placement:usages\": a$b:x",
+            "policy.yaml:1: placement:usages: \"a$b\" is no name, no text in quotes, no whole number and none of True, False, None: what it guards is answered with 500",
+        ),
+        (
+            "\"placement:usages\": role:100%",
+            "policy.yaml:1: placement:usages: \"role:100%\" has a % that is not %(name)s or %%: what it guards is answered with 500",
+        ),
+    ] {
+        assert_eq!(loaded(text).expect("a policy").warnings, [warning], "{text}");
+    }
+}
+
+#[test]
+fn a_file_without_mistakes_is_read_in_silence() {
+    let text = "helper: role:reader\n\"placement:usages\": rule:helper and rule:admin_api\ndefault: \"!\"";
+    assert_eq!(loaded(text).expect("a policy").warnings, Vec::<String>::new());
+}

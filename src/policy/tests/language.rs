@@ -1,0 +1,158 @@
+//! The language of checks.
+
+use super::*;
+
+/// What a check makes of a reader `u` in project `p`, as `allowed`, `denied` or `undecided`.
+fn decide(check: &str) -> String {
+    let text = format!(
+        "\"placement:resource_providers:list\": '{}'\nr: role:reader\nc: rule:d\nd: rule:c",
+        check.replace('\'', "''")
+    );
+    let verdict = judge(
+        &policy(true, &text),
+        &rules::PROVIDERS_LIST,
+        &caller("p", &["Reader", "a:b"]),
+    );
+    match verdict {
+        Verdict::Allowed => "allowed",
+        Verdict::Denied => "denied",
+        Verdict::WrongScope => "scope",
+        Verdict::Undecided(_) => "undecided",
+    }
+    .to_owned()
+}
+
+#[test]
+fn what_holds() {
+    for check in [
+        "",
+        "@",
+        "role:READER",
+        "role:a:b",
+        "rule:r",
+        "not !",
+        "not not @",
+        "user_id:u",
+        "user_id:%(user_id)s",
+        "project_id:%(project_id)s",
+        "role:reader and project_id:%(project_id)s",
+        "! or @ and role:reader",
+        "@ or @ and !",
+        "(role:admin or role:reader) AND not user_id:%(project_id)s",
+        "not (! or !) and @",
+        "! and ! or @",
+        "((rule:r))",
+        "( @ )",
+        "'p':%(project_id)s",
+        "\"p\":%(project_id)s",
+        "'':",
+        "20:20",
+        "'20':20",
+        "-5:-5",
+        "True:True",
+        "None:None",
+        "roles:Reader",
+        "is_admin_project:True",
+        "system_scope:None",
+        "domain_id:None",
+        "service_user_id:None",
+        // What is not there is never the same as anything, so a `not` before it holds.
+        "not rule:nope",
+        "not foo",
+        "foo or @",
+        // Further than this it is not read.
+        "@ or rule:c",
+    ] {
+        assert_eq!(decide(check), "allowed", "{check}");
+    }
+}
+
+#[test]
+fn what_does_not_hold() {
+    for check in [
+        "!",
+        "not @",
+        "role:admin",
+        "rule:nope",
+        "rule:",
+        "foo",
+        "user_id:%(project_id)s",
+        "user_id:%%",
+        "project_id:%(nothing)s",
+        "project_id:%(nothing)s%",
+        "role:%(project_id)s",
+        "role:%%(nope)s",
+        "'q':%(project_id)s",
+        "(@ or @) and !",
+        "! or @ and !",
+        "roles:reader",
+        "service_roles:x",
+        "is_admin:True",
+        "is_admin_project:False",
+        "tenant:p",
+        "user:u",
+        "system:None",
+        "user-id:x",
+        "user_id:u:x",
+        "! and class$:x",
+        // None of these can be read.
+        " ",
+        "and",
+        "not",
+        "AND",
+        "()",
+        "(@",
+        "@)",
+        "@ @",
+        "@ or",
+        "@ or @ and",
+        "role:reader and or role:reader",
+        "rule:r rule:r",
+        "'x':'x'",
+        "('x':'x')",
+        "'a' or @",
+        "'",
+    ] {
+        assert_eq!(decide(check), "denied", "{check}");
+    }
+}
+
+#[test]
+fn what_cannot_be_decided_lets_nobody_in() {
+    for check in [
+        "rule:c",
+        "not rule:c",
+        "user_id.x:y",
+        "roles.x:y",
+        "domain_id.x:None",
+        "is_admin_project.x:y",
+        ":x",
+        "not :x",
+        "123abc:x",
+        "a..b:x",
+        "a$b:x",
+        "'a'b':x",
+        "user_id:100%",
+        "user_id:%(user_id)d",
+        "role:%",
+    ] {
+        assert_eq!(decide(check), "undecided", "{check}");
+    }
+}
+
+#[test]
+fn blanks_are_python_s() {
+    let text = "\"placement:resource_providers:list\": \"!\\x1for\\x1c@\"";
+    let verdict = judge(&policy(true, text), &rules::PROVIDERS_LIST, &caller("p", &[]));
+    assert_eq!(verdict, Verdict::Allowed);
+}
+
+#[test]
+fn a_target_without_a_project_is_spelled_none() {
+    let policy = policy(true, "\"placement:usages\": project_id:%(project_id)s");
+    let mut nobody = caller("p", &[]);
+    nobody.project_id = None;
+    let judged = |project| policy.judge(&rules::TOTAL_USAGES, &nobody, &Target::Project(project));
+    assert_eq!(judged(None), Verdict::Allowed);
+    assert_eq!(judged(Some("p")), Verdict::Denied);
+}

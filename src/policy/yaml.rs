@@ -1,0 +1,194 @@
+//! Reads a policy file, which is YAML or JSON: names of rules, and a check for each as a text or as lists of lists.
+//!
+//! Knows nothing of what a check says.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+
+/// A rule as a file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub name: String,
+    /// Counted from 1.
+    pub line: usize,
+    pub check: Written,
+}
+
+/// How a file writes a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Written {
+    Text(String),
+    Lists(Vec<Vec<String>>),
+}
+
+/// The rules of a file, in its order; a name may come more than once.
+///
+/// # Errors
+/// Where it is not YAML, or not names and checks, as a sentence with its line.
+pub fn read(text: &str) -> Result<Vec<Entry>, String> {
+    let mut reader = Reader {
+        events: Parser::new_from_str(text.trim_start_matches('\u{feff}')),
+        anchors: HashMap::new(),
+    };
+    let entries = match reader.document()? {
+        Node::Nothing => Vec::new(),
+        Node::Mapping(pairs) => pairs,
+        _ => return Err("line 1: this is not a list of `name: check`".to_owned()),
+    };
+    entries
+        .into_iter()
+        .map(|(name, line, node)| match written(node) {
+            Ok(check) => Ok(Entry { name, line, check }),
+            Err(why) => Err(format!("line {line}: the check of {name:?} {why}")),
+        })
+        .collect()
+}
+
+/// YAML, as far as a policy file may have it.
+#[derive(Debug, Clone)]
+enum Node {
+    Nothing,
+    Text(String),
+    /// A number, a truth value: nothing that is a check.
+    Bare(String),
+    List(Vec<Node>),
+    Mapping(Vec<(String, usize, Node)>),
+}
+
+/// Deeper than lists of lists of texts there is nothing to read.
+const DEEPEST: usize = 4;
+
+struct Reader<'a> {
+    events: Parser<'a, StrInput<'a>>,
+    anchors: HashMap<usize, Node>,
+}
+
+impl<'a> Reader<'a> {
+    fn document(&mut self) -> Result<Node, String> {
+        let mut found = None;
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::StreamEnd => return Ok(found.unwrap_or(Node::Nothing)),
+                Event::Nothing | Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd => {}
+                _ if found.is_some() => return Err(at(span, "a policy file has one document")),
+                event => found = Some(self.node(event, span, 0)?),
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<(Event<'a>, Span), String> {
+        match self.events.next() {
+            Some(Ok(next)) => Ok(next),
+            Some(Err(error)) => Err(format!("line {}: not YAML: {}", error.marker().line(), error.info())),
+            None => Ok((Event::StreamEnd, Span::default())),
+        }
+    }
+
+    fn node(&mut self, event: Event, span: Span, depth: usize) -> Result<Node, String> {
+        if depth > DEEPEST {
+            return Err(at(span, "this is nested deeper than lists of lists"));
+        }
+        let (anchor, node) = match event {
+            Event::Alias(anchor) => {
+                return self
+                    .anchors
+                    .get(&anchor)
+                    .cloned()
+                    .ok_or_else(|| at(span, "no such anchor"));
+            }
+            Event::Scalar(text, style, anchor, tag) => (anchor, scalar(&text, style, tag.as_deref(), span)?),
+            Event::SequenceStart(anchor, _) => (anchor, self.list(depth)?),
+            Event::MappingStart(anchor, _) => (anchor, self.mapping(depth)?),
+            _ => return Err(at(span, "a value is missing")),
+        };
+        // 0 is no anchor.
+        if anchor > 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        Ok(node)
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Node, String> {
+        let mut items = Vec::new();
+        loop {
+            match self.next()? {
+                (Event::SequenceEnd, _) => return Ok(Node::List(items)),
+                (event, span) => items.push(self.node(event, span, depth + 1)?),
+            }
+        }
+    }
+
+    fn mapping(&mut self, depth: usize) -> Result<Node, String> {
+        let mut pairs = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            if event == Event::MappingEnd {
+                return Ok(Node::Mapping(pairs));
+            }
+            let (Node::Text(name) | Node::Bare(name)) = self.node(event, span, depth + 1)? else {
+                return Err(at(span, "the name of a rule is a text"));
+            };
+            let (event, of_value) = self.next()?;
+            pairs.push((name, span.start.line(), self.node(event, of_value, depth + 1)?));
+        }
+    }
+}
+
+fn at(span: Span, what: &str) -> String {
+    format!("line {}: {what}", span.start.line())
+}
+
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Result<Node, String> {
+    match tag {
+        None => {}
+        Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return Ok(Node::Text(text.to_owned())),
+        // To YAML a bare exclamation mark begins a tag, and what is left is empty, which would let everybody in.
+        Some(tag) => {
+            let tag = format!("{}{}", tag.handle, tag.suffix);
+            let what = format!("{tag} is a tag here; write a check that begins with ! in quotes, as in \"!\"");
+            return Err(at(span, &what));
+        }
+    }
+    let lower = text.to_ascii_lowercase();
+    Ok(match lower.as_str() {
+        _ if style != ScalarStyle::Plain => Node::Text(text.to_owned()),
+        "" | "~" | "null" => Node::Nothing,
+        "true" | "false" | "yes" | "no" | "on" | "off" => Node::Bare(text.to_owned()),
+        _ if text.parse::<f64>().is_ok() => Node::Bare(text.to_owned()),
+        _ => Node::Text(text.to_owned()),
+    })
+}
+
+/// What stands behind a name; the error ends a sentence.
+fn written(node: Node) -> Result<Written, String> {
+    match node {
+        Node::Nothing => Ok(Written::Text(String::new())),
+        Node::Text(text) => Ok(Written::Text(text)),
+        Node::Bare(text) => Err(format!(
+            "is {text}, which is no text; put it in quotes, or write \"@\" or \"!\""
+        )),
+        Node::Mapping(_) => Err("has names inside; write one text".to_owned()),
+        Node::List(items) => items
+            .into_iter()
+            .map(|item| match item {
+                Node::Nothing => Ok(Vec::new()),
+                Node::Text(text) if text.is_empty() => Ok(Vec::new()),
+                Node::Text(text) => Ok(vec![text]),
+                Node::List(words) => words.into_iter().map(word).collect(),
+                Node::Bare(_) | Node::Mapping(_) => Err(NO_LISTS.to_owned()),
+            })
+            .collect::<Result<_, _>>()
+            .map(Written::Lists),
+    }
+}
+
+const NO_LISTS: &str = "is neither a text nor lists of texts";
+
+fn word(node: Node) -> Result<String, String> {
+    match node {
+        Node::Text(text) => Ok(text),
+        _ => Err(NO_LISTS.to_owned()),
+    }
+}

@@ -1,0 +1,388 @@
+//! Candidates that several providers serve, in worlds that are written down.
+
+use super::*;
+use crate::search::candidates::candidates;
+use crate::search::request::GroupPolicy;
+use crate::search::snapshot::{Slot, Snapshot};
+
+const MEMORY: ClassId = ClassId(1);
+
+fn snapshot(rows: impl IntoIterator<Item = ProviderRow>) -> Snapshot {
+    Snapshot::build(catalog(), rows.into_iter().collect())
+}
+
+/// Each candidate as text, sorted: who gives how much of what.
+fn given(snapshot: &Snapshot, request: &Request) -> Vec<String> {
+    let name = |class: ClassId| ["VCPU", "MEMORY_MB", "DISK_GB"][class.0 as usize];
+    let all = candidates(snapshot, request, &settings(), ()).unwrap();
+    let all = all.map(|candidate| {
+        let mut given: Vec<String> = candidate
+            .placements
+            .iter()
+            .map(|it| format!("{}:{}={}", snapshot.id(it.slot).0, name(it.class), it.amount))
+            .collect();
+        given.sort_unstable();
+        given.join(" ")
+    });
+    let mut all: Vec<String> = all.collect();
+    all.sort_unstable();
+    all
+}
+
+/// Each candidate as text, sorted: who serves which group.
+fn mapped(snapshot: &Snapshot, request: &Request) -> Vec<String> {
+    let ids = |slots: &[Slot]| {
+        let mut ids: Vec<String> = slots.iter().map(|&slot| snapshot.id(slot).0.to_string()).collect();
+        ids.sort_unstable();
+        ids.join("+")
+    };
+    let all = candidates(snapshot, request, &settings(), ()).unwrap();
+    let all = all.map(|candidate| {
+        let groups = candidate
+            .mappings
+            .iter()
+            .map(|(suffix, slots)| format!("{suffix}:{}", ids(slots)));
+        groups.collect::<Vec<_>>().join(" ")
+    });
+    let mut all: Vec<String> = all.collect();
+    all.sort_unstable();
+    all
+}
+
+fn none() -> [String; 0] {
+    []
+}
+
+fn granular(suffix: &str, resources: &[(&str, i64)]) -> Group {
+    Group {
+        suffix: suffix.to_owned(),
+        ..group(resources)
+    }
+}
+
+fn asking(groups: &[Group], policy: GroupPolicy) -> Request {
+    Request {
+        groups: groups.to_vec(),
+        group_policy: Some(policy),
+        ..request(Group::default())
+    }
+}
+
+#[test]
+fn providers_of_one_tree_serve_together_but_not_before_trees_were_known() {
+    let world = snapshot([
+        bare(1).with(DISK, 9),
+        bare(2).with(VCPU, 4).below(1, 1),
+        bare(3).with(VCPU, 4).below(2, 1),
+        bare(4).with(DISK, 9),
+    ]);
+    let ask = request(group(&[("VCPU", 1), ("DISK_GB", 2)]));
+    assert_eq!(given(&world, &ask), ["1:DISK_GB=2 2:VCPU=1", "1:DISK_GB=2 3:VCPU=1"]);
+    assert_eq!(mapped(&world, &ask), [":1+2", ":1+3"]);
+    let flat = Request { nested: false, ..ask };
+    assert_eq!(given(&world, &flat), none());
+    let found = candidates(&world, &request(group(&[("VCPU", 1)])), &settings(), ())
+        .unwrap()
+        .found();
+    assert_eq!((found.candidates.len(), found.summaries.len()), (2, 3));
+}
+
+#[test]
+fn a_pool_serves_those_who_share_an_aggregate_with_it() {
+    let pool = |id| bare(id).with(DISK, 9).traits([1]);
+    let world = snapshot([
+        bare(1).with(VCPU, 4).inside([1]),
+        bare(2).with(VCPU, 4).inside([1, 2]),
+        bare(3).with(VCPU, 4).inside([3]),
+        pool(4).inside([1]),
+        pool(5).inside([2]),
+    ]);
+    let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
+    assert_eq!(
+        given(&world, &ask),
+        ["1:VCPU=1 4:DISK_GB=1", "2:VCPU=1 4:DISK_GB=1", "2:VCPU=1 5:DISK_GB=1"]
+    );
+    let mut here = ask.clone();
+    here.groups[0].in_tree = Some(uuid(1));
+    assert_eq!(given(&world, &here), none());
+    // What a pool gives alone is one candidate, whomever it is for.
+    assert_eq!(
+        given(&world, &request(group(&[("DISK_GB", 1)]))),
+        ["4:DISK_GB=1", "5:DISK_GB=1"]
+    );
+}
+
+/// Found by the property test: the pool hangs below a root that is forbidden, and serves through another root.
+#[test]
+fn a_pool_serves_through_a_root_that_is_not_its_own() {
+    let world = || {
+        [
+            bare(1).inside([3]),
+            bare(2).with(VCPU, 4).traits([1]).inside([1]).below(1, 1),
+            bare(3).inside([1]),
+        ]
+    };
+    let mut ask = request(group(&[("VCPU", 1)]));
+    assert_eq!(given(&snapshot(world()), &ask), ["2:VCPU=1"]);
+    ask.groups[0].member_of.forbidden = set(&["a3"]);
+    assert_eq!(given(&snapshot(world()), &ask), ["2:VCPU=1"]);
+    ask.groups[0].member_of = Members::default();
+    ask.root_required.forbidden = set(&["T2"]);
+    let [first, pool, last] = world();
+    let marked = snapshot([first.traits([2]), pool.clone(), last]);
+    assert_eq!(given(&marked, &ask), ["2:VCPU=1"]);
+    let alone = snapshot([bare(1).traits([2]), pool.inside([])]);
+    assert_eq!(given(&alone, &ask), none());
+}
+
+#[test]
+fn groups_share_a_provider_unless_they_are_isolated() {
+    let world = snapshot([
+        bare(1),
+        bare(2).with(VCPU, 3).below(1, 1),
+        bare(3).with(VCPU, 4).below(1, 1),
+    ]);
+    let groups = [granular("_A", &[("VCPU", 2)]), granular("_B", &[("VCPU", 2)])];
+    let both = ["_A:2 _B:3", "_A:3 _B:2"];
+    assert_eq!(mapped(&world, &asking(&groups, GroupPolicy::Isolate)), both);
+    assert_eq!(
+        mapped(&world, &asking(&groups, GroupPolicy::None)),
+        [both[0], both[1], "_A:3 _B:3"]
+    );
+    assert_eq!(given(&world, &asking(&groups, GroupPolicy::None))[2], "3:VCPU=4");
+}
+
+#[test]
+fn a_granular_group_has_its_own_filters_and_is_served_by_one() {
+    let world = snapshot([
+        bare(1).inside([1]).with(DISK, 9),
+        bare(2).with(VCPU, 4).with(MEMORY, 9).traits([2]).below(1, 1),
+        bare(3).with(VCPU, 4).traits([2]).inside([2]).below(1, 1),
+        bare(4).with(VCPU, 4).with(MEMORY, 9).traits([3]).below(3, 1),
+    ]);
+    let ask = |change: fn(&mut Group)| {
+        let mut groups = [granular("_A", &[("VCPU", 1)])];
+        change(&mut groups[0]);
+        mapped(&world, &asking(&groups, GroupPolicy::None))
+    };
+    assert_eq!(ask(|it| it.resources.push(("MEMORY_MB".into(), 1))), ["_A:2", "_A:4"]);
+    assert_eq!(ask(|it| it.resources.push(("DISK_GB".into(), 1))), none());
+    assert_eq!(ask(|it| it.traits = required(&["T2"])), ["_A:2", "_A:3"]);
+    // Aggregates of a root do not hold for its tree here.
+    assert_eq!(ask(|it| it.member_of = member_of(&["a1", "a2"])), ["_A:3"]);
+    assert_eq!(ask(|it| it.member_of.forbidden = set(&["a1", "a2"])), ["_A:2", "_A:4"]);
+    assert_eq!(ask(|it| it.in_tree = Some(uuid(4))), ["_A:2", "_A:3", "_A:4"]);
+    assert_eq!(ask(|it| it.in_tree = Some(uuid(9))), none());
+}
+
+#[test]
+fn a_subtree_holds_groups_together() {
+    // Two nodes with two devices each; the second node's devices hang one below the other.
+    let world = snapshot([
+        bare(1),
+        bare(2).traits([2]).below(1, 1),
+        bare(3).with(VCPU, 1).below(2, 1),
+        bare(4).with(VCPU, 1).below(2, 1),
+        bare(5).traits([2]).below(1, 1),
+        bare(6).with(VCPU, 1).below(5, 1),
+        bare(7).with(VCPU, 1).below(6, 1),
+    ]);
+    let mut node = granular("_N", &[]);
+    node.traits = required(&["T2"]);
+    let groups = [node, granular("_A", &[("VCPU", 1)]), granular("_B", &[("VCPU", 1)])];
+    let ask = |rules: &[&[&str]]| {
+        let rule = |rule: &&[&str]| rule.iter().map(|&suffix| suffix.to_owned()).collect();
+        let request = Request {
+            same_subtrees: rules.iter().map(rule).collect(),
+            ..asking(&groups, GroupPolicy::Isolate)
+        };
+        mapped(&world, &request)
+    };
+    assert_eq!(
+        ask(&[&["_N", "_A", "_B"]]),
+        ["_N:2 _A:3 _B:4", "_N:2 _A:4 _B:3", "_N:5 _A:6 _B:7", "_N:5 _A:7 _B:6"]
+    );
+    // Without the node somebody else has to be above.
+    assert_eq!(
+        ask(&[&["_A", "_B"], &["_N", "_A"]]),
+        ["_N:5 _A:6 _B:7", "_N:5 _A:7 _B:6"]
+    );
+    assert_eq!(ask(&[]).len(), 2 * 4 * 3);
+}
+
+/// As OpenStack Placement has it: `in_tree` does not bound a group without resources, and one that names neither a
+/// trait nor an aggregate matches nobody.
+#[test]
+fn a_group_without_resources_looks_for_traits_and_aggregates_only() {
+    let world = snapshot([bare(1).with(VCPU, 4).traits([2]), bare(2).with(VCPU, 4)]);
+    let ask = |change: fn(&mut Group)| {
+        let mut groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[])];
+        change(&mut groups[1]);
+        let request = Request {
+            same_subtrees: vec![vec!["_A".into(), "_B".into()]],
+            ..asking(&groups, GroupPolicy::None)
+        };
+        mapped(&world, &request)
+    };
+    assert_eq!(ask(|it| it.traits = required(&["T2"])), ["_A:1 _B:1"]);
+    assert_eq!(
+        ask(|it| (it.traits, it.in_tree) = (required(&["T2"]), Some(uuid(2)))),
+        ["_A:1 _B:1"]
+    );
+    assert_eq!(
+        ask(|it| (it.traits, it.in_tree) = (required(&["T2"]), Some(uuid(9)))),
+        none()
+    );
+    assert_eq!(ask(|it| it.traits.forbidden = set(&["T3"])), none());
+}
+
+#[test]
+fn what_comes_together_is_granted_together() {
+    let mut odd = bare(1);
+    odd.inventories.insert(
+        VCPU,
+        Inventory {
+            min_unit: 5,
+            step_size: 10,
+            max_unit: 30,
+            ..stock(100)
+        },
+    );
+    let world = snapshot([odd]);
+    let sums = |amounts: &[i64]| {
+        let groups = amounts.iter().zip(["_A", "_B", "_C"]);
+        let groups: Vec<Group> = groups
+            .map(|(&amount, suffix)| granular(suffix, &[("VCPU", amount)]))
+            .collect();
+        given(&world, &asking(&groups, GroupPolicy::None))
+    };
+    assert_eq!(sums(&[5, 5]), ["1:VCPU=10"]);
+    // Between two steps until the last is there.
+    assert_eq!(sums(&[5, 10]), none());
+    assert_eq!(sums(&[5, 10, 5]), ["1:VCPU=20"]);
+    // Beyond max_unit.
+    assert_eq!(sums(&[20, 20]), none());
+}
+
+/// An error of OpenStack Placement 16.0.0: it gives one of these three.
+#[test]
+fn what_only_pools_serve_is_there_for_every_tree() {
+    let host = |id| bare(id).with(VCPU, 4).inside([1]);
+    let world = snapshot([host(1), host(2), host(3), bare(4).with(DISK, 9).traits([1]).inside([1])]);
+    let ask = asking(
+        &[group(&[("DISK_GB", 1)]), granular("1", &[("VCPU", 1)])],
+        GroupPolicy::None,
+    );
+    assert_eq!(mapped(&world, &ask), [":4 1:1", ":4 1:2", ":4 1:3"]);
+}
+
+/// An error of OpenStack Placement 16.0.0: it adds these up across candidates.
+#[test]
+fn amounts_of_the_two_kinds_of_groups_are_those_of_one_candidate() {
+    let world = snapshot([
+        bare(1),
+        bare(2).with(VCPU, 8).below(1, 1),
+        bare(3).with(VCPU, 8).below(1, 1),
+    ]);
+    let groups = [group(&[("VCPU", 1)]), granular("_A", &[("VCPU", 2)])];
+    let expected = ["2:VCPU=1 3:VCPU=2", "2:VCPU=2 3:VCPU=1", "2:VCPU=3", "3:VCPU=3"];
+    for group_policy in [None, Some(GroupPolicy::Isolate), Some(GroupPolicy::None)] {
+        let ask = Request {
+            group_policy,
+            ..asking(&groups, GroupPolicy::None)
+        };
+        assert_eq!(given(&world, &ask), expected);
+    }
+}
+
+/// An error of OpenStack Placement 16.0.0: it answers 500.
+#[test]
+fn a_pool_may_hang_below_another_provider() {
+    let world = snapshot([
+        bare(1).with(VCPU, 4).inside([1]),
+        bare(2),
+        bare(3).with(DISK, 9).traits([1]).inside([1]).below(2, 2),
+    ]);
+    let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
+    assert_eq!(given(&world, &ask), ["1:VCPU=1 3:DISK_GB=1"]);
+    let found = candidates(&world, &ask, &settings(), ()).unwrap().found();
+    assert_eq!(found.summaries.len(), 3);
+    let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("DISK_GB", 1)])];
+    assert_eq!(mapped(&world, &asking(&groups, GroupPolicy::Isolate)), ["_A:1 _B:3"]);
+}
+
+/// An error of OpenStack Placement 16.0.0 on PostgreSQL: it answers 500.
+#[test]
+fn a_trait_may_be_forbidden_over_trees() {
+    let world = snapshot([
+        bare(1).with(DISK, 9),
+        bare(2).with(VCPU, 4).traits([2]).below(1, 1),
+        bare(3).with(VCPU, 4).below(1, 1),
+    ]);
+    let mut ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
+    ask.groups[0].traits.forbidden = set(&["T2"]);
+    assert_eq!(given(&world, &ask), ["1:DISK_GB=1 3:VCPU=1"]);
+}
+
+/// Found by the property test.
+#[test]
+fn an_unknown_name_is_told_unless_a_group_before_it_finds_nobody_by_itself() {
+    let world = snapshot([bare(1), bare(2).with(MEMORY, 2)]);
+    let mut unknown = granular("_A", &[("VCPU", 1)]);
+    unknown.traits = required(&["UNKNOWN"]);
+    let ask = |first| Request {
+        // A rule for groups together is not asked of the first alone.
+        same_subtrees: vec![vec!["_A".into(), "_B".into()]],
+        ..asking(&[first, unknown.clone(), granular("_B", &[])], GroupPolicy::None)
+    };
+    let told = |request: &Request| {
+        candidates(&world, request, &settings(), ())
+            .map(Iterator::count)
+            .is_err()
+    };
+    assert!(told(&ask(group(&[("MEMORY_MB", 1)]))));
+    assert!(!told(&ask(group(&[("DISK_GB", 1)]))));
+}
+
+#[test]
+fn breadth_first_gives_each_tree_its_turn() {
+    let device = |id, root| bare(id).with(VCPU, 1).below(root, root);
+    let world = snapshot([bare(1), device(2, 1), device(3, 1), bare(4), device(5, 4), device(6, 4)]);
+    let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("VCPU", 1)])];
+    let ask = asking(&groups, GroupPolicy::Isolate);
+    let trees = |strategy| -> Vec<ProviderId> {
+        let settings = Settings { strategy, ..settings() };
+        let all = candidates(&world, &ask, &settings, ()).unwrap();
+        all.map(|it| world.id(world.root(it.placements[0].slot))).collect()
+    };
+    let [a, b, c, d] = trees(Strategy::DepthFirst)[..] else {
+        panic!()
+    };
+    assert!(a == b && c == d && a != c);
+    let [a, b, c, d] = trees(Strategy::BreadthFirst)[..] else {
+        panic!()
+    };
+    assert!(a == c && b == d && a != b);
+}
+
+#[test]
+fn an_answer_that_the_ceiling_ends_says_so() {
+    let world = snapshot((1..=5).map(|id| bare(id).with(VCPU, 1)));
+    let found = |ceiling, max, limit| {
+        let settings = Settings {
+            ceiling,
+            max,
+            ..settings()
+        };
+        let request = Request {
+            limit,
+            ..request(group(&[("VCPU", 1)]))
+        };
+        let found = candidates(&world, &request, &settings, ()).unwrap().found();
+        (found.candidates.len(), found.cut)
+    };
+    assert_eq!(found(4, None, None), (4, true));
+    assert_eq!(found(5, None, None), (5, false));
+    assert_eq!(found(4, None, Some(4)), (4, false));
+    assert_eq!(found(4, Some(5), None), (5, false));
+}

@@ -1,0 +1,177 @@
+//! Trees of many equal children: what a search costs, in parts placed, not in time.
+
+use super::*;
+use crate::search::candidates::candidates;
+use crate::search::request::GroupPolicy;
+use crate::search::snapshot::Snapshot;
+
+const SIZES: [i32; 3] = [8, 16, 32];
+
+/// A root with `children`, each with that much of one class.
+fn tree(children: impl IntoIterator<Item = i32>) -> Vec<ProviderRow> {
+    let child = |(id, total)| bare(id).with(VCPU, total).below(1, 1);
+    std::iter::once(bare(1)).chain((2..).zip(children).map(child)).collect()
+}
+
+fn asking(amounts: impl IntoIterator<Item = i64>, policy: GroupPolicy) -> Request {
+    let one = |(index, amount): (usize, i64)| Group {
+        suffix: format!("_{index}"),
+        ..group(&[("VCPU", amount)])
+    };
+    Request {
+        groups: amounts.into_iter().enumerate().map(one).collect(),
+        group_policy: Some(policy),
+        ..request(Group::default())
+    }
+}
+
+/// How many of the first thousand candidates there are, and what it cost to find them.
+fn cost(rows: Vec<ProviderRow>, request: &Request) -> (usize, u64) {
+    let snapshot = Snapshot::build(catalog(), rows);
+    let mut all = candidates(&snapshot, request, &settings(), ()).unwrap();
+    let count = all.by_ref().take(1000).count();
+    (count, all.steps())
+}
+
+fn repeat(amount: i64, times: i32) -> impl Iterator<Item = i64> + Clone {
+    std::iter::repeat_n(amount, times as usize)
+}
+
+#[test]
+fn as_many_groups_as_children_cost_little_a_candidate() {
+    for size in SIZES {
+        for policy in [GroupPolicy::Isolate, GroupPolicy::None] {
+            let children = vec![1; size as usize];
+            let (count, steps) = cost(tree(children), &asking(repeat(1, size), policy));
+            assert_eq!(count, 1000);
+            assert!(steps < 6_000, "{size} {policy:?}: {steps}");
+        }
+    }
+}
+
+#[test]
+fn one_group_too_many_is_refused_before_anything_is_placed() {
+    for size in SIZES {
+        for policy in [GroupPolicy::Isolate, GroupPolicy::None] {
+            let children = vec![1; size as usize];
+            assert_eq!(cost(tree(children), &asking(repeat(1, size + 1), policy)), (0, 0));
+        }
+        // There is room enough, but groups are isolated.
+        let children = vec![9; size as usize];
+        assert_eq!(
+            cost(tree(children), &asking(repeat(1, size + 1), GroupPolicy::Isolate)),
+            (0, 0)
+        );
+        // There is room enough, but not for whole groups.
+        let children = vec![3; size as usize];
+        assert_eq!(
+            cost(tree(children), &asking(repeat(2, size + 1), GroupPolicy::None)),
+            (0, 0)
+        );
+    }
+}
+
+/// Half of the children have a trait that one more than half of the groups want.
+#[test]
+fn too_many_groups_for_some_of_the_children_are_refused_before_anything_is_placed() {
+    for size in SIZES {
+        let mut rows = tree(vec![1; size as usize]);
+        rows[1..=size as usize / 2]
+            .iter_mut()
+            .for_each(|row| row.traits = [TraitId(2)].into());
+        for policy in [GroupPolicy::Isolate, GroupPolicy::None] {
+            let mut ask = asking(repeat(1, size), policy);
+            ask.groups[..=size as usize / 2]
+                .iter_mut()
+                .for_each(|it| it.traits = required(&["T2"]));
+            assert_eq!(cost(rows.clone(), &ask), (0, 0), "{size} {policy:?}");
+            ask.groups[0].traits = Traits::default();
+            let (count, steps) = cost(rows.clone(), &ask);
+            // Four of eight children in any order for each half: there are no more.
+            let expected = if size == 8 { 24 * 24 } else { 1000 };
+            assert!(count == expected && steps < 8_000, "{size} {policy:?}: {count} {steps}");
+        }
+    }
+}
+
+/// Children of 10 units. One takes a group of 6 and one of 4, or two of 5, but not one of 6 and one of 5: neither the
+/// sum nor the number of groups says that there is a 5 too many.
+#[test]
+fn packing_remembers_where_nothing_was_found() {
+    for size in SIZES {
+        let cost = |fives| {
+            let amounts = repeat(6, size / 2).chain(repeat(5, fives));
+            cost(tree(vec![10; size as usize]), &asking(amounts, GroupPolicy::None))
+        };
+        let (count, steps) = cost(size + 1);
+        assert!(
+            count == 0 && steps > 0 && steps < 40 * size as u64,
+            "{size}: {count} {steps}"
+        );
+        let (count, steps) = cost(size);
+        assert!(count == 1000 && steps < 8_000, "{size}: {count} {steps}");
+    }
+}
+
+/// As above, with sevens and threes beside.
+#[test]
+fn packing_of_several_sizes_is_refused_after_few_steps() {
+    for size in SIZES {
+        let cost = |fives| {
+            let large = repeat(7, size / 4).chain(repeat(6, size / 4));
+            let amounts = large.chain(repeat(5, fives)).chain(repeat(3, size / 4));
+            cost(tree(vec![10; size as usize]), &asking(amounts, GroupPolicy::None))
+        };
+        let (count, steps) = cost(size + 1);
+        assert!(
+            count == 0 && steps > 0 && steps < 40 * size as u64 * size as u64,
+            "{size}: {count} {steps}"
+        );
+        let (count, steps) = cost(size);
+        assert!(count == 1000 && steps < 12_000, "{size}: {count} {steps}");
+    }
+}
+
+/// Every child has another amount left, which makes no difference where groups are isolated, nor does it help that one
+/// more group has nowhere to go.
+#[test]
+fn children_with_unequal_room_are_alike_where_it_does_not_matter() {
+    for size in SIZES {
+        let mut rows = tree((0..size).map(|n| 10 + n));
+        let mut node = bare(99).with(DISK, 1).below(1, 1);
+        node.traits = [TraitId(2)].into();
+        rows.push(node);
+        let mut ask = asking(repeat(1, size - 1), GroupPolicy::Isolate);
+        let mut whole = group(&[("VCPU", 1), ("DISK_GB", 1)]);
+        // Nobody who gives has both of these.
+        whole.traits = required(&["T2", "T3"]);
+        ask.groups.push(whole);
+        let (count, steps) = cost(rows, &ask);
+        assert!(count == 0 && steps < 2_000, "{size}: {steps}");
+    }
+}
+
+/// Sixteen nodes of four devices, and five devices of one node are wanted.
+#[test]
+fn a_subtree_that_is_too_small_is_refused_after_few_steps() {
+    let mut rows = vec![bare(1)];
+    for node in 0..16 {
+        let id = 2 + node * 5;
+        rows.push(bare(id).traits([2]).below(1, 1));
+        rows.extend((1..=4).map(|device| bare(id + device).with(VCPU, 1).below(id, 1)));
+    }
+    let ask = |devices| {
+        let mut ask = asking(repeat(1, devices), GroupPolicy::Isolate);
+        ask.groups.push(Group {
+            suffix: "_N".into(),
+            traits: required(&["T2"]),
+            ..Group::default()
+        });
+        ask.same_subtrees = vec![ask.groups.iter().map(|group| group.suffix.clone()).collect()];
+        ask
+    };
+    let (count, steps) = cost(rows.clone(), &ask(5));
+    assert!(count == 0 && steps < 2_000, "{steps}");
+    let (count, steps) = cost(rows, &ask(4));
+    assert!(count == 16 * 24 && steps < 6_000, "{count} {steps}");
+}

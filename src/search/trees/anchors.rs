@@ -1,0 +1,182 @@
+//! Which trees could serve a request, and what each offers.
+
+use std::collections::HashSet;
+
+use super::super::observer::Observer;
+use super::super::order::{Walk, mix};
+use super::super::plan::Plan;
+use super::super::scan;
+use super::super::snapshot::{Slot, Snapshot, lanes_of};
+use super::ask::Ask;
+use super::board::Board;
+use super::fits::Fits;
+use super::pools::Pools;
+
+/// The trees that could serve, one after the other, by their roots.
+pub(in crate::search) struct Anchors<O> {
+    pub ask: Ask,
+    pub pools: Pools,
+    fits: Fits<O>,
+    sieve: Sieve,
+    walk: Walk,
+    /// The lanes of `block` whose turn it is.
+    block: usize,
+    lanes: u64,
+    seed: u64,
+    /// Sets of sharing providers that were laid out without any provider of the tree: the next tree with the same ones
+    /// has nothing new.
+    seen: HashSet<Vec<usize>>,
+}
+
+impl<O: Observer> Anchors<O> {
+    pub fn new(snapshot: &Snapshot, ask: Ask, seed: u64, observer: O) -> Self {
+        let mut fits = Fits::new(snapshot, &ask, observer);
+        let pools = Pools::of(snapshot, &ask, &mut fits);
+        let mut root = Plan::default();
+        root.traits = ask.root.clone();
+        if let Some(whole) = &ask.whole {
+            root.members.forbidden = whole.members.forbidden.clone();
+        }
+        let local = (0..ask.kinds.len()).filter(|&kind| !pools.serve(kind));
+        let local: Vec<(usize, u32)> = local.map(|kind| (kind, ask.least(kind))).collect();
+        let bound = || local.iter().find_map(|&(kind, _)| ask.kinds[kind].plan.tree);
+        let only = ask.whole.as_ref().and_then(|whole| whole.tree).or_else(bound);
+        Self {
+            walk: Walk::new(snapshot, only, seed),
+            ask,
+            pools,
+            fits,
+            sieve: Sieve {
+                root: (root != Plan::default()).then_some(root),
+                local,
+            },
+            block: 0,
+            lanes: 0,
+            seed,
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Lays the next tree out; false after the last. It may turn out that it cannot serve.
+    pub(super) fn next(&mut self, snapshot: &Snapshot, board: &mut Board) -> bool {
+        loop {
+            while self.lanes == 0 {
+                let (ask, fits, sieve) = (&self.ask, &mut self.fits, &mut self.sieve);
+                let find = |block, lanes| sieve.roots(snapshot, ask, fits, block, lanes);
+                let Some((block, lanes)) = self.walk.next(find) else {
+                    return false;
+                };
+                (self.block, self.lanes) = (block, lanes);
+            }
+            let lane = self.lanes.trailing_zeros() as usize;
+            self.lanes &= self.lanes - 1;
+            if self.lay_out(snapshot, Slot::new(self.block, lane), board) {
+                return true;
+            }
+        }
+    }
+
+    /// False where there is nothing to try.
+    fn lay_out(&mut self, snapshot: &Snapshot, root: Slot, board: &mut Board) -> bool {
+        let layout = snapshot.layout(root.block());
+        let ask = &self.ask;
+        board.clear(ask);
+        let mut reached = Vec::new();
+        let spanned = self.fits.inside(snapshot, root.block()) & root.bit() != 0;
+        let mut masks = vec![0; ask.kinds.len()];
+        let mut lay = |block, lanes| {
+            for (kind, mask) in masks.iter_mut().enumerate() {
+                *mask = lanes & self.fits.of(snapshot, ask, block, kind);
+                if !ask.kinds[kind].granular && !spanned {
+                    *mask &= self.fits.inside(snapshot, block);
+                }
+            }
+            board.offer(block, &masks);
+            self.pools.reached(snapshot, block, lanes, &mut reached);
+        };
+        let own = [(root.block(), layout.trees[root.lane()])];
+        let pieces = layout.spilled(root.lane()).unwrap_or(&own);
+        pieces.iter().for_each(|&(block, lanes)| lay(block, lanes));
+        reached.retain(|&pool| self.pools.all[pool].root != root);
+        reached.sort_unstable();
+        reached.dedup();
+        if board.slots.is_empty() && (reached.is_empty() || !self.seen.insert(reached.clone())) {
+            return false;
+        }
+        for pool in reached {
+            let pool = &self.pools.all[pool];
+            board.offer_pool(pool.slot, &pool.kinds);
+        }
+        if board.options.iter().any(Vec::is_empty) {
+            return false;
+        }
+        for options in board.options.iter_mut().filter(|options| options.len() > 1) {
+            let first = mix(self.seed ^ root.index() as u64) as usize % options.len();
+            options.rotate_left(first);
+        }
+        board.finish(snapshot, ask);
+        true
+    }
+}
+
+/// What keeps trees from being laid out that cannot serve.
+struct Sieve {
+    /// What a root must be, if anything is asked of it.
+    root: Option<Plan>,
+    /// The kinds that only providers of the tree serve, and how many of them are needed. Those that let the fewest
+    /// through come to stand before the others.
+    local: Vec<(usize, u32)>,
+}
+
+impl Sieve {
+    /// The roots of a block whose trees have providers enough for each kind.
+    fn roots<O: Observer>(
+        &mut self,
+        snapshot: &Snapshot,
+        ask: &Ask,
+        fits: &mut Fits<O>,
+        block: usize,
+        lanes: u64,
+    ) -> u64 {
+        let lanes = lanes & snapshot.blocks().get(block).roots;
+        let mut left = match &self.root {
+            Some(root) => scan::fitting(snapshot, root, block, lanes, &mut ()),
+            None => lanes,
+        };
+        if left == 0 {
+            return 0;
+        }
+        let layout = snapshot.layout(block);
+        let inside = fits.inside(snapshot, block);
+        for at in 0..self.local.len() {
+            let (kind, least) = self.local[at];
+            let granular = ask.kinds[kind].granular;
+            let here = fits.of(snapshot, ask, block, kind);
+            for lane in lanes_of(left) {
+                let spanned = granular || inside >> lane & 1 == 1;
+                let suiting = if layout.spilling >> lane & 1 == 0 {
+                    let fit = if spanned { here } else { here & inside };
+                    (fit & layout.trees[lane]).count_ones()
+                } else {
+                    let pieces = layout.spilled(lane).into_iter().flatten();
+                    let suiting = pieces.map(|&(block, lanes)| {
+                        let fit = fits.of(snapshot, ask, block, kind) & lanes;
+                        let fit = if spanned {
+                            fit
+                        } else {
+                            fit & fits.inside(snapshot, block)
+                        };
+                        fit.count_ones()
+                    });
+                    suiting.sum()
+                };
+                left &= !(u64::from(suiting < least) << lane);
+            }
+            if left == 0 {
+                self.local[..=at].rotate_right(1);
+                return 0;
+            }
+        }
+        left
+    }
+}

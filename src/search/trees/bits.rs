@@ -1,0 +1,45 @@
+//! Rows of bits, as many words a row as needed.
+
+/// A table of bits.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bits {
+    words: usize,
+    all: Vec<u64>,
+}
+
+impl Bits {
+    /// Empties it, for `rows` of `width` bits.
+    pub fn reset(&mut self, rows: usize, width: usize) {
+        self.words = width.div_ceil(64);
+        self.all.clear();
+        self.all.resize(rows * self.words, 0);
+    }
+
+    pub fn row(&self, row: usize) -> &[u64] {
+        &self.all[row * self.words..(row + 1) * self.words]
+    }
+
+    pub fn row_mut(&mut self, row: usize) -> &mut [u64] {
+        &mut self.all[row * self.words..(row + 1) * self.words]
+    }
+
+    pub fn set(&mut self, row: usize, bit: usize) {
+        self.row_mut(row)[bit / 64] |= 1 << (bit % 64);
+    }
+
+    pub fn get(&self, row: usize, bit: usize) -> bool {
+        self.row(row)[bit / 64] >> (bit % 64) & 1 == 1
+    }
+}
+
+pub(super) fn add(to: &mut [u64], from: &[u64]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
+}
+
+pub(super) fn keep(to: &mut [u64], from: &[u64]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to &= from);
+}
+
+pub(super) fn meet(one: &[u64], other: &[u64]) -> bool {
+    one.iter().zip(other).any(|(one, other)| one & other != 0)
+}

@@ -1,0 +1,132 @@
+//! What one tree, with the sharing providers that it reaches, offers for a request.
+
+use super::super::snapshot::{Slot, Snapshot, Units, lanes_of};
+use super::ask::Ask;
+use super::bits::{Bits, add};
+
+/// The providers that could serve a part, by index, and what they could serve. Kept and filled anew for each tree.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    pub slots: Vec<Slot>,
+    /// By kind the providers that could serve it.
+    pub options: Vec<Vec<u32>>,
+    /// By provider and contested class the highest sum that it could give; of classes that it lacks, nothing.
+    pub room: Vec<i64>,
+    /// Where a sum may be out of step although each of its amounts is allowed.
+    pub odd: Vec<Odd>,
+    /// By provider the sets of required traits of the group without a suffix of which it has one.
+    pub covers: Bits,
+    /// By provider those at or above it in its tree; only where a request has rules of `same_subtree`.
+    pub above: Bits,
+    /// By kind the options again; only where `above` is.
+    pub offers: Bits,
+    /// By provider its tree; only where a tree may serve with one provider alone.
+    pub trees: Vec<Slot>,
+}
+
+/// An inventory whose `min_unit` is no multiple of its `step_size`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Odd {
+    pub provider: usize,
+    pub class: usize,
+    pub units: Units,
+}
+
+impl Board {
+    /// Forgets the last tree. Providers are added with [`Board::offer`], and then it is [`Board::finish`]ed.
+    pub fn clear(&mut self, ask: &Ask) {
+        self.slots.clear();
+        self.options.resize_with(ask.kinds.len(), Vec::new);
+        self.options.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Adds the providers of a block, `masks` being those that could serve each kind.
+    pub fn offer(&mut self, block: usize, masks: &[u64]) {
+        let all = masks.iter().fold(0, |all, mask| all | mask);
+        let first = self.slots.len() as u32;
+        self.slots.extend(lanes_of(all).map(|lane| Slot::new(block, lane)));
+        for (options, &mask) in self.options.iter_mut().zip(masks) {
+            let index = |lane: usize| first + (all & ((1 << lane) - 1)).count_ones();
+            options.extend(lanes_of(mask).map(index));
+        }
+    }
+
+    /// Adds a sharing provider of another tree.
+    pub fn offer_pool(&mut self, slot: Slot, kinds: &[usize]) {
+        let index = self.slots.len() as u32;
+        self.slots.push(slot);
+        kinds.iter().for_each(|&kind| self.options[kind].push(index));
+    }
+
+    /// Works out what the rules of the request need to know.
+    pub fn finish(&mut self, snapshot: &Snapshot, ask: &Ask) {
+        self.find_room(snapshot, ask);
+        self.find_traits(snapshot, ask);
+        self.find_above(snapshot, ask);
+        self.trees.clear();
+        if !ask.nested {
+            self.trees
+                .extend(self.slots.iter().map(|&slot| snapshot.near_root(slot)));
+        }
+    }
+
+    fn find_room(&mut self, snapshot: &Snapshot, ask: &Ask) {
+        self.room.clear();
+        self.odd.clear();
+        for (provider, &slot) in self.slots.iter().enumerate() {
+            for (class, &id) in ask.classes.iter().enumerate() {
+                let Some((room, units)) = snapshot.room(slot, id) else {
+                    self.room.push(0);
+                    continue;
+                };
+                // What is beyond all demand makes no difference, and the same number makes providers equal.
+                self.room.push(room.min(ask.demand[class]));
+                if units.may_be_out_of_step(ask.strict) {
+                    self.odd.push(Odd { provider, class, units });
+                }
+            }
+        }
+    }
+
+    fn find_traits(&mut self, snapshot: &Snapshot, ask: &Ask) {
+        let Some(whole) = &ask.whole else { return };
+        self.covers.reset(self.slots.len(), whole.required.len());
+        for (provider, &slot) in self.slots.iter().enumerate() {
+            for (index, any_of) in whole.required.iter().enumerate() {
+                if any_of.iter().any(|&it| snapshot.has_trait(slot, it)) {
+                    self.covers.set(provider, index);
+                }
+            }
+        }
+    }
+
+    fn find_above(&mut self, snapshot: &Snapshot, ask: &Ask) {
+        if ask.subtrees == 0 {
+            return;
+        }
+        let mut sorted: Vec<(Slot, usize)> = self.slots.iter().copied().zip(0..).collect();
+        sorted.sort_unstable();
+        self.above.reset(self.slots.len(), self.slots.len());
+        for (provider, &slot) in self.slots.iter().enumerate() {
+            let mut at = Some(slot);
+            while let Some(slot) = at {
+                if let Ok(found) = sorted.binary_search_by_key(&slot, |&(slot, _)| slot) {
+                    self.above.set(provider, sorted[found].1);
+                }
+                at = snapshot.near_parent(slot);
+            }
+        }
+        self.offers.reset(self.options.len(), self.slots.len());
+        for (kind, options) in self.options.iter().enumerate() {
+            options
+                .iter()
+                .for_each(|&provider| self.offers.set(kind, provider as usize));
+        }
+    }
+
+    /// The traits that the options of a kind have together.
+    pub fn cover_together(&self, kind: usize, into: &mut [u64]) {
+        let options = self.options[kind].iter();
+        options.for_each(|&provider| add(into, self.covers.row(provider as usize)));
+    }
+}

@@ -1,0 +1,127 @@
+//! Candidates that several providers serve together: of one tree, and of the sharing providers that it reaches.
+//!
+//! A request is taken apart into parts that one provider each serves (`ask`). Trees come one after the other
+//! (`anchors`); what a tree offers is laid out on a board (`board`), and every way to place the parts on it is a
+//! candidate (`placing`).
+
+mod anchors;
+mod ask;
+mod bits;
+mod board;
+mod bound;
+mod fits;
+mod memory;
+mod placing;
+mod pools;
+
+use std::collections::{HashSet, VecDeque};
+
+use super::candidates::{Candidate, Placement, Strategy};
+use super::observer::Observer;
+use super::snapshot::{Slot, Snapshot};
+pub(super) use anchors::Anchors;
+pub(super) use ask::Ask;
+use board::Board;
+use placing::Placing;
+
+/// The candidates of all trees.
+pub(super) struct Trees<O> {
+    anchors: Anchors<O>,
+    strategy: Strategy,
+    /// Trees that were begun and may have more; with the depth-first strategy one at most.
+    begun: VecDeque<Begun>,
+    /// A finished one, whose memory the next one takes over.
+    spare: Option<Begun>,
+    no_more_trees: bool,
+    /// What only sharing providers serve, and so comes again with other trees.
+    told: HashSet<Candidate>,
+    steps: u64,
+}
+
+#[derive(Debug, Default)]
+struct Begun {
+    board: Board,
+    placing: Placing,
+}
+
+impl<O: Observer> Trees<O> {
+    pub fn new(anchors: Anchors<O>, strategy: Strategy) -> Self {
+        Self {
+            anchors,
+            strategy,
+            begun: VecDeque::new(),
+            spare: None,
+            no_more_trees: false,
+            told: HashSet::new(),
+            steps: 0,
+        }
+    }
+
+    /// How often a part was placed so far: what a search costs, whatever the machine.
+    #[cfg(test)]
+    pub fn steps(&self) -> u64 {
+        self.steps + self.begun.iter().map(|begun| begun.placing.steps).sum::<u64>()
+    }
+
+    pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
+        loop {
+            let mut tree = self.next_tree(snapshot)?;
+            if !tree.placing.next(&self.anchors.ask, &tree.board) {
+                self.steps += std::mem::take(&mut tree.placing.steps);
+                self.spare = Some(tree);
+                continue;
+            }
+            let candidate = candidate(&self.anchors.ask, &tree);
+            let shared = !self.anchors.pools.all.is_empty()
+                && candidate.providers().all(|slot| self.anchors.pools.contains(slot));
+            self.begun.push_back(tree);
+            if !shared || self.told.insert(candidate.clone()) {
+                return Some(candidate);
+            }
+        }
+    }
+
+    /// The tree whose turn it is: breadth-first each in turn, once all were begun; depth-first one until it has no more.
+    fn next_tree(&mut self, snapshot: &Snapshot) -> Option<Begun> {
+        let begin = self.begun.is_empty() || self.strategy == Strategy::BreadthFirst;
+        if begin && !self.no_more_trees {
+            let mut new = self.spare.take().unwrap_or_default();
+            if self.anchors.next(snapshot, &mut new.board) {
+                new.placing.begin(&self.anchors.ask, &new.board);
+                return Some(new);
+            }
+            self.no_more_trees = true;
+        }
+        self.begun.pop_front()
+    }
+}
+
+fn candidate(ask: &Ask, tree: &Begun) -> Candidate {
+    let mut placed: Vec<(usize, Slot)> = Vec::with_capacity(ask.parts.len());
+    placed.extend(
+        tree.placing
+            .placed()
+            .map(|(part, provider)| (part, tree.board.slots[provider])),
+    );
+    placed.sort_unstable_by_key(|&(part, _)| part);
+    let mut placements: Vec<Placement> = Vec::with_capacity(placed.len());
+    let mut mappings: Vec<(_, Vec<Slot>)> = Vec::with_capacity(ask.suffixes.len());
+    for (part, slot) in placed {
+        let part = ask.parts[part];
+        for &(class, amount) in &ask.kinds[part.kind].plan.amounts {
+            let same = |it: &&mut Placement| it.slot == slot && it.class == class;
+            match placements.iter_mut().find(same) {
+                Some(placement) => placement.amount = placement.amount.saturating_add(amount),
+                None => placements.push(Placement { slot, class, amount }),
+            }
+        }
+        if mappings.len() <= part.group {
+            mappings.push((ask.suffixes[part.group].clone(), Vec::with_capacity(1)));
+        }
+        let slots = &mut mappings[part.group].1;
+        if !slots.contains(&slot) {
+            slots.push(slot);
+        }
+    }
+    Candidate { placements, mappings }
+}

@@ -1,0 +1,276 @@
+//! Every way to place the parts of a request on one board, one after the other.
+//!
+//! A search in depth, one part a level. It is told to stop early by what no way can have (`bound`), and it does not
+//! search a second time from a state from which nothing was found (`memory`), where equal providers are one. So it
+//! does little between one way and the next, and little before it says that there is none.
+
+use super::ask::Ask;
+use super::bits::{add, keep, meet};
+use super::board::Board;
+use super::bound;
+use super::memory::Memory;
+
+/// A way to place parts, so far. Kept and begun anew for each board.
+#[derive(Debug, Default)]
+pub(super) struct Placing {
+    /// The parts in the order in which they are placed.
+    pub order: Vec<usize>,
+    /// How many of them are placed, and on whom.
+    pub depth: usize,
+    pub chosen: Vec<u32>,
+    /// By depth the option that is tried next, and whether anything was found below.
+    next: Vec<usize>,
+    fruitful: Vec<bool>,
+    /// By provider and contested class.
+    pub load: Vec<i64>,
+    /// By provider how many granular parts it has.
+    pub granular: Vec<u32>,
+    /// By depth the required traits that those placed have; and that those to be placed may have.
+    covered: Vec<u64>,
+    coverable: Vec<u64>,
+    words: usize,
+    /// By rule of `same_subtree` the providers that may be the one above all others.
+    tops: Vec<u64>,
+    width: usize,
+    /// Room to work out `tops` in.
+    members: Vec<u64>,
+    memory: Memory,
+    /// Was there a state from which nothing was found? Until then what costs time is not done.
+    stuck: bool,
+    told: bool,
+    over: bool,
+    /// How often a part was placed.
+    pub steps: u64,
+}
+
+impl Placing {
+    pub fn begin(&mut self, ask: &Ask, board: &Board) {
+        let (parts, providers) = (ask.parts.len(), board.slots.len());
+        self.order.clear();
+        self.order.extend(0..parts);
+        let wanted = |part: usize| {
+            let kind = ask.parts[part].kind;
+            let most = ask.kinds[kind].contested.iter().map(|&(_, amount)| amount).max();
+            (board.options[kind].len(), std::cmp::Reverse(most), kind, part)
+        };
+        if parts > 1 {
+            self.order.sort_unstable_by_key(|&part| wanted(part));
+        }
+        self.depth = 0;
+        refill(&mut self.chosen, parts, 0);
+        refill(&mut self.next, parts, 0);
+        refill(&mut self.fruitful, parts, false);
+        refill(&mut self.load, board.room.len(), 0);
+        refill(&mut self.granular, providers, 0);
+        self.begin_traits(ask, board);
+        self.width = if ask.subtrees == 0 { 0 } else { providers.div_ceil(64) };
+        refill(&mut self.tops, ask.subtrees * self.width, 0);
+        (0..ask.subtrees).for_each(|rule| self.find_tops(ask, board, rule));
+        self.memory.forget();
+        (self.stuck, self.told) = (false, false);
+        self.over = !self.promises(ask, board);
+    }
+
+    fn begin_traits(&mut self, ask: &Ask, board: &Board) {
+        let required = ask.whole.as_ref().map_or(0, |whole| whole.required.len());
+        self.words = required.div_ceil(64);
+        let size = (ask.parts.len() + 1) * self.words;
+        refill(&mut self.covered, size, 0);
+        refill(&mut self.coverable, size, 0);
+        if self.words == 0 {
+            return;
+        }
+        for depth in (0..ask.parts.len()).rev() {
+            let (here, later) = self.coverable[depth * self.words..].split_at_mut(self.words);
+            here.copy_from_slice(&later[..self.words]);
+            let kind = ask.parts[self.order[depth]].kind;
+            if !ask.kinds[kind].granular {
+                board.cover_together(kind, here);
+            }
+        }
+    }
+
+    /// Finds the next way: `chosen` has the provider of each part in `order`. False after the last.
+    pub fn next(&mut self, ask: &Ask, board: &Board) -> bool {
+        while !self.over {
+            if self.depth == self.order.len() {
+                if !self.told && in_step(board, &self.load, ask.classes.len()) {
+                    self.fruitful.fill(true);
+                    self.told = true;
+                    return true;
+                }
+                self.told = false;
+                self.lift(ask, board);
+                continue;
+            }
+            let kind = ask.parts[self.order[self.depth]].kind;
+            let Some(&provider) = board.options[kind].get(self.next[self.depth]) else {
+                self.leave(ask, board);
+                continue;
+            };
+            self.next[self.depth] += 1;
+            if self.is_open(ask, board, kind, provider as usize) {
+                self.place(ask, board, kind, provider as usize);
+                if self.promises(ask, board) {
+                    if let Some(next) = self.next.get_mut(self.depth) {
+                        (*next, self.fruitful[self.depth]) = (0, false);
+                    }
+                } else {
+                    self.lift(ask, board);
+                }
+            }
+        }
+        false
+    }
+
+    /// Could this provider take one more part of this kind?
+    pub fn is_open(&self, ask: &Ask, board: &Board, kind: usize, provider: usize) -> bool {
+        let wanted = &ask.kinds[kind];
+        let first = provider * ask.classes.len();
+        let has_room = |&(class, amount): &(usize, i64)| self.load[first + class] <= board.room[first + class] - amount;
+        let below = |&rule: &usize| meet(self.tops(rule), board.above.row(provider));
+        !(ask.isolate && wanted.granular && self.granular[provider] > 0)
+            && wanted.contested.iter().all(has_room)
+            && wanted.subtrees.iter().all(below)
+            && (ask.nested || self.is_alone_in_its_tree(board, provider))
+    }
+
+    fn is_alone_in_its_tree(&self, board: &Board, provider: usize) -> bool {
+        let others = self.chosen[..self.depth].iter().map(|&other| other as usize);
+        others
+            .into_iter()
+            .all(|other| other == provider || board.trees[other] != board.trees[provider])
+    }
+
+    pub fn tops(&self, rule: usize) -> &[u64] {
+        &self.tops[rule * self.width..(rule + 1) * self.width]
+    }
+
+    pub fn covered(&self) -> &[u64] {
+        &self.covered[self.depth * self.words..(self.depth + 1) * self.words]
+    }
+
+    fn place(&mut self, ask: &Ask, board: &Board, kind: usize, provider: usize) {
+        self.steps += 1;
+        let wanted = &ask.kinds[kind];
+        for &(class, amount) in &wanted.contested {
+            self.load[provider * ask.classes.len() + class] += amount;
+        }
+        self.granular[provider] += u32::from(wanted.granular);
+        self.chosen[self.depth] = provider as u32;
+        if self.words > 0 {
+            let (before, after) = self.covered[self.depth * self.words..].split_at_mut(self.words);
+            after[..self.words].copy_from_slice(before);
+            if !wanted.granular {
+                add(&mut after[..self.words], board.covers.row(provider));
+            }
+        }
+        self.depth += 1;
+        wanted
+            .subtrees
+            .iter()
+            .for_each(|&rule| self.find_tops(ask, board, rule));
+    }
+
+    /// Takes the last part back.
+    fn lift(&mut self, ask: &Ask, board: &Board) {
+        self.depth -= 1;
+        let wanted = &ask.kinds[ask.parts[self.order[self.depth]].kind];
+        let provider = self.chosen[self.depth] as usize;
+        for &(class, amount) in &wanted.contested {
+            self.load[provider * ask.classes.len() + class] -= amount;
+        }
+        self.granular[provider] -= u32::from(wanted.granular);
+        wanted
+            .subtrees
+            .iter()
+            .for_each(|&rule| self.find_tops(ask, board, rule));
+    }
+
+    /// All options of the next part were tried.
+    fn leave(&mut self, ask: &Ask, board: &Board) {
+        if !self.fruitful[self.depth] {
+            self.stuck = true;
+            self.with_memory(|memory, this| memory.remember(ask, board, this));
+        }
+        if self.depth == 0 {
+            self.over = true;
+        } else {
+            self.lift(ask, board);
+        }
+    }
+
+    /// Each part that is placed, with the index of its provider.
+    pub fn placed(&self) -> impl Iterator<Item = (usize, usize)> {
+        let chosen = self.chosen[..self.depth].iter().map(|&provider| provider as usize);
+        self.order.iter().copied().zip(chosen)
+    }
+
+    fn with_memory<T>(&mut self, act: impl FnOnce(&mut Memory, &Self) -> T) -> T {
+        let mut memory = std::mem::take(&mut self.memory);
+        let result = act(&mut memory, self);
+        self.memory = memory;
+        result
+    }
+
+    /// Is there hope for the parts that are left?
+    fn promises(&mut self, ask: &Ask, board: &Board) -> bool {
+        if self.words > 0 {
+            let covered = self.covered().iter();
+            let coverable = &self.coverable[self.depth * self.words..];
+            let together = covered
+                .zip(coverable)
+                .map(|(covered, coverable)| (covered | coverable).count_ones());
+            let required = ask.whole.as_ref().map_or(0, |whole| whole.required.len());
+            if together.sum::<u32>() as usize != required {
+                return false;
+            }
+        }
+        let has_top = |rule| self.tops(rule).iter().any(|&word| word != 0);
+        if !(0..ask.subtrees).all(has_top) {
+            return false;
+        }
+        if self.depth < self.order.len() && (self.stuck || self.depth == 0 && ask.may_run_short()) {
+            return bound::promises(ask, board, self)
+                && !self.with_memory(|memory, this| memory.knows(ask, board, this));
+        }
+        true
+    }
+
+    /// Who may be above all others of a rule of `same_subtree`: is above all that are placed, and is placed itself or
+    /// may yet be.
+    fn find_tops(&mut self, ask: &Ask, board: &Board, rule: usize) {
+        let mut members = std::mem::take(&mut self.members);
+        refill(&mut members, self.width, 0);
+        let common = &mut self.tops[rule * self.width..(rule + 1) * self.width];
+        common.fill(u64::MAX);
+        for (depth, &part) in self.order.iter().enumerate() {
+            let kind = ask.parts[part].kind;
+            if !ask.kinds[kind].subtrees.contains(&rule) {
+                continue;
+            }
+            if depth < self.depth {
+                let provider = self.chosen[depth] as usize;
+                keep(common, board.above.row(provider));
+                members[provider / 64] |= 1 << (provider % 64);
+            } else {
+                add(&mut members, board.offers.row(kind));
+            }
+        }
+        keep(common, &members);
+        self.members = members;
+    }
+}
+
+/// Are all sums in step?
+fn in_step(board: &Board, load: &[i64], classes: usize) -> bool {
+    board.odd.iter().all(|odd| {
+        let sum = load[odd.provider * classes + odd.class];
+        sum == 0 || odd.units.allow(sum, false)
+    })
+}
+
+fn refill<T: Clone>(all: &mut Vec<T>, len: usize, with: T) {
+    all.clear();
+    all.resize(len, with);
+}
