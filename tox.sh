@@ -3,7 +3,8 @@
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
-#   functional   placet live: its own gabbi files, races, adoption, options, generations, the API reference
+#   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
+#                the API reference
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -54,6 +55,7 @@ functional() {
     step python race "$PY" functional-tests/race/run.py
     step python adoption "$PY" functional-tests/adoption.py
     step python generations "$PY" functional-tests/generations.py
+    step python differential "$PY" functional-tests/differential/run.py
     step python options "$PY" functional-tests/options.py
     step python operations "$PY" functional-tests/operations.py
     step python process "$PY" functional-tests/process/run.py

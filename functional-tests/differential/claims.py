@@ -8,11 +8,11 @@ from world import (BAD_IDS, PROJECTS, PROVIDERS, TYPES, USERS, Request, consumer
 
 
 def resources(dice):
-    return {dice.klass(): dice.amount() for _ in range(dice.choice([1, 1, 1, 2, 3]))}
+    return {dice.klass(): dice.amount() for _ in range(dice.choice([1, 1, 1, 1, 1, 2, 3]))}
 
 
 def shares(dice, least=1):
-    wanted = dice.some(PROVIDERS[:6], least, 2)
+    wanted = dice.some(PROVIDERS[:6 if dice.chance(0.3) else 3], least, dice.choice([1, 1, 2]))
     if dice.chance(0.03):
         wanted.append(dice.choice([BAD_IDS[0], BAD_IDS[2], BAD_IDS[3]]))
     share = {}
@@ -38,8 +38,9 @@ def claim(dice, consumer, minor, may_be_empty=True):
         if dice.chance(0.03):
             body["consumer_generation"] = None
     if minor >= 34 and dice.chance(0.3):
-        body["mappings"] = dice.choice([{"": [PROVIDERS[0]]}, {"1": PROVIDERS[:2], "_A": [PROVIDERS[2]]},
-                                        {}, {"": []}, {"": ["x"]}, {"é": [PROVIDERS[0]]}])
+        good = [{"": [PROVIDERS[0]]}, {"1": PROVIDERS[:2], "_A": [PROVIDERS[2]]}]
+        bad = [{}, {"": []}, {"": ["x"]}, {"é": [PROVIDERS[0]]}]
+        body["mappings"] = dice.choice(good if dice.chance(0.9) else bad)
     if minor >= 38:
         body["consumer_type"] = dice.choice(TYPES) if dice.chance(0.97) else dice.choice(["low", "unknown", "", "A-B"])
     return body
@@ -74,7 +75,7 @@ def reshape(dice):
     inventories = {}
     for uuid in dice.some(PROVIDERS[:6], 1, 3):
         wanted = {dice.klass(): inventory(dice) | {"total": dice.choice([4, 20, 100])}
-                  for _ in range(dice.choice([0, 1, 2, 3, 4]))}
+                  for _ in range(dice.choice([0, 2, 4, 6, 8, 8]))}
         inventories[uuid] = {
             "resource_provider_generation": provider_generation(uuid, dice.less()), "inventories": wanted}
     if dice.chance(0.03):

@@ -15,8 +15,9 @@ UNKNOWN_TRAIT = re.compile(r"(?<=No such trait\(s\): )\w+(?=\.)")
 WORD = re.compile(r"[\s,'\"\[\](){}]+")
 
 
-def differences(request, theirs, ours):
-    """What differs, by the name of the part: what the one says, and the other."""
+def differences(request, theirs, ours, slack):
+    """What differs, by the name of the part: what the one says, and the other. `slack`: how many seconds may be between
+    the same write to both."""
     found = {}
     if theirs.status != ours.status:
         found["status"] = (theirs.status, ours.status)
@@ -28,7 +29,7 @@ def differences(request, theirs, ours):
         pair = (name in theirs.headers, name in ours.headers)
         if pair[0] != pair[1]:
             found[name] = pair
-    if "last-modified" not in found and abs(modified(theirs) - modified(ours)) > SECONDS:
+    if "last-modified" not in found and abs(modified(theirs) - modified(ours)) > SECONDS + slack:
         found["last-modified"] = (theirs.headers["last-modified"], ours.headers["last-modified"])
     bodies = body(request, theirs), body(request, ours)
     if words_of(bodies[0]) != words_of(bodies[1]) and not one_of_several(request, *bodies):

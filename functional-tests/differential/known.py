@@ -21,11 +21,23 @@ def nothing_that_is_judged(request, theirs, ours, found):
     return theirs.status == 500 and ours.status == 400 and "dictionary update sequence" in theirs.text
 
 
+def beyond_the_database(request, theirs, ours, found):
+    return theirs.status == 500 and ours.status < 500 and "int too large to convert" in theirs.text
+
+
+def looked_up_before_it_is_needed(request, theirs, ours, found):
+    return (request.path.startswith("/allocation_candidates") and theirs.status == 200 and ours.status == 400
+            and "No such" in ours.text and '"allocation_requests": []' in theirs.text)
+
+
 # (the beginning of its row, whether it is that difference)
 RULES = [
     ("a request for candidates that the search cannot answer yet", not_searched_yet),
     ('half of a surrogate pair in a body (`"\\ud800"`)', half_of_a_surrogate_pair),
     ("an inventory that is no object, under a name that can be no class", nothing_that_is_judged),
+    ("an amount in a query that no database can hold", beyond_the_database),
+    ("candidates of several groups, of which an earlier one has none and a later one names what nobody knows",
+     looked_up_before_it_is_needed),
     ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
 ]
 

@@ -31,11 +31,11 @@ def provider(dice):
 
 def inventory(dice):
     """What one class has; most of it is of the kind that claims fit in."""
-    body = {"total": dice.choice([1, 2, 4, 8, 10, 20, 100])}
+    body = {"total": dice.choice([1, 4, 8, 10, 20, 100, 100])}
     for name, values, chance in (
-            ("reserved", [0, 1, 2, 4, 200], 0.2), ("min_unit", [1, 1, 2, 5, 30], 0.15),
-            ("max_unit", [1, 4, 10, 2**31 - 1], 0.2), ("step_size", [1, 2, 5, 10], 0.15),
-            ("allocation_ratio", [0.5, 0.9, 1, 1.1, 1.5, 4.0, 16.0, 0.0, -1.0], 0.25)):
+            ("reserved", [0, 1, 2, 4, 200], 0.15), ("min_unit", [1, 1, 2, 5, 30], 0.08),
+            ("max_unit", [1, 4, 10, 2**31 - 1], 0.12), ("step_size", [1, 2, 5, 10], 0.08),
+            ("allocation_ratio", [0.5, 0.9, 1, 1.1, 1.5, 4.0, 16.0, 0.0, -1.0], 0.2)):
         if dice.chance(chance):
             body[name] = dice.choice(values)
     return body
@@ -47,8 +47,8 @@ def inventories(dice):
     path = f"/resource_providers/{uuid}/inventories"
     generation = {"resource_provider_generation": provider_generation(uuid, dice.less())}
     roll = dice.random.random()
-    if roll < 0.35:
-        body = generation | {"inventories": {dice.klass(): inventory(dice) for _ in range(dice.random.randint(0, 4))}}
+    if roll < 0.25:
+        body = generation | {"inventories": {dice.klass(): inventory(dice) for _ in range(dice.random.randint(0, 6))}}
         return Request("PUT", path, json.dumps(body), version)
     if roll < 0.5:
         body = (generation if dice.chance(0.7) else {}) | {"resource_class": dice.klass()} | inventory(dice)
@@ -106,8 +106,8 @@ def building(dice):
         yield Request("PUT", f"/traits/{name}", version="1.39")
     for uuid in PROVIDERS[:6]:
         if dice.chance(0.8):
-            wanted = {name: {"total": dice.choice([4, 8, 20])} | (inventory(dice) if dice.chance(0.3) else {})
-                      for name in dice.some(["VCPU", "MEMORY_MB", "DISK_GB", "SRIOV_NET_VF"], 1, 3)}
+            wanted = {name: {"total": dice.choice([8, 20, 100])} | (inventory(dice) if dice.chance(0.2) else {})
+                      for name in ["VCPU"] + dice.some(["MEMORY_MB", "DISK_GB", "SRIOV_NET_VF"], 0, 2)}
             body = {"resource_provider_generation": provider_generation(uuid), "inventories": wanted}
             yield Request("PUT", f"/resource_providers/{uuid}/inventories", json.dumps(body), "1.39")
         for noun, value in (("traits", dice.some(["HW_CPU_X86_AVX2", "HW_NIC_SRIOV", "STORAGE_DISK_SSD", SHARING])),

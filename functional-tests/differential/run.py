@@ -33,7 +33,6 @@ from tally import Tally, difference  # noqa: E402
 from world import Request  # noqa: E402
 
 LENGTH = 400
-SECONDS = {"full": 1800}
 OPTIONS = {"placet": {"strict_step_size": "true"}}
 
 
@@ -44,6 +43,8 @@ class Pair:
         self.theirs, self.ours = theirs, ours
         self.meant, self.statuses, self.compared = Counter(), Counter(), 0
         self.status = None
+        self.slowest = 0
+        self.kinds = {}
 
     def clear(self):
         for side in (self.theirs, self.ours):
@@ -51,11 +52,14 @@ class Pair:
 
     def step(self, request):
         """Sends one request to both. What differs; "tables" among it where the two part for good."""
+        start = time.monotonic()
         theirs, ours = self.theirs.send(request), self.ours.send(request)
+        self.slowest = max(self.slowest, time.monotonic() - start)
         self.compared += 1
         self.status = theirs.status
         self.statuses[self.status] += 1
-        found = compare.differences(request, theirs, ours)
+        self.kinds.setdefault(kind(request), Counter())[self.status < 400] += 1
+        found = compare.differences(request, theirs, ours, self.slowest)
         row = found and known.row(request, theirs, ours, found)
         if row:
             self.meant[row] += 1
@@ -78,10 +82,15 @@ class Pair:
                 return
 
 
+def kind(request):
+    """Method and noun."""
+    nouns = request.path.split("?")[0].strip("/").split("/")
+    return " ".join([request.method, *nouns[:1], *nouns[2:3]])
+
+
 def signature(request, found):
     """Differences that are most likely one."""
-    noun = request.path.split("?")[0].strip("/").split("/")
-    return request.method, noun[0], "".join(noun[2:3]), tuple(sorted(found)), str(found.get("status")), masked(found)
+    return kind(request), tuple(sorted(found)), str(found.get("status")), masked(found)
 
 
 def masked(found):
@@ -140,16 +149,16 @@ def runs(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, help="of the first run; else a new one each time")
-    parser.add_argument("--seconds", type=int, default=SECONDS.get(os.environ.get("PLACET_TEST_SIZE"), 120))
+    full = os.environ.get("PLACET_TEST_SIZE") == "full"
+    parser.add_argument("--seed", type=int, default=int(time.time()) * 1000 if full else 1, help="of the first run")
+    parser.add_argument("--seconds", type=int, default=1800 if full else 120)
     parser.add_argument("--requests", type=int, help="how many instead of how long; 0 for one run")
     parser.add_argument("--replay", metavar="FILE")
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
-    if arguments.seed is None:
-        arguments.seed = int(time.time()) * 1000
+    print(f"seed {arguments.seed}", flush=True)
     known.check()
     tally, seen = Tally(), Counter()
     with live.Service("upstream", OPTIONS) as yardstick, \
@@ -158,6 +167,9 @@ def main():
         for seed, requests in runs(arguments):
             compare_run(pair, seed, requests, tally, seen, arguments)
     print(f"{pair.compared} requests compared, by status {dict(sorted(pair.statuses.items()))}")
+    if arguments.verbose:
+        for name, outcomes in sorted(pair.kinds.items(), key=lambda item: -item[1].total()):
+            print(f"{outcomes[True]:6} of {outcomes.total():6} succeeded: {name}")
     for row, times in pair.meant.items():
         print(f"{times} times, as docs/differences.md says: {row}")
     tally.finish()

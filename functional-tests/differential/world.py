@@ -83,7 +83,10 @@ class Dice:
         return self.choice([1, -1, 7]) if self.chance(0.06) else 0
 
     def klass(self):
-        return self.choice(BAD_NAMES) if self.chance(0.03) else self.choice(CLASSES)
+        """A class: mostly one that most providers have, or else hardly a claim would succeed."""
+        if self.chance(0.02):
+            return self.choice(BAD_NAMES)
+        return self.random.choices(CLASSES, [14, 6, 4, 2, 1, 1])[0]
 
     def trait(self):
         return self.choice(BAD_NAMES) if self.chance(0.03) else self.choice(TRAITS)
