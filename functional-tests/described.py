@@ -72,6 +72,9 @@ class Description:
 
     def complaint(self, method, url, status, headers, content):
         """What is wrong with an answer, None if it is as described. Header names are lower case."""
+        # What a browser asks before a request is no operation.
+        if method == "OPTIONS" and status == 200:
+            return None
         operation = self.operation(method, url)
         if operation is None:
             return None if status in (401, 404, 405, 406, 400) else f"{status} from a URL that is not described"

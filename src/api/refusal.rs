@@ -214,7 +214,6 @@ impl Refusal {
             StatusCode::REQUEST_TIMEOUT => "The server has waited too long for the request to be sent by the client.",
             StatusCode::CONFLICT => "There was a conflict when trying to complete your request.",
             StatusCode::PAYLOAD_TOO_LARGE => "The body of your request was too large for this server.",
-            StatusCode::NOT_IMPLEMENTED => "The server does not implement what was asked for.",
             StatusCode::SERVICE_UNAVAILABLE => "The server is currently unavailable. Please try again at a later time.",
             _ => "The server has either erred or is incapable of performing the requested operation.",
         }

@@ -267,7 +267,7 @@ fn reshape(rng: &mut Rng, known: &Known) -> Command {
             let generation = known.generation(rng, &provider);
             providers.push(Reshaped {
                 provider,
-                generation,
+                generation: generation.into(),
                 inventories: inventories(rng),
             });
         }
