@@ -5,10 +5,6 @@ import pathlib
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "differences.md"
 
 
-def not_searched_yet(request, theirs, ours, found):
-    return ours.status == 501 and request.path.startswith("/allocation_candidates")
-
-
 def quoted_from_the_database(request, theirs, ours, found):
     return set(found) == {"body"} and "sqlite3.IntegrityError" in theirs.text
 
@@ -32,7 +28,6 @@ def looked_up_before_it_is_needed(request, theirs, ours, found):
 
 # (the beginning of its row, whether it is that difference)
 RULES = [
-    ("a request for candidates that the search cannot answer yet", not_searched_yet),
     ('half of a surrogate pair in a body (`"\\ud800"`)', half_of_a_surrogate_pair),
     ("an inventory that is no object, under a name that can be no class", nothing_that_is_judged),
     ("an amount in a query that no database can hold", beyond_the_database),
