@@ -2,39 +2,34 @@
 
 import pathlib
 
+import candidates
+
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "differences.md"
 
 
-def quoted_from_the_database(request, theirs, ours, found):
+def quoted_from_the_database(request, theirs, ours, found, tables):
     return set(found) == {"body"} and "sqlite3.IntegrityError" in theirs.text
 
 
-def half_of_a_surrogate_pair(request, theirs, ours, found):
+def half_of_a_surrogate_pair(request, theirs, ours, found, tables):
     return "Unpaired surrogate" in ours.text and ours.status == 400
 
 
-def nothing_that_is_judged(request, theirs, ours, found):
+def nothing_that_is_judged(request, theirs, ours, found, tables):
     return theirs.status == 500 and ours.status == 400 and "dictionary update sequence" in theirs.text
 
 
-def beyond_the_database(request, theirs, ours, found):
+def beyond_the_database(request, theirs, ours, found, tables):
     return theirs.status == 500 and ours.status < 500 and "int too large to convert" in theirs.text
 
 
-def looked_up_before_it_is_needed(request, theirs, ours, found):
-    return (request.path.startswith("/allocation_candidates") and theirs.status == 200 and ours.status == 400
-            and "No such" in ours.text and '"allocation_requests": []' in theirs.text)
-
-
-# (the beginning of its row, whether it is that difference)
+# (the first cell of its row, whether it is that difference)
 RULES = [
+    ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
     ('half of a surrogate pair in a body (`"\\ud800"`)', half_of_a_surrogate_pair),
     ("an inventory that is no object, under a name that can be no class", nothing_that_is_judged),
     ("an amount in a query that no database can hold", beyond_the_database),
-    ("candidates of several groups, of which an earlier one has none and a later one names what nobody knows",
-     looked_up_before_it_is_needed),
-    ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
-]
+] + candidates.RULES
 
 
 def check():
@@ -45,6 +40,6 @@ def check():
         raise SystemExit(f"{DOCUMENT} has no row for {missing}")
 
 
-def row(request, theirs, ours, found):
+def row(request, theirs, ours, found, tables):
     """The row that a difference belongs to, or None."""
-    return next((name for name, applies in RULES if applies(request, theirs, ours, found)), None)
+    return next((name for name, applies in RULES if applies(request, theirs, ours, found, tables)), None)

@@ -60,7 +60,7 @@ class Pair:
         self.statuses[self.status] += 1
         self.kinds.setdefault(kind(request), Counter())[self.status < 400] += 1
         found = compare.differences(request, theirs, ours, self.slowest)
-        row = found and known.row(request, theirs, ours, found)
+        row = found and known.row(request, theirs, ours, found, self.theirs.tables)
         if row:
             self.meant[row] += 1
             found = {}
