@@ -79,17 +79,10 @@ def breaks_units(candidate, tables):
     return False
 
 
-def looked_up_before_it_is_needed(request, theirs, ours, found, tables):
-    return (Asked(request).is_candidates and theirs.status == 200 and ours.status == 400 and "No such" in ours.text
-            and not found_by(theirs))
-
-
 RULES = [
     ("a group without a suffix that only sharing providers serve, beside a granular group", lost_trees),
     ("the same class in the group without a suffix and in a granular one, with another `group_policy` than `none`",
      sums_across_candidates),
     ("a sharing provider that is not the root of its tree", sharer_below_a_root),
     ("`min_unit` and `step_size` where several groups come together on one provider", sums_between_units),
-    ("candidates of several groups, of which an earlier one has none and a later one names what nobody knows",
-     looked_up_before_it_is_needed),
 ]
