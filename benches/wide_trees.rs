@@ -41,7 +41,9 @@ fn measure(snapshot: &Snapshot, request: &Request) -> (usize, f64) {
     let mut times: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let start = Instant::now();
-            found = candidates(snapshot, request, &settings, ()).map_or(0, |all| all.found().candidates.len());
+            found = candidates(snapshot, request, &settings, ())
+                .and_then(|all| all.found())
+                .map_or(0, |found| found.candidates.len());
             start.elapsed().as_secs_f64() * 1e6
         })
         .collect();

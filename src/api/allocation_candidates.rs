@@ -12,7 +12,7 @@ pub async fn list(call: Call) -> Result<Reply> {
     let snapshot = call.model().snapshot().await?;
     let (version, query) = (call.version, call.query.clone());
     call.compute(move || {
-        let found = search::candidates(&snapshot, &request, &settings, ())?.found();
+        let found = search::candidates(&snapshot, &request, &settings, ())?.found()?;
         if found.cut {
             log::warn!(
                 "More than {} candidates for {query:?}: the answer ends there; ask with a limit, or raise [placet] \

@@ -1,6 +1,6 @@
 //! Reads the text of a check: `and`, `or`, `not`, parentheses, `@`, `!`, `left:right`.
 //!
-//! A mistake locks out, it never lets in: what cannot be read never holds, and is told of.
+//! What cannot be read never holds, and is told of; under a `not` it always does, as in oslo.policy.
 
 use super::check::Check;
 use super::template::{self, Left, Template};

@@ -9,7 +9,7 @@ use super::request::Request;
 use super::scan;
 use super::snapshot::{ClassId, Slot, Snapshot, lanes_of};
 use super::trees::{Anchors, Ask, Trees};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What a deployment sets for all requests.
 #[derive(Clone, Copy, Debug)]
@@ -202,10 +202,19 @@ impl<O: Observer> Iterator for Candidates<'_, O> {
 
 impl<O: Observer> Candidates<'_, O> {
     /// As many as the request and the deployment allow, with the providers that belong into their summaries.
-    pub fn found(mut self) -> Found {
+    ///
+    /// # Errors
+    /// [`crate::error::Error::BadRequest`] where some trees had to be given up and what was found is less than was asked
+    /// for: to say that there is no more would be a guess.
+    pub fn found(mut self) -> Result<Found> {
         let most = self.limit.min(self.ceiling);
         let candidates: Vec<Candidate> = self.by_ref().take(most).collect();
         let cut = most < self.limit && candidates.len() == most && self.next().is_some();
+        if candidates.len() < most && matches!(&self.way, Way::Together(trees) if trees.gave_up()) {
+            let detail = "Too many ways to place these groups would have to be tried: name fewer groups, amounts that \
+                          are alike, or a smaller limit.";
+            return Err(Error::BadRequest { detail: detail.into() });
+        }
         let used = candidates
             .iter()
             .flat_map(|candidate| &candidate.placements)
@@ -219,11 +228,11 @@ impl<O: Observer> Candidates<'_, O> {
         } else {
             used.filter(|&slot| seen.first_time(slot)).collect()
         };
-        Found {
+        Ok(Found {
             candidates,
             summaries,
             cut,
-        }
+        })
     }
 
     /// How often the search placed a part.

@@ -166,6 +166,7 @@ fn headers(scope: Span, texts: &Texts) -> Value {
         ("OpenStack-API-Version", None),
         ("Retry-After", Some(Version::MIN)),
         ("Vary", Some(Version::MIN)),
+        ("Vary-If-Any", None),
         ("X-Openstack-Request-Id", Some(Version::MIN)),
     ];
     let headers = headers.into_iter().map(|(name, always)| {

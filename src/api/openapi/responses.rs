@@ -82,7 +82,7 @@ impl Good {
             Some(_) => names.extend(["Last-Modified-If-Any", "Cache-Control"]),
             None => {}
         }
-        let mut response = json!({"description": title(status), "headers": headers(&names)});
+        let mut response = json!({"description": title(status), "headers": headers("Vary", &names)});
         let bodies = merged(self.bodies);
         if !bodies.is_empty() {
             response["content"] = json!({"application/json": {"schema": one_of_steps(bodies)}});
@@ -115,7 +115,7 @@ fn one_refused(status: u16, scope: Span, schemas: &mut Schemas<'_>) -> Value {
     };
     json!({
         "description": title(status),
-        "headers": headers(more),
+        "headers": headers("Vary-If-Any", more),
         "content": {"application/json": {"schema": one_of_steps(schemas.references(Of::Answers, named, scope))}},
     })
 }
@@ -127,9 +127,9 @@ fn title(status: u16) -> &'static str {
         .unwrap_or("An answer")
 }
 
-/// Headers that every response has, and `more`.
-fn headers(more: &[&str]) -> Value {
-    let always = ["OpenStack-API-Version", "X-Openstack-Request-Id", "Vary"];
+/// Headers that every response has, and `more`. A refusal that is the same at every version does not vary.
+fn headers(vary: &str, more: &[&str]) -> Value {
+    let always = ["OpenStack-API-Version", "X-Openstack-Request-Id", vary];
     let references = always.iter().chain(more).map(|name| {
         let reference = json!({"$ref": format!("#/components/headers/{name}")});
         (name.trim_end_matches("-If-Any").to_owned(), reference)

@@ -6,7 +6,7 @@ use crate::search::snapshot::{Slot, Snapshot};
 use crate::search::{Found, Observer, Reason, candidates};
 
 fn find(snapshot: &Snapshot, request: &Request) -> crate::error::Result<Found> {
-    candidates(snapshot, request, &settings(), ()).map(|all| all.found())
+    candidates(snapshot, request, &settings(), ()).and_then(|all| all.found())
 }
 
 /// The ids of the providers of each candidate, sorted.
@@ -142,6 +142,7 @@ fn a_limit_samples_the_whole_cloud_and_a_seed_repeats_it() {
         )
         .unwrap()
         .found()
+        .unwrap()
     };
     let found = with(1, None);
     assert_eq!(found.candidates.len(), 100);

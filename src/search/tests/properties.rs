@@ -309,7 +309,7 @@ fn compare_candidates(world: &Rows, request: &Request, seed: u64, strict: bool) 
 
 fn compare(snapshot: &Snapshot, world: &Rows, request: &Request, seed: u64, strict: bool) {
     let expected = naive::candidates(&catalog(), world, request, strict);
-    let found = candidates(snapshot, request, &settings(seed, strict), ()).map(|all| all.found());
+    let found = candidates(snapshot, request, &settings(seed, strict), ()).and_then(|all| all.found());
     match (&expected, &found) {
         (Ok(expected), Ok(found)) => {
             assert_eq!(*expected, choices(snapshot, found));

@@ -83,7 +83,8 @@ fn providers_of_one_tree_serve_together_but_not_before_trees_were_known() {
     assert_eq!(given(&world, &flat), none());
     let found = candidates(&world, &request(group(&[("VCPU", 1)])), &settings(), ())
         .unwrap()
-        .found();
+        .found()
+        .unwrap();
     assert_eq!((found.candidates.len(), found.summaries.len()), (2, 3));
 }
 
@@ -305,7 +306,7 @@ fn a_pool_may_hang_below_another_provider() {
     ]);
     let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
     assert_eq!(given(&world, &ask), ["1:VCPU=1 3:DISK_GB=1"]);
-    let found = candidates(&world, &ask, &settings(), ()).unwrap().found();
+    let found = candidates(&world, &ask, &settings(), ()).unwrap().found().unwrap();
     assert_eq!(found.summaries.len(), 3);
     let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("DISK_GB", 1)])];
     assert_eq!(mapped(&world, &asking(&groups, GroupPolicy::Isolate)), ["_A:1 _B:3"]);
@@ -378,7 +379,7 @@ fn an_answer_that_the_ceiling_ends_says_so() {
             limit,
             ..request(group(&[("VCPU", 1)]))
         };
-        let found = candidates(&world, &request, &settings, ()).unwrap().found();
+        let found = candidates(&world, &request, &settings, ()).unwrap().found().unwrap();
         (found.candidates.len(), found.cut)
     };
     assert_eq!(found(4, None, None), (4, true));

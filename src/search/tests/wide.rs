@@ -191,3 +191,16 @@ fn a_subtree_that_is_too_small_is_refused_after_few_steps() {
     let (count, steps) = cost(rows, &ask(4));
     assert!(count == 16 * 24 && steps < 6_000, "{count} {steps}");
 }
+
+/// Amounts that are all different, and one that is tiny: neither a sum nor a divisor decides, and nothing is equal.
+#[test]
+fn a_packing_that_nothing_decides_is_given_up_and_not_guessed() {
+    let children = (0..8).map(|n| 1000 + n * 5 - 20);
+    let amounts = (0..17).map(|n| 360 + n * 5).chain([1]);
+    let snapshot = Snapshot::build(catalog(), tree(children));
+    let request = asking(amounts, GroupPolicy::None);
+    let mut all = candidates(&snapshot, &request, &settings(), ()).unwrap();
+    assert_eq!(all.next(), None);
+    assert!(all.steps() < 250_000, "{}", all.steps());
+    assert!(all.found().is_err(), "to say that nothing fits would be a guess");
+}

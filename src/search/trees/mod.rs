@@ -36,7 +36,12 @@ pub(super) struct Trees<O> {
     /// What only sharing providers serve, and so comes again with other trees.
     told: HashSet<Candidate>,
     steps: u64,
+    /// How many trees were given up before all their ways were tried.
+    given_up: u32,
 }
+
+/// How many trees may be given up before the whole search is.
+const TREES_GIVEN_UP: u32 = 20;
 
 #[derive(Debug, Default)]
 struct Begun {
@@ -54,6 +59,7 @@ impl<O: Observer> Trees<O> {
             no_more_trees: false,
             told: HashSet::new(),
             steps: 0,
+            given_up: 0,
         }
     }
 
@@ -63,11 +69,17 @@ impl<O: Observer> Trees<O> {
         self.steps + self.begun.iter().map(|begun| begun.placing.steps).sum::<u64>()
     }
 
+    /// Were there trees of which not all ways were tried?
+    pub fn gave_up(&self) -> bool {
+        self.given_up > 0
+    }
+
     pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
-        loop {
+        while self.given_up < TREES_GIVEN_UP {
             let mut tree = self.next_tree(snapshot)?;
             if !tree.placing.next(&self.anchors.ask, &tree.board) {
                 self.steps += std::mem::take(&mut tree.placing.steps);
+                self.given_up += u32::from(tree.placing.gave_up);
                 self.spare = Some(tree);
                 continue;
             }
@@ -79,6 +91,7 @@ impl<O: Observer> Trees<O> {
                 return Some(candidate);
             }
         }
+        None
     }
 
     /// The tree whose turn it is: breadth-first each in turn, once all were begun; depth-first one until it has no more.

@@ -41,7 +41,16 @@ pub(super) struct Placing {
     over: bool,
     /// How often a part was placed.
     pub steps: u64,
+    /// Of those, how often since the last way was found.
+    pub fruitless: u64,
+    /// Was the search of this tree ended before all ways were tried?
+    pub gave_up: bool,
 }
+
+/// How often parts are placed in one tree without a way being found, before the rest of the tree is given up. Bounds
+/// and memory decide nearly everything in far less; what is left is bin packing over amounts that are all different,
+/// which nothing decides fast.
+pub const PATIENCE: u64 = 200_000;
 
 impl Placing {
     pub fn begin(&mut self, ask: &Ask, board: &Board) {
@@ -68,6 +77,7 @@ impl Placing {
         (0..ask.subtrees).for_each(|rule| self.find_tops(ask, board, rule));
         self.memory.forget();
         (self.stuck, self.told) = (false, false);
+        (self.fruitless, self.gave_up) = (0, false);
         self.over = !self.promises(ask, board);
     }
 
@@ -93,10 +103,15 @@ impl Placing {
     /// Finds the next way: `chosen` has the provider of each part in `order`. False after the last.
     pub fn next(&mut self, ask: &Ask, board: &Board) -> bool {
         while !self.over {
+            if self.fruitless > PATIENCE {
+                (self.over, self.gave_up) = (true, true);
+                break;
+            }
             if self.depth == self.order.len() {
                 if !self.told && in_step(board, &self.load, ask.classes.len()) {
                     self.fruitful.fill(true);
                     self.told = true;
+                    self.fruitless = 0;
                     return true;
                 }
                 self.told = false;
@@ -152,6 +167,7 @@ impl Placing {
 
     fn place(&mut self, ask: &Ask, board: &Board, kind: usize, provider: usize) {
         self.steps += 1;
+        self.fruitless += 1;
         let wanted = &ask.kinds[kind];
         for &(class, amount) in &wanted.contested {
             self.load[provider * ask.classes.len() + class] += amount;
