@@ -14,6 +14,7 @@ use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::call::Call;
+use super::client::Client;
 use super::mount::{self, Mount};
 use super::refusal::Refusal;
 use super::reply::Reply;
@@ -125,6 +126,7 @@ async fn serve(
         query: request.query_string().to_owned(),
         body,
         mount: Mount::of(request, &service.settings),
+        client: request.conn_data::<Client>().cloned(),
         fields,
         service,
     };
