@@ -118,16 +118,30 @@ def half_closed():
                 equal(reply.body, placet.rest("GET", asked).raw)
 
 
+@case("a client of HTTP/1.0 gets a long answer without chunks, up to the end of the connection")
+def old_clients():
+    with folder() as here, Placet(here, {}) as placet:
+        tree(placet.rest, 0, [1] * 14)
+        asked = path([1] * 4).replace("none", "isolate")
+        with Raw(placet.port) as raw:
+            raw.send(request("GET", asked).replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+            raw.is_closed()
+            head, _, body = raw.buffer.partition(b"\r\n\r\n")
+        check(b"transfer-encoding" not in head and b"content-length" not in head, head)
+        check(len(body) > 1_000_000 and body == placet.rest("GET", asked).raw, len(body), body[:100])
+
+
 @case("an answer that cannot be ended is broken off, and no client takes it for whole")
 def broken_off():
     with folder() as here, Placet(here, {}) as placet:
+        placet.rest.timeout = 120
         tree(placet.rest, 0, ROOMY)
         whole = placet.rest("GET", path(AMOUNTS))
         check(len(whole.raw) > 100_000, "not long enough to come in pieces:", len(whole.raw))
         tree(placet.rest, 1, TIGHT)
         # With a limit it is a refusal.
         equal(placet.rest("GET", path(AMOUNTS, "&limit=10000")).status, 400)
-        with Raw(placet.port, timeout=60) as raw:
+        with Raw(placet.port, timeout=120) as raw:
             raw.send(request("GET", path(AMOUNTS)))
             equal(raw.reply_or_end(), None)
         lines = [line for line in placet.log().splitlines() if "broken off" in line]

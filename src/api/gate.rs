@@ -21,7 +21,7 @@ use super::reply::Reply;
 use super::route::Media;
 use super::seen::Seen;
 use super::service::Service;
-use super::{access, checks};
+use super::{access, checks, pieces};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
 pub(super) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-openstack-request-id");
@@ -42,6 +42,7 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
         }
     };
     dress(&mut response, &seen, varies);
+    pieces::dress(&request, &mut response);
     if let Some(cors) = &service.settings.cors {
         response = cors.dress(&request, response);
     }

@@ -10,7 +10,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use actix_web::body::{BodySize, MessageBody};
+use actix_web::http::{ConnectionType, Version};
 use actix_web::web::Bytes;
+use actix_web::{HttpRequest, HttpResponse};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
 use super::client::Client;
@@ -111,6 +113,14 @@ impl Pieces {
             Some(Poll::Ready(())) => Poll::Ready(Some(Err(client_left()))),
             _ => Poll::Pending,
         }
+    }
+}
+
+/// HTTP/1.0 knows no chunks: there the end of the connection is the end of a body whose length nobody knew.
+pub fn dress(request: &HttpRequest, response: &mut HttpResponse) {
+    if request.version() < Version::HTTP_11 && response.body().size() == BodySize::Stream {
+        response.head_mut().no_chunking(true);
+        response.head_mut().set_connection_type(ConnectionType::Close);
     }
 }
 
