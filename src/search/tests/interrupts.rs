@@ -84,7 +84,7 @@ fn another_thread_ends_what_would_go_on_for_long() {
         });
         assert_eq!(all.next(), None);
     });
-    // To the end it would be some four millions.
-    assert!((1..400_000).contains(&all.steps()), "{}", all.steps());
+    // It ends within a tree: one is given up after 200,000, all of them after some four millions.
+    assert!((1..200_000).contains(&all.steps()), "{}", all.steps());
     assert!(interrupted(all.select().next()));
 }
