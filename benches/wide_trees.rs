@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use placet::search::{
-    Catalog, ClassId, Group, GroupPolicy, Inventory, ProviderId, ProviderRow, Request, Settings, Snapshot, Strategy,
-    Traits, candidates,
+    Catalog, ClassId, Group, GroupPolicy, Interrupt, Inventory, ProviderId, ProviderRow, Request, Settings, Snapshot,
+    Strategy, Traits, candidates,
 };
 
 const ROUNDS: usize = 51;
@@ -36,14 +36,15 @@ fn measure(snapshot: &Snapshot, request: &Request) -> (usize, f64) {
         ceiling: usize::MAX,
         strategy: Strategy::DepthFirst,
         strict_step: false,
+        interrupt: Interrupt::default(),
     };
     let mut found = 0;
     let mut times: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let start = Instant::now();
             found = candidates(snapshot, request, &settings, ())
-                .and_then(|all| all.found())
-                .map_or(0, |found| found.candidates.len());
+                .and_then(|all| all.select().collect::<Result<Vec<_>, _>>())
+                .map_or(0, |found| found.len());
             start.elapsed().as_secs_f64() * 1e6
         })
         .collect();

@@ -18,7 +18,7 @@ from tally import Tally
 
 TOPICS = [
     "first_run", "configuration", "commands", "exclusive", "log_lines", "protocol", "hostile_bodies",
-    "hostile_connections", "locked", "full_disk", "stopping", "killing",
+    "hostile_connections", "searches", "locked", "full_disk", "stopping", "killing",
 ]
 
 

@@ -11,9 +11,10 @@ use super::seen::Seen;
 /// Writes the line.
 pub fn log(request: &HttpRequest, seen: &Seen, response: &HttpResponse, took: Duration) {
     let length = match response.body().size() {
-        BodySize::None => 0,
-        BodySize::Sized(length) => length,
-        BodySize::Stream => 0,
+        BodySize::None => "0".to_owned(),
+        BodySize::Sized(length) => length.to_string(),
+        // It is being made; the line is about its head.
+        BodySize::Stream => "-".to_owned(),
     };
     log::info!(
         target: "placet::access",

@@ -1,14 +1,20 @@
 //! What a handler gets: a request that passed the gate.
 
+use std::future::pending;
 use std::sync::Arc;
 
 use actix_web::web::Bytes;
 
+use tokio::task::spawn_blocking;
+
+use super::client::Client;
 use super::mount::Mount;
+use super::pieces::{self, Pieces, Source, Waiting};
 use super::reply::Reply;
 use super::service::{Service, Settings};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Model;
+use crate::search::Interrupt;
 use crate::version::Version;
 
 /// A request that may be answered: known sender, version, route; allowed; body read.
@@ -18,6 +24,8 @@ pub struct Call {
     pub query: String,
     pub body: Bytes,
     pub(super) mount: Mount,
+    /// Who waits for the answer; nobody knows where there is no connection.
+    pub(super) client: Option<Client>,
     pub(super) fields: Vec<(&'static str, String)>,
     pub(super) service: Arc<Service>,
 }
@@ -49,11 +57,34 @@ impl Call {
 
     /// Does work that takes the processor long enough to keep other requests of this worker waiting.
     pub async fn compute(&self, work: impl FnOnce() -> Result<Reply> + Send + 'static) -> Result<Reply> {
-        let done = tokio::task::spawn_blocking(work).await;
-        done.unwrap_or_else(|error| {
-            Err(Error::Internal {
-                detail: format!("a search ended in a panic: {error}"),
-            })
+        pieces::outcome(spawn_blocking(work).await)
+    }
+
+    /// Makes an answer as [`Call::compute`] does, and sends it while it is made if it is longer than `whole`. Up to
+    /// there what goes wrong is a refusal; after that it breaks the answer off. `interrupt` is set when nobody waits
+    /// any more.
+    pub async fn stream(
+        self,
+        interrupt: Interrupt,
+        whole: usize,
+        begin: impl FnOnce() -> Result<Source> + Send + 'static,
+    ) -> Result<Reply> {
+        let waiting = Waiting(interrupt);
+        let first = spawn_blocking(move || pieces::cut(begin()?, whole));
+        let client = self.client.clone();
+        let left = async move {
+            match client {
+                Some(client) => client.left().await,
+                None => pending().await,
+            }
+        };
+        let first = tokio::select! {
+            done = first => pieces::outcome(done)?,
+            () = left => return Err(pieces::client_left()),
+        };
+        Ok(match first.rest {
+            None => Reply::json(first.bytes),
+            Some(rest) => Reply::pieces(Pieces::new(self.query, self.client, waiting, first.bytes, rest)),
         })
     }
 }

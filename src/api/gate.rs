@@ -14,13 +14,14 @@ use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::call::Call;
+use super::client::Client;
 use super::mount::{self, Mount};
 use super::refusal::Refusal;
 use super::reply::Reply;
 use super::route::Media;
 use super::seen::Seen;
 use super::service::Service;
-use super::{access, checks};
+use super::{access, checks, pieces};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
 pub(super) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-openstack-request-id");
@@ -41,6 +42,7 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
         }
     };
     dress(&mut response, &seen, varies);
+    pieces::dress(&request, &mut response);
     if let Some(cors) = &service.settings.cors {
         response = cors.dress(&request, response);
     }
@@ -125,6 +127,7 @@ async fn serve(
         query: request.query_string().to_owned(),
         body,
         mount: Mount::of(request, &service.settings),
+        client: request.conn_data::<Client>().cloned(),
         fields,
         service,
     };

@@ -4,13 +4,21 @@ use actix_web::HttpResponse;
 use actix_web::http::{StatusCode, header};
 use chrono::{DateTime, Utc};
 
+use super::pieces::Pieces;
 use crate::version::{self, Version};
+
+/// A body in JSON.
+#[derive(Debug)]
+enum Body {
+    Whole(Vec<u8>),
+    Pieces(Pieces),
+}
 
 /// What a handler answers.
 #[derive(Debug)]
 pub struct Reply {
     status: StatusCode,
-    body: Option<Vec<u8>>,
+    body: Option<Body>,
     location: Option<String>,
     modified: Option<DateTime<Utc>>,
     /// Whether caches are told to ask again.
@@ -21,7 +29,15 @@ impl Reply {
     /// 200 with a JSON body.
     pub fn json(body: Vec<u8>) -> Reply {
         Reply {
-            body: Some(body),
+            body: Some(Body::Whole(body)),
+            ..Reply::empty(StatusCode::OK)
+        }
+    }
+
+    /// The same, sent while it is made.
+    pub fn pieces(body: Pieces) -> Reply {
+        Reply {
+            body: Some(Body::Pieces(body)),
             ..Reply::empty(StatusCode::OK)
         }
     }
@@ -94,7 +110,8 @@ impl Reply {
             }
         }
         match self.body {
-            Some(body) => response.content_type("application/json").body(body),
+            Some(Body::Whole(body)) => response.content_type("application/json").body(body),
+            Some(Body::Pieces(body)) => response.content_type("application/json").body(body),
             None => response.finish(),
         }
     }

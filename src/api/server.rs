@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::TcpListener;
+use std::pin::Pin;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -53,6 +54,8 @@ pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen) -> 
     })
 }
 
+type Connection = Stream<Pin<Box<TimeoutStream<TcpStream>>>>;
+
 /// The service of one worker: connections in, answers out.
 fn http(
     service: Data<Service>,
@@ -70,6 +73,9 @@ fn http(
         .keep_alive(KEEP_ALIVE)
         .client_request_timeout(HEAD_TIMEOUT)
         .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+        .on_connect_ext(|stream: &Connection, data| {
+            data.insert(stream.client());
+        })
         .finish(map_config(app, |()| AppConfig::default()));
     fn_service(|connection: TcpStream| async {
         let peer = connection.peer_addr().ok();

@@ -8,7 +8,7 @@ use super::cors::Cors;
 use crate::auth::Strategy;
 use crate::model::Model;
 use crate::policy::live::Live;
-use crate::search;
+use crate::search::{self, Interrupt};
 
 /// The service behind the edge.
 pub struct Service {
@@ -35,10 +35,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings of one search.
+    /// The settings of one search, which nothing but its own interrupt ends.
     pub fn search(&self) -> search::Settings {
         let seed = if self.randomize { random() } else { self.search.seed };
-        search::Settings { seed, ..self.search }
+        search::Settings {
+            seed,
+            interrupt: Interrupt::default(),
+            ..self.search.clone()
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use actix_web::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use uuid::Uuid;
 
+use super::client::{Client, Side};
 use super::refusal::Refusal;
 
 /// How much of what came last is kept, to see what was wrong with it.
@@ -23,6 +24,7 @@ pub struct Stream<S> {
     last_read: Vec<u8>,
     /// What is being written in place of a bare refusal, and how far that is.
     instead: Option<(Vec<u8>, usize)>,
+    side: Side,
 }
 
 impl<S> Stream<S> {
@@ -31,7 +33,13 @@ impl<S> Stream<S> {
             inner,
             last_read: Vec::new(),
             instead: None,
+            side: Side::open(),
         }
+    }
+
+    /// Who is at the other end.
+    pub fn client(&self) -> Client {
+        self.side.client()
     }
 }
 
@@ -40,6 +48,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(task, buffer))?;
         let new = &buffer.filled()[before..];
+        if new.is_empty() && buffer.remaining() > 0 {
+            self.side.end();
+        }
         self.last_read.clear();
         self.last_read.extend_from_slice(&new[..new.len().min(KEPT)]);
         Poll::Ready(Ok(()))

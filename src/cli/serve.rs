@@ -110,6 +110,7 @@ fn settings(options: &Options) -> api::Settings {
                 GenerationStrategy::BreadthFirst => search::Strategy::BreadthFirst,
             },
             strict_step: options.placet.strict_step_size,
+            interrupt: search::Interrupt::default(),
         },
         randomize: options.placement.randomize_allocation_candidates,
     }

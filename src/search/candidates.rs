@@ -1,18 +1,20 @@
 //! `GET /allocation_candidates`: where a request could go, found one by one.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
+use super::alone::Alone;
+use super::interrupt::Interrupt;
 use super::observer::Observer;
-use super::order::Walk;
 use super::plan::{self, Plan, TraitIds};
 use super::request::Request;
-use super::scan;
-use super::snapshot::{ClassId, Slot, Snapshot, lanes_of};
+use super::selection::Selection;
+use super::snapshot::{ClassId, Slot, Snapshot};
 use super::trees::{Anchors, Ask, Trees};
 use crate::error::{Error, Result};
 
-/// What a deployment sets for all requests.
-#[derive(Clone, Copy, Debug)]
+/// What a deployment sets for all requests, and what ends one of them early.
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Of the order in which the cloud is searched: one of the process, or, where candidates are to be randomized, a
     /// new one for each request. The same seed over the same version gives the same candidates in the same order.
@@ -25,6 +27,8 @@ pub struct Settings {
     pub strategy: Strategy,
     /// `[placet] strict_step_size`, `strict` of [`super::snapshot::Inventory::allows_amount`].
     pub strict_step: bool,
+    /// Ends the search from outside; each has its own.
+    pub interrupt: Interrupt,
 }
 
 /// `[placement] allocation_candidates_generation_strategy`.
@@ -61,24 +65,14 @@ pub struct Placement {
     pub amount: i64,
 }
 
-/// The whole of an answer.
-#[derive(Clone, Debug, Default)]
-pub struct Found {
-    pub candidates: Vec<Candidate>,
-    /// The providers that summaries must show, none twice: the whole trees of the candidates' providers, or those
-    /// providers alone where the request knows no trees.
-    pub summaries: Vec<Slot>,
-    /// Were there more than [`Settings::ceiling`] lets through?
-    pub cut: bool,
-}
-
 /// The candidates of a request, one after the other, all of them: nothing is searched before it is asked for. What
-/// filters, scores or stops is put on top, as [`Candidates::found`] is.
-pub struct Candidates<'a, O> {
-    snapshot: &'a Snapshot,
+/// filters, scores or stops is put on top, as [`Candidates::select`] is. `S` is a snapshot, borrowed or shared.
+pub struct Candidates<S, O> {
+    snapshot: S,
     nested: bool,
     limit: usize,
     ceiling: usize,
+    interrupt: Interrupt,
     way: Way<O>,
 }
 
@@ -96,16 +90,16 @@ enum Way<O> {
 ///
 /// # Errors
 /// [`crate::error::Error::UnknownClassInQuery`] and [`crate::error::Error::UnknownTraitsInCandidates`].
-pub fn candidates<'a, O: Observer>(
-    snapshot: &'a Snapshot,
+pub fn candidates<S: Deref<Target = Snapshot>, O: Observer>(
+    snapshot: S,
     request: &Request,
     settings: &Settings,
     observer: O,
-) -> Result<Candidates<'a, O>> {
-    let root = plan::of_root(snapshot, &request.root_required)?;
+) -> Result<Candidates<S, O>> {
+    let root = plan::of_root(&snapshot, &request.root_required)?;
     let mut plans = Vec::with_capacity(request.groups.len());
     for group in &request.groups {
-        match plan::of_group(snapshot, &root, group, settings.strict_step) {
+        match plan::of_group(&snapshot, &root, group, settings.strict_step) {
             Ok(Some(plan)) => plans.push(plan),
             Ok(None) => {
                 plans.clear();
@@ -122,7 +116,7 @@ pub fn candidates<'a, O: Observer>(
                         nested: true,
                         ..request.clone()
                     };
-                    begin(snapshot, &request, settings, &root, vec![plan], ())
+                    begin(&*snapshot, &request, settings, &root, vec![plan], ())
                         .next()
                         .is_some()
                 };
@@ -139,14 +133,14 @@ pub fn candidates<'a, O: Observer>(
 }
 
 /// No plans are for a request that nobody can match.
-fn begin<'a, O: Observer>(
-    snapshot: &'a Snapshot,
+fn begin<S: Deref<Target = Snapshot>, O: Observer>(
+    snapshot: S,
     request: &Request,
     settings: &Settings,
     root: &TraitIds,
     mut plans: Vec<Plan>,
     observer: O,
-) -> Candidates<'a, O> {
+) -> Candidates<S, O> {
     let limit = request
         .limit
         .unwrap_or(usize::MAX)
@@ -154,13 +148,13 @@ fn begin<'a, O: Observer>(
         .max(1);
     let way = match plans.pop() {
         None => Way::Nowhere,
-        Some(plan) if plans.is_empty() && is_served_alone(snapshot, request, &plan) => {
-            Way::Alone(Box::new(Alone::new(snapshot, request, plan, settings.seed, observer)))
+        Some(plan) if plans.is_empty() && is_served_alone(&snapshot, request, &plan) => {
+            Way::Alone(Box::new(Alone::new(&snapshot, request, plan, settings, observer)))
         }
         Some(plan) => {
             plans.push(plan);
-            let ask = Ask::of(snapshot, request, root.clone(), plans, settings.strict_step);
-            let anchors = Anchors::new(snapshot, ask, settings.seed, observer);
+            let ask = Ask::of(&snapshot, request, root.clone(), plans, settings);
+            let anchors = Anchors::new(&snapshot, ask, settings.seed, observer);
             Way::Together(Box::new(Trees::new(anchors, settings.strategy)))
         }
     };
@@ -173,6 +167,7 @@ fn begin<'a, O: Observer>(
         } else {
             settings.ceiling.max(1)
         },
+        interrupt: settings.interrupt.clone(),
         way,
     }
 }
@@ -188,51 +183,49 @@ fn is_served_alone(snapshot: &Snapshot, request: &Request, plan: &Plan) -> bool 
     }
 }
 
-impl<O: Observer> Iterator for Candidates<'_, O> {
+impl<S: Deref<Target = Snapshot>, O: Observer> Iterator for Candidates<S, O> {
     type Item = Candidate;
 
     fn next(&mut self) -> Option<Candidate> {
         match &mut self.way {
             Way::Nowhere => None,
-            Way::Alone(alone) => alone.next(self.snapshot),
-            Way::Together(trees) => trees.next(self.snapshot),
+            Way::Alone(alone) => alone.next(&self.snapshot),
+            Way::Together(trees) => trees.next(&self.snapshot),
         }
     }
 }
 
-impl<O: Observer> Candidates<'_, O> {
-    /// As many as the request and the deployment allow, with the providers that belong into their summaries.
+impl<S: Deref<Target = Snapshot>, O: Observer> Candidates<S, O> {
+    /// As many as the request and the deployment allow, and then the providers that belong into their summaries.
+    pub fn select(self) -> Selection<S, O> {
+        let whole_trees = self.nested && self.snapshot.has_trees();
+        Selection::new(self, whole_trees)
+    }
+
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// How many an answer may hold, and whether that is the deployment's ceiling and not what was asked for.
+    pub(super) fn most(&self) -> (usize, bool) {
+        (self.limit.min(self.ceiling), self.ceiling < self.limit)
+    }
+
+    /// Why there may be more than were found.
     ///
     /// # Errors
-    /// [`crate::error::Error::BadRequest`] where some trees had to be given up and what was found is less than was asked
-    /// for: to say that there is no more would be a guess.
-    pub fn found(mut self) -> Result<Found> {
-        let most = self.limit.min(self.ceiling);
-        let candidates: Vec<Candidate> = self.by_ref().take(most).collect();
-        let cut = most < self.limit && candidates.len() == most && self.next().is_some();
-        if candidates.len() < most && matches!(&self.way, Way::Together(trees) if trees.gave_up()) {
-            let detail = "Too many ways to place these groups would have to be tried: name fewer groups, amounts that \
-                          are alike, or a smaller limit.";
-            return Err(Error::BadRequest { detail: detail.into() });
+    /// [`Error::BadRequest`] where some trees had to be given up, or where the search was interrupted: to say that there
+    /// is no more would be a guess.
+    pub(super) fn check_whole(&self) -> Result<()> {
+        let bad = |detail: &str| Err(Error::BadRequest { detail: detail.into() });
+        match &self.way {
+            _ if self.interrupt.is_set() => bad("The search was ended, because nobody waits for it any more."),
+            Way::Together(trees) if trees.gave_up() => bad(
+                "Too many ways to place these groups would have to be tried: name fewer groups, amounts that are alike, \
+                 or a smaller limit.",
+            ),
+            _ => Ok(()),
         }
-        let used = candidates
-            .iter()
-            .flat_map(|candidate| &candidate.placements)
-            .map(|placement| placement.slot);
-        let mut seen = Seen::of(self.snapshot);
-        let summaries = if self.nested && self.snapshot.has_trees() {
-            let roots = used
-                .map(|slot| self.snapshot.near_root(slot))
-                .filter(|&root| seen.first_time(root));
-            roots.flat_map(|root| self.snapshot.tree(root)).collect()
-        } else {
-            used.filter(|&slot| seen.first_time(slot)).collect()
-        };
-        Ok(Found {
-            candidates,
-            summaries,
-            cut,
-        })
     }
 
     /// How often the search placed a part.
@@ -242,64 +235,5 @@ impl<O: Observer> Candidates<'_, O> {
             Way::Together(trees) => trees.steps(),
             _ => 0,
         }
-    }
-}
-
-/// The candidates of one group that are single providers.
-struct Alone<O> {
-    plan: Plan,
-    walk: Walk,
-    /// The lanes of `block` whose turn it is.
-    block: usize,
-    lanes: u64,
-    suffix: Arc<str>,
-    observer: O,
-}
-
-impl<O: Observer> Alone<O> {
-    fn new(snapshot: &Snapshot, request: &Request, plan: Plan, seed: u64, observer: O) -> Self {
-        Self {
-            walk: Walk::new(snapshot, plan.tree, seed),
-            plan,
-            block: 0,
-            lanes: 0,
-            suffix: request
-                .groups
-                .first()
-                .map_or_else(|| Arc::from(""), |group| Arc::from(&*group.suffix)),
-            observer,
-        }
-    }
-
-    fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
-        while self.lanes == 0 {
-            let (plan, observer) = (&self.plan, &mut self.observer);
-            let fit = |block, lanes| scan::fitting(snapshot, plan, block, lanes, observer);
-            (self.block, self.lanes) = self.walk.next(fit)?;
-        }
-        let lane = lanes_of(self.lanes).next()?;
-        self.lanes &= self.lanes - 1;
-        let slot = Slot::new(self.block, lane);
-        let placement = |&(class, amount): &(ClassId, i64)| Placement { slot, class, amount };
-        Some(Candidate {
-            placements: self.plan.amounts.iter().map(placement).collect(),
-            mappings: vec![(self.suffix.clone(), vec![slot])],
-        })
-    }
-}
-
-/// A set of slots, a bit each.
-struct Seen(Vec<u64>);
-
-impl Seen {
-    fn of(snapshot: &Snapshot) -> Self {
-        Self(vec![0; snapshot.blocks().len()])
-    }
-
-    fn first_time(&mut self, slot: Slot) -> bool {
-        let lanes = &mut self.0[slot.block()];
-        let first = *lanes & slot.bit() == 0;
-        *lanes |= slot.bit();
-        first
     }
 }

@@ -8,17 +8,21 @@
 //! - `request`: what is asked, in names; `plan`: the same in ids, with what is unknown refused;
 //! - `scan`: one block against one plan, a bit for each provider that fits;
 //! - `order`: which block comes when;
-//! - `filter` and `candidates`: the two answers;
+//! - `filter` and `candidates`: the two answers; `alone`: candidates of one provider; `selection`: what of all of them
+//!   an answer holds; `interrupt`: what ends a search from outside;
 //! - `trees/`: candidates that several providers serve together;
 //! - `naive`: the slow oracle that tests compare all of it with.
 
+mod alone;
 mod candidates;
 mod filter;
+mod interrupt;
 mod observer;
 mod order;
 mod plan;
 mod request;
 mod scan;
+mod selection;
 pub mod snapshot;
 mod trees;
 
@@ -27,10 +31,12 @@ mod naive;
 #[cfg(test)]
 mod tests;
 
-pub use candidates::{Candidate, Candidates, Found, Placement, Settings, Strategy, candidates};
+pub use candidates::{Candidate, Candidates, Placement, Settings, Strategy, candidates};
 pub use filter::providers;
+pub use interrupt::Interrupt;
 pub use observer::{Observer, Reason};
 pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
+pub use selection::Selection;
 pub use snapshot::{
     AggregateId, Catalog, Change, ClassId, Delta, Inventory, ProviderId, ProviderRow, Slot, Snapshot, TraitId,
 };

@@ -16,6 +16,12 @@ pub fn json(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).expect("answers have texts for keys and write to memory")
 }
 
+/// Puts `lead` and then a value to the end of what is written.
+pub fn append(out: &mut Vec<u8>, lead: &str, value: &(impl Serialize + ?Sized)) {
+    out.extend_from_slice(lead.as_bytes());
+    serde_json::to_writer(out, value).expect("answers have texts for keys and write to memory");
+}
+
 /// An object, from pairs.
 pub struct Pairs<'a, T>(pub &'a [(Arc<str>, T)]);
 
@@ -37,20 +43,6 @@ where
 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map((self.0)())
-    }
-}
-
-/// An array, from whatever yields its items when it is written.
-pub struct List<F>(pub F);
-
-impl<F, I> Serialize for List<F>
-where
-    F: Fn() -> I,
-    I: Iterator,
-    I::Item: Serialize,
-{
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq((self.0)())
     }
 }
 

@@ -4,9 +4,13 @@ use serde_json::json;
 
 use super::{Edge, admin};
 
+pub fn uuid(number: u32) -> String {
+    format!("11111111-1111-4111-8111-{number:012}")
+}
+
 const UUID: &str = "11111111-1111-4111-8111-111111111111";
 
-async fn write(edge: &Edge, method: &str, path: &str, body: serde_json::Value) {
+pub async fn write(edge: &Edge, method: &str, path: &str, body: serde_json::Value) {
     let request = admin(method, path, "1.39")
         .insert_header(("content-type", "application/json"))
         .set_payload(body.to_string());

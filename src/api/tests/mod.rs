@@ -5,11 +5,13 @@ mod candidates;
 mod cors;
 mod heads;
 mod mounts;
+mod pieces;
 mod table;
 mod unreadable;
 
 use std::time::Duration;
 
+use actix_web::body::{BodySize, MessageBody};
 use actix_web::dev::ServiceResponse;
 use actix_web::http::StatusCode;
 use actix_web::test::{TestRequest, call_service, init_service, read_body};
@@ -51,6 +53,8 @@ impl Files for NoFiles {
 pub struct Answer {
     pub status: StatusCode,
     pub headers: actix_web::http::header::HeaderMap,
+    /// As its head says.
+    pub length: Option<u64>,
     pub body: Vec<u8>,
 }
 
@@ -87,6 +91,7 @@ impl Edge {
                 ceiling: 100_000,
                 strategy: search::Strategy::default(),
                 strict_step: false,
+                interrupt: search::Interrupt::default(),
             },
             randomize: false,
             cors: None,
@@ -115,9 +120,14 @@ impl Edge {
             .default_service(to(gate::answer));
         let response: ServiceResponse = call_service(&init_service(app).await, request.to_request()).await;
         let (status, headers) = (response.status(), response.headers().clone());
+        let length = match response.response().body().size() {
+            BodySize::Sized(length) => Some(length),
+            _ => None,
+        };
         Answer {
             status,
             headers,
+            length,
             body: read_body(response).await.to_vec(),
         }
     }

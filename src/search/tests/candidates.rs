@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::error::Error;
-use crate::search::snapshot::{Slot, Snapshot};
-use crate::search::{Found, Observer, Reason, candidates};
+use crate::search::{Reason, candidates};
 
 fn find(snapshot: &Snapshot, request: &Request) -> crate::error::Result<Found> {
     candidates(snapshot, request, &settings(), ()).and_then(|all| all.found())

@@ -1,6 +1,7 @@
 //! Tests of the room as a whole: small worlds, written down as tables.
 
 mod candidates;
+mod interrupts;
 mod properties;
 mod providers;
 mod trees;
@@ -8,12 +9,16 @@ mod versions;
 mod wide;
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use super::candidates::{Settings, Strategy};
+use super::candidates::{Candidate, Candidates, Settings, Strategy};
+use super::interrupt::Interrupt;
 use super::naive::Rows;
+use super::observer::Observer;
 use super::request::{Group, Members, Request, Traits};
-use super::snapshot::{AggregateId, Catalog, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
+use super::snapshot::{AggregateId, Catalog, ClassId, Inventory, ProviderId, ProviderRow, Slot, Snapshot, TraitId};
+use crate::error::Result;
 
 pub(super) const VCPU: ClassId = ClassId(0);
 pub(super) const DISK: ClassId = ClassId(2);
@@ -131,6 +136,27 @@ pub(super) fn settings() -> Settings {
         ceiling: usize::MAX,
         strategy: Strategy::DepthFirst,
         strict_step: false,
+        interrupt: Interrupt::default(),
+    }
+}
+
+/// The whole of an answer.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub candidates: Vec<Candidate>,
+    pub summaries: Vec<Slot>,
+    pub cut: bool,
+}
+
+impl<S: Deref<Target = Snapshot>, O: Observer> Candidates<S, O> {
+    pub(super) fn found(self) -> Result<Found> {
+        let mut selection = self.select();
+        let candidates = selection.by_ref().collect::<Result<_>>()?;
+        Ok(Found {
+            candidates,
+            summaries: std::iter::from_fn(|| selection.next_summary()).collect(),
+            cut: selection.is_cut(),
+        })
     }
 }
 

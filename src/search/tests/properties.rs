@@ -10,13 +10,13 @@ use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use super::{bare, catalog, rows, uuid};
+use super::{Found, bare, catalog, rows, uuid};
 use crate::search::naive::{self, Choice, Rows};
 use crate::search::request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
 use crate::search::snapshot::{
     AggregateId, Change, ClassId, Delta, Inventory, ProviderId, ProviderRow, Slot, Snapshot, TraitId,
 };
-use crate::search::{self, Found, Settings, candidates, providers};
+use crate::search::{self, Settings, candidates, providers};
 
 fn config() -> ProptestConfig {
     let asked = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());

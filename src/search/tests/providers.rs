@@ -1,8 +1,7 @@
 //! Lists of providers of a world that is written down.
 
 use super::*;
-use crate::error::{Error, Result};
-use crate::search::snapshot::Snapshot;
+use crate::error::Error;
 use crate::search::{ProviderQuery, providers};
 
 fn world() -> Vec<ProviderRow> {

@@ -3,7 +3,6 @@
 use super::*;
 use crate::search::candidates::candidates;
 use crate::search::request::GroupPolicy;
-use crate::search::snapshot::{Slot, Snapshot};
 
 const MEMORY: ClassId = ClassId(1);
 

@@ -1,7 +1,7 @@
 //! Versions of a snapshot, one made of the other.
 
 use super::*;
-use crate::search::snapshot::{Block, Change, Delta, Snapshot};
+use crate::search::snapshot::{Block, Change, Delta};
 
 fn cloud(size: i32) -> Snapshot {
     Snapshot::build(catalog(), (1..=size).map(|id| bare(id).with(VCPU, 4)).collect())

@@ -3,7 +3,6 @@
 use super::*;
 use crate::search::candidates::candidates;
 use crate::search::request::GroupPolicy;
-use crate::search::snapshot::Snapshot;
 
 const SIZES: [i32; 3] = [8, 16, 32];
 

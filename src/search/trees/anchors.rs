@@ -60,6 +60,9 @@ impl<O: Observer> Anchors<O> {
     /// Lays the next tree out; false after the last. It may turn out that it cannot serve.
     pub(super) fn next(&mut self, snapshot: &Snapshot, board: &mut Board) -> bool {
         loop {
+            if self.ask.interrupt.is_set() {
+                return false;
+            }
             while self.lanes == 0 {
                 let (ask, fits, sieve) = (&self.ask, &mut self.fits, &mut self.sieve);
                 let find = |block, lanes| sieve.roots(snapshot, ask, fits, block, lanes);

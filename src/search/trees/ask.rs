@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::super::candidates::Settings;
+use super::super::interrupt::Interrupt;
 use super::super::plan::{MemberIds, Plan, TraitIds};
 use super::super::request::{Group, GroupPolicy, Request};
 use super::super::snapshot::{ClassId, Slot, Snapshot, TraitId, by_block};
@@ -27,6 +29,7 @@ pub(in crate::search) struct Ask {
     /// May several providers of one tree serve?
     pub nested: bool,
     pub strict: bool,
+    pub interrupt: Interrupt,
 }
 
 /// What the group without a suffix asks of its providers together.
@@ -61,7 +64,7 @@ pub(in crate::search) struct Part {
 
 impl Ask {
     /// `plans` are those of the request's groups.
-    pub fn of(snapshot: &Snapshot, request: &Request, root: TraitIds, plans: Vec<Plan>, strict: bool) -> Self {
+    pub fn of(snapshot: &Snapshot, request: &Request, root: TraitIds, plans: Vec<Plan>, settings: &Settings) -> Self {
         let mut ask = Self {
             root,
             whole: None,
@@ -73,7 +76,8 @@ impl Ask {
             subtrees: 0,
             isolate: request.group_policy == Some(GroupPolicy::Isolate),
             nested: request.nested,
-            strict,
+            strict: settings.strict_step,
+            interrupt: settings.interrupt.clone(),
         };
         let subtrees: Vec<&Vec<String>> = request.same_subtrees.iter().filter(|rule| rule.len() > 1).collect();
         ask.subtrees = subtrees.len();

@@ -75,7 +75,7 @@ impl<O: Observer> Trees<O> {
     }
 
     pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
-        while self.given_up < TREES_GIVEN_UP {
+        while self.given_up < TREES_GIVEN_UP && !self.anchors.ask.interrupt.is_set() {
             let mut tree = self.next_tree(snapshot)?;
             if !tree.placing.next(&self.anchors.ask, &tree.board) {
                 self.steps += std::mem::take(&mut tree.placing.steps);

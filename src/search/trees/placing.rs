@@ -102,7 +102,7 @@ impl Placing {
 
     /// Finds the next way: `chosen` has the provider of each part in `order`. False after the last.
     pub fn next(&mut self, ask: &Ask, board: &Board) -> bool {
-        while !self.over {
+        while !self.over && !ask.interrupt.is_set() {
             if self.fruitless > PATIENCE {
                 (self.over, self.gave_up) = (true, true);
                 break;

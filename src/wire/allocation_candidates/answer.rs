@@ -1,20 +1,16 @@
 //! The answer: requests that would be granted, and summaries of the providers that they concern.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::super::output::{List, Map, json, since};
-use crate::search::{Candidate, Found, Request, Slot, Snapshot};
+use super::super::output::{append, since};
+use crate::error::Result;
+use crate::search::{Candidate, Request, Selection, Slot, Snapshot};
 use crate::version::{
     ALL_CLASSES_IN_SUMMARIES, ALLOCATIONS_DICT, CANDIDATES_REQUIRED, MAPPINGS, NESTED_CANDIDATES, Version,
 };
-
-#[derive(Serialize)]
-struct Answer<R, S> {
-    allocation_requests: R,
-    provider_summaries: S,
-}
 
 /// What can be sent back as a claim.
 #[derive(Serialize)]
@@ -71,33 +67,95 @@ struct Writer<'a> {
     version: Version,
     snapshot: &'a Snapshot,
     /// The classes that summaries show; all of them where there is no list.
-    shown: Option<BTreeSet<&'a str>>,
+    shown: Option<&'a BTreeSet<String>>,
 }
 
-/// Writes the candidates that were found for a request in one version of the snapshot.
-pub fn write(version: Version, snapshot: &Snapshot, request: &Request, found: &Found) -> Vec<u8> {
-    let asked = || {
-        request
-            .groups
-            .iter()
-            .flat_map(|group| &group.resources)
-            .map(|(class, _)| class.as_str())
-    };
-    let shown = (version < ALL_CLASSES_IN_SUMMARIES).then(|| asked().collect());
-    let writer = Writer {
-        version,
-        snapshot,
-        shown,
-    };
-    json(&Answer {
-        allocation_requests: List(|| found.candidates.iter().map(|candidate| writer.request(candidate))),
-        provider_summaries: Map(|| {
-            found
-                .summaries
-                .iter()
-                .map(|&slot| (writer.uuid(slot), writer.summary(slot)))
-        }),
-    })
+/// What comes next.
+enum Part {
+    Start,
+    Requests,
+    Summaries,
+    Nothing,
+}
+
+/// An answer, written piece by piece while its candidates are searched for: what was written is forgotten.
+pub struct Answer {
+    version: Version,
+    snapshot: Arc<Snapshot>,
+    shown: Option<BTreeSet<String>>,
+    found: Selection<Arc<Snapshot>, ()>,
+    part: Part,
+    /// What stands before the next item.
+    lead: &'static str,
+}
+
+impl Answer {
+    /// The answer to `request`, of what was `found` for it in `snapshot`.
+    pub fn new(
+        version: Version,
+        snapshot: Arc<Snapshot>,
+        request: &Request,
+        found: Selection<Arc<Snapshot>, ()>,
+    ) -> Answer {
+        let asked = || request.groups.iter().flat_map(|group| &group.resources);
+        let shown = (version < ALL_CLASSES_IN_SUMMARIES).then(|| asked().map(|(class, _)| class.clone()).collect());
+        Answer {
+            version,
+            snapshot,
+            shown,
+            found,
+            part: Part::Start,
+            lead: "",
+        }
+    }
+
+    /// Writes on until `out` has that `length`, or a little more. False where that was all.
+    ///
+    /// # Errors
+    /// Those of the search. What is written by then is no answer.
+    pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
+        let writer = Writer {
+            version: self.version,
+            snapshot: &self.snapshot,
+            shown: self.shown.as_ref(),
+        };
+        while out.len() < length {
+            match self.part {
+                Part::Start => {
+                    out.extend_from_slice(br#"{"allocation_requests":["#);
+                    self.part = Part::Requests;
+                }
+                Part::Requests => match self.found.next().transpose()? {
+                    Some(candidate) => {
+                        append(out, self.lead, &writer.request(&candidate));
+                        self.lead = ",";
+                    }
+                    None => {
+                        out.extend_from_slice(br#"],"provider_summaries":{"#);
+                        (self.part, self.lead) = (Part::Summaries, "");
+                    }
+                },
+                Part::Summaries => match self.found.next_summary() {
+                    Some(slot) => {
+                        append(out, self.lead, writer.uuid(slot));
+                        append(out, ":", &writer.summary(slot));
+                        self.lead = ",";
+                    }
+                    None => {
+                        out.extend_from_slice(b"}}");
+                        self.part = Part::Nothing;
+                    }
+                },
+                Part::Nothing => return Ok(false),
+            }
+        }
+        Ok(!matches!(self.part, Part::Nothing))
+    }
+
+    /// After all was written: were there more candidates than the deployment's ceiling lets through?
+    pub fn is_cut(&self) -> bool {
+        self.found.is_cut()
+    }
 }
 
 impl<'a> Writer<'a> {
@@ -105,7 +163,10 @@ impl<'a> Writer<'a> {
         self.snapshot.uuid(slot)
     }
 
-    fn request(&self, candidate: &'a Candidate) -> AllocationRequest<'a> {
+    fn request<'b>(&self, candidate: &'b Candidate) -> AllocationRequest<'b>
+    where
+        'a: 'b,
+    {
         let mut shares: BTreeMap<&str, Share<'_>> = BTreeMap::new();
         for placement in &candidate.placements {
             if let Some(class) = self.snapshot.catalog().class_name(placement.class) {

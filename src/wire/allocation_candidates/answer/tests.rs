@@ -2,13 +2,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::search::{Catalog, ClassId, Group, Inventory, Placement, ProviderId, ProviderRow, TraitId, Traits};
+use crate::search::{
+    Catalog, ClassId, Group, Interrupt, Inventory, ProviderId, ProviderRow, Settings, Strategy, TraitId, Traits,
+    candidates,
+};
 
 fn row(id: i32, parent: Option<i32>) -> ProviderRow {
     let inventory = Inventory {
         total: 3,
         reserved: 0,
-        min_unit: 1,
+        min_unit: if parent.is_none() { 2 } else { 1 },
         max_unit: 3,
         step_size: 1,
         allocation_ratio: 1.5,
@@ -28,15 +31,14 @@ fn row(id: i32, parent: Option<i32>) -> ProviderRow {
     }
 }
 
-/// A root and its child; one VCPU of the child was found.
-fn written(minor: u16) -> String {
+/// A root and its child; both give two VCPU, the child one too.
+fn answer(minor: u16, amount: i64) -> Answer {
     let classes = vec![(ClassId(0), Arc::from("VCPU")), (ClassId(1), Arc::from("DISK_GB"))];
     let catalog = Catalog::new(classes, vec![(TraitId(1), Arc::from("T"))], Vec::new());
-    let snapshot = Snapshot::build(catalog, vec![row(1, None), row(2, Some(1))]);
-    let slot = |uuid| snapshot.by_uuid(uuid).unwrap();
+    let snapshot = Arc::new(Snapshot::build(catalog, vec![row(1, None), row(2, Some(1))]));
     let request = Request {
         groups: vec![Group {
-            resources: vec![("VCPU".to_owned(), 1)],
+            resources: vec![("VCPU".to_owned(), amount)],
             ..Group::default()
         }],
         group_policy: None,
@@ -45,20 +47,45 @@ fn written(minor: u16) -> String {
         limit: None,
         nested: true,
     };
-    let candidate = Candidate {
-        placements: vec![Placement {
-            slot: slot("u2"),
-            class: ClassId(0),
-            amount: 1,
-        }],
-        mappings: vec![(Arc::from(""), vec![slot("u2")])],
+    let settings = Settings {
+        seed: 1,
+        max: None,
+        ceiling: 100,
+        strategy: Strategy::DepthFirst,
+        strict_step: false,
+        interrupt: Interrupt::default(),
     };
-    let found = Found {
-        candidates: vec![candidate],
-        summaries: vec![slot("u1"), slot("u2")],
-        cut: false,
-    };
-    String::from_utf8(write(Version::new(minor), &snapshot, &request, &found)).unwrap()
+    let found = candidates(Arc::clone(&snapshot), &request, &settings, ()).unwrap();
+    Answer::new(Version::new(minor), snapshot, &request, found.select())
+}
+
+/// With one VCPU of the child.
+fn written(minor: u16) -> String {
+    let mut out = Vec::new();
+    assert_eq!(answer(minor, 1).write(&mut out, usize::MAX), Ok(false));
+    String::from_utf8(out).unwrap()
+}
+
+/// Of two candidates, of which each piece has at most one.
+#[test]
+fn pieces_together_are_the_whole_and_each_but_the_last_has_its_length() {
+    let mut whole = Vec::new();
+    assert_eq!(answer(39, 2).write(&mut whole, usize::MAX), Ok(false));
+    let asked = serde_json::from_slice::<serde_json::Value>(&whole).unwrap()["allocation_requests"].clone();
+    assert_eq!(asked.as_array().map(Vec::len), Some(2));
+    for length in 1..=whole.len() + 1 {
+        let (mut answer, mut pieces) = (answer(39, 2), Vec::new());
+        loop {
+            let mut piece = Vec::new();
+            let more = answer.write(&mut piece, length).unwrap();
+            assert!(!piece.is_empty() && (!more || piece.len() >= length), "{length}");
+            pieces.extend(piece);
+            if !more {
+                break;
+            }
+        }
+        assert_eq!(pieces, whole, "{length}");
+    }
 }
 
 const LIST: &str =

@@ -1,0 +1,173 @@
+"""Searches that take long and answers that are long: they end with the client that waits, and hold neither threads nor
+memory for one that does not."""
+
+import os
+import pathlib
+import signal
+import socket
+import struct
+import time
+
+from cases import case, check, equal, folder
+from locked import serving
+from placet import Placet
+from raw import Raw, request
+
+# Amounts that are all different, over children that are all different: nothing says early that they do not fit.
+AMOUNTS = [*(360 + 5 * n for n in range(17)), 1]
+TIGHT = [980 + 5 * n for n in range(8)]
+ROOMY = [sum(AMOUNTS), 800]
+# The share of the time for which a process computes that has nothing to do; others may be busy on this machine.
+IDLE = 0.04
+
+
+def path(amounts, more=""):
+    groups = "".join(f"&resources{n}=VCPU:{amount}" for n, amount in enumerate(amounts, 1))
+    return f"/allocation_candidates?group_policy=none{groups}{more}"
+
+
+def tree(rest, number, rooms):
+    """A root, and a child with each of these rooms."""
+    name = lambda child: f"{number:08}-0000-4000-8000-{child:012}"  # noqa: E731
+    rest.must("POST", "/resource_providers", {"name": name(0), "uuid": name(0)})
+    for child, room in enumerate(rooms, 1):
+        body = {"name": name(child), "uuid": name(child), "parent_provider_uuid": name(0)}
+        rest.must("POST", "/resource_providers", body)
+        body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": room}}}
+        rest.must("PUT", f"/resource_providers/{name(child)}/inventories", body)
+
+
+def processor_time(placet):
+    """Seconds that all its threads computed so far."""
+    fields = pathlib.Path(f"/proc/{placet.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory(placet):
+    """The most that it ever had, in MB."""
+    status = pathlib.Path(f"/proc/{placet.process.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+
+def computes(placet, seconds=0.5):
+    """The share of this time for which it computes."""
+    before = processor_time(placet)
+    time.sleep(seconds)
+    return (processor_time(placet) - before) / seconds
+
+
+def is_idle_soon(placet, seconds):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if computes(placet) < IDLE:
+            return True
+    return False
+
+
+def begin(placet):
+    """A client whose search goes on and on."""
+    for number in range(20):
+        tree(placet.rest, number, TIGHT)
+    raw, before, deadline = Raw(placet.port), processor_time(placet), time.monotonic() + 20
+    raw.send(request("GET", path(AMOUNTS)))
+    while processor_time(placet) - before < 0.2:
+        check(time.monotonic() < deadline, "the search does not take long enough to say anything")
+        time.sleep(0.05)
+    return raw
+
+
+def reset(raw):
+    raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    raw.socket.close()
+
+
+@case("a search ends soon after its client left, however it left")
+def leaving():
+    for leave in (lambda raw: raw.socket.close(), reset):
+        with folder() as here, Placet(here, {}) as placet:
+            leave(begin(placet))
+            check(is_idle_soon(placet, 4), "it still computes")
+            placet.alive()
+            began = time.monotonic()
+            placet.stop()
+            check(time.monotonic() - began < 3, f"the end took {time.monotonic() - began:.1f} s")
+
+
+@case("a search whose client waits is cut off after shutdown_timeout, and the process ends")
+def stopping():
+    with folder() as here, Placet(here, serving(shutdown_timeout=2)) as placet, begin(placet) as raw:
+        began = time.monotonic()
+        placet.signal(signal.SIGTERM)
+        equal(placet.ended(15), 0, "exit code")
+        took = time.monotonic() - began
+        check(1.5 < took < 4.5, f"it took {took:.1f} s")
+        equal(raw.reply_or_end(), None)
+
+
+@case("a client that ended its side of the connection gets its answer, a long one too")
+def half_closed():
+    with folder() as here, Placet(here, {}) as placet:
+        tree(placet.rest, 0, [1] * 14)
+        for groups in (1, 4):
+            asked = path([1] * groups).replace("none", "isolate")
+            with Raw(placet.port) as raw:
+                raw.send(request("GET", asked))
+                raw.socket.shutdown(socket.SHUT_WR)
+                reply = raw.reply()
+                equal("transfer-encoding" in reply.headers, groups == 4)
+                equal(reply.body, placet.rest("GET", asked).raw)
+
+
+@case("a client of HTTP/1.0 gets a long answer without chunks, up to the end of the connection")
+def old_clients():
+    with folder() as here, Placet(here, {}) as placet:
+        tree(placet.rest, 0, [1] * 14)
+        asked = path([1] * 4).replace("none", "isolate")
+        with Raw(placet.port) as raw:
+            raw.send(request("GET", asked).replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+            raw.is_closed()
+            head, _, body = raw.buffer.partition(b"\r\n\r\n")
+        check(b"transfer-encoding" not in head and b"content-length" not in head, head)
+        check(len(body) > 1_000_000 and body == placet.rest("GET", asked).raw, len(body), body[:100])
+
+
+@case("an answer that cannot be ended is broken off, and no client takes it for whole")
+def broken_off():
+    with folder() as here, Placet(here, {}) as placet:
+        placet.rest.timeout = 120
+        tree(placet.rest, 0, ROOMY)
+        whole = placet.rest("GET", path(AMOUNTS))
+        check(len(whole.raw) > 100_000, "not long enough to come in pieces:", len(whole.raw))
+        tree(placet.rest, 1, TIGHT)
+        # With a limit it is a refusal.
+        equal(placet.rest("GET", path(AMOUNTS, "&limit=10000")).status, 400)
+        with Raw(placet.port, timeout=120) as raw:
+            raw.send(request("GET", path(AMOUNTS)))
+            equal(raw.reply_or_end(), None)
+        lines = [line for line in placet.log().splitlines() if "broken off" in line]
+        equal(len(lines), 1, lines)
+        check(" WARN " in lines[0] and "name fewer groups" in lines[0] and "Ask with a limit" in lines[0], lines[0])
+        placet.alive()
+
+
+@case("a client that does not read a long answer costs two pieces and no thread; one that reads gets all of it")
+def slow_reading():
+    with folder() as here, Placet(here, {"placet": {"max_candidates": "20000"}}) as placet:
+        tree(placet.rest, 0, [1] * 20)
+        asked = path([1] * 8).replace("none", "isolate")
+        before = memory(placet)
+        raws = [Raw(placet.port) for _ in range(8)]
+        try:
+            for raw in raws:
+                raw.send(request("GET", asked))
+            check(is_idle_soon(placet, 20), "it computes what nobody reads")
+            reply = placet.rest.must("GET", asked)
+            equal(len(reply.json["allocation_requests"]), 20_000)
+            check(len(reply.raw) > 15_000_000, "not long:", len(reply.raw))
+            grown = memory(placet) - before
+            check(grown < 12, f"it needs {grown} MB")
+        finally:
+            for raw in raws:
+                raw.socket.close()
+        equal(placet.log().count("More than 20000 candidates"), 1)
+        placet.alive()

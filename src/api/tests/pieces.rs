@@ -1,0 +1,145 @@
+//! Long answers are sent in pieces, and whoever does not wait for one stops the search.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use actix_web::body::MessageBody;
+use actix_web::web::Bytes;
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use super::candidates::{uuid, write};
+use super::{Edge, admin};
+use crate::api::client::Side;
+use crate::api::pieces::{PIECE, Pieces, Source, Waiting};
+use crate::error::{Error, Result};
+use crate::search::Interrupt;
+
+/// The next piece; what never comes fails the test.
+async fn next(body: &mut Pieces) -> Option<Result<Bytes>> {
+    let polled = std::future::poll_fn(|task| Pin::new(&mut *body).poll_next(task));
+    timeout(Duration::from_secs(10), polled)
+        .await
+        .expect("a piece, or the end")
+}
+
+/// A body with a first piece, of a source that counts how often it is asked and ends with `last`.
+fn counting(last: Result<bool>, after: usize) -> (Pieces, Arc<AtomicUsize>, Interrupt) {
+    let (asked, interrupt) = (Arc::new(AtomicUsize::new(0)), Interrupt::default());
+    let counter = Arc::clone(&asked);
+    let source: Source = Box::new(move |out, length| {
+        assert_eq!(length, PIECE);
+        let number = counter.fetch_add(1, Ordering::SeqCst) + 1;
+        out.extend_from_slice(number.to_string().as_bytes());
+        if number < after { Ok(true) } else { last.clone() }
+    });
+    let waiting = Waiting(interrupt.clone());
+    (
+        Pieces::new("a".into(), None, waiting, b"0".to_vec(), source),
+        asked,
+        interrupt,
+    )
+}
+
+#[actix_web::test]
+async fn a_long_answer_is_the_same_as_in_one_piece() {
+    let edge = Edge::new();
+    write(
+        &edge,
+        "POST",
+        "/resource_providers",
+        json!({"name": "host", "uuid": uuid(0)}),
+    )
+    .await;
+    for child in 1..=16 {
+        let body = json!({"name": format!("child {child}"), "uuid": uuid(child), "parent_provider_uuid": uuid(0)});
+        write(&edge, "POST", "/resource_providers", body).await;
+        let room = json!({"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}});
+        write(
+            &edge,
+            "PUT",
+            &format!("/resource_providers/{}/inventories", uuid(child)),
+            room,
+        )
+        .await;
+    }
+    for version in ["1.29", "1.39"] {
+        let path = "/allocation_candidates?resources1=VCPU:1&resources2=VCPU:1&resources3=VCPU:1&group_policy=isolate";
+        let long = edge.send(admin("GET", path, version)).await;
+        let whole = edge.send(admin("GET", &format!("{path}&limit=100000"), version)).await;
+        assert_eq!(
+            long.json()["allocation_requests"].as_array().map(Vec::len),
+            Some(16 * 15 * 14)
+        );
+        assert!(
+            long.body == whole.body && long.body.len() > 3 * PIECE,
+            "{}",
+            long.body.len()
+        );
+        assert_eq!((long.length, whole.length), (None, Some(whole.body.len() as u64)));
+        // What fits has a length, limit or not.
+        let short = edge
+            .send(admin("GET", "/allocation_candidates?resources=VCPU:1", version))
+            .await;
+        assert_eq!(short.length, Some(short.body.len() as u64));
+    }
+}
+
+#[actix_web::test]
+async fn one_piece_is_made_ahead_and_no_more() {
+    let (mut body, asked, _) = counting(Ok(false), 3);
+    sleep(Duration::from_millis(50)).await;
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+    for piece in ["0", "1", "2", "3"] {
+        assert_eq!(next(&mut body).await, Some(Ok(Bytes::from(piece))));
+        sleep(Duration::from_millis(50)).await;
+        assert_eq!(
+            asked.load(Ordering::SeqCst),
+            (piece.parse::<usize>().unwrap() + 1).min(3)
+        );
+    }
+    assert_eq!(next(&mut body).await, None);
+}
+
+#[actix_web::test]
+async fn an_error_breaks_the_answer_off() {
+    let error = Error::BadRequest { detail: "no".into() };
+    let (mut body, ..) = counting(Err(error.clone()), 2);
+    assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
+    assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("1"))));
+    assert_eq!(next(&mut body).await, Some(Err(error)));
+}
+
+#[actix_web::test]
+async fn a_body_that_is_dropped_stops_the_search() {
+    let (mut body, asked, interrupt) = counting(Ok(false), 1000);
+    assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
+    assert!(!interrupt.is_set());
+    drop(body);
+    assert!(interrupt.is_set());
+    sleep(Duration::from_millis(100)).await;
+    assert!(asked.load(Ordering::SeqCst) <= 1);
+}
+
+/// What a client that ended its side waits for is sent if it comes soon, and given up if not.
+#[actix_web::test]
+async fn a_piece_that_takes_long_is_given_up_when_the_client_ended_its_side() {
+    let (side, interrupt) = (Side::open(), Interrupt::default());
+    let seen = interrupt.clone();
+    let source: Source = Box::new(move |out, _| {
+        out.push(b'1');
+        while out.len() > 1 || !seen.is_set() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(true)
+    });
+    let waiting = Waiting(interrupt.clone());
+    let mut body = Pieces::new("a".into(), Some(side.client()), waiting, b"0".to_vec(), source);
+    side.end();
+    assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
+    assert!(matches!(next(&mut body).await, Some(Err(Error::BadRequest { .. }))));
+    drop(body);
+    assert!(interrupt.is_set());
+}
