@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::super::output::{List, Map, json, since};
+use super::super::output::{List, Map, Number, json, since};
 use crate::search::{Candidate, Found, Request, Slot, Snapshot};
 use crate::version::{
     ALL_CLASSES_IN_SUMMARIES, ALLOCATIONS_DICT, CANDIDATES_REQUIRED, MAPPINGS, NESTED_CANDIDATES, Version,
@@ -62,7 +62,7 @@ struct Summary<'a> {
 
 #[derive(Serialize)]
 struct Usage {
-    capacity: i64,
+    capacity: Number,
     used: i64,
 }
 
@@ -143,7 +143,7 @@ impl<'a> Writer<'a> {
                 (
                     class,
                     Usage {
-                        capacity: inventory.capacity() as i64,
+                        capacity: Number::truncated(inventory.capacity()),
                         used,
                     },
                 )
