@@ -12,7 +12,7 @@ use super::value::{Object, Value};
 use crate::error::{Error, Result};
 
 /// No body of the API nests deeper than seven levels.
-const MAX_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 300;
 
 /// What stands for half of a surrogate pair, which is no `char`: as many characters for private use that nobody sends.
 const HALVES: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
