@@ -1,34 +1,62 @@
 """The differences that are meant. Each names its row in docs/differences.md; anything else is a defect."""
 
+import html
+import json
 import pathlib
+import re
 
 import candidates
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "differences.md"
 
 
+INTEGRITY = re.compile(r"Update conflict: \(sqlite3\.IntegrityError\) UNIQUE constraint failed: inventories\..*", re.S)
+EXISTS = re.compile(r"Update conflict: inventory of class \w+ exists on resource provider [0-9a-f-]{36}\s*", re.S)
+
+
+def detail(answer):
+    """What an answer says, in whichever form: with HTML's characters as they were."""
+    try:
+        return json.loads(answer.text)["errors"][0]["detail"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return html.unescape(answer.text)
+
+
 def quoted_from_the_database(request, theirs, ours, found, tables):
-    return set(found) == {"body"} and "sqlite3.IntegrityError" in theirs.text
+    """Nothing but the quotation differs: status, headers, code and what is said before it are the same."""
+    cut = INTEGRITY.sub("", detail(theirs)), EXISTS.sub("", detail(ours))
+    return set(found) == {"body"} and cut[0] != detail(theirs) and cut[1] != detail(ours) and cut[0] == cut[1]
 
 
-def half_of_a_surrogate_pair(request, theirs, ours, found, tables):
-    return "Unpaired surrogate" in ours.text and ours.status == 400
+def crash(says, *statuses, ours_says=""):
+    """They fail with 500 and say why; placet answers one of these statuses."""
+    def applies(request, theirs, ours, found, tables):
+        return theirs.status == 500 and says in detail(theirs) and ours.status in statuses and ours_says in detail(ours)
+    return applies
 
 
-def nothing_that_is_judged(request, theirs, ours, found, tables):
-    return theirs.status == 500 and ours.status == 400 and "dictionary update sequence" in theirs.text
-
-
-def beyond_the_database(request, theirs, ours, found, tables):
-    return theirs.status == 500 and ours.status < 500 and "int too large to convert" in theirs.text
+def any_of(*rules):
+    return lambda *seen: any(rule(*seen) for rule in rules)
 
 
 # (the first cell of its row, whether it is that difference)
 RULES = [
     ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
-    ('half of a surrogate pair in a body (`"\\ud800"`)', half_of_a_surrogate_pair),
-    ("an inventory that is no object, under a name that can be no class", nothing_that_is_judged),
-    ("an amount in a query that no database can hold", beyond_the_database),
+    ('half of a surrogate pair in a body (`"\\ud800"`)', crash("surrogates not allowed", 400, ours_says="Unpaired surrogate")),
+    ("a body so deeply nested that Python gives up", crash("maximum recursion depth exceeded", 400)),
+    ("an inventory that is no object, under a name that can be no class",
+     any_of(crash("dictionary update sequence", 400, 409), crash("object is not iterable", 400, 409))),
+    ("an amount in a query that no database can hold", crash("int too large to convert", 200)),
+    ("a `limit` that comes twice, first as no number, or one of more than 4,300 digits",
+     any_of(crash("invalid literal for int()", 400, ours_says="'limit' must be"),
+            crash("Exceeds the limit", 400, ours_says="'limit' must be"))),
+    ("a query of `GET /usages` that is no UTF-8",
+     crash("codec can't decode", 400, ours_says="Invalid query string parameters")),
+    ("an `allocation_ratio` that is `NaN` or `-Infinity`",
+     any_of(crash("cannot convert float", 400, ours_says="is no finite number"),
+            crash("NOT NULL constraint failed: inventories.allocation_ratio", 400, ours_says="is no finite number"))),
+    ("a resource class whose name ends with a line feed (`POST /resource_classes`)",
+     crash("Header value may not contain control characters", 400, ours_says="cannot end with a line feed")),
 ] + candidates.RULES
 
 

@@ -16,7 +16,8 @@ def provider(dice):
     uuid = dice.provider()
     body = {"name": NAMES[PROVIDERS.index(uuid)] if uuid in PROVIDERS else "nobody"}
     if dice.chance(0.1):
-        body["name"] = dice.choice(NAMES + ["", "Häuschen", "x" * 200, "x" * 201, "a,b:c"])
+        body["name"] = dice.choice(NAMES + ["", "Häuschen", "x" * 200, "x" * 201, "a,b:c", "a\n", "\n", "\0", "e\u0301",
+                                            "\U0001f980" * 200, "\U0001f980" * 201, "\u2028", "\uffff", "<b>&amp;"])
     if minor >= 14 and dice.chance(0.5):
         body["parent_provider_uuid"] = dice.choice([None, dice.provider(), dice.provider(), dice.id_in_path()])
     roll = dice.random.random()
@@ -38,6 +39,9 @@ def inventory(dice):
             ("allocation_ratio", [0.5, 0.9, 1, 1.1, 1.5, 4.0, 16.0, 0.0, -1.0], 0.2)):
         if dice.chance(chance):
             body[name] = dice.choice(values)
+    if dice.chance(0.03):
+        name = dice.choice(list(body))
+        body[name] = float(body[name])
     return body
 
 

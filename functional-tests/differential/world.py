@@ -25,11 +25,13 @@ NEWEST = 39
 
 # Names, ids and numbers of which none is as it should be, or which nobody knows.
 BAD_IDS = [NOBODY, "not-a-uuid", PROVIDERS[0].upper(), PROVIDERS[0].replace("-", ""), "", "%00", "%C3%A9",
-           "a%2Fb", "%20", "-" * 36, "{" + PROVIDERS[0] + "}", "x" * 300, "%F0%9F%A6%80", "%FF"]
+           "a%2Fb", "%20", "-" * 36, "{" + PROVIDERS[0] + "}", "x" * 300, "%F0%9F%A6%80", "%FF",
+           PROVIDERS[0] + "\n", "urn:uuid:" + PROVIDERS[0], " " + PROVIDERS[0], "\n", PROVIDERS[0][:-1] + "\u0661",
+           PROVIDERS[0].replace("-0000-", "-0_00-", 1), "+" + PROVIDERS[0][1:], PROVIDERS[0] + "%0A%0A"]
 BAD_NAMES = ["CUSTOM_UNHEARD", "UNHEARD", "custom_low", "CUSTOM-DASH", "", "CUSTOM_", "CUSTOM_É", "A B",
              "CUSTOM_" + "X" * 249, "CUSTOM_" + "X" * 248, "!CUSTOM_RED", "in:CUSTOM_RED"]
 BAD_NUMBERS = [0, -1, 1.5, 1.0, 2**31 - 1, 2**31, 2**63, 10**40, "1", None, True, [], {}, 1e300, float("nan"),
-               float("inf")]
+               float("inf"), -0.0, 8.0, 1e16, 2**53 + 1, 2**64, -2**63]
 
 
 @dataclass

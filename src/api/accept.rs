@@ -12,7 +12,7 @@ pub struct Accept {
 struct Range {
     kind: String,
     subtype: String,
-    /// With a parameter of its own, such as `version=1`, a range matches nothing that placet has.
+    /// With a parameter of its own, such as `version=1`, a type is none that placet has.
     special: bool,
     quality: f32,
 }
@@ -24,15 +24,9 @@ impl Accept {
             None | Some("" | "*/*") => "application/json",
             Some(text) => text,
         };
-        let ranges = text
-            .split(',')
-            .map(str::trim)
-            .filter(|range| !range.is_empty())
-            .map(Range::read)
-            .collect();
         Accept {
             text: text.to_owned(),
-            ranges,
+            ranges: Reader { rest: text }.ranges(),
         }
     }
 
@@ -44,10 +38,12 @@ impl Accept {
     /// How much `kind/subtype` is wanted, 0 for not at all. The most specific range decides.
     pub fn quality(&self, kind: &str, subtype: &str) -> f32 {
         let Some(ranges) = &self.ranges else { return 1.0 };
-        let matching = |range: &&Range| !range.special && range.specificity(kind, subtype).is_some();
-        ranges
+        // Of two that are as specific the first decides; `max_by_key` finds the last.
+        let matching = ranges
             .iter()
-            .filter(matching)
+            .rev()
+            .filter(|range| range.specificity(kind, subtype).is_some());
+        matching
             .max_by_key(|range| range.specificity(kind, subtype))
             .map_or(0.0, |range| range.quality)
     }
@@ -59,45 +55,138 @@ impl Accept {
 }
 
 impl Range {
-    fn read(text: &str) -> Option<Range> {
-        let mut parts = text.split(';').map(str::trim);
-        let (kind, subtype) = parts.next()?.split_once('/')?;
-        if !is_token(kind) || !is_token(subtype) || (kind == "*" && subtype != "*") {
-            return None;
-        }
-        let mut range = Range {
-            kind: kind.to_ascii_lowercase(),
-            subtype: subtype.to_ascii_lowercase(),
-            special: false,
-            quality: 1.0,
-        };
-        for part in parts {
-            let (name, value) = part.split_once('=')?;
-            if name.eq_ignore_ascii_case("q") {
-                range.quality = value.parse().ok().filter(|q| (0.0..=1.0).contains(q))?;
-                break;
-            }
-            range.special = true;
-        }
-        Some(range)
-    }
-
     /// How closely the range describes `kind/subtype`; `None` where it does not.
     fn specificity(&self, kind: &str, subtype: &str) -> Option<u8> {
         match (self.kind.as_str(), self.subtype.as_str()) {
-            ("*", _) => Some(0),
+            (k, s) if k == kind && s == subtype && !self.special => Some(2),
+            (k, s) if k == kind && s == subtype => None,
             (k, "*") if k == kind => Some(1),
-            (k, s) if k == kind && s == subtype => Some(2),
+            ("*", "*") => Some(0),
             _ => None,
         }
     }
 }
 
-fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+/// Reads the header by the grammar of RFC 7231. Each part says by `None` that it is not there.
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    /// All of it, or `None` where something is left that the grammar does not know.
+    fn ranges(&mut self) -> Option<Vec<Range>> {
+        let mut ranges: Vec<Range> = Vec::new();
+        if self.rest.is_empty() {
+            return Some(ranges);
+        }
+        if !self.take(",") {
+            ranges.push(self.range()?);
+        }
+        loop {
+            self.skip_blanks();
+            if self.rest.is_empty() {
+                return Some(ranges);
+            }
+            if !self.take(",") {
+                return None;
+            }
+            self.skip_blanks();
+            if !self.rest.is_empty() && !self.rest.starts_with(',') {
+                ranges.push(self.range()?);
+            }
+        }
+    }
+
+    fn range(&mut self) -> Option<Range> {
+        let kind = self.token()?.to_ascii_lowercase();
+        let subtype = self.after("/", Self::token)?.to_ascii_lowercase();
+        let mut range = Range {
+            kind,
+            subtype,
+            special: false,
+            quality: 1.0,
+        };
+        while self.next_parameter() {
+            if self.take("q=") || self.take("Q=") {
+                range.quality = self.quality()?;
+                while self.next_parameter() {
+                    self.token()?;
+                    if self.take("=") {
+                        self.word()?;
+                    }
+                }
+                break;
+            }
+            self.token()?;
+            self.after("=", Self::word)?;
+            range.special = true;
+        }
+        Some(range)
+    }
+
+    /// Passes the semicolon before a parameter, if there is one.
+    fn next_parameter(&mut self) -> bool {
+        let before = self.rest;
+        self.skip_blanks();
+        if self.take(";") {
+            self.skip_blanks();
+            return true;
+        }
+        self.rest = before;
+        false
+    }
+
+    /// 0 to 1, with at most three digits after the point.
+    fn quality(&mut self) -> Option<f32> {
+        let end = self.rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let (number, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let fits = match whole {
+            "0" => fraction.bytes().all(|b| b.is_ascii_digit()),
+            "1" => fraction.bytes().all(|b| b == b'0'),
+            _ => false,
+        };
+        self.rest = rest;
+        number.parse().ok().filter(|_| fits && fraction.len() <= 3)
+    }
+
+    /// A token, or a text in quotes.
+    fn word(&mut self) -> Option<&'a str> {
+        if !self.rest.starts_with('"') {
+            return self.token();
+        }
+        let mut escaped = true;
+        let end = self.rest.find(|c: char| {
+            let ends = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            ends
+        })?;
+        let (word, rest) = self.rest.split_at(end + 1);
+        self.rest = rest;
+        Some(word)
+    }
+
+    fn token(&mut self) -> Option<&'a str> {
+        let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        let end = self.rest.find(|c| !is_token(c)).unwrap_or(self.rest.len());
+        let (token, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        (!token.is_empty()).then_some(token)
+    }
+
+    fn after<T>(&mut self, mark: &str, part: fn(&mut Self) -> Option<T>) -> Option<T> {
+        self.take(mark).then(|| part(self))?
+    }
+
+    fn take(&mut self, mark: &str) -> bool {
+        let rest = self.rest.strip_prefix(mark);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn skip_blanks(&mut self) {
+        self.rest = self.rest.trim_start_matches([' ', '\t']);
+    }
 }
 
 #[cfg(test)]
@@ -115,6 +204,12 @@ mod tests {
             Some("application/*"),
             Some("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
             Some("!!not a header"),
+            Some("application/json;q =0.5"),
+            Some("application/json;q=0.0001"),
+            Some("text/html;q=1.001"),
+            Some(",application/json ;q=0.5;x;y=\"z\","),
+            Some("*/*;version=1"),
+            Some("application/json, application/json;q=0"),
         ] {
             assert!(Accept::read(header).accepts_json(), "{header:?}");
         }
@@ -123,6 +218,9 @@ mod tests {
             "text/html,application/xhtml+xml,application/xml;q=0.9",
             "application/json;q=0",
             "application/json;version=1",
+            "application/json;a=\"b;q=0\\\"\"",
+            "*/json",
+            "application/json;q=0., application/json",
             "application/json;q=0, */*",
         ] {
             assert!(!Accept::read(Some(header)).accepts_json(), "{header}");

@@ -108,9 +108,9 @@ fn check_media(request: &HttpRequest, media: Media, seen: &Seen) -> Result<(), R
     match media {
         Media::Takes => {
             let header = text(request, "content-type");
-            let content_type = header.as_deref().and_then(|text| text.split(';').next()).map(str::trim);
+            let content_type = header.as_deref().and_then(|text| text.split(';').next());
             if content_type != Some(JSON) {
-                return Err(Refusal::unsupported_media_type(content_type, JSON));
+                return Err(Refusal::unsupported_media_type(header.as_deref(), JSON));
             }
         }
         Media::Gives if !seen.accept.accepts_json() => {

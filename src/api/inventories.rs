@@ -10,24 +10,24 @@ use crate::wire::inventories as wire;
 pub async fn list(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let found = call.model().read(move |conn| inventories::list(conn, &uuid)).await?;
-    Ok(listed(&found))
+    Ok(listed(&found, None))
 }
 
 pub async fn replace(call: Call) -> Result<Reply> {
     exists(&call).await?;
-    let replace = wire::read_replace(call.version, call.field("uuid"), &call.body)?;
-    Ok(listed(&call.model().submit(replace).await?))
+    let (replace, spelled) = wire::read_replace(call.version, call.field("uuid"), &call.body)?;
+    Ok(listed(&call.model().submit(replace).await?, Some(&spelled)))
 }
 
 pub async fn add(call: Call) -> Result<Reply> {
     exists(&call).await?;
-    let add = wire::read_add(call.version, call.field("uuid"), &call.body)?;
+    let (add, spelled) = wire::read_add(call.version, call.field("uuid"), &call.body)?;
     let url = call.location(&format!(
         "/resource_providers/{}/inventories/{}",
         add.provider, add.class
     ));
     let added = call.model().submit(add).await?;
-    Ok(shown(&added)?.created_at(url))
+    Ok(shown(&added, Some(&spelled))?.created_at(url))
 }
 
 pub async fn clear(call: Call) -> Result<Reply> {
@@ -45,18 +45,18 @@ pub async fn show(call: Call) -> Result<Reply> {
         .model()
         .read(move |conn| inventories::show(conn, &uuid, &class))
         .await?;
-    shown(&found)
+    shown(&found, None)
 }
 
 pub async fn update(call: Call) -> Result<Reply> {
     exists(&call).await?;
-    let update = wire::read_update(
+    let (update, spelled) = wire::read_update(
         call.version,
         call.field("uuid"),
         call.field("resource_class"),
         &call.body,
     )?;
-    shown(&call.model().submit(update).await?)
+    shown(&call.model().submit(update).await?, Some(&spelled))
 }
 
 pub async fn remove(call: Call) -> Result<Reply> {
@@ -66,12 +66,12 @@ pub async fn remove(call: Call) -> Result<Reply> {
 }
 
 /// Where there are none, there is no time at which they were modified.
-fn listed(found: &Inventories) -> Reply {
-    Reply::json(wire::write_all(found)).modified_if(found.modified)
+fn listed(found: &Inventories, spelled: Option<&wire::Spelled>) -> Reply {
+    Reply::json(wire::write_all(found, spelled)).modified_if(found.modified)
 }
 
-fn shown(found: &Inventories) -> Result<Reply> {
-    let body = wire::write_one(found).ok_or_else(|| Error::Internal {
+fn shown(found: &Inventories, spelled: Option<&wire::Spelled>) -> Result<Reply> {
+    let body = wire::write_one(found, spelled).ok_or_else(|| Error::Internal {
         detail: "an answer lacks its inventory".into(),
     });
     Ok(Reply::json(body?).modified(found.modified))

@@ -35,5 +35,34 @@ pub fn route_path(path: &str, settings: &Settings) -> String {
     let path = inside
         .filter(|rest| rest.is_empty() || rest.starts_with('/'))
         .unwrap_or(path);
-    percent_decode_str(path).map(char::from).collect()
+    decoded(path)
+}
+
+fn decoded(path: &str) -> String {
+    let mut path: String = percent_decode_str(path).map(char::from).collect();
+    // The patterns of the routes that clients know end before a line feed; but a place in a path is not empty.
+    if path.ends_with('\n') && (path == "/\n" || !path.ends_with("/\n")) {
+        path.pop();
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_feed_at_the_end_of_a_path_is_not_seen() {
+        for (path, seen) in [
+            ("/traits/CUSTOM_A%0a", "/traits/CUSTOM_A"),
+            ("/traits/CUSTOM_A%0a%0a", "/traits/CUSTOM_A\n"),
+            ("/traits/%0a", "/traits/\n"),
+            ("/%0a", "/"),
+            ("%0a", ""),
+            ("/traits%0a/x", "/traits\n/x"),
+            ("/traits/%C3%A9", "/traits/\u{c3}\u{a9}"),
+        ] {
+            assert_eq!(decoded(path), seen, "{path}");
+        }
+    }
 }

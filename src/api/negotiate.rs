@@ -1,6 +1,7 @@
 //! Which microversion a request speaks: `OpenStack-API-Version: placement 1.27`.
 
 use crate::version::Version;
+use crate::wire::integer;
 
 /// Why a version cannot be served, with the sentence that says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +30,7 @@ fn wanted_of_placement(mention: &str) -> Option<&str> {
 fn exact(text: &str) -> Result<Version, Unserved> {
     let mut numbers = Vec::new();
     for part in text.splitn(2, '.') {
-        numbers.push(
-            integer(part)
-                .ok_or_else(|| malformed(text, &format!("invalid literal for int() with base 10: '{part}'")))?,
-        );
+        numbers.push(integer::decimal(part).ok_or_else(|| malformed(text, &integer::complaint(part)))?);
     }
     let [major, minor] = numbers[..] else {
         return Err(malformed(
@@ -46,25 +44,6 @@ fn exact(text: &str) -> Result<Version, Unserved> {
 
 fn malformed(text: &str, why: &str) -> Unserved {
     Unserved::Malformed(format!("Invalid microversion: invalid version string: {text}; {why}"))
-}
-
-/// A number as Python's `int` reads it: blanks around, a sign, zeros before, single underscores between digits.
-/// Numbers too long to be a version become one that is none.
-fn integer(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let groups_are_digits = digits
-        .split('_')
-        .all(|g| !g.is_empty() && g.bytes().all(|b| b.is_ascii_digit()));
-    groups_are_digits.then(|| {
-        digits
-            .replace('_', "")
-            .parse()
-            .map_or(i64::MAX, |number: i64| sign * number)
-    })
 }
 
 #[cfg(test)]

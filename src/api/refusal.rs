@@ -94,7 +94,8 @@ impl Refusal {
     pub fn unsupported_media_type(content_type: Option<&str>, good: &str) -> Refusal {
         let bad = content_type.filter(|text| !text.is_empty()).unwrap_or("None");
         let lead = format!("The request media type {bad} is not supported by this server. ");
-        let detail = format!("The media type {bad} is not supported, use {good}");
+        let without_parameters = bad.split(';').next().unwrap_or(bad);
+        let detail = format!("The media type {without_parameters} is not supported, use {good}");
         Refusal::with_lead(StatusCode::UNSUPPORTED_MEDIA_TYPE, lead, &detail)
     }
 

@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::Method;
-use actix_web::http::header::HeaderName;
+use actix_web::http::header::{HeaderName, HeaderValue};
 use uuid::Uuid;
 
 use super::accept::Accept;
@@ -79,13 +79,20 @@ impl Forwarded {
     }
 }
 
-/// A header's text; several of one name are joined by commas.
+/// A header's text, each byte a character, as clients know it from refusals; several of one name are joined by commas.
 pub fn text(request: &HttpRequest, name: &'static str) -> Option<String> {
     let mut values = request.headers().get_all(HeaderName::from_static(name));
-    let mut text = String::from_utf8_lossy(values.next()?.as_bytes()).into_owned();
+    let characters = |value: &HeaderValue| {
+        value
+            .as_bytes()
+            .iter()
+            .map(|byte| char::from(*byte))
+            .collect::<String>()
+    };
+    let mut text = characters(values.next()?);
     for value in values {
         text.push(',');
-        text.push_str(&String::from_utf8_lossy(value.as_bytes()));
+        text.push_str(&characters(value));
     }
     Some(text)
 }

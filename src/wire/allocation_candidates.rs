@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use indexmap::IndexMap;
 
-use super::filters;
 use super::python::repr_list;
 use super::query::Query;
 use super::schema::Steps;
+use super::{filters, integer};
 use crate::error::{Error, Result};
 use crate::search::{Group, GroupPolicy, Request, Traits};
 use crate::version::{FORBIDDEN_TRAITS, NESTED_CANDIDATES, SAME_SUBTREE, Version};
@@ -78,7 +78,7 @@ fn limit(query: &Query) -> Result<Option<usize>> {
     let Some(&text) = query.all("limit").first() else {
         return Ok(None);
     };
-    match filters::integer(text) {
+    match integer::decimal(text) {
         Some(limit @ 1..) => Ok(Some(usize::try_from(limit).unwrap_or(usize::MAX))),
         _ => Err(Error::InvalidQuery(format!(
             "'limit' must be an integer of at least 1. Got: {text}"
@@ -131,6 +131,8 @@ fn groups(version: Version, query: &Query) -> Result<Groups> {
             .iter()
             .find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)));
         let Some((prefix, suffix)) = split else { continue };
+        // The schema lets a line feed pass at the end, as a Python pattern does; it is no part of the suffix.
+        let suffix = suffix.strip_suffix('\n').unwrap_or(suffix);
         let group = groups.entry(suffix.to_owned()).or_insert_with(|| Group {
             suffix: suffix.to_owned(),
             ..Group::default()

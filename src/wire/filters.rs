@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::integer;
 use super::query::Query;
 use super::uuid;
 use crate::error::{Error, Result};
@@ -28,7 +29,7 @@ pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
         let Some((class, amount)) = pair.split_once(':').filter(|(_, amount)| !amount.contains(':')) else {
             return badly_formed(pair);
         };
-        let Some(number) = integer(amount) else {
+        let Some(number) = integer::decimal(amount) else {
             return bad(format!(
                 "Requested resource {class} expected positive integer amount. Got: {amount}."
             ));
@@ -44,24 +45,6 @@ pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
         }
     }
     Ok(resources)
-}
-
-/// What Python's `int` takes: spaces around, a sign, underscores between digits. Saturates.
-pub fn integer(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let parts: Vec<&str> = digits.split('_').collect();
-    if parts
-        .iter()
-        .any(|part| part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()))
-    {
-        return None;
-    }
-    let magnitude: i64 = parts.concat().parse().unwrap_or(i64::MAX);
-    Some(if negative { -magnitude } else { magnitude })
 }
 
 /// Every `required` parameter of the group with that suffix. Before 1.39 the last one holds.

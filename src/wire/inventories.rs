@@ -1,11 +1,12 @@
 //! `/resource_providers/{uuid}/inventories`.
 
+use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::output::{Map, json};
+use super::output::{Map, Number, json};
 use super::schema::Steps;
 use super::value::Value;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::inventories::{Add, Inventories, Inventory, Replace, Update};
 use crate::version::{RESERVED_EQUAL_TOTAL, Version};
 
@@ -15,81 +16,135 @@ static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 static PUT_ALL: Steps = Steps::of_body(SCHEMAS, "put_all");
 
 /// Reads `PUT …/inventories`.
-pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Replace> {
+pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<(Replace, Spelled)> {
     let body = PUT_ALL.read(version, body)?;
-    Ok(Replace {
+    let replace = Replace {
         provider: provider.to_owned(),
         generation: body.field("resource_provider_generation").integer(),
-        inventories: of_provider(provider, &body)?,
+        inventories: of_provider(&body),
         reserved_may_equal_total: version >= RESERVED_EQUAL_TOTAL,
-    })
+    };
+    let spelled = body.field("inventories").members();
+    let spelled = Spelled(
+        spelled
+            .map(|(class, value)| (class.to_owned(), spelled_in(value)))
+            .collect(),
+    );
+    Ok((replace, spelled))
 }
 
 /// The inventories by class that a provider is to have.
-pub fn of_provider(provider: &str, body: &Value) -> Result<Vec<(String, Inventory)>> {
+pub fn of_provider(body: &Value) -> Vec<(String, Inventory)> {
     let inventories = body.field("inventories").members();
     inventories
-        .map(|(class, value)| Ok((class.to_owned(), inventory(provider, class, value)?)))
+        .map(|(class, value)| (class.to_owned(), inventory(value)))
         .collect()
 }
 
 /// Reads `POST …/inventories`. A generation in it is not looked at.
-pub fn read_add(version: Version, provider: &str, body: &[u8]) -> Result<Add> {
+pub fn read_add(version: Version, provider: &str, body: &[u8]) -> Result<(Add, Spelled)> {
     let body = POST.read(version, body)?;
     let class = body.field("resource_class").text();
-    Ok(Add {
+    let add = Add {
         provider: provider.to_owned(),
         class: class.to_owned(),
-        inventory: inventory(provider, class, &body)?,
+        inventory: inventory(&body),
         reserved_may_equal_total: version >= RESERVED_EQUAL_TOTAL,
-    })
+    };
+    Ok((add, Spelled::one(class, &body)))
 }
 
 /// Reads `PUT …/inventories/{class}`.
-pub fn read_update(version: Version, provider: &str, class: &str, body: &[u8]) -> Result<Update> {
+pub fn read_update(version: Version, provider: &str, class: &str, body: &[u8]) -> Result<(Update, Spelled)> {
     let body = PUT.read(version, body)?;
-    Ok(Update {
+    let update = Update {
         provider: provider.to_owned(),
         class: class.to_owned(),
         generation: body.field("resource_provider_generation").integer(),
-        inventory: inventory(provider, class, &body)?,
+        inventory: inventory(&body),
         reserved_may_equal_total: version >= RESERVED_EQUAL_TOTAL,
-    })
+    };
+    Ok((update, Spelled::one(class, &body)))
 }
 
 /// An inventory with its defaults. Under a name that can be no class the schema judges nothing: whatever stands there
 /// is read as far as it goes, and refused with the class.
-fn inventory(provider: &str, class: &str, body: &Value) -> Result<Inventory> {
+fn inventory(body: &Value) -> Inventory {
     let amount = |name: &str, default: i32| match body.get(name) {
         Some(value) => i32::try_from(value.integer()).unwrap_or(i32::MAX),
         None => default,
     };
-    let allocation_ratio = body.get("allocation_ratio").and_then(Value::float).unwrap_or(1.0);
-    if !allocation_ratio.is_finite() {
-        return Err(Error::BadRequest {
-            detail: format!(
-                "Bad inventory {class} for resource provider {provider}: allocation_ratio must be a finite number"
-            ),
-        });
-    }
-    Ok(Inventory {
+    Inventory {
         total: amount("total", 0),
         reserved: amount("reserved", 0),
         min_unit: amount("min_unit", 1),
         max_unit: amount("max_unit", i32::MAX),
         step_size: amount("step_size", 1),
+        allocation_ratio: body.get("allocation_ratio").and_then(Value::float).unwrap_or(1.0),
+    }
+}
+
+/// An inventory's numbers, in the order of [`NAMES`].
+type Numbers = [Number; 6];
+
+const NAMES: [&str; 6] = [
+    "total",
+    "reserved",
+    "min_unit",
+    "max_unit",
+    "step_size",
+    "allocation_ratio",
+];
+
+fn numbers(inventory: &Inventory) -> Numbers {
+    let &Inventory {
+        total,
+        reserved,
+        min_unit,
+        max_unit,
+        step_size,
         allocation_ratio,
-    })
+    } = inventory;
+    let whole = |number: i32| Number::Whole(i128::from(number));
+    [
+        whole(total),
+        whole(reserved),
+        whole(min_unit),
+        whole(max_unit),
+        whole(step_size),
+        Number::Float(allocation_ratio),
+    ]
+}
+
+/// The numbers of a request by class, as they were spelled: its answer tells them so (`8.0`), later ones as they are
+/// kept (`8`).
+#[derive(Debug)]
+pub struct Spelled(IndexMap<String, Numbers>);
+
+impl Spelled {
+    fn one(class: &str, body: &Value) -> Spelled {
+        Spelled(IndexMap::from([(class.to_owned(), spelled_in(body))]))
+    }
+}
+
+fn spelled_in(body: &Value) -> Numbers {
+    let mut numbers = numbers(&inventory(body));
+    for (number, name) in numbers.iter_mut().zip(NAMES) {
+        if let Some(written) = body.get(name).and_then(Number::written) {
+            *number = written;
+        }
+    }
+    numbers
 }
 
 #[derive(Serialize)]
 struct One {
-    total: i32,
-    reserved: i32,
-    min_unit: i32,
-    max_unit: i32,
-    step_size: i32,
-    allocation_ratio: f64,
+    total: Number,
+    reserved: Number,
+    min_unit: Number,
+    max_unit: Number,
+    step_size: Number,
+    allocation_ratio: Number,
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_provider_generation: Option<i64>,
 }
@@ -100,15 +155,15 @@ struct All<T> {
     inventories: T,
 }
 
-fn one(inventory: &Inventory, resource_provider_generation: Option<i64>) -> One {
-    let &Inventory {
-        total,
-        reserved,
-        min_unit,
-        max_unit,
-        step_size,
-        allocation_ratio,
-    } = inventory;
+fn one(
+    class: &str,
+    inventory: &Inventory,
+    spelled: Option<&Spelled>,
+    resource_provider_generation: Option<i64>,
+) -> One {
+    let spelled = spelled.and_then(|Spelled(classes)| classes.get(class).copied());
+    let [total, reserved, min_unit, max_unit, step_size, allocation_ratio] =
+        spelled.unwrap_or_else(|| numbers(inventory));
     One {
         total,
         reserved,
@@ -121,22 +176,24 @@ fn one(inventory: &Inventory, resource_provider_generation: Option<i64>) -> One 
 }
 
 /// Writes the one inventory that was asked for or written. A generation of 0 is left out, as clients know it.
-pub fn write_one(view: &Inventories) -> Option<Vec<u8>> {
-    let (_, inventory) = view.inventories.first()?;
+pub fn write_one(view: &Inventories, spelled: Option<&Spelled>) -> Option<Vec<u8>> {
+    let (class, inventory) = view.inventories.first()?;
     Some(json(&one(
+        class,
         inventory,
+        spelled,
         Some(view.generation).filter(|generation| *generation != 0),
     )))
 }
 
 /// Writes the inventories of a provider.
-pub fn write_all(view: &Inventories) -> Vec<u8> {
+pub fn write_all(view: &Inventories, spelled: Option<&Spelled>) -> Vec<u8> {
     json(&All {
         resource_provider_generation: view.generation,
         inventories: Map(|| {
             view.inventories
                 .iter()
-                .map(|(class, inventory)| (&**class, one(inventory, None)))
+                .map(|(class, inventory)| (&**class, one(class, inventory, spelled, None)))
         }),
     })
 }

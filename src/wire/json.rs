@@ -2,19 +2,46 @@
 //! `Expecting value: line 1 column 1 (char 0)`.
 //!
 //! Like Python it takes `NaN` and infinities, and refuses integers of more than 4300 digits. Unlike Python it refuses
-//! half of a surrogate pair, which no database could store, and nesting so deep that only an attack has it.
+//! nesting so deep that only an attack has it; and half of a surrogate pair, which no database could store, once it is
+//! known that nothing else is wrong with the body.
 
+use std::ops::RangeInclusive;
+
+use super::integer::{MAX_DIGITS, too_long};
 use super::value::{Object, Value};
 use crate::error::{Error, Result};
 
 /// No body of the API nests deeper than seven levels.
-const MAX_DEPTH: usize = 128;
-const MAX_DIGITS: usize = 4300;
+const MAX_DEPTH: usize = 300;
 
-/// Reads one JSON document.
-pub fn read(body: &[u8]) -> Result<Value> {
+/// What stands for half of a surrogate pair, which is no `char`: as many characters for private use that nobody sends.
+const HALVES: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
+
+/// The half of a surrogate pair that a character stands for.
+pub fn half(c: char) -> Option<u32> {
+    HALVES.contains(&c).then(|| u32::from(c) - 0x10_0000)
+}
+
+/// Reads one JSON document, and judges it. Halves of surrogate pairs are refused last.
+pub fn read(body: &[u8], judge: impl FnOnce(&Value) -> Result<()>) -> Result<Value> {
     let text = std::str::from_utf8(body).map_err(|error| Error::MalformedJson(decoding_problem(body, error)))?;
-    parse(text).map_err(|problem| Error::MalformedJson(problem.sentence(text)))
+    let (value, half) = parse(text).map_err(|problem| Error::MalformedJson(problem.sentence(text)))?;
+    judge(&value)?;
+    match half {
+        // Of two members of one name the first is not there, whatever was in it.
+        Some(problem) if has_half(&value) => Err(Error::MalformedJson(problem.sentence(text))),
+        _ => Ok(value),
+    }
+}
+
+fn has_half(value: &Value) -> bool {
+    let in_text = |text: &str| text.chars().any(|c| half(c).is_some());
+    match value {
+        Value::String(text) => in_text(text),
+        Value::Array(items) => items.iter().any(has_half),
+        Value::Object(object) => object.iter().any(|(key, item)| in_text(key) || has_half(item)),
+        _ => false,
+    }
 }
 
 /// Why `bytes` are no UTF-8, as Python's decoder says it.
@@ -70,7 +97,8 @@ impl Problem {
 
 type Parsed<T> = std::result::Result<T, Problem>;
 
-fn parse(text: &str) -> Parsed<Value> {
+/// The document, and what is wrong with the first half of a surrogate pair in it.
+fn parse(text: &str) -> Parsed<(Value, Option<Problem>)> {
     if text.starts_with('\u{feff}') {
         return fail("Unexpected UTF-8 BOM (decode using utf-8-sig)", 0);
     }
@@ -79,6 +107,7 @@ fn parse(text: &str) -> Parsed<Value> {
         bytes: text.as_bytes(),
         at: 0,
         depth: 0,
+        half: None,
     };
     parser.skip_space();
     let value = parser.value()?;
@@ -86,7 +115,7 @@ fn parse(text: &str) -> Parsed<Value> {
     if parser.at < text.len() {
         return fail("Extra data", parser.at);
     }
-    Ok(value)
+    Ok((value, parser.half))
 }
 
 struct Parser<'a> {
@@ -94,6 +123,7 @@ struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
+    half: Option<Problem>,
 }
 
 impl Parser<'_> {
@@ -247,12 +277,23 @@ impl Parser<'_> {
         let mut code = u32::from(self.hex4()?);
         if (0xd800..0xdc00).contains(&code) && self.bytes[self.at..].starts_with(b"\\u") {
             self.at += 2;
+            let second = self.at;
             let low = u32::from(self.hex4()?);
             if (0xdc00..0xe000).contains(&low) {
                 code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            } else {
+                // What is no second half is a character of its own.
+                self.at = second - 2;
             }
         }
-        char::from_u32(code).map_or_else(|| fail("Unpaired surrogate in \\uXXXX escape", at), Ok)
+        if let Some(c) = char::from_u32(code) {
+            return Ok(c);
+        }
+        self.half.get_or_insert(Problem {
+            what: "Unpaired surrogate in \\uXXXX escape".to_owned(),
+            at: Some(at),
+        });
+        Ok(char::from_u32(code + 0x10_0000).expect("surrogates are below the last character"))
     }
 
     fn hex4(&mut self) -> Parsed<u16> {
@@ -300,10 +341,7 @@ impl Parser<'_> {
             return Ok(Value::Float(text.parse().unwrap_or(f64::NAN)));
         }
         if whole > MAX_DIGITS {
-            let what = format!(
-                "Exceeds the limit ({MAX_DIGITS} digits) for integer string conversion: value has {whole} digits; use \
-                 sys.set_int_max_str_digits() to increase the limit"
-            );
+            let what = too_long(whole);
             return Err(Problem { what, at: None });
         }
         Ok(text.parse().map_or_else(|_| Value::BigInt(text.to_owned()), Value::Int))

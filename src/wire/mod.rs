@@ -2,9 +2,9 @@
 //! type, and an answer takes the form that its version knows. Pure: knows no database and no HTTP.
 //!
 //! `json` and `query` take a request apart, `schema` and `validation` judge it by `schemas/*.json`, `filters` reads the
-//! small languages inside of query parameters, `python` prints values for refusals, `output` is what answers share,
-//! `documents` shows the schemas of requests and of `answers/*.json` to whoever describes the API; the nouns put them
-//! to use.
+//! small languages inside of query parameters, `integer` numbers in texts, `python` prints values for refusals, `output`
+//! is what answers share, `documents` shows the schemas of requests and of `answers/*.json` to whoever describes the API;
+//! the nouns put them to use.
 
 pub mod aggregates;
 pub mod allocation_candidates;
@@ -19,6 +19,7 @@ pub mod traits;
 pub mod usages;
 
 mod filters;
+pub mod integer;
 mod json;
 mod output;
 mod python;

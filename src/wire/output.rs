@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use super::value::Value;
 use crate::version::Version;
 
 /// A field that exists since a version: written from then on, even where its value is `null`.
@@ -43,6 +44,50 @@ where
 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map((self.0)())
+    }
+}
+
+/// A number of any size and of either kind: JSON has one kind, but clients tell `8` from `8.0`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    Whole(i128),
+    Float(f64),
+}
+
+impl Number {
+    /// Rounded towards zero, and whole as far as digits go.
+    pub fn truncated(number: f64) -> Number {
+        let whole = number.trunc();
+        if whole.abs() < 1e38 {
+            Number::Whole(whole as i128)
+        } else {
+            Number::Float(whole)
+        }
+    }
+
+    /// As a client wrote it; none if it is no number.
+    pub fn written(value: &Value) -> Option<Number> {
+        match value {
+            Value::Int(number) => Some(Number::Whole(i128::from(*number))),
+            Value::BigInt(digits) => digits
+                .parse()
+                .map_or_else(|_| value.float().map(Number::Float), |n| Some(Number::Whole(n))),
+            Value::Float(number) => Some(Number::Float(*number)),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            // Ordinary numbers take the ordinary way: not every serializer knows the other.
+            Number::Whole(number) => match i64::try_from(*number) {
+                Ok(number) => serializer.serialize_i64(number),
+                Err(_) => serializer.serialize_i128(*number),
+            },
+            Number::Float(number) => serializer.serialize_f64(*number),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! How Python prints values: its `repr`, and the `pprint` with which `jsonschema` shows schemas and instances.
 
+use super::json::half;
 use super::value::Value;
 
 /// The columns that `jsonschema` gives to `pprint`.
@@ -101,6 +102,7 @@ fn write_str(text: &str, out: &mut String) {
             c if c == quote => out.extend(['\\', c]),
             ' '..='~' => out.push(c),
             c if is_printable(c) => out.push(c),
+            c if half(c).is_some() => out.push_str(&format!("\\u{:04x}", half(c).unwrap_or_default())),
             c => out.push_str(&match u32::from(c) {
                 code @ 0..0x100 => format!("\\x{code:02x}"),
                 code @ 0x100..0x10000 => format!("\\u{code:04x}"),

@@ -11,15 +11,13 @@ static POST: Steps = Steps::of_body(include_str!("schemas/reshaper.json"), "post
 /// Reads `POST /reshaper`. Providers and consumers are kept as they are spelled.
 pub fn read_post(version: Version, body: &[u8]) -> Result<Reshape> {
     let body = POST.read(version, body)?;
-    let providers = body.field("inventories").members().map(|(provider, value)| {
-        Ok(Reshaped {
-            provider: provider.to_owned(),
-            generation: allocations::given(value.field("resource_provider_generation")),
-            inventories: inventories::of_provider(provider, value)?,
-        })
+    let providers = body.field("inventories").members().map(|(provider, value)| Reshaped {
+        provider: provider.to_owned(),
+        generation: allocations::given(value.field("resource_provider_generation")),
+        inventories: inventories::of_provider(value),
     });
     Ok(Reshape {
-        providers: providers.collect::<Result<_>>()?,
+        providers: providers.collect(),
         consumers: allocations::of_consumers(version, body.field("allocations")),
     })
 }

@@ -1,5 +1,7 @@
 //! What counts as a UUID in a request.
 
+use super::integer;
+
 /// The UUID in lower case with dashes, if `text` is one in any of the spellings that the API takes: with or without
 /// dashes, in braces, or as a URN.
 pub fn canonical(text: &str) -> Option<String> {
@@ -11,9 +13,15 @@ pub fn canonical(text: &str) -> Option<String> {
     Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
 
-/// Query parameters that a schema judges must have the dashes where they belong.
+/// What a schema takes in a query: the dashes where they belong, and around them whatever Python's `int` reads as
+/// hexadecimal. Such a text need not be the uuid of anything: it finds nothing then.
 pub fn is_dashed(text: &str) -> bool {
-    canonical(text).is_some() && [8, 13, 18, 23].iter().all(|&at| text.as_bytes().get(at) == Some(&b'-'))
+    let dashed = |at| text.chars().nth(at) == Some('-');
+    [8, 13, 18, 23].into_iter().all(dashed) && {
+        let bare = text.replace("urn:", "").replace("uuid:", "");
+        let hex = bare.trim_matches(['{', '}']).replace('-', "");
+        hex.chars().count() == 32 && integer::is_hexadecimal(&hex)
+    }
 }
 
 #[cfg(test)]
@@ -49,6 +57,9 @@ mod tests {
     #[test]
     fn a_query_wants_the_dashes() {
         assert!(is_dashed(UUID));
+        assert!(is_dashed(&UUID.replace("01", "\u{661}1")), "a digit of another script");
+        assert!(is_dashed(&UUID.replace("23a", "2_a")), "an underscore between digits");
+        assert!(!is_dashed(&UUID.replace("23a", "__a")));
         assert!(!is_dashed("0123abcd456789abcdef0123456789ab"));
         assert!(!is_dashed("{0123abcd-4567-89ab-cdef-0123456789ab}"));
     }

@@ -164,6 +164,7 @@ fn check_capacity(
     inventory: &Inventory,
     may_be_zero: bool,
 ) -> Result<()> {
+    check_ratio(action, provider, class, inventory)?;
     let capacity = inventory.capacity().trunc();
     if capacity > 0.0 || (may_be_zero && capacity >= 0.0) {
         return Ok(());
@@ -180,6 +181,18 @@ fn check_capacity(
         action,
         provider: provider.to_owned(),
         reason,
+    })
+}
+
+/// A ratio is a number, and no infinite one. No schema says so: JSON as clients write it has such numbers.
+pub fn check_ratio(action: &'static str, provider: &str, class: &str, inventory: &Inventory) -> Result<()> {
+    if inventory.allocation_ratio.is_finite() {
+        return Ok(());
+    }
+    Err(Error::InvalidInventory {
+        action,
+        provider: provider.to_owned(),
+        reason: format!("The allocation_ratio of '{class}' is no finite number."),
     })
 }
 

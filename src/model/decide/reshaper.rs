@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::Rules;
 use super::allocations::{self, Ask, Change, Interim, Sums};
-use super::inventories::warn_over_capacity;
+use super::inventories::{check_ratio, warn_over_capacity};
 use crate::error::{Error, Result};
 use crate::model::inventories::Inventory;
 use crate::model::reshaper::{Reshape, Reshaped};
@@ -71,6 +71,7 @@ fn resolve<'a>(state: &State, providers: &[(ProviderId, &'a Reshaped)]) -> Resul
             let known = state
                 .class_id(class)
                 .ok_or_else(|| Error::ReshapeClassNotFound { class: class.clone() })?;
+            check_ratio("update", &asked.provider, class, inventory)?;
             inventories.insert(known, *inventory);
         }
         wanted.push(Wanted {

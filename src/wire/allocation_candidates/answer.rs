@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::super::output::{append, since};
+use super::super::output::{Number, append, since};
 use crate::error::Result;
 use crate::search::{Candidate, Request, Selection, Slot, Snapshot};
 use crate::version::{
@@ -58,7 +58,7 @@ struct Summary<'a> {
 
 #[derive(Serialize)]
 struct Usage {
-    capacity: i64,
+    capacity: Number,
     used: i64,
 }
 
@@ -204,7 +204,7 @@ impl<'a> Writer<'a> {
                 (
                     class,
                     Usage {
-                        capacity: inventory.capacity() as i64,
+                        capacity: Number::truncated(inventory.capacity()),
                         used,
                     },
                 )

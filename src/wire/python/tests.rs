@@ -2,7 +2,7 @@ use super::super::json;
 use super::*;
 
 fn value(text: &str) -> Value {
-    json::read(text.as_bytes()).unwrap()
+    json::read(text.as_bytes(), |_| Ok(())).unwrap()
 }
 
 #[test]
