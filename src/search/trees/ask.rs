@@ -1,6 +1,6 @@
 //! A request taken apart: what has to be placed, each part on one provider.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::plan::{MemberIds, Plan, TraitIds};
@@ -75,7 +75,7 @@ impl Ask {
             nested: request.nested,
             strict,
         };
-        let subtrees: Vec<&Vec<String>> = request.same_subtrees.iter().filter(|rule| rule.len() > 1).collect();
+        let subtrees = rules(request);
         ask.subtrees = subtrees.len();
         for (index, (group, plan)) in request.groups.iter().zip(plans).enumerate() {
             if group.suffix.is_empty() {
@@ -125,7 +125,7 @@ impl Ask {
         index: usize,
         group: &Group,
         plan: Plan,
-        subtrees: &[&Vec<String>],
+        subtrees: &[BTreeSet<&str>],
     ) {
         let lanes = plan
             .tree
@@ -137,7 +137,7 @@ impl Ask {
         let subtrees = subtrees
             .iter()
             .enumerate()
-            .filter(|(_, rule)| rule.contains(&group.suffix));
+            .filter(|(_, rule)| rule.contains(&*group.suffix));
         let kind = Kind {
             plan,
             granular: true,
@@ -192,4 +192,11 @@ impl Ask {
             kind.contested = kind.plan.amounts.iter().filter_map(index).collect();
         }
     }
+}
+
+/// The rules of `same_subtree` that say something, each once: every one costs time for each part placed.
+fn rules(request: &Request) -> Vec<BTreeSet<&str>> {
+    let all = request.same_subtrees.iter();
+    let all: BTreeSet<BTreeSet<&str>> = all.map(|rule| rule.iter().map(String::as_str).collect()).collect();
+    all.into_iter().filter(|rule| rule.len() > 1).collect()
 }
