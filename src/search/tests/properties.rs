@@ -183,7 +183,14 @@ fn granular() -> impl Strategy<Value = Vec<Group>> {
 fn subtrees() -> impl Strategy<Value = Vec<Vec<String>>> {
     let rule = btree_set(prop::sample::select(&["_A", "_B", "_C"]), 1..4);
     let rule = rule.prop_map(|rule| rule.into_iter().map(str::to_owned).collect());
-    prop_oneof![1 => Just(Vec::new()), 1 => vec(rule, 1..3)]
+    let rules = (vec(rule, 1..3), any::<bool>()).prop_map(|(mut rules, twice): (Vec<Vec<String>>, bool)| {
+        if twice {
+            // The same rule in another order.
+            rules.extend(rules.first().map(|rule| rule.iter().rev().cloned().collect()));
+        }
+        rules
+    });
+    prop_oneof![1 => Just(Vec::new()), 1 => rules]
 }
 
 fn request() -> impl Strategy<Value = Request> {
@@ -316,9 +323,58 @@ fn compare(snapshot: &Snapshot, world: &Rows, request: &Request, seed: u64, stri
             let shown: BTreeSet<_> = found.summaries.iter().map(|&slot| snapshot.id(slot)).collect();
             assert_eq!(shown.len(), found.summaries.len(), "a summary came twice");
             assert_eq!(shown, naive::summaries(world, expected, request.nested));
+            compare_limited(snapshot, expected, request, seed, strict);
         }
         (expected, found) => assert_eq!(expected.as_ref().err(), found.as_ref().err()),
     }
+}
+
+/// A limit leaves some of all candidates, as many as there are up to it.
+fn compare_limited(snapshot: &Snapshot, all: &BTreeSet<Choice>, request: &Request, seed: u64, strict: bool) {
+    let limit = 1 + seed as usize % 6;
+    let request = Request {
+        limit: Some(limit),
+        ..request.clone()
+    };
+    let found = candidates(snapshot, &request, &settings(seed, strict), ()).and_then(|all| all.found());
+    let found = choices(snapshot, &found.unwrap());
+    assert_eq!(found.len(), limit.min(all.len()));
+    assert!(found.is_subset(all), "a limit made other candidates");
+}
+
+/// A root with children whose room is nearly all asked for, by groups of different sizes that not every child may take.
+fn packing() -> impl Strategy<Value = (Rows, Request)> {
+    let child = (3i32..12, 2i32..8, btree_set((2..4).prop_map(TraitId), 0..3));
+    let wanted = prop_oneof![4 => Just(None), 1 => Just(Some("T2")), 1 => Just(Some("T3"))];
+    let group = (
+        1i64..7,
+        prop_oneof![1 => Just(None), 1 => (1i64..4).prop_map(Some)],
+        wanted,
+    );
+    let policy = prop_oneof![4 => Just(GroupPolicy::None), 1 => Just(GroupPolicy::Isolate)];
+    (vec(child, 2..5), vec(group, 3..7), policy).prop_map(|(children, groups, policy)| {
+        let child = |(id, (vcpu, memory, traits)): (i32, (i32, i32, BTreeSet<TraitId>))| ProviderRow {
+            traits,
+            ..bare(id).with(ClassId(0), vcpu).with(ClassId(1), memory).below(1, 1)
+        };
+        let world = rows(std::iter::once(bare(1)).chain((2..).zip(children).map(child)));
+        let group = |(at, (vcpu, memory, wanted)): (usize, (i64, Option<i64>, Option<&str>))| {
+            let resources = [("VCPU", Some(vcpu)), ("MEMORY_MB", memory)];
+            let resources = resources.map(|(name, amount)| Some((name.to_owned(), amount?)));
+            Group {
+                suffix: format!("_{at}"),
+                resources: resources.into_iter().flatten().collect(),
+                traits: super::required(wanted.as_slice()),
+                ..Group::default()
+            }
+        };
+        let request = Request {
+            groups: groups.into_iter().enumerate().map(group).collect(),
+            group_policy: Some(policy),
+            ..super::request(Group::default())
+        };
+        (world, request)
+    })
 }
 
 /// What came of editing a world, as rows and as changes.
@@ -397,6 +453,11 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: config().cases / 10, ..config() })]
+
+    #[test]
+    fn packings_are_those_of_the_oracle((world, request) in packing(), seed: u64) {
+        compare_candidates(&world, &request, seed, false);
+    }
 
     #[test]
     fn a_changed_version_is_what_would_be_built_anew(

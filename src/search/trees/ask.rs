@@ -1,6 +1,6 @@
 //! A request taken apart: what has to be placed, each part on one provider.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::candidates::Settings;
@@ -79,7 +79,7 @@ impl Ask {
             strict: settings.strict_step,
             interrupt: settings.interrupt.clone(),
         };
-        let subtrees: Vec<&Vec<String>> = request.same_subtrees.iter().filter(|rule| rule.len() > 1).collect();
+        let subtrees = rules(request);
         ask.subtrees = subtrees.len();
         for (index, (group, plan)) in request.groups.iter().zip(plans).enumerate() {
             if group.suffix.is_empty() {
@@ -129,7 +129,7 @@ impl Ask {
         index: usize,
         group: &Group,
         plan: Plan,
-        subtrees: &[&Vec<String>],
+        subtrees: &[BTreeSet<&str>],
     ) {
         let lanes = plan
             .tree
@@ -141,7 +141,7 @@ impl Ask {
         let subtrees = subtrees
             .iter()
             .enumerate()
-            .filter(|(_, rule)| rule.contains(&group.suffix));
+            .filter(|(_, rule)| rule.contains(&*group.suffix));
         let kind = Kind {
             plan,
             granular: true,
@@ -196,4 +196,11 @@ impl Ask {
             kind.contested = kind.plan.amounts.iter().filter_map(index).collect();
         }
     }
+}
+
+/// The rules of `same_subtree` that say something, each once: every one costs time for each part placed.
+fn rules(request: &Request) -> Vec<BTreeSet<&str>> {
+    let all = request.same_subtrees.iter();
+    let all: BTreeSet<BTreeSet<&str>> = all.map(|rule| rule.iter().map(String::as_str).collect()).collect();
+    all.into_iter().filter(|rule| rule.len() > 1).collect()
 }

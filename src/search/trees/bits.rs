@@ -23,6 +23,12 @@ impl Bits {
         &mut self.all[row * self.words..(row + 1) * self.words]
     }
 
+    /// Makes a row what another one is.
+    pub fn copy(&mut self, from: usize, to: usize) {
+        let first = from * self.words;
+        self.all.copy_within(first..first + self.words, to * self.words);
+    }
+
     pub fn set(&mut self, row: usize, bit: usize) {
         self.row_mut(row)[bit / 64] |= 1 << (bit % 64);
     }

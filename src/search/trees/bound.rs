@@ -69,7 +69,7 @@ fn has_room(ask: &Ask, board: &Board, placing: &Placing, wanted: &[Wanted<'_>], 
         && assignable(&wanted, left.len(), |provider| (left[provider] / least) as usize)
 }
 
-fn common_divisor(one: i64, other: i64) -> i64 {
+pub(super) fn common_divisor(one: i64, other: i64) -> i64 {
     if other == 0 {
         one
     } else {

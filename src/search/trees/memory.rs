@@ -70,7 +70,7 @@ impl Memory {
             row.extend(
                 rules
                     .iter()
-                    .map(|&rule| u64::from(is_under(ask, placing, provider, rule))),
+                    .map(|&rule| u64::from(placing.subtrees.has(rule, placing.depth, at))),
             );
             if row[1..].iter().any(|&word| word != 0) {
                 rows.push(row);
@@ -84,13 +84,33 @@ impl Memory {
     }
 }
 
-fn is_under(ask: &Ask, placing: &Placing, provider: u32, rule: usize) -> bool {
-    let placed = placing.chosen[..placing.depth].iter().zip(&placing.order);
-    let mut here = placed.filter(|(chosen, _)| **chosen == provider);
-    here.any(|(_, &part)| ask.kinds[ask.parts[part].kind].subtrees.contains(&rule))
+/// What boards have in common on which nothing is found, if they can be told: all that a search of them looks at.
+pub(super) fn signature(ask: &Ask, board: &Board) -> Option<Box<[u64]>> {
+    if !ask.nested {
+        return None;
+    }
+    let mut rows = rows(ask, board);
+    if ask.subtrees == 0 {
+        rows.sort_unstable();
+    }
+    let with_length = rows
+        .into_iter()
+        .flat_map(|row| std::iter::once(row.len() as u64).chain(row));
+    Some(with_length.collect())
 }
 
 fn likeness(ask: &Ask, board: &Board) -> Vec<u64> {
+    let mut known: HashMap<Vec<u64>, u64> = HashMap::new();
+    let rows = rows(ask, board).into_iter();
+    rows.map(|row| {
+        let next = known.len() as u64;
+        *known.entry(row).or_insert(next)
+    })
+    .collect()
+}
+
+/// By provider all that makes it like another one.
+fn rows(ask: &Ask, board: &Board) -> Vec<Vec<u64>> {
     let providers = board.slots.len();
     let classes = ask.classes.len();
     let mut rows: Vec<Vec<u64>> = vec![Vec::new(); providers];
@@ -130,11 +150,5 @@ fn likeness(ask: &Ask, board: &Board) -> Vec<u64> {
             );
         }
     }
-    let mut known: HashMap<Vec<u64>, u64> = HashMap::new();
-    rows.into_iter()
-        .map(|row| {
-            let next = known.len() as u64;
-            *known.entry(row).or_insert(next)
-        })
-        .collect()
+    rows
 }

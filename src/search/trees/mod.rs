@@ -9,12 +9,16 @@ mod ask;
 mod bits;
 mod board;
 mod bound;
+mod filling;
 mod fits;
 mod memory;
+mod packing;
 mod placing;
 mod pools;
+mod subtrees;
+mod tallies;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::candidates::{Candidate, Placement, Strategy};
 use super::observer::Observer;
@@ -38,10 +42,16 @@ pub(super) struct Trees<O> {
     steps: u64,
     /// How many trees were given up before all their ways were tried.
     given_up: u32,
+    /// What trees looked like that were searched in vain, and whether they were given up: those that look the same
+    /// need not be searched. A cloud has many hosts that are alike.
+    barren: HashMap<Box<[u64]>, bool>,
 }
 
 /// How many trees may be given up before the whole search is.
 const TREES_GIVEN_UP: u32 = 20;
+
+/// So many looks of trees are kept.
+const LOOKS: usize = 1 << 14;
 
 #[derive(Debug, Default)]
 struct Begun {
@@ -60,6 +70,7 @@ impl<O: Observer> Trees<O> {
             told: HashSet::new(),
             steps: 0,
             given_up: 0,
+            barren: HashMap::new(),
         }
     }
 
@@ -78,8 +89,9 @@ impl<O: Observer> Trees<O> {
         while self.given_up < TREES_GIVEN_UP && !self.anchors.ask.interrupt.is_set() {
             let mut tree = self.next_tree(snapshot)?;
             if !tree.placing.next(&self.anchors.ask, &tree.board) {
-                self.steps += std::mem::take(&mut tree.placing.steps);
                 self.given_up += u32::from(tree.placing.gave_up);
+                self.note_barren(&tree);
+                self.steps += std::mem::take(&mut tree.placing.steps);
                 self.spare = Some(tree);
                 continue;
             }
@@ -94,14 +106,38 @@ impl<O: Observer> Trees<O> {
         None
     }
 
+    fn note_barren(&mut self, tree: &Begun) {
+        let ask = &self.anchors.ask;
+        // What was refused before anything was placed is refused as fast again.
+        if tree.placing.found || tree.placing.steps == 0 || self.barren.len() == LOOKS {
+            return;
+        }
+        if let Some(look) = memory::signature(ask, &tree.board) {
+            self.barren.insert(look, tree.placing.gave_up);
+        }
+    }
+
+    /// Was a tree that looks like this one searched in vain? Then whether it was given up.
+    fn is_barren(&self, board: &Board) -> Option<bool> {
+        if self.barren.is_empty() {
+            return None;
+        }
+        self.barren.get(&memory::signature(&self.anchors.ask, board)?).copied()
+    }
+
     /// The tree whose turn it is: breadth-first each in turn, once all were begun; depth-first one until it has no more.
     fn next_tree(&mut self, snapshot: &Snapshot) -> Option<Begun> {
         let begin = self.begun.is_empty() || self.strategy == Strategy::BreadthFirst;
         if begin && !self.no_more_trees {
             let mut new = self.spare.take().unwrap_or_default();
-            if self.anchors.next(snapshot, &mut new.board) {
-                new.placing.begin(&self.anchors.ask, &new.board);
-                return Some(new);
+            while self.given_up < TREES_GIVEN_UP && self.anchors.next(snapshot, &mut new.board) {
+                match self.is_barren(&new.board) {
+                    Some(gave_up) => self.given_up += u32::from(gave_up),
+                    None => {
+                        new.placing.begin(&self.anchors.ask, &new.board, self.given_up);
+                        return Some(new);
+                    }
+                }
             }
             self.no_more_trees = true;
         }

@@ -5,10 +5,12 @@
 //! does little between one way and the next, and little before it says that there is none.
 
 use super::ask::Ask;
-use super::bits::{add, keep, meet};
+use super::bits::{add, meet};
 use super::board::Board;
 use super::bound;
 use super::memory::Memory;
+use super::packing::{Packing, Question, Verdict};
+use super::subtrees::Subtrees;
 
 /// A way to place parts, so far. Kept and begun anew for each board.
 #[derive(Debug, Default)]
@@ -29,31 +31,37 @@ pub(super) struct Placing {
     covered: Vec<u64>,
     coverable: Vec<u64>,
     words: usize,
-    /// By rule of `same_subtree` the providers that may be the one above all others.
-    tops: Vec<u64>,
-    width: usize,
-    /// Room to work out `tops` in.
-    members: Vec<u64>,
+    pub subtrees: Subtrees,
     memory: Memory,
     /// Was there a state from which nothing was found? Until then what costs time is not done.
     stuck: bool,
+    /// Were there so many that it is worth while to ask for each part placed whether the others can be packed?
+    hard: bool,
+    packing: Packing,
     told: bool,
     over: bool,
     /// How often a part was placed.
     pub steps: u64,
     /// Of those, how often since the last way was found.
     pub fruitless: u64,
+    /// How many of these there may be.
+    patience: u64,
     /// Was the search of this tree ended before all ways were tried?
     pub gave_up: bool,
+    pub found: bool,
 }
 
-/// How often parts are placed in one tree without a way being found, before the rest of the tree is given up. Bounds
-/// and memory decide nearly everything in far less; what is left is bin packing over amounts that are all different,
-/// which nothing decides fast.
+/// How often parts are placed in one tree without a way being found, before the rest of the tree is given up. Bounds,
+/// memory and packing decide nearly everything in far less; what is left is bin packing over amounts that are all
+/// different, which nothing decides fast. A part of a very large request counts for several.
 pub const PATIENCE: u64 = 200_000;
 
+/// How many parts are placed in vain before room is asked for as a whole.
+const EASY: u64 = 16;
+
 impl Placing {
-    pub fn begin(&mut self, ask: &Ask, board: &Board) {
+    /// The more trees were `given_up` before, the less is tried.
+    pub fn begin(&mut self, ask: &Ask, board: &Board, given_up: u32) {
         let (parts, providers) = (ask.parts.len(), board.slots.len());
         self.order.clear();
         self.order.extend(0..parts);
@@ -72,12 +80,12 @@ impl Placing {
         refill(&mut self.load, board.room.len(), 0);
         refill(&mut self.granular, providers, 0);
         self.begin_traits(ask, board);
-        self.width = if ask.subtrees == 0 { 0 } else { providers.div_ceil(64) };
-        refill(&mut self.tops, ask.subtrees * self.width, 0);
-        (0..ask.subtrees).for_each(|rule| self.find_tops(ask, board, rule));
+        self.subtrees.begin(ask, board, &self.order);
         self.memory.forget();
-        (self.stuck, self.told) = (false, false);
-        (self.fruitless, self.gave_up) = (0, false);
+        self.packing.forget(given_up);
+        self.patience = PATIENCE >> given_up;
+        (self.stuck, self.hard, self.told) = (false, false, false);
+        (self.fruitless, self.gave_up, self.found) = (0, false, false);
         self.over = !self.promises(ask, board);
     }
 
@@ -103,19 +111,19 @@ impl Placing {
     /// Finds the next way: `chosen` has the provider of each part in `order`. False after the last.
     pub fn next(&mut self, ask: &Ask, board: &Board) -> bool {
         while !self.over && !ask.interrupt.is_set() {
-            if self.fruitless > PATIENCE {
+            if self.fruitless > self.patience {
                 (self.over, self.gave_up) = (true, true);
                 break;
             }
             if self.depth == self.order.len() {
                 if !self.told && in_step(board, &self.load, ask.classes.len()) {
                     self.fruitful.fill(true);
-                    self.told = true;
+                    (self.told, self.found) = (true, true);
                     self.fruitless = 0;
                     return true;
                 }
                 self.told = false;
-                self.lift(ask, board);
+                self.lift(ask);
                 continue;
             }
             let kind = ask.parts[self.order[self.depth]].kind;
@@ -131,7 +139,7 @@ impl Placing {
                         (*next, self.fruitful[self.depth]) = (0, false);
                     }
                 } else {
-                    self.lift(ask, board);
+                    self.lift(ask);
                 }
             }
         }
@@ -143,7 +151,7 @@ impl Placing {
         let wanted = &ask.kinds[kind];
         let first = provider * ask.classes.len();
         let has_room = |&(class, amount): &(usize, i64)| self.load[first + class] <= board.room[first + class] - amount;
-        let below = |&rule: &usize| meet(self.tops(rule), board.above.row(provider));
+        let below = |&rule: &usize| meet(self.subtrees.tops(rule, self.depth), board.above.row(provider));
         !(ask.isolate && wanted.granular && self.granular[provider] > 0)
             && wanted.contested.iter().all(has_room)
             && wanted.subtrees.iter().all(below)
@@ -155,10 +163,6 @@ impl Placing {
         others
             .into_iter()
             .all(|other| other == provider || board.trees[other] != board.trees[provider])
-    }
-
-    pub fn tops(&self, rule: usize) -> &[u64] {
-        &self.tops[rule * self.width..(rule + 1) * self.width]
     }
 
     pub fn covered(&self) -> &[u64] {
@@ -181,15 +185,13 @@ impl Placing {
                 add(&mut after[..self.words], board.covers.row(provider));
             }
         }
+        self.subtrees
+            .place(board, self.depth, &wanted.subtrees, ask.subtrees, provider);
         self.depth += 1;
-        wanted
-            .subtrees
-            .iter()
-            .for_each(|&rule| self.find_tops(ask, board, rule));
     }
 
     /// Takes the last part back.
-    fn lift(&mut self, ask: &Ask, board: &Board) {
+    fn lift(&mut self, ask: &Ask) {
         self.depth -= 1;
         let wanted = &ask.kinds[ask.parts[self.order[self.depth]].kind];
         let provider = self.chosen[self.depth] as usize;
@@ -197,10 +199,6 @@ impl Placing {
             self.load[provider * ask.classes.len() + class] -= amount;
         }
         self.granular[provider] -= u32::from(wanted.granular);
-        wanted
-            .subtrees
-            .iter()
-            .for_each(|&rule| self.find_tops(ask, board, rule));
     }
 
     /// All options of the next part were tried.
@@ -208,12 +206,46 @@ impl Placing {
         if !self.fruitful[self.depth] {
             self.stuck = true;
             self.with_memory(|memory, this| memory.remember(ask, board, this));
+            if !self.hard && self.fruitless > EASY && !ask.classes.is_empty() {
+                self.hard = true;
+                self.over = self.packs(ask, board, 0) == Verdict::Never;
+            }
         }
         if self.depth == 0 {
             self.over = true;
         } else {
-            self.lift(ask, board);
+            self.lift(ask);
+            if self.hard && !self.fruitful[self.depth] && self.packs(ask, board, self.depth) == Verdict::Never {
+                self.next[self.depth] = usize::MAX;
+            }
         }
+    }
+
+    /// Is there room for the parts from `depth` on beside those before it?
+    fn packs(&mut self, ask: &Ask, board: &Board, depth: usize) -> Verdict {
+        let kind = |&part: &usize| ask.parts[part].kind;
+        let chosen = self.chosen.iter().map(|&provider| provider as usize);
+        let placed: Vec<(usize, usize)> = self.order[..depth].iter().map(kind).zip(chosen).collect();
+        let left: Vec<usize> = self.order[depth..].iter().map(kind).collect();
+        let nothing = (vec![0; self.load.len()], vec![0; self.granular.len()]);
+        let (load, granular) = if depth == self.depth {
+            (&self.load, &self.granular)
+        } else {
+            (&nothing.0, &nothing.1)
+        };
+        let question = Question {
+            placed: &placed,
+            left: &left,
+            load,
+            granular,
+        };
+        let mut packing = std::mem::take(&mut self.packing);
+        let verdict = packing.judge(ask, board, &question);
+        if packing.useless {
+            self.patience = self.patience.min(PATIENCE / 20);
+        }
+        self.packing = packing;
+        verdict
     }
 
     /// Each part that is placed, with the index of its provider.
@@ -242,39 +274,18 @@ impl Placing {
                 return false;
             }
         }
-        let has_top = |rule| self.tops(rule).iter().any(|&word| word != 0);
+        let has_top = |rule| self.subtrees.tops(rule, self.depth).iter().any(|&word| word != 0);
         if !(0..ask.subtrees).all(has_top) {
             return false;
         }
         if self.depth < self.order.len() && (self.stuck || self.depth == 0 && ask.may_run_short()) {
+            // What follows looks at each kind with each provider.
+            self.fruitless += (ask.kinds.len() * board.slots.len() / 2048) as u64;
             return bound::promises(ask, board, self)
-                && !self.with_memory(|memory, this| memory.knows(ask, board, this));
+                && !self.with_memory(|memory, this| memory.knows(ask, board, this))
+                && !(self.hard && self.packs(ask, board, self.depth) == Verdict::Never);
         }
         true
-    }
-
-    /// Who may be above all others of a rule of `same_subtree`: is above all that are placed, and is placed itself or
-    /// may yet be.
-    fn find_tops(&mut self, ask: &Ask, board: &Board, rule: usize) {
-        let mut members = std::mem::take(&mut self.members);
-        refill(&mut members, self.width, 0);
-        let common = &mut self.tops[rule * self.width..(rule + 1) * self.width];
-        common.fill(u64::MAX);
-        for (depth, &part) in self.order.iter().enumerate() {
-            let kind = ask.parts[part].kind;
-            if !ask.kinds[kind].subtrees.contains(&rule) {
-                continue;
-            }
-            if depth < self.depth {
-                let provider = self.chosen[depth] as usize;
-                keep(common, board.above.row(provider));
-                members[provider / 64] |= 1 << (provider % 64);
-            } else {
-                add(&mut members, board.offers.row(kind));
-            }
-        }
-        keep(common, &members);
-        self.members = members;
     }
 }
 
