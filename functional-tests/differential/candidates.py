@@ -69,8 +69,9 @@ def wrong(forest, asked, answers, right):
     if answers.statuses != (200, 200):
         return {f"candidates of {answers.kind}: statuses": ((200, 200), answers.statuses)}
     shown, whole = (body["allocation_requests"] for body in (answers.limited, answers.whole))
-    pairs = {} if right is None else {"without a limit": (expected(asked, right), counted(whole))}
-    pairs["that are none without a limit"] = Counter(), counted(shown) - counted(whole)
+    should = counted(whole) if right is None else expected(asked, right)
+    pairs = {"missing and too many without a limit": parted(should, counted(whole)),
+             "none without a limit": ([], parted(counted(whole), counted(shown))[1])}
     pairs["how many"] = min(asked.limit or len(whole), len(whole)), len(shown)
     for name, body in (("limited", answers.limited), ("whole", answers.whole)):
         pairs[f"members of the {name} answer"] = {"allocation_requests", "provider_summaries"}, set(body)
@@ -78,6 +79,11 @@ def wrong(forest, asked, answers, right):
         pairs[f"summaries of the {name} answer"] = tuple(
             {uuid: oracle.text(it) for uuid, it in told.items()} for told in (should, body["provider_summaries"]))
     return {f"candidates of {answers.kind}: {name}": pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def parted(should, shown):
+    """What is missing, and what is there too often."""
+    return sorted((should - shown).elements()), sorted((shown - should).elements())
 
 
 def summed_up(forest, asked, answers, body):

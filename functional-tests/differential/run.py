@@ -6,7 +6,8 @@
 Runs of a few hundred requests follow each other, each from an empty world and from a seed of its own:
 the seed that is printed makes the same run again (`--seed N --requests 0` for that run alone). After
 every request that may have changed something the tables of both are compared too. Allocation candidates
-are judged by what is right besides (court.py). Every second run is about these. A run with a difference is written to a file, for --replay; --shrink looks for the fewest requests that show it.
+are judged by what is right besides (court.py); every second run is about these. A run with a
+difference is written to a file, for --replay; --shrink looks for the fewest requests that show it.
 """
 
 import argparse
