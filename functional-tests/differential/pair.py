@@ -81,7 +81,7 @@ def may_leave(request, status):
 
 def bare(uuid):
     """What all spellings of an uuid have in common."""
-    return uuid.lower().replace("-", "")
+    return uuid.lower().removeprefix("urn:uuid:").strip("{}").replace("-", "")
 
 
 def kind(request):
