@@ -1,88 +1,100 @@
-"""The differences of allocation candidates that are meant, judged by what the tables say of each candidate."""
+"""Judges answers with allocation candidates by what is right, and what a defect of OpenStack Placement makes of it."""
 
 import json
 import re
-import urllib.parse
 from collections import Counter
 
-from world import SHARING
+import defects
+import oracle
+from asked import NESTED
 
-UNITS = """SELECT min_unit, max_unit, step_size FROM inventories i
-           JOIN resource_providers p ON p.id = i.resource_provider_id
-           JOIN resource_classes c ON c.id = i.resource_class_id WHERE p.uuid = ? AND c.name = ?"""
-SHARERS = """SELECT p.uuid FROM resource_providers p JOIN resource_provider_traits t ON t.resource_provider_id = p.id
-             WHERE t.trait_id = (SELECT id FROM traits WHERE name = ?)"""
-
-
-class Asked:
-    """A request for candidates: the classes of each group."""
-
-    def __init__(self, request):
-        url = urllib.parse.urlsplit(request.path)
-        self.is_candidates = url.path == "/allocation_candidates" and request.method == "GET"
-        query = dict(urllib.parse.parse_qsl(url.query))
-        self.policy = query.get("group_policy")
-        self.limited = "limit" in query
-        self.groups = {key.removeprefix("resources"): {part.split(":")[0] for part in value.split(",")}
-                       for key, value in query.items() if key.startswith("resources")}
+LOST_TREES = "a group without a suffix that only sharing providers serve, beside a granular group"
+SUMS = "the same class in the group without a suffix and in a granular one, with another `group_policy` than `none`"
+SHARED_FROM_BELOW = "a sharing provider that is not the root of its tree"
+# The part of what differs that names the row of a defect.
+DEFECT = "the defect"
+# The id of the provider is all that is said.
+LOST_ID = re.compile(r"\n\n \d+  $")
 
 
-def found_by(answer):
-    """Each candidate as a text, with how often it came."""
-    return Counter(json.dumps(candidate, sort_keys=True) for candidate in json.loads(answer.text)["allocation_requests"])
+def is_row(row):
+    def applies(request, theirs, ours, found, tables):
+        # All that comes with an error differs where one is a 500.
+        return found.get(DEFECT) == (row, "") and (row == SHARED_FROM_BELOW or set(found) <= {DEFECT, "body"})
+    return applies
 
 
-def both_found(asked, theirs, ours, found):
-    return asked.is_candidates and theirs.status == ours.status == 200 and set(found) == {"body"}
+RULES = [(row, is_row(row)) for row in (LOST_TREES, SUMS, SHARED_FROM_BELOW)]
 
 
-def sums_across_candidates(request, theirs, ours, found, tables):
-    asked = Asked(request)
-    granular = set().union(*(classes for suffix, classes in asked.groups.items() if suffix), set())
-    return both_found(asked, theirs, ours, found) and asked.policy != "none" and asked.groups.get("", set()) & granular
+class Answers:
+    """What one service answered: to the request, and to the same one without a limit."""
+
+    def __init__(self, kind, answer, whole):
+        self.kind, self.statuses = kind, (answer.status, whole.status)
+        self.limited, self.whole = json.loads(answer.text), json.loads(whole.text)
 
 
-def lost_trees(request, theirs, ours, found, tables):
-    asked = Asked(request)
-    if not both_found(asked, theirs, ours, found) or "" not in asked.groups or len(asked.groups) < 2:
-        return False
-    theirs, ours = found_by(theirs), found_by(ours)
-    if asked.limited:
-        return ours.total() > theirs.total()
-    sharers = {row[0] for row in tables.execute(SHARERS, [SHARING])}
-    extra = [json.loads(text) for text in ours - theirs]
-    return not theirs - ours and all(set(one.get("mappings", {}).get("", [])) <= sharers for one in extra)
+def judge(forest, asked, theirs, ours):
+    """What is wrong with two answers, by the name of the part; the row of the defect that theirs has, or None."""
+    right = oracle.candidates(forest, asked)
+    found, defect = wrong(forest, asked, ours, right), None
+    if theirs.statuses == (200, 200):
+        defect = defect_of(forest, asked, right, theirs.whole["allocation_requests"])
+        found |= wrong(forest, asked, theirs, None if defect else right)
+    elif theirs.statuses == (500, 500) and LOST_ID.search(theirs.limited["errors"][0]["detail"]):
+        defect = SHARED_FROM_BELOW if defects.is_shared_from_below(forest, asked) else None
+    return found, defect
 
 
-def sharer_below_a_root(request, theirs, ours, found, tables):
-    # The id of the provider is all that is said.
-    detail = json.loads(theirs.text)["errors"][0]["detail"] if theirs.status == 500 else ""
-    return Asked(request).is_candidates and ours.status == 200 and re.search(r"\n\n \d+  $", detail)
+def defect_of(forest, asked, right, shown):
+    if counted(shown) == expected(asked, right):
+        return None
+    for row, has_shape in ((LOST_TREES, defects.has_lost_trees), (SUMS, defects.has_sums)):
+        if has_shape(forest, asked, right, shown):
+            return row
+    return None
 
 
-def sums_between_units(request, theirs, ours, found, tables):
-    asked = Asked(request)
-    if not both_found(asked, theirs, ours, found) or len(asked.groups) < 2:
-        return False
-    theirs, ours = found_by(theirs), found_by(ours)
-    if asked.limited:
-        return ours.total() < theirs.total()
-    return not ours - theirs and all(breaks_units(json.loads(text), tables) for text in theirs - ours)
+def counted(shown):
+    return Counter(map(oracle.text, shown))
 
 
-def breaks_units(candidate, tables):
-    for provider, share in candidate["allocations"].items():
-        for name, amount in share["resources"].items():
-            least, most, step = tables.execute(UNITS, [provider, name]).fetchone()
-            if not least <= amount <= most or amount % step:
-                return True
-    return False
+def expected(asked, right):
+    return counted(oracle.written(asked, candidate) for candidate in right)
 
 
-RULES = [
-    ("a group without a suffix that only sharing providers serve, beside a granular group", lost_trees),
-    ("the same class in the group without a suffix and in a granular one, with another `group_policy` than `none`",
-     sums_across_candidates),
-    ("a sharing provider that is not the root of its tree", sharer_below_a_root),
-    ("`min_unit` and `step_size` where several groups come together on one provider", sums_between_units),
-]
+def wrong(forest, asked, answers, right):
+    """What is wrong with one service's answers; `right`: all candidates, or None where their shape was seen to."""
+    if answers.statuses != (200, 200):
+        return {f"candidates of {answers.kind}: statuses": ((200, 200), answers.statuses)}
+    shown, whole = (body["allocation_requests"] for body in (answers.limited, answers.whole))
+    should = counted(whole) if right is None else expected(asked, right)
+    pairs = {"missing and too many without a limit": parted(should, counted(whole)),
+             "none without a limit": ([], parted(counted(whole), counted(shown))[1])}
+    pairs["how many"] = min(asked.limit or len(whole), len(whole)), len(shown)
+    for name, body in (("limited", answers.limited), ("whole", answers.whole)):
+        pairs[f"members of the {name} answer"] = {"allocation_requests", "provider_summaries"}, set(body)
+        should = oracle.summaries(forest, asked, summed_up(forest, asked, answers, body))
+        pairs[f"summaries of the {name} answer"] = tuple(
+            {uuid: oracle.text(it) for uuid, it in told.items()} for told in (should, body["provider_summaries"]))
+    return {f"candidates of {answers.kind}: {name}": pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def parted(should, shown):
+    """What is missing, and what is there too often."""
+    return sorted((should - shown).elements()), sorted((shown - should).elements())
+
+
+def summed_up(forest, asked, answers, body):
+    """The providers that are used, known to the forest."""
+    used, whole = (used_by(it["allocation_requests"]) & forest.of.keys() for it in (body, answers.whole))
+    if answers.kind == "upstream" and asked.minor < NESTED:
+        # It keeps the summaries of whoever is used without a limit, where somebody of the same tree is shown.
+        roots = {forest.of[uuid].root for uuid in used}
+        used = {uuid for uuid in whole if forest.of[uuid].root in roots}
+    return used
+
+
+def used_by(shown):
+    return {uuid for candidate in shown for uuid, _ in defects.framed(candidate)[1]}

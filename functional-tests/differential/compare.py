@@ -63,8 +63,8 @@ def body(request, answer):
     except ValueError:
         return text
     if isinstance(value, dict) and "allocation_requests" in value and is_limited(request):
-        # Which ones a limit leaves is nobody's promise; that they are as many is.
-        return {"allocation_requests": len(value["allocation_requests"])}
+        # Which ones a limit leaves is nobody's promise: candidates.py judges them.
+        return {}
     return ordered(value)
 
 

@@ -3,6 +3,7 @@
 import random
 
 import claims
+import forests
 import providers
 import queries
 import spoil
@@ -17,10 +18,16 @@ KINDS = [
 ]
 
 
+# Every second run is one of candidates, over a forest that seldom changes.
+CANDIDATES = [(1, providers.inventories), (1, providers.traits_of), (1, providers.aggregates), (2, claims.put),
+              (20, queries.candidates), (40, queries.many_groups)]
+
+
 def requests(seed, count):
     dice = Dice(random.Random(seed))
-    sequence = list(providers.building(dice))
-    kinds, weights = [kind for _, kind in KINDS], [weight for weight, _ in KINDS]
+    builder, table = (forests, CANDIDATES) if seed % 2 == 0 else (providers, KINDS)
+    sequence = list(builder.building(dice))
+    weights, kinds = zip(*table)
     while len(sequence) < count:
         kind = dice.random.choices(kinds, weights)[0]
         sequence.append(spoil.request(dice, kind(dice)))

@@ -100,6 +100,36 @@ def candidates(dice):
     return Request("GET", encoded("/allocation_candidates", spoiled(dice, pairs)), version=f"1.{minor}")
 
 
+def many_groups(dice):
+    """A request for candidates of which most find some: what is asked for is what a forest has."""
+    minor = dice.minor(dice.choice([10, 25, 29, 34, 36]))
+    granular = dice.some(["1", "2", "3"], 1) if minor >= 25 and dice.chance(0.7) else []
+    suffixes = granular + ([""] if not granular or dice.chance(0.65) else [])
+    subtree = dice.some(granular, min(2, len(granular))) if minor >= 36 and granular and dice.chance(0.5) else []
+    pairs = [("same_subtree", ",".join(subtree))] if subtree else []
+    for suffix in suffixes:
+        if suffix in subtree and len(suffixes) > 1 and dice.chance(0.2):
+            pairs.append((f"required{suffix}", "HW_NIC_SRIOV"))
+            continue
+        pairs.append((f"resources{suffix}", ",".join(f"{name}:{dice.choice([1, 1, 1, 2, 3])}" for name in
+                                                     dice.some(CLASSES[:4], 1, dice.choice([1, 1, 2, 3])))))
+        for since, chance, pair in ((17, 0.12, ("required", "HW_NIC_SRIOV")), (22, 0.1, ("required", "!HW_CPU_X86_AVX2")),
+                                    (39, 0.1, ("required", "in:HW_NIC_SRIOV,HW_CPU_X86_AVX2")),
+                                    (21, 0.08, ("member_of", "in:" + ",".join(AGGREGATES[:2]))),
+                                    (32, 0.05, ("member_of", "!" + AGGREGATES[2])),
+                                    (31, 0.06, ("in_tree", dice.choice(PROVIDERS[:4])))):
+            if minor >= since and dice.chance(chance):
+                pairs.append((pair[0] + suffix, pair[1]))
+    if len(suffixes) > 1 and dice.chance(0.95 if len(granular) > 1 else 0.6):
+        pairs.append(("group_policy", dice.choice(["none", "isolate"])))
+    if minor >= 16 and dice.chance(0.25):
+        pairs.append(("limit", str(dice.choice([1, 2, 3, 5, 20]))))
+    if minor >= 35 and dice.chance(0.1):
+        pairs.append(("root_required", dice.choice(["HW_NIC_SRIOV", "!CUSTOM_RED", "HW_CPU_X86_AVX2,!CUSTOM_RED"])))
+    dice.random.shuffle(pairs)
+    return Request("GET", encoded("/allocation_candidates", pairs), version=f"1.{minor}")
+
+
 def classes(dice):
     minor = dice.minor(2)
     name = dice.choice(CUSTOM_CLASSES) if dice.chance(0.85) else dice.klass()

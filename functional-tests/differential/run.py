@@ -5,7 +5,8 @@
 
 Runs of a few hundred requests follow each other, each from an empty world and from a seed of its own:
 the seed that is printed makes the same run again (`--seed N --requests 0` for that run alone). After
-every request that may have changed something the tables of both are compared too. A run with a
+every request that may have changed something the tables of both are compared too. Allocation candidates
+are judged by what is right besides (court.py); every second run is about these. A run with a
 difference is written to a file, for --replay; --shrink looks for the fewest requests that show it.
 """
 
@@ -23,69 +24,18 @@ from dataclasses import asdict
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import compare  # noqa: E402
 import generator  # noqa: E402
 import known  # noqa: E402
 import live  # noqa: E402
 import shrink  # noqa: E402
+import verdicts  # noqa: E402
+from pair import Pair, kind  # noqa: E402
 from side import Side  # noqa: E402
 from tally import Tally, difference  # noqa: E402
 from world import Request  # noqa: E402
 
 LENGTH = 400
 OPTIONS = {"placet": {"strict_step_size": "true"}}
-
-
-class Pair:
-    """Both services, and what was seen of them."""
-
-    def __init__(self, theirs, ours):
-        self.theirs, self.ours = theirs, ours
-        self.meant, self.statuses, self.compared = Counter(), Counter(), 0
-        self.status = None
-        self.slowest = 0
-        self.kinds = {}
-
-    def clear(self):
-        for side in (self.theirs, self.ours):
-            side.clear()
-
-    def step(self, request):
-        """Sends one request to both. What differs; "tables" among it where the two part for good."""
-        start = time.monotonic()
-        theirs, ours = self.theirs.send(request), self.ours.send(request)
-        self.slowest = max(self.slowest, time.monotonic() - start)
-        self.compared += 1
-        self.status = theirs.status
-        self.statuses[self.status] += 1
-        self.kinds.setdefault(kind(request), Counter())[self.status < 400] += 1
-        found = compare.differences(request, theirs, ours, self.slowest)
-        row = found and known.row(request, theirs, ours, found, self.theirs.tables)
-        if row:
-            self.meant[row] += 1
-            found = {}
-        if request.method not in ("GET", "HEAD", "OPTIONS"):
-            self.theirs.forget_empty_consumers()
-            tables = self.theirs.state(), self.ours.state()
-            for name in (name for name in tables[0] if tables[0][name] != tables[1][name]):
-                found[f"tables: {name}"] = tables[0][name], tables[1][name]
-        return found
-
-    def run(self, requests):
-        """Runs requests from an empty world on; yields (how many were sent, what differs) for each that differs."""
-        self.clear()
-        for n, request in enumerate(requests, 1):
-            found = self.step(request)
-            if found:
-                yield n, found
-            if any(part.startswith("tables") for part in found):
-                return
-
-
-def kind(request):
-    """Method and noun."""
-    nouns = request.path.split("?")[0].strip("/").split("/")
-    return " ".join([request.method, *nouns[:1], *nouns[2:3]])
 
 
 def signature(request, found):
@@ -161,6 +111,7 @@ def main():
     print(f"seed {arguments.seed}", flush=True)
     known.check()
     tally, seen = Tally(), Counter()
+    verdicts.check(tally, arguments.verbose)
     with live.Service("upstream", OPTIONS) as yardstick, \
             live.Service("placet", OPTIONS, binary=arguments.binary) as tested:
         pair = Pair(Side(yardstick), Side(tested))
@@ -170,6 +121,9 @@ def main():
     if arguments.verbose:
         for name, outcomes in sorted(pair.kinds.items(), key=lambda item: -item[1].total()):
             print(f"{outcomes[True]:6} of {outcomes.total():6} succeeded: {name}")
+    for what, counts in (("candidates", pair.court.judged), ("mutants noticed", pair.court.noticed),
+                         ("upstream keeps consumers without allocations after", pair.left)):
+        print(f"{what}: " + ", ".join(f"{times} {name}" for name, times in counts.most_common()))
     for row, times in pair.meant.items():
         print(f"{times} times, as docs/differences.md says: {row}")
     tally.finish()

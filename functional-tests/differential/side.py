@@ -11,7 +11,7 @@ GENERATION = re.compile(r'"?@(provider|consumer):([^@]*):(-?\d+)@"?')
 ANONYMOUS = re.compile(r"@anonymous:([^@]*)@")
 PROVIDER = "(SELECT p.uuid FROM resource_providers p WHERE p.id = {})"
 CLASS = "(SELECT c.name FROM resource_classes c WHERE c.id = resource_class_id)"
-# What the API's answers are made of, by names instead of ids. A consumer without allocations is none (docs/differences.md).
+# What the API's answers are made of, by names instead of ids.
 TABLES = {
     "providers": f"SELECT uuid, name, generation, {PROVIDER.format('parent_provider_id')}, "
                  f"{PROVIDER.format('root_provider_id')} FROM resource_providers",
@@ -20,8 +20,7 @@ TABLES = {
     "allocations": f"SELECT consumer_id, {PROVIDER.format('resource_provider_id')}, {CLASS}, used FROM allocations",
     "consumers": "SELECT uuid, generation, (SELECT external_id FROM projects WHERE id = project_id), "
                  "(SELECT external_id FROM users WHERE id = user_id), "
-                 "(SELECT name FROM consumer_types WHERE id = consumer_type_id) FROM consumers "
-                 "WHERE uuid IN (SELECT consumer_id FROM allocations)",
+                 "(SELECT name FROM consumer_types WHERE id = consumer_type_id) FROM consumers",
     "traits": f"SELECT {PROVIDER.format('resource_provider_id')}, (SELECT name FROM traits WHERE id = trait_id) "
               "FROM resource_provider_traits",
     "aggregates": f"SELECT {PROVIDER.format('resource_provider_id')}, "
@@ -99,10 +98,12 @@ class Side:
                 for name, query in TABLES.items()}
 
     def forget_empty_consumers(self):
-        """The consumers that a `{}` left behind where nothing else knows of them."""
+        """Deletes the consumers that have no allocations (docs/differences.md), and says which they were."""
         query = "FROM consumers WHERE uuid NOT IN (SELECT consumer_id FROM allocations)"
-        if self.tables.execute(f"SELECT 1 {query} LIMIT 1").fetchone():
+        uuids = [row[0] for row in self.tables.execute(f"SELECT uuid {query}")]
+        if uuids:
             self.tables.execute(f"DELETE {query}")
+        return uuids
 
     def clear(self):
         """Takes everything away that a run has made."""

@@ -1,0 +1,90 @@
+"""Both services: sends each request to the one and the other, and says what differs."""
+
+import json
+import time
+from collections import Counter
+
+import candidates
+import compare
+import court
+import known
+
+
+class Pair:
+    """Both services, and what was seen of them."""
+
+    def __init__(self, theirs, ours):
+        self.theirs, self.ours = theirs, ours
+        self.court = court.Court(theirs, ours)
+        self.meant, self.left, self.statuses, self.compared = Counter(), Counter(), Counter(), 0
+        self.status = None
+        self.slowest = 0
+        self.kinds = {}
+
+    def clear(self):
+        self.court.forget()
+        for side in (self.theirs, self.ours):
+            side.clear()
+
+    def step(self, request):
+        """Sends one request to both. What differs; "tables" among it where the two part for good."""
+        start = time.monotonic()
+        theirs, ours = self.theirs.send(request), self.ours.send(request)
+        self.slowest = max(self.slowest, time.monotonic() - start)
+        self.compared += 1
+        self.status = theirs.status
+        self.statuses[self.status] += 1
+        self.kinds.setdefault(kind(request), Counter())[self.status < 400] += 1
+        found = compare.differences(request, theirs, ours, self.slowest)
+        wrong, defect = self.court.found(request, theirs, ours)
+        if defect:
+            found[candidates.DEFECT] = defect, ""
+        row = found and known.row(request, theirs, ours, found, self.theirs.tables)
+        if row:
+            self.meant[row] += 1
+            found = {}
+        # No row is about what is wrong by itself.
+        found |= wrong
+        if request.method not in ("GET", "HEAD", "OPTIONS"):
+            left = set(self.theirs.forget_empty_consumers())
+            if left and not set(map(bare, left)) <= may_leave(request, theirs.status):
+                found["consumers without allocations"] = left, set()
+            elif left:
+                self.left["a refusal" if theirs.status == 400 else "{}"] += 1
+            self.court.forget()
+            tables = self.theirs.state(), self.ours.state()
+            for name in (name for name in tables[0] if tables[0][name] != tables[1][name]):
+                found[f"tables: {name}"] = tables[0][name], tables[1][name]
+        return found
+
+    def run(self, requests):
+        """Runs requests from an empty world on; yields (how many were sent, what differs) for each that differs."""
+        self.clear()
+        for n, request in enumerate(requests, 1):
+            found = self.step(request)
+            if found:
+                yield n, found
+            if any(part.startswith("tables") for part in found):
+                return
+
+
+def may_leave(request, status):
+    """The consumers of which upstream may keep a row without allocations: those that are given `{}`, and those of a
+    claim that is refused for a provider that nobody knows."""
+    body = json.loads(request.body)
+    if request.method == "PUT":
+        claims = {request.path.split("/")[2]: body}
+    else:
+        claims = body["allocations"] if request.path == "/reshaper" else body
+    return {bare(uuid) for uuid, claim in claims.items() if claim["allocations"] == {} or status == 400}
+
+
+def bare(uuid):
+    """What all spellings of an uuid have in common."""
+    return uuid.lower().removeprefix("urn:uuid:").strip("{}").replace("-", "")
+
+
+def kind(request):
+    """Method and noun."""
+    nouns = request.path.split("?")[0].strip("/").split("/")
+    return " ".join([request.method, *nouns[:1], *nouns[2:3]])
