@@ -6,8 +6,6 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-
 use super::base::Base;
 use super::command::{Answer, Command};
 use super::decide::{Rules, decide};
@@ -56,7 +54,7 @@ impl Decider {
         };
         #[cfg(feature = "mutants")]
         let base = self.usage_first.spoil(base);
-        let mut state = State::new(base, consumers, now());
+        let mut state = State::new(base, consumers, dialect::row_time(conn).and_utc());
         state.class_users = gather::class_users(conn, named)?;
         state.trait_users = gather::trait_users(conn, named)?;
         state.trait_times = gather::trait_times(conn, named)?;
@@ -167,8 +165,4 @@ fn mark_what_others_changed(snapshot: &Snapshot, state: &State, committed: &mut 
     committed
         .deltas
         .retain(|delta| !committed.reload.contains(&delta.provider));
-}
-
-fn now() -> DateTime<Utc> {
-    dialect::now().and_utc()
 }

@@ -64,7 +64,7 @@ pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
 /// What is missing is looked up again under the lock: another process may have added it.
 fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
     let (classes, traits) = missing(conn)?;
-    let created_at = dialect::now();
+    let created_at = dialect::row_time(conn);
     let classes: Vec<_> = classes
         .into_iter()
         .map(|(id, name)| NewClass { id, name, created_at })

@@ -13,6 +13,7 @@ const UPDATE: UpdateFromRows = UpdateFromRows {
     table: "consumers",
     columns: &["id", "before", "after", "project", "user", "type"],
     set: "generation = v.after, project_id = v.project, user_id = v.user, consumer_type_id = v.type",
+    stamp: "updated_at",
     filter: "consumers.id = v.id AND consumers.generation = v.before",
 };
 

@@ -16,6 +16,7 @@ const MOVE: UpdateFromRows = UpdateFromRows {
     table: "resource_providers",
     columns: &["id", "uuid", "generation", "moves"],
     set: "generation = v.generation + v.moves",
+    stamp: "updated_at",
     filter: "resource_providers.id = v.id AND resource_providers.uuid = v.uuid \
              AND COALESCE(resource_providers.generation, 0) = v.generation",
 };
@@ -29,6 +30,7 @@ const RENAME: UpdateFromRows = UpdateFromRows {
     table: "resource_providers",
     columns: &["id", "name", "root", "parent"],
     set: "name = v.name, root_provider_id = v.root, parent_provider_id = v.parent",
+    stamp: "updated_at",
     filter: "resource_providers.id = v.id",
 };
 
@@ -43,7 +45,7 @@ pub fn move_generations(save: &mut Save<'_>) -> DbResult<Guard> {
             let (base, _) = (entry.base.as_ref()?, entry.now.as_ref()?);
             Some(vec![
                 Value::Int(base.id.0.into()),
-                Value::Text(base.uuid.to_string()),
+                Value::Key(base.uuid.to_string()),
                 Value::Int(base.generation),
                 Value::Int(entry.moves.into()),
             ])
