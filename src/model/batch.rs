@@ -47,14 +47,15 @@ impl Decider {
     /// The state to decide on, and the rows it was made of where those came from the database.
     fn state(&self, conn: &mut DbConnection, named: &Named<'_>, basis: Basis) -> DbResult<State> {
         let newest = self.live.newest();
-        let consumers = gather::consumers(conn, named)?;
+        let now = dialect::row_time(conn);
+        let consumers = gather::consumers(conn, named, now)?;
         let base = match basis {
             Basis::Snapshot => Base::Snapshot(newest),
             Basis::Database => Base::Rows(gather::rows(conn, named, &consumers, newest.catalog())?),
         };
         #[cfg(feature = "mutants")]
         let base = self.usage_first.spoil(base);
-        let mut state = State::new(base, consumers, dialect::row_time(conn).and_utc());
+        let mut state = State::new(base, consumers, now.and_utc());
         state.class_users = gather::class_users(conn, named)?;
         state.trait_users = gather::trait_users(conn, named)?;
         state.trait_times = gather::trait_times(conn, named)?;

@@ -146,6 +146,19 @@ pub fn has_other_writers(conn: &DbConnection) -> bool {
     !matches!(conn, DbConnection::Sqlite(_))
 }
 
+/// What a database compares of a name.
+pub type Folding = fn(&str) -> String;
+
+/// How the database compares names: MariaDB, whose usual collations know neither case nor spaces at the end, takes two
+/// for the same that differ. What it makes of accents it says itself, where a row is found or refused.
+pub fn folding(conn: &DbConnection) -> Folding {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => |name| name.trim_end_matches(' ').to_lowercase(),
+        _ => str::to_owned,
+    }
+}
+
 /// Whether a pooled connection still answers. A file does not go away, so SQLite is not asked.
 pub fn is_alive(conn: &mut DbConnection) -> bool {
     match conn {

@@ -102,7 +102,7 @@ mod tests {
     fn paths_are_read_as_sqlalchemy_reads_them() {
         let path = |url| match parse(url) {
             Ok(Target::Sqlite(path)) => path,
-            Err(error) => panic!("{url}: {error}"),
+            other => panic!("{url}: {other:?}"),
         };
         assert_eq!(
             path("sqlite:////var/lib/placet.db"),
@@ -117,8 +117,6 @@ mod tests {
         let refusal = |url| parse(url).expect_err(url).to_string();
         assert!(refusal("sqlite://").contains("memory"));
         assert!(refusal("sqlite:///:memory:").contains("memory"));
-        assert!(refusal("mysql+pymysql://u:p@h/placement").contains("MariaDB"));
-        assert!(refusal("postgresql://h/placement").contains("PostgreSQL"));
         let shown = refusal("oracle://scott:tiger@h/x");
         assert!(shown.contains("'oracle:…'") && !shown.contains("tiger"), "{shown}");
         assert!(refusal("placet.sqlite").contains("placet.sqlite"));

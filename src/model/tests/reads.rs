@@ -1,11 +1,11 @@
-//! Every read on a real file, over rows that were put there by SQL.
+//! Every read on a real database, over rows that were put there by SQL.
 
 use std::sync::Arc;
 
 use diesel::connection::SimpleConnection;
-use tempfile::TempDir;
 
-use crate::db::{Database, DbConnection, Settings};
+use crate::db::testing::TestDatabase;
+use crate::db::{Database, DbConnection};
 use crate::error::{Error, Result};
 use crate::model::usages::{TotalQuery, TypeFilter, TypeUsages};
 use crate::model::{
@@ -38,15 +38,12 @@ const ROWS: &str = "
     INSERT INTO placement_aggregates (id, uuid) VALUES (1, 'B0'), (2, 'a0');
     INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id) VALUES (1, 2), (1, 1);";
 
-fn filled() -> (TempDir, Database) {
-    let directory = tempfile::tempdir().expect("a directory");
-    let url = format!("sqlite:///{}", directory.path().join("placet.db").display());
-    let database = Database::open(&Settings::new(url)).expect("a URL");
-    database.sync().expect("sync");
+fn filled() -> (TestDatabase, Database) {
+    let (kept, database) = TestDatabase::synced();
     let conn = &mut database.connect().expect("a connection");
     standard::sync(conn).expect("standard names");
     conn.batch_execute(ROWS).expect("rows");
-    (directory, database)
+    (kept, database)
 }
 
 fn read<T>(query: impl FnOnce(&mut DbConnection) -> Result<T>) -> Result<T> {
