@@ -46,6 +46,11 @@ fn server() -> Option<String> {
         .filter(|url| !url.starts_with("sqlite"))
 }
 
+/// Whether the tests' database keeps more of a moment than its second.
+pub fn keeps_microseconds() -> bool {
+    server().is_none_or(|server| server.starts_with("postgres"))
+}
+
 impl TestDatabase {
     /// A database without tables.
     pub fn empty() -> TestDatabase {

@@ -312,7 +312,7 @@ fn moments_are_written_as_python_writes_them() {
     }
     let (_directory, database) = synced();
     let conn = &mut database.connect().expect("a connection");
-    let now = dialect::now();
+    let now = dialect::row_time(conn);
     diesel::insert_into(traits::table)
         .values((traits::name.eq("A"), traits::created_at.eq(now)))
         .execute(conn)

@@ -62,6 +62,18 @@ impl Decider {
         Ok(state)
     }
 
+    /// On the snapshot where that may do, and on the database where it does not.
+    fn attempts(&self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Attempt> {
+        let named = Named::of(commands);
+        if !named.beyond_claims && !overtaken {
+            let attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
+            if !matches!(attempt, Attempt::Doubted) {
+                return Ok(attempt);
+            }
+        }
+        self.attempt(conn, commands, &named, Basis::Database)
+    }
+
     fn attempt(
         &self,
         conn: &mut DbConnection,
@@ -96,6 +108,13 @@ impl Decider {
     }
 }
 
+/// Whether a constraint refused a row for the sake of another one.
+fn is_refusal(error: &diesel::result::Error) -> bool {
+    use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
+    use diesel::result::Error::DatabaseError;
+    matches!(error, DatabaseError(UniqueViolation | ForeignKeyViolation, _))
+}
+
 enum Attempt {
     Settled {
         answers: Vec<Result<Answer>>,
@@ -113,14 +132,13 @@ impl Batch for Decider {
     type Change = Committed;
 
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
-        let named = Named::of(commands);
-        let mut attempt = Attempt::Doubted;
-        if !named.beyond_claims && !overtaken {
-            attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
-        }
-        if matches!(attempt, Attempt::Doubted) {
-            attempt = self.attempt(conn, commands, &named, Basis::Database)?;
-        }
+        let attempt = match self.attempts(conn, commands, overtaken) {
+            // What one command writes stands in nobody's way but another process's, which wrote it meanwhile.
+            Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && is_refusal(&error) => {
+                Attempt::Lost
+            }
+            other => other?,
+        };
         Ok(match attempt {
             Attempt::Settled { answers, committed } => Ran::Decided {
                 answers,

@@ -14,7 +14,6 @@ use std::collections::{BTreeSet, HashMap};
 use chrono::NaiveDateTime;
 
 use super::state::{ProviderEntry, State};
-use crate::db::dialect::has_other_writers;
 use crate::db::{DbConnection, DbResult};
 use crate::search::{AggregateId, Delta, ProviderId, TraitId};
 
@@ -110,26 +109,12 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
         catalog::delete,
     ];
     for step in steps {
-        match step(&mut save) {
-            Ok(Guard::Held) => {}
-            Ok(Guard::Lost) => return Ok(Saved::Lost),
-            // Nothing but a row that somebody else wrote meanwhile can stand in the way of what was decided.
-            Err(error) if has_other_writers(save.conn) && is_refusal(&error) => {
-                log::debug!("Another process was faster: {error}");
-                return Ok(Saved::Lost);
-            }
-            Err(error) => return Err(error),
+        if step(&mut save)? == Guard::Lost {
+            return Ok(Saved::Lost);
         }
     }
     let committed = save.committed();
     Ok(Saved::Written { committed, wrote })
-}
-
-/// Whether a constraint refused a row that another row, or none, stands in the way of.
-fn is_refusal(error: &diesel::result::Error) -> bool {
-    use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
-    use diesel::result::Error::DatabaseError;
-    matches!(error, DatabaseError(UniqueViolation | ForeignKeyViolation, _))
 }
 
 /// Whether there is anything to write.

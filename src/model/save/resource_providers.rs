@@ -78,8 +78,15 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
     .execute(save.conn)?;
     diesel::delete(resource_provider_traits::table.filter(resource_provider_traits::resource_provider_id.eq_any(&ids)))
         .execute(save.conn)?;
-    let deleted =
-        diesel::delete(resource_providers::table.filter(resource_providers::id.eq_any(&ids))).execute(save.conn)?;
+    let rows = || resource_providers::table.filter(resource_providers::id.eq_any(&ids));
+    // A root names itself, and to MariaDB a row that is named cannot go.
+    diesel::update(rows())
+        .set((
+            resource_providers::root_provider_id.eq(None::<i32>),
+            resource_providers::parent_provider_id.eq(None::<i32>),
+        ))
+        .execute(save.conn)?;
+    let deleted = diesel::delete(rows()).execute(save.conn)?;
     Ok(Guard::expect(ids.len(), deleted))
 }
 

@@ -89,6 +89,7 @@ async fn a_database_that_went_back_is_read_again() {
         "DELETE FROM allocations",
         "DELETE FROM consumers",
         "DELETE FROM inventories WHERE resource_provider_id = 2",
+        "UPDATE resource_providers SET root_provider_id = NULL WHERE id = 2",
         "DELETE FROM resource_providers WHERE id = 2",
         "UPDATE resource_providers SET generation = 1",
         "DELETE FROM placet_changes",

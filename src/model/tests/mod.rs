@@ -16,7 +16,7 @@ use super::inventories::{Add, Inventory};
 use super::resource_providers::Create;
 use super::{Model, Rules, Running};
 use crate::db::DbConnection;
-use crate::db::testing::TestDatabase;
+use crate::db::testing::{Kind, TestDatabase};
 use crate::db::writer::WriterSettings;
 use crate::error::Result;
 
@@ -45,10 +45,17 @@ fn fixture() -> Fixture {
         commit_timeout: std::time::Duration::from_secs(10),
     };
     let (model, running) = Model::start(database.clone(), &settings, rules()).unwrap();
+    let mut conn = database.connect().unwrap();
+    if Kind::of(&conn) == Kind::Mariadb {
+        // The tests' own SQL joins texts as the standard does.
+        diesel::sql_query("SET SESSION sql_mode = CONCAT(@@sql_mode, ',PIPES_AS_CONCAT')")
+            .execute(&mut conn)
+            .unwrap();
+    }
     Fixture {
         model,
         _running: running,
-        conn: database.connect().unwrap(),
+        conn,
         _kept: kept,
     }
 }
