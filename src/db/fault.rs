@@ -98,6 +98,13 @@ pub enum SetupError {
     Migration(String),
 }
 
+impl SetupError {
+    /// Whether a server may answer later: not one that answered that it will not have us.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, SetupError::Connect { detail, .. } if dialect::is_unreachable(detail))
+    }
+}
+
 impl From<SetupError> for Error {
     fn from(error: SetupError) -> Self {
         Error::Unavailable {

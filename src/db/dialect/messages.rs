@@ -58,6 +58,33 @@ pub fn classify_message(message: &str) -> Fault {
     found.map_or(Fault::Unknown, |(_, fault)| fault.clone())
 }
 
+/// What client libraries and servers say where trying again later may help.
+const UNREACHABLE: [&str; 18] = [
+    "Connection refused",
+    "could not translate host name",
+    "timeout expired",
+    "No such file or directory",
+    "No route to host",
+    "Network is unreachable",
+    "the database system is",
+    "server closed the connection unexpectedly",
+    "session is read-only",
+    "session is not",
+    "too many clients",
+    "remaining connection slots",
+    "Can't connect to",
+    "Unknown server host",
+    "Unknown MySQL server host",
+    "Lost connection to",
+    "Too many connections",
+    "WSREP has not yet prepared node",
+];
+
+/// Whether a connection failed for a reason that may pass.
+pub fn is_unreachable(detail: &str) -> bool {
+    UNREACHABLE.iter().any(|text| detail.contains(text))
+}
+
 /// The constraint that a row violated, by the name that the schema gives it.
 pub fn constraint_name(information: &dyn DatabaseErrorInformation) -> Option<String> {
     if let Some(name) = information.constraint_name() {

@@ -16,7 +16,7 @@ use diesel::prelude::*;
 use super::url::Target;
 use super::{DbConnection, SetupError};
 
-pub use messages::{classify_message, constraint_name};
+pub use messages::{classify_message, constraint_name, is_unreachable};
 
 /// Runs one diesel expression on whichever connection is inside.
 ///

@@ -7,6 +7,7 @@ mod providers;
 mod reads;
 mod replays;
 mod reshapes;
+mod several;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
@@ -38,13 +39,16 @@ fn rules() -> Rules {
     }
 }
 
-fn fixture() -> Fixture {
-    let (kept, database) = TestDatabase::synced();
-    let settings = WriterSettings {
+fn writer_settings() -> WriterSettings {
+    WriterSettings {
         queue_size: 1000,
         commit_timeout: std::time::Duration::from_secs(10),
-    };
-    let (model, running) = Model::start(database.clone(), &settings, rules()).unwrap();
+    }
+}
+
+fn fixture() -> Fixture {
+    let (kept, database) = TestDatabase::synced();
+    let (model, running) = Model::start(database.clone(), &writer_settings(), rules()).unwrap();
     let mut conn = database.connect().unwrap();
     if Kind::of(&conn) == Kind::Mariadb {
         // The tests' own SQL joins texts as the standard does.
