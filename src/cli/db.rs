@@ -20,6 +20,7 @@ pub enum Command {
 impl Command {
     pub fn run(&self, options: &Options) -> Result<(), Failure> {
         let database = open(options)?;
+        database.reach()?;
         match self {
             Self::Sync => println!("{}", told(database.sync()?)),
             Self::Version => {
@@ -50,12 +51,14 @@ pub fn open(options: &Options) -> Result<Database, Failure> {
     let defaults = Settings::new(options.required()?.reveal());
     let connections = options.max_pool_size.unwrap_or(defaults.max_pool_size);
     let settings = Settings {
+        url: defaults.url,
         max_pool_size: connections.saturating_add(options.max_overflow.unwrap_or(0)),
         pool_timeout: options.pool_timeout.map_or(defaults.pool_timeout, Duration::from_secs),
         recycle_time: u64::try_from(options.connection_recycle_time).map_or(Duration::MAX, Duration::from_secs),
         // A command that may wait less than this for its commit may not wait longer for a lock.
         lock_timeout: defaults.lock_timeout.min(commit_timeout),
-        ..defaults
+        max_retries: options.max_retries,
+        retry_interval: Duration::from_secs(options.retry_interval),
     };
     Ok(Database::open(&settings)?)
 }

@@ -35,6 +35,7 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
     let database = db::open(options)?;
     // Held to the end, and taken before a schema is touched that another process may be serving.
     let _lock = database.lock_for_serving()?;
+    database.reach()?;
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options))?;
     let service = Service {
@@ -182,6 +183,6 @@ fn place(url: &str) -> String {
             .unwrap_or(path)
             .display()
             .to_string(),
-        Err(_) => masked_url(url),
+        _ => masked_url(url),
     }
 }

@@ -107,6 +107,12 @@ pub struct PlacementDatabase {
     /// As many more under load.
     #[validate(range(min = 0, max = 10_000))]
     pub max_overflow: Option<u32>,
+    /// How often a server that does not answer at start is tried; -1: for ever.
+    #[validate(range(min = -1, max = 1_000_000))]
+    pub max_retries: i64,
+    /// Seconds between two tries.
+    #[validate(range(min = 0, max = 86_400))]
+    pub retry_interval: u64,
     /// Seconds that a reader waits for a connection; without it 30, as in upstream's pool.
     #[validate(range(min = 0, max = 86_400))]
     pub pool_timeout: Option<u64>,
@@ -342,6 +348,8 @@ impl PlacementDatabase {
             connection_recycle_time: reader.number(SECTION, "connection_recycle_time")?,
             max_pool_size: reader.optional_number(SECTION, "max_pool_size")?,
             max_overflow: reader.optional_number(SECTION, "max_overflow")?,
+            max_retries: reader.number(SECTION, "max_retries")?,
+            retry_interval: reader.number(SECTION, "retry_interval")?,
             pool_timeout: reader.optional_number(SECTION, "pool_timeout")?,
         })
     }

@@ -21,6 +21,10 @@ pub use pool::{Database, Settings};
 pub type DbResult<T> = diesel::QueryResult<T>;
 
 #[cfg(test)]
+mod server_tests;
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod writer_tests;
