@@ -18,7 +18,7 @@ const WHOLE: usize = 4 * 1024 * 1024;
 pub async fn list(call: Call) -> Result<Reply> {
     let request = wire::read_list(call.version, &call.query)?;
     let settings = call.settings().search();
-    let snapshot = call.model().snapshot().await?;
+    let snapshot = call.model().snapshot_with(&request).await?;
     let (version, query) = (call.version, call.query.clone());
     let bounded = request.limit.is_some() || settings.max.is_some();
     let begin = {

@@ -9,7 +9,7 @@ use crate::wire::resource_providers as wire;
 pub async fn list(call: Call) -> Result<Reply> {
     let query = wire::read_list(call.version, &call.query)?;
     let strict = call.settings().search.strict_step;
-    let snapshot = call.model().snapshot().await?;
+    let snapshot = call.model().snapshot_with(&query).await?;
     let (version, prefix) = (call.version, call.prefix().to_owned());
     call.compute(move || {
         let providers = resource_providers::list(&snapshot, &query, strict)?;

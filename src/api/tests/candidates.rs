@@ -62,3 +62,18 @@ async fn a_search_sends_no_sql_and_shows_every_acknowledged_claim() {
         assert_eq!(edge.service.model.statements(), before);
     }
 }
+
+#[actix_web::test]
+async fn among_several_processes_a_search_sends_the_freshness_query_alone() {
+    let edge = Edge::shared();
+    let body = json!({"name": "host", "uuid": UUID});
+    write(&edge, "POST", "/resource_providers", body).await;
+    for _ in 0..3 {
+        let before = edge.service.model.statements();
+        let answer = edge
+            .send(admin("GET", "/allocation_candidates?resources=VCPU:1", "1.39"))
+            .await;
+        assert!(answer.status.is_success(), "{}", answer.text());
+        assert_eq!(edge.service.model.statements() - before, 1);
+    }
+}

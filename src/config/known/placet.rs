@@ -14,4 +14,5 @@ pub(super) const ROWS: &[Known] = &[
     Known::honoured("placet", "max_connections", "10000"),
     Known::honoured("placet", "strict_step_size", "false"),
     Known::honoured("placet", "max_candidates", "100000"),
+    Known::honoured("placet", "comparison_interval", "300"),
 ];

@@ -4,7 +4,7 @@ use super::*;
 use crate::error::Error;
 
 /// What OpenStack Placement writes when it grants a claim.
-fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
+pub fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
     let (consumer, provider) = (uuid(consumer), uuid(provider));
     f.execute("INSERT OR IGNORE INTO projects (external_id) VALUES ('f')");
     f.execute("INSERT OR IGNORE INTO users (external_id) VALUES ('f')");

@@ -2,11 +2,15 @@
 
 mod batches;
 mod claims;
+mod comparison;
+mod following;
 mod foreign;
+mod process;
 mod providers;
 mod reads;
 mod replays;
 mod reshapes;
+mod several;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
@@ -15,15 +19,17 @@ use tempfile::TempDir;
 use super::allocations::{Claim, ConsumerClaim, Expected, Owner};
 use super::inventories::{Add, Inventory};
 use super::resource_providers::Create;
-use super::{Model, Rules, Running};
+use super::{Model, Rules, Running, Serving};
 use crate::db::writer::WriterSettings;
-use crate::db::{Database, DbConnection, Settings};
+use crate::db::{Database, DbConnection, Settings, dialect};
 use crate::error::Result;
+use crate::search::Snapshot;
 
 /// A model on a database of its own, with a connection to look at the tables.
 struct Fixture {
     model: Model,
     _running: Running,
+    database: Database,
     conn: DbConnection,
     _folder: TempDir,
 }
@@ -47,11 +53,13 @@ fn fixture() -> Fixture {
         queue_size: 1000,
         commit_timeout: std::time::Duration::from_secs(10),
     };
-    let (model, running) = Model::start(database.clone(), &settings, rules()).unwrap();
+    let serving = Serving::Alone(database.lock_for_serving().unwrap());
+    let (model, running) = Model::start(database.clone(), &settings, rules(), serving).unwrap();
     Fixture {
         model,
         _running: running,
         conn: database.connect().unwrap(),
+        database,
         _folder: folder,
     }
 }
@@ -159,14 +167,54 @@ impl Fixture {
 
     /// That the snapshot shows what the tables hold, row by row.
     async fn check_snapshot(&mut self) {
-        let snapshot = self.model.snapshot().await.unwrap();
-        let (_, rows) = super::load::snapshot_parts(&mut self.conn).unwrap();
-        assert_eq!(snapshot.len(), rows.len(), "how many providers there are");
-        for row in rows {
-            let slot = snapshot
-                .by_id(row.id)
-                .unwrap_or_else(|| panic!("{} is missing", row.name));
-            assert_eq!(snapshot.row(slot), row);
+        check_shown(&self.model.snapshot().await.unwrap(), &mut self.conn);
+    }
+
+    /// A copy of the database as it is.
+    fn backup(&mut self) -> String {
+        self.backup_as("backup")
+    }
+
+    fn backup_as(&mut self, name: &str) -> String {
+        let path = self._folder.path().join(format!("{name}.sqlite"));
+        self.execute(&format!("VACUUM INTO '{}'", path.display()));
+        path.display().to_string()
+    }
+
+    /// Takes the database back to what it was, in one transaction: connections stay, what they knew does not.
+    fn restore(&mut self, backup: &str) {
+        self.execute(&format!("ATTACH '{backup}' AS backup"));
+        self.execute("PRAGMA foreign_keys = OFF");
+        dialect::begin_write(&mut self.conn).unwrap();
+        let tables = self.texts("SELECT name AS t FROM backup.sqlite_master WHERE type = 'table'");
+        for table in tables.iter().filter(|table| !table.starts_with("sqlite_")) {
+            self.execute(&format!("DELETE FROM main.{table}"));
+            self.execute(&format!("INSERT INTO main.{table} SELECT * FROM backup.{table}"));
+        }
+        dialect::commit(&mut self.conn).unwrap();
+        self.execute("PRAGMA foreign_keys = ON");
+        self.execute("DETACH backup");
+    }
+}
+
+/// That a snapshot shows what the tables hold, row by row.
+fn check_shown(snapshot: &Snapshot, conn: &mut DbConnection) {
+    let (catalog, rows) = dialect::read_transaction(conn, super::load::snapshot_parts).unwrap();
+    assert_eq!(*snapshot.catalog(), catalog);
+    assert_eq!(snapshot.len(), rows.len(), "how many providers there are");
+    for row in rows {
+        let slot = snapshot
+            .by_id(row.id)
+            .unwrap_or_else(|| panic!("{} is missing", row.name));
+        assert_eq!(snapshot.row(slot), row);
+        let children = snapshot.children(slot);
+        assert!(children.iter().all(|child| snapshot.parent(*child) == Some(slot)));
+        if let Some(parent) = snapshot.parent(slot) {
+            assert!(
+                snapshot.children(parent).contains(&slot),
+                "{} hangs on nothing",
+                row.name
+            );
         }
     }
 }
