@@ -35,9 +35,8 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
         .map_err(|reason| Failure::Listen { bind, reason })?;
     let database = db::open(options)?;
     // Held to the end, and taken before a schema is touched that another process may be serving.
-    let lock = database.lock_for_serving()?;
+    let serving = Serving::from(database.lock_for_serving()?);
     prepare(&database, options)?;
-    let serving = Serving::Alone(lock);
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options), serving)?;
     let interval = Duration::from_secs(options.placet.comparison_interval);
     let comparison = Comparison::start(model.clone(), interval).map_err(|reason| SetupError::Thread {
@@ -119,6 +118,7 @@ fn settings(options: &Options) -> api::Settings {
             strict_step: options.placet.strict_step_size,
             interrupt: search::Interrupt::default(),
         },
+        stale_reads: Duration::from_secs(options.placet.stale_reads_seconds),
         randomize: options.placement.randomize_allocation_candidates,
     }
 }

@@ -218,6 +218,9 @@ pub struct Placet {
     /// Seconds in which every provider in memory is compared with the tables once; 0: never.
     #[validate(range(min = 0, max = 86_400))]
     pub comparison_interval: u64,
+    /// Seconds for which searches may be answered from memory while the database is away; 0: not at all, they are 503.
+    #[validate(range(min = 0, max = 86_400))]
+    pub stale_reads_seconds: u64,
 }
 
 /// Text that is not for logs: `Debug` shows a database URL without its password.
@@ -372,6 +375,7 @@ impl Placet {
             strict_step_size: reader.boolean(SECTION, "strict_step_size")?,
             max_candidates: reader.number(SECTION, "max_candidates")?,
             comparison_interval: reader.number(SECTION, "comparison_interval")?,
+            stale_reads_seconds: reader.number(SECTION, "stale_reads_seconds")?,
         })
     }
 }

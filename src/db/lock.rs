@@ -1,4 +1,4 @@
-//! An embedded database belongs to one serving process: its snapshot follows its own commits alone.
+//! An embedded database belongs to one serving process, which then has nobody to follow.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -13,8 +13,9 @@ pub struct ServingLock {
 }
 
 impl Database {
-    /// Takes the embedded database for this process, or says that another one serves it.
-    pub fn lock_for_serving(&self) -> Result<ServingLock, SetupError> {
+    /// Takes the embedded database for this process, or says that another one serves it. `None` where it cannot be
+    /// taken: a database on a server is anybody's.
+    pub fn lock_for_serving(&self) -> Result<Option<ServingLock>, SetupError> {
         let Target::Sqlite(path) = self.target();
         let place = path.display().to_string();
         let connect = |error: io::Error| SetupError::Connect {
@@ -31,7 +32,7 @@ impl Database {
             .open(&name)
             .map_err(connect)?;
         match file.try_lock() {
-            Ok(()) => Ok(ServingLock { _file: file }),
+            Ok(()) => Ok(Some(ServingLock { _file: file })),
             Err(TryLockError::WouldBlock) => Err(SetupError::Served {
                 place: path.display().to_string(),
             }),

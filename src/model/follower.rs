@@ -3,9 +3,9 @@
 //! A request is answered by a query that was sent after it came, never by one in flight: that one may have been sent
 //! before somebody's write was acknowledged.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -26,16 +26,20 @@ pub struct Follower {
     /// `None` only wakes it.
     queue: Sender<Option<Reply>>,
     patience: Duration,
+    /// When the last query that was answered was sent.
+    asked: Arc<Mutex<Instant>>,
 }
 
 impl Follower {
     /// Starts the thread. `patience`: how long a request waits for the database at most.
     pub fn start(database: Database, live: Arc<Live>, patience: Duration) -> std::result::Result<Follower, SetupError> {
         let (queue, wishes) = channel();
+        let asked = Arc::new(Mutex::new(Instant::now()));
         let mut thread = Thread {
             database,
             live,
             conn: None,
+            asked: asked.clone(),
         };
         std::thread::Builder::new()
             .name("placet-follower".to_owned())
@@ -43,7 +47,7 @@ impl Follower {
             .map_err(|error| SetupError::Thread {
                 detail: error.to_string(),
             })?;
-        Ok(Follower { queue, patience })
+        Ok(Follower { queue, patience, asked })
     }
 
     /// A snapshot that shows everything that was committed before this is called.
@@ -59,6 +63,11 @@ impl Follower {
                 detail: "it did not say in time what others changed".to_owned(),
             }),
         }
+    }
+
+    /// How long ago the snapshot was known to show everything.
+    pub fn age(&self) -> Duration {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
     /// Has a doubtful snapshot mended, without waiting for it.
@@ -80,6 +89,7 @@ struct Thread {
     live: Arc<Live>,
     /// `None` until it is needed, and after it failed.
     conn: Option<DbConnection>,
+    asked: Arc<Mutex<Instant>>,
 }
 
 impl Thread {
@@ -106,15 +116,19 @@ impl Thread {
 
     /// Follows, and contains what a defect does: a panic must not end the thread.
     fn follow(&mut self) -> Result<Arc<Snapshot>> {
+        let sent = Instant::now();
         let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.try_to_follow()));
         let found = found.unwrap_or_else(|_| {
             Err(Error::Internal {
                 detail: "Following other processes met a defect of placet.".into(),
             })
         });
-        if let Err(error) = &found {
-            log::debug!("What others changed could not be read: {error}");
-            self.conn = None;
+        match &found {
+            Ok(_) => *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = sent,
+            Err(error) => {
+                log::debug!("What others changed could not be read: {error}");
+                self.conn = None;
+            }
         }
         found
     }

@@ -33,7 +33,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 
 pub use decide::Rules;
 pub use naming::Names;
-pub use service::{Model, Running, Serving};
+pub use service::{Model, Running, Serving, Shown};
 
 /// When a row was last written: `updated_at`, or else `created_at`.
 fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> Option<Moment> {

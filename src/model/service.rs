@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::batch::Decider;
 use super::command::{Answer, Command, Write};
@@ -27,12 +28,25 @@ pub struct Model {
     alone: bool,
 }
 
+/// A snapshot to answer from.
+pub struct Shown {
+    pub snapshot: Arc<Snapshot>,
+    /// While the database is away: how old it is.
+    pub stale: Option<Duration>,
+}
+
 /// Who else may serve the same database.
 pub enum Serving {
     /// Nobody, for as long as this is held: there is nobody to be followed.
     Alone(ServingLock),
     /// Any number of processes: each is asked for what it committed before anything is answered from the snapshot.
     Together,
+}
+
+impl From<Option<ServingLock>> for Serving {
+    fn from(lock: Option<ServingLock>) -> Serving {
+        lock.map_or(Serving::Together, Serving::Alone)
+    }
 }
 
 /// The writer's thread, to be waited for when the service ends.
@@ -114,20 +128,43 @@ impl Model {
     }
 
     /// As `snapshot`, for a search that rests on names: unknown ones are looked up before it is said that there are none.
-    pub async fn snapshot_with(&self, names: impl Into<Names>) -> Result<Arc<Snapshot>> {
-        let snapshot = self.snapshot().await?;
-        let unknown = names.into().unknown_to(snapshot.catalog());
+    /// While the database is away, what was known up to `stale` ago will do.
+    pub async fn shown(&self, names: impl Into<Names>, stale: Duration) -> Result<Shown> {
+        let shown = self.fresh_or_stale(stale).await?;
+        let unknown = names.into().unknown_to(shown.snapshot.catalog());
         if unknown.is_empty() {
-            return Ok(snapshot);
+            return Ok(shown);
+        }
+        if shown.stale.is_some() {
+            return Err(Error::Unavailable {
+                detail: "names that are not known cannot be looked up".to_owned(),
+            });
         }
         let (database, live) = (self.database.clone(), self.live.clone());
         blocking(move || {
             if database.read(|conn| Ok(unknown.any_is_there(conn)?))? {
                 live.check(&mut followed::connect(&database)?, &BTreeSet::new(), true)?;
             }
-            Ok(live.newest())
+            let (snapshot, stale) = (live.newest(), None);
+            Ok(Shown { snapshot, stale })
         })
         .await
+    }
+
+    async fn fresh_or_stale(&self, stale: Duration) -> Result<Shown> {
+        let error = match self.snapshot().await {
+            Ok(snapshot) => return Ok(Shown { snapshot, stale: None }),
+            Err(error) => error,
+        };
+        let age = self.follower.age();
+        // A snapshot in doubt may lack what was acknowledged long ago.
+        if !matches!(error, Error::Unavailable { .. }) || age > stale || self.live.is_doubtful() {
+            return Err(error);
+        }
+        Ok(Shown {
+            snapshot: self.live.newest(),
+            stale: Some(age),
+        })
     }
 
     /// Compares up to `many` providers with ids above `after` with the tables, and mends what the snapshot shows of them.

@@ -35,7 +35,7 @@ use crate::search;
 pub struct Edge {
     service: Data<Service>,
     _running: Running,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 struct NoFiles;
@@ -69,8 +69,17 @@ impl Edge {
     }
 
     /// As one of several processes on one database.
-    pub fn shared() -> Edge {
-        Edge::make(|_| (), true)
+    pub fn shared(change: impl FnOnce(&mut Settings)) -> Edge {
+        Edge::make(change, true)
+    }
+
+    /// Takes the database away; who holds it open does not notice.
+    pub fn lose_database(&self) {
+        std::fs::rename(
+            self.directory.path().join("placet.sqlite"),
+            self.directory.path().join("lost"),
+        )
+        .expect("a file");
     }
 
     fn make(change: impl FnOnce(&mut Settings), shared: bool) -> Edge {
@@ -92,7 +101,7 @@ impl Edge {
         };
         let serving = match shared {
             true => Serving::Together,
-            false => Serving::Alone(database.lock_for_serving().expect("a lock")),
+            false => database.lock_for_serving().expect("a lock").into(),
         };
         let (model, running) = Model::start(database, &writer, rules, serving).expect("a model");
         let mut settings = Settings {
@@ -107,6 +116,7 @@ impl Edge {
                 strict_step: false,
                 interrupt: search::Interrupt::default(),
             },
+            stale_reads: Duration::ZERO,
             randomize: false,
             cors: None,
         };
@@ -125,7 +135,7 @@ impl Edge {
                 settings,
             }),
             _running: running,
-            _directory: directory,
+            directory,
         }
     }
 

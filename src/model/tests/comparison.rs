@@ -1,5 +1,7 @@
 //! What other programs write without a trace, and the comparison that finds it.
 
+use std::time::Duration;
+
 use super::foreign::foreign_claim;
 use super::*;
 use crate::error::Error;
@@ -91,7 +93,7 @@ async fn names_that_others_made_are_looked_up_before_it_is_said_that_there_are_n
     };
     for (name, known) in [("CUSTOM_FOREIGN", true), ("CUSTOM_NONE", false)] {
         let query = asking(name);
-        let snapshot = f.model.snapshot_with(&query).await.unwrap();
+        let snapshot = f.model.shown(&query, Duration::ZERO).await.unwrap().snapshot;
         let found = crate::search::providers(&snapshot, &query, false);
         assert_eq!(
             !matches!(found, Err(Error::UnknownTraitsInQuery { .. })),
@@ -100,6 +102,6 @@ async fn names_that_others_made_are_looked_up_before_it_is_said_that_there_are_n
         );
     }
     let before = f.model.statements();
-    f.model.snapshot_with(&asking("CUSTOM_FOREIGN")).await.unwrap();
+    f.model.shown(&asking("CUSTOM_FOREIGN"), Duration::ZERO).await.unwrap();
     assert_eq!(f.model.statements(), before, "what is known is not looked up");
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::foreign::foreign_claim;
 use super::process::Process;
@@ -340,6 +341,8 @@ async fn at_a_cold_start_rows_and_revisions_are_of_one_moment() {
                 consumer: uuid(consumer),
             }
             .into_command()]);
+            // SQLite's lock is not fair, and those who start need it too.
+            std::thread::sleep(Duration::from_millis(1));
         }
     });
     // Loaded in the midst of it: what comes after belongs to other revisions than what was read.

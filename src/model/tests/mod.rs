@@ -53,7 +53,7 @@ fn fixture() -> Fixture {
         queue_size: 1000,
         commit_timeout: std::time::Duration::from_secs(10),
     };
-    let serving = Serving::Alone(database.lock_for_serving().unwrap());
+    let serving = database.lock_for_serving().unwrap().into();
     let (model, running) = Model::start(database.clone(), &settings, rules(), serving).unwrap();
     Fixture {
         model,
