@@ -9,7 +9,7 @@
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
-#   long         all of these at full size, and the mutants that the race test has to notice
+#   long         all of these at full size, and the mutants that tests have to notice
 #
 # Needs Rust, a C compiler, Python 3.11 or newer with venv, and the network for the first run. What it
 # installs, it installs under .tox/. The last line is `N passed, N failed, N skipped`.
@@ -54,6 +54,7 @@ functional() {
     step python gabbi "$PY" functional-tests/run_gabbi.py
     step python race "$PY" functional-tests/race/run.py
     step python adoption "$PY" functional-tests/adoption.py
+    step python beside "$PY" functional-tests/beside.py
     step python generations "$PY" functional-tests/generations.py
     step python differential "$PY" functional-tests/differential/run.py
     step python options "$PY" functional-tests/options.py
@@ -77,9 +78,10 @@ clients() {
 all() { lint; unit; functional; conformance; clients; }
 
 long() {
-    export PLACET_TEST_SIZE=full
+    export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     all
     mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants"
+    step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream

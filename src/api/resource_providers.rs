@@ -3,18 +3,21 @@
 use super::call::Call;
 use super::reply::Reply;
 use crate::error::Result;
+use crate::model::Shown;
 use crate::model::resource_providers::{self, Delete, Provider};
 use crate::wire::resource_providers as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
     let query = wire::read_list(call.version, &call.query)?;
     let strict = call.settings().search.strict_step;
-    let snapshot = call.model().snapshot().await?;
+    let Shown { snapshot, stale } = call.model().shown(&query, call.settings().stale_reads).await?;
     let (version, prefix) = (call.version, call.prefix().to_owned());
     call.compute(move || {
         let providers = resource_providers::list(&snapshot, &query, strict)?;
         let newest = providers.iter().map(|provider| provider.modified).max();
-        Ok(Reply::json(wire::write_list(version, &prefix, &providers)).modified(newest))
+        Ok(Reply::json(wire::write_list(version, &prefix, &providers))
+            .modified(newest)
+            .stale(stale))
     })
     .await
 }

@@ -221,6 +221,12 @@ pub struct Placet {
     /// How many candidates an answer holds at most where `[placement] max_allocation_candidates` is -1.
     #[validate(range(min = 1, max = 100_000_000))]
     pub max_candidates: usize,
+    /// Seconds in which every provider in memory is compared with the tables once; 0: never.
+    #[validate(range(min = 0, max = 86_400))]
+    pub comparison_interval: u64,
+    /// Seconds for which searches may be answered from memory while the database is away; 0: not at all, they are 503.
+    #[validate(range(min = 0, max = 86_400))]
+    pub stale_reads_seconds: u64,
 }
 
 /// Text that is not for logs: `Debug` shows a database URL without its password.
@@ -376,6 +382,8 @@ impl Placet {
             max_connections: reader.number(SECTION, "max_connections")?,
             strict_step_size: reader.boolean(SECTION, "strict_step_size")?,
             max_candidates: reader.number(SECTION, "max_candidates")?,
+            comparison_interval: reader.number(SECTION, "comparison_interval")?,
+            stale_reads_seconds: reader.number(SECTION, "stale_reads_seconds")?,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! An embedded database belongs to one serving process. One on a server is anybody's.
+//! An embedded database belongs to one serving process, which then has nobody to follow. One on a server is anybody's.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -9,16 +9,17 @@ use super::{Database, SetupError};
 
 /// Held while a process serves an embedded database; dropped with the process, whatever ends it.
 pub struct ServingLock {
-    _file: Option<File>,
+    _file: File,
 }
 
 impl Database {
-    /// Takes the embedded database for this process, or says that another one serves it.
-    pub fn lock_for_serving(&self) -> Result<ServingLock, SetupError> {
+    /// Takes the embedded database for this process, or says that another one serves it. `None` where it cannot be
+    /// taken: a database on a server is anybody's.
+    pub fn lock_for_serving(&self) -> Result<Option<ServingLock>, SetupError> {
         match self.target() {
-            Target::Sqlite(path) => lock(path),
+            Target::Sqlite(path) => lock(path).map(Some),
             #[cfg(any(feature = "postgresql", feature = "mariadb"))]
-            _ => Ok(ServingLock { _file: None }),
+            _ => Ok(None),
         }
     }
 }
@@ -39,7 +40,7 @@ fn lock(path: &Path) -> Result<ServingLock, SetupError> {
         .open(&name)
         .map_err(connect)?;
     match file.try_lock() {
-        Ok(()) => Ok(ServingLock { _file: Some(file) }),
+        Ok(()) => Ok(ServingLock { _file: file }),
         Err(TryLockError::WouldBlock) => Err(SetupError::Served {
             place: path.display().to_string(),
         }),

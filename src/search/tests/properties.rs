@@ -393,6 +393,7 @@ fn edit(world: &mut Rows, row: ProviderRow, what: u8, amount: i64) -> Change {
             let delta = Delta {
                 provider: id,
                 moves: 1,
+                generation: 0,
                 modified: Some(amount),
                 used: vec![(ClassId(1), amount)],
             };
