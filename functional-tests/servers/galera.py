@@ -4,14 +4,19 @@ import contextlib
 import os
 import re
 import shutil
+import time
+
+import pymysql
 
 from servers import machine, mariadb
 
 LIBRARIES = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so")
-# Who is silent is put out after a second instead of five, so that tests need not wait.
-TIMES = ("evs.keepalive_period=PT0.3S;evs.inactive_check_period=PT0.3S;evs.suspect_timeout=PT1S;"
-         "evs.inactive_timeout=PT3S;evs.install_timeout=PT3S;gcache.size=64M")
+# Who is silent is put out after two seconds instead of five, so that tests need not wait. With less than that a
+# pause of a second, or a busy machine, breaks the cluster into pieces without a majority.
+TIMES = ("evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S;evs.suspect_timeout=PT2S;"
+         "evs.inactive_timeout=PT6S;evs.install_timeout=PT6S;gcache.size=64M")
 NODES = 3
+SETTLED_SECONDS = 3
 
 
 def library():
@@ -28,7 +33,7 @@ class Server(mariadb.Server):
         super().__init__(name, durable)
         machine.program("rsync", "rsync")
         self.library = library()
-        self.group, self.transfer, self.whole = machine.free_ports(3)
+        self.group, self.transfer, self.everything = machine.free_ports(3)
         self.peers = []
 
     def settings(self):
@@ -39,7 +44,7 @@ class Server(mariadb.Server):
                 f"ist.recv_addr=127.0.0.1:{self.transfer};{TIMES}",
             "wsrep-cluster-name": "placet-test", "wsrep-node-name": self.name, "wsrep-node-address": address,
             "wsrep-cluster-address": "gcomm://" + ",".join(f"127.0.0.1:{peer.group}" for peer in self.peers),
-            "wsrep-sst-method": "rsync", "wsrep-sst-receive-address": f"127.0.0.1:{self.whole}",
+            "wsrep-sst-method": "rsync", "wsrep-sst-receive-address": f"127.0.0.1:{self.everything}",
             "wsrep-slave-threads": 4, "binlog-format": "ROW", "innodb-autoinc-lock-mode": 2,
             "default-storage-engine": "InnoDB"}
 
@@ -51,6 +56,10 @@ class Server(mariadb.Server):
         rows = self.database("").query("SHOW GLOBAL STATUS LIKE ?", [name])
         return rows[0][1] if rows else None
 
+    def members(self):
+        """How many nodes it sees, itself among them."""
+        return int(self.status("wsrep_cluster_size") or 0)
+
     def restart(self, wait=True):
         """After a kill it says where its data ends, so that it is sent what it missed and not everything."""
         self.stop()
@@ -60,7 +69,7 @@ class Server(mariadb.Server):
 
     def position(self):
         """Where the data ends while it does not run: the uuid of the cluster's history, and a number."""
-        log = self.folder / "recovery"
+        log = self.folder / "recovery.err"
         log.unlink(missing_ok=True)
         self.tool(*self.command(), "--wsrep-recover", f"--log-error={log}")
         found = re.findall(r"Recovered position:? ?([0-9a-f-]{36}):(-?\d+)", log.read_text(errors="replace"))
@@ -92,6 +101,24 @@ class Cluster:
         for node in others:
             node.start()
         return self
+
+    def whole(self):
+        """Whether every node takes part and sees all others."""
+        return all(node.answers() and node.members() == len(self.nodes) for node in self.nodes)
+
+    def settle(self, seconds=90):
+        """Waits until it is whole and stays so: what follows a silence comes seconds after it."""
+        deadline, since = time.monotonic() + seconds, None
+        while time.monotonic() < deadline:
+            try:
+                whole = self.whole()
+            except pymysql.err.MySQLError:  # of a node that does not take part
+                whole = False
+            since = (since or time.monotonic()) if whole else None
+            if since and time.monotonic() > since + SETTLED_SECONDS:
+                return
+            time.sleep(0.2)
+        raise RuntimeError(f"the cluster is not whole after {seconds} s")
 
     def restart(self):
         """After the end of all nodes: the one that knows most begins the cluster anew."""

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import tempfile
 
+HERE = pathlib.Path(__file__).resolve().parent.parent
 PREFIX = "placet-engine-"
 PLACES = ("/usr/lib/postgresql/*/bin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin")
 
@@ -62,9 +63,14 @@ def new_folder(owner):
     return folder
 
 
+def folders():
+    """Those of all servers that tests have started, on this machine."""
+    return list(pathlib.Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+
+
 def sweep():
     """Ends and removes what belongs to processes that are no more."""
-    for folder in pathlib.Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for folder in folders():
         with contextlib.suppress(OSError, ValueError):
             pid, began = (folder / "owner").read_text().split()
             if _began(int(pid)) != began:
