@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import uuid
 
 from servers import databases, galera, machine, mariadb, postgresql
@@ -36,8 +35,7 @@ class Engine:
             raise ValueError(f"no such engine: {kind} (known: {', '.join(ENGINES)})")
         self.kind, self.durable = kind, durable
         self.nodes = []
-        self.lock = threading.Lock()
-        self.template = None
+        self.templates = {}  # by the kind of service that made its tables: a database to copy
 
     @property
     def dialect(self):
@@ -93,6 +91,11 @@ class Engine:
     def at(self, database, number):
         """The same database through another node."""
         return database if self.kind == "sqlite" else self.nodes[number].database(database.name)
+
+
+def add_option(parser):
+    """`--engine` for a test that starts services."""
+    parser.add_argument("--engine", choices=ENGINES, default="sqlite", help="what the services keep their data in")
 
 
 def main():

@@ -64,6 +64,10 @@ class Node:
             time.sleep(0.05)
         raise RuntimeError(f"{self.name} does not serve: {problem}\nits log ends with:\n{self.log()}")
 
+    def __getstate__(self):
+        """What another process may have of it: its database, and no hand on the server."""
+        return {**self.__dict__, "process": None}
+
     @property
     def alive(self):
         return self.process is not None and self.process.poll() is None

@@ -49,6 +49,9 @@ class Server(Node):
     def create(self, name, template=None):
         """Makes a database, as a copy of another one on which nobody works, if given."""
         more = f' TEMPLATE "{template}"' if template else ""
+        if template:  # it is refused where a pool still holds an idle connection
+            self.database("postgres").query(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ?", [template])
         self.database("postgres").run(f'CREATE DATABASE "{name}"{more}')
         return self.database(name)
 
