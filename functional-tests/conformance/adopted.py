@@ -9,6 +9,8 @@ import contextlib
 import os
 from unittest import mock
 
+import fixtures
+
 
 def prepare(name, engine):
     """Makes a database as the fixture called `name` wants it; returns it, and the fixture's environment."""
@@ -36,23 +38,32 @@ def prepare(name, engine):
 
 @contextlib.contextmanager
 def _on_database(gabbits, made):
-    """While it lasts, the fixtures' database is `made`."""
-    from placement import db_api
+    """While it lasts, the fixtures' database is `made`: theirs is in memory, and is gone when they end."""
+    from oslo_db.sqlalchemy import engines
+    from placement import db_api, deploy
     from placement.db.sqlalchemy import migration
+    from placement.objects import resource_class, trait
 
-    memory = gabbits.fixtures.Database
-
-    class Database(memory):
+    class Database(fixtures.Fixture):
         def __init__(self, conf_fixture, **_):
+            super().__init__()
             conf_fixture.config(connection=made.url, group="placement_database")
-            super().__init__(conf_fixture)
+            self.conf = conf_fixture.conf
+            db_api.configure(self.conf)
 
-        def generate_schema_create_all(self, engine):
+        def _setUp(self):
+            engine = engines.create_engine(made.url)
+            self.addCleanup(engine.dispose)
+            self.addCleanup(db_api.placement_context_manager.patch_engine(engine))
+            self.addCleanup(self.forget)
+            self.forget()
             # As an operator's database came about: by the migrations, which leave their revision.
-            end = db_api.placement_context_manager.patch_engine(engine)
             migration.upgrade("head")
-            end()
-            super().generate_schema_create_all(engine)
+            deploy.update_database(self.conf)
+
+        @staticmethod
+        def forget():
+            trait._TRAITS_SYNCED = resource_class._RESOURCE_CLASSES_SYNCED = False
 
     with mock.patch.object(gabbits.fixtures, "Database", Database):
         yield
