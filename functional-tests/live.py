@@ -138,6 +138,23 @@ class Service:
             time.sleep(0.02)
         return False
 
+    def kill(self):
+        """SIGKILL: nothing is ended in order."""
+        self.process.kill()
+        self.process.wait(STOP_SECONDS)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def restart(self, wait=True):
+        """Starts it again on the same port, after it was killed."""
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                cwd=self.folder, env=clean_environment() | self.environment)
+        if wait and not self._answers():
+            raise RuntimeError(f"{self.kind} does not serve again; its log ends with:\n{self.log()}")
+
     def stop(self):
         """Ends the process; returns its exit code (negative: the signal that killed it)."""
         if self.process is None:

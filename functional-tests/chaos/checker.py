@@ -14,10 +14,15 @@ FOREVER = float("inf")
 ABSENT = ({}, None)  # what a consumer holds that is not there, and its generation
 
 
-def check(operations, initial):
-    """Everything that cannot be. `initial` has the providers' generations before the first operation."""
-    faults = lost_order(operations)
-    faults += halves(operations) if not faults else []
+def check(operations, initial, consumers=None):
+    """Everything that cannot be.
+
+    `initial` has the providers' generations before the first operation, `consumers` what those held that
+    were there, and their generations.
+    """
+    known = consumers or {}
+    faults = lost_order(operations, known)
+    faults += halves(operations, known) if not faults else []
     return faults + generations(operations, initial)
 
 
@@ -29,35 +34,34 @@ def by_consumer(operations):
     return found
 
 
-def lost_order(operations):
+def lost_order(operations, known):
     """The consumers whose answers no order of the operations explains."""
     faults = []
     for consumer, ops in by_consumer(operations).items():
-        if not explained(consumer, ops):
+        if not explained(consumer, ops, known):
             lines = "\n".join(f"  {describe(consumer, op)}" for op in ops)
             faults.append(f"no order explains consumer {consumer}:\n{lines}")
     return faults
 
 
-def halves(operations):
+def halves(operations, known):
     """Unknown requests on several consumers that must have happened for one and cannot have for another."""
     faults, consumers = [], by_consumer(operations)
     for op in operations:
         if op.outcome == UNKNOWN and len(op.sets) > 1:
-            can = {c: (explained(c, consumers[c], {op.number: True}), explained(c, consumers[c], {op.number: False}))
-                   for c in op.sets}
+            can = {c: [explained(c, consumers[c], known, {op.number: it}) for it in (True, False)] for c in op.sets}
             if not all(yes for yes, _ in can.values()) and not all(no for _, no in can.values()):
                 faults.append(f"operation {op.number} happened for a part of its consumers only: {can} {op}")
     return faults
 
 
-def explained(consumer, ops, forced=None):
+def explained(consumer, ops, known, forced=None):
     """Whether there is an order. `forced` decides unknown operations by their number."""
     forced = forced or {}
     ops = [op for op in ops if op.outcome != REFUSED and forced.get(op.number) is not False]
     must = frozenset(i for i, op in enumerate(ops) if op.outcome == OK or forced.get(op.number))
     ends = [op.ended if op.outcome == OK else FOREVER for op in ops]
-    seen, todo = set(), [(frozenset(), ABSENT)]
+    seen, todo = set(), [(frozenset(), known.get(consumer, ABSENT))]
     while todo:
         done, state = todo.pop()
         if must <= done:

@@ -4,6 +4,7 @@ import itertools
 import json
 import threading
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 
 OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
@@ -47,8 +48,16 @@ class History:
             self.operations.append(operation)
         return operation
 
-    def counts(self):
-        return {o: sum(op.outcome == o for op in self.operations) for o in (OK, REFUSED, UNKNOWN)}
+    def cut(self):
+        """Everything since the last cut, while nobody writes on."""
+        found, self.operations = self.operations, []
+        return found
 
-    def save(self, path):
-        path.write_text("".join(json.dumps(asdict(op)) + "\n" for op in self.operations))
+
+def counts(operations):
+    """By outcome, of those that write."""
+    return Counter(op.outcome for op in operations if op.sets or op.touches)
+
+
+def save(operations, path):
+    path.write_text("".join(json.dumps(asdict(op)) + "\n" for op in operations))

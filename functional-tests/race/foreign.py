@@ -27,17 +27,22 @@ class Foreign:
     def run(self):
         try:
             connection = self.database.connect()
-            for table in ("projects", "users"):
-                connection.execute(IGNORE[self.database.engine].format(table))
+            self.ready(connection)
             self.start.wait()
             for _ in range(self.claims):
-                self._claim(connection)
+                self.claim(connection)
                 time.sleep(random.random() * 0.004)
             connection.close()
         except Exception as error:  # the race reports it
             self.error = error
 
-    def _claim(self, connection):
+    def ready(self, connection):
+        """The project and the user of its claims."""
+        for table in ("projects", "users"):
+            connection.execute(IGNORE[self.database.engine].format(table))
+
+    def claim(self, connection, consumer=None):
+        """Claims once, if there is room."""
         for statement in BEGIN[self.database.engine]:
             connection.execute(statement)
         if self.database.engine != "sqlite":  # whose one lock we have
@@ -45,9 +50,9 @@ class Foreign:
             connection.execute(
                 f"SELECT id FROM resource_providers WHERE uuid IN ({marks}) ORDER BY id FOR UPDATE",
                 list(self.resources)).fetchall()
-        consumer = None
-        if all(self._has_room(connection, p, name, n) for p, (name, n) in self.resources.items()):
-            consumer = str(uuid.uuid4())
+        has_room = all(self._has_room(connection, p, name, n) for p, (name, n) in self.resources.items())
+        consumer = consumer or str(uuid.uuid4())
+        if has_room:
             self._write(connection, consumer)
         try:
             connection.execute("COMMIT")
@@ -55,7 +60,7 @@ class Foreign:
             if error.args[0] != 1213:  # Galera: another node was first, and nothing of ours is there
                 raise
         else:
-            self.granted += [consumer] if consumer else []
+            self.granted += [consumer] if has_room else []
 
     @staticmethod
     def _has_room(connection, provider, name, amount):
