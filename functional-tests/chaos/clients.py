@@ -58,6 +58,7 @@ class Client:
         self.own = {}  # consumer -> [what it holds, generation, how often it was asked for]
         self.idle = threading.Event()
         self.connections = {}
+        self.crowded = False
 
     def run(self):
         acts = [self.claim] * 5 + [self.replace] * 4 + [self.move] * 3 + [self.gang] * 2 + [self.release] * 3 + [
@@ -70,6 +71,10 @@ class Client:
                     self.idle.clear()
                     continue
                 self.chance.choice(acts)()
+                # Where there is no room, somebody makes some: else most of a run would be refusals.
+                if self.crowded:
+                    self.crowded = False
+                    self.release()
         except Exception as error:  # the run reports it
             self.crowd.errors.append(error)
         finally:
@@ -212,6 +217,7 @@ class Client:
             time.sleep(self.chance.uniform(0, 0.1))
             return None
         op.end(service.outcome(status), f"{service.port} {status} {raw}" if status >= 300 else str(service.port))
+        self.crowded = self.crowded or "capacity" in raw
         if status >= 500 and reads or op.outcome == UNKNOWN and reads:
             op.outcome = REFUSED
         if status not in service.expected:

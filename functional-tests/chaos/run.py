@@ -135,7 +135,7 @@ class Chaos:
             print(f"{times} times {name}: recovered within {self.longest[name]:.2f} s at most", flush=True)
         # A run in which nothing was granted, or no fault hit anything, proves nothing.
         if not self.tally.failed:
-            self.tally.equal("claims were granted and refused", True, self.counts["ok"] > 100 and self.counts["refused"] > 0)
+            self.tally.equal("claims were granted and refused", True, self.counts["ok"] > 20 and self.counts["refused"] > 0)
         self.tally.finish()
 
 

@@ -5,8 +5,10 @@ import threading
 import time
 
 import world
-from foreign import Foreign
+from foreign import BEGIN, Foreign
 from history import OK, REFUSED, UNKNOWN
+
+HELD = 4  # claims at a time
 
 
 class Stranger(threading.Thread):
@@ -15,7 +17,7 @@ class Stranger(threading.Thread):
         self.database, self.chance, self.history = database, random.Random(f"{seed}/stranger"), history
         self.going, self.stopped = going, stopped
         self.idle = threading.Event()
-        self.granted = 0
+        self.granted, self.held = 0, []
 
     def run(self):
         connection = None
@@ -30,7 +32,7 @@ class Stranger(threading.Thread):
                 self.claim(connection)
             except Exception:  # the engine's own: it may be down
                 connection = None
-            time.sleep(self.chance.uniform(0, 0.02))
+            time.sleep(self.chance.uniform(0, 0.004))
         self.idle.set()
 
     def claim(self, connection):
@@ -48,3 +50,14 @@ class Stranger(threading.Thread):
             raise
         op.end(OK if program.granted else REFUSED)
         self.granted += len(program.granted)
+        self.held += program.granted
+        if len(self.held) > HELD:
+            self.release(connection, program)
+
+    def release(self, connection, program):
+        consumer = self.held.pop(0)
+        op = self.history.begin("stranger's delete", sets={consumer: {}})
+        connection.execute(BEGIN[self.database.engine][-1])
+        program.release(connection, consumer)
+        connection.execute("COMMIT")
+        op.end(OK)

@@ -62,6 +62,11 @@ class Foreign:
         else:
             self.granted += [consumer] if has_room else []
 
+    def release(self, connection, consumer):
+        """Gives back what a consumer holds: no generation rises."""
+        connection.execute("DELETE FROM allocations WHERE consumer_id = ?", [consumer])
+        connection.execute("DELETE FROM consumers WHERE uuid = ?", [consumer])
+
     @staticmethod
     def _has_room(connection, provider, name, amount):
         total, used = connection.execute(
