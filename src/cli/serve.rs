@@ -181,6 +181,6 @@ fn place(url: &str) -> String {
             .unwrap_or(path)
             .display()
             .to_string(),
-        Err(_) => masked_url(url),
+        _ => masked_url(url),
     }
 }

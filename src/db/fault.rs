@@ -32,7 +32,8 @@ pub fn classify(error: &DieselError) -> Fault {
                 }
             }
             Kind::SerializationFailure => Fault::Retry,
-            Kind::ClosedConnection | Kind::UnableToSendCommand => Fault::Lost,
+            // A server that takes no writes any more: after a failover another one does.
+            Kind::ClosedConnection | Kind::UnableToSendCommand | Kind::ReadOnlyTransaction => Fault::Lost,
             _ => dialect::classify_message(information.message()),
         },
         DieselError::RollbackErrorOnCommit { commit_error, .. } => classify(commit_error),
@@ -60,10 +61,12 @@ impl From<DieselError> for Error {
 /// Why there is no usable database: a line for whoever configures or starts placet.
 #[derive(Debug, ThisError)]
 pub enum SetupError {
-    #[error("the database connection '{url}' is none that placet knows; an embedded one is sqlite:////path/to/file")]
+    #[error(
+        "the database connection '{url}' is none that placet knows; it reads sqlite:////path/to/file, postgresql://user:password@host/database and mysql://user:password@host/database"
+    )]
     UnknownUrl { url: String },
-    #[error("this placet was built without {engine}; it knows sqlite:////path/to/file")]
-    NotBuiltIn { engine: &'static str },
+    #[error("this placet was built without {what}: build it with `--features {feature}`")]
+    NotBuiltIn { what: &'static str, feature: &'static str },
     #[error("a database in memory belongs to one connection alone; give a file, as sqlite:////path/to/file")]
     InMemory,
     #[error("there is no database at {place}: run `placet db sync`")]

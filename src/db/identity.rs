@@ -172,14 +172,11 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::{Database, Settings};
+    use crate::db::testing::TestDatabase;
 
-    fn database() -> (DbConnection, tempfile::TempDir) {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite:///{}", folder.path().join("identity.sqlite").display());
-        let database = Database::open(&Settings::new(url)).unwrap();
-        database.sync().unwrap();
-        (database.connect().unwrap(), folder)
+    fn database() -> (DbConnection, TestDatabase) {
+        let (kept, database) = TestDatabase::synced();
+        (database.connect().unwrap(), kept)
     }
 
     /// Begins a batch as the writer does, and ends it so.

@@ -21,6 +21,8 @@ pub use pool::{Database, Settings};
 pub type DbResult<T> = diesel::QueryResult<T>;
 
 #[cfg(test)]
+pub mod testing;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod writer_tests;

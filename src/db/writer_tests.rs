@@ -8,6 +8,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
 use super::dialect;
+use super::testing::TestDatabase;
 use super::writer::{Batch, Ran, WriterHandle, WriterSettings, start};
 use super::{Database, DbConnection, DbResult, Settings};
 use crate::error::{Error, Result};
@@ -34,9 +35,7 @@ impl Batch for Numbers {
             assert!(**number != PANICS, "a defect");
             let times = if **number == TWICE { 2 } else { 1 };
             for _ in 0..times {
-                diesel::sql_query("INSERT INTO numbers VALUES (?)")
-                    .bind::<BigInt, _>(**number)
-                    .execute(conn)?;
+                diesel::sql_query(format!("INSERT INTO numbers VALUES ({number})")).execute(conn)?;
             }
         }
         let written: Vec<i64> = commands.iter().map(|number| **number).collect();
@@ -76,15 +75,14 @@ struct Bench {
     seen: Arc<Mutex<Vec<Vec<i64>>>>,
     behind: Arc<AtomicBool>,
     conn: DbConnection,
-    _folder: tempfile::TempDir,
+    _kept: TestDatabase,
 }
 
 fn bench(queue_size: usize, patience: Duration) -> Bench {
-    let folder = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:///{}", folder.path().join("writer.sqlite").display());
+    let kept = TestDatabase::empty();
     let settings = Settings {
         lock_timeout: Duration::from_millis(20),
-        ..Settings::new(url)
+        ..Settings::new(&kept.url)
     };
     let database = Database::open(&settings).unwrap();
     database.sync().unwrap();
@@ -107,14 +105,22 @@ fn bench(queue_size: usize, patience: Duration) -> Bench {
         seen,
         behind,
         conn,
-        _folder: folder,
+        _kept: kept,
     }
 }
 
 impl Bench {
+    /// Holds what the writer locks first, until it is rolled back.
+    fn lock(&mut self) {
+        dialect::begin_write(&mut self.conn).unwrap();
+        diesel::sql_query("UPDATE placet_writers SET revision = revision")
+            .execute(&mut self.conn)
+            .unwrap();
+    }
+
     /// Submits numbers while the database is locked, so that they wait together; then lets them go.
     async fn together(&mut self, numbers: &[i64], locked: Duration) -> Vec<Result<i64>> {
-        dialect::begin_write(&mut self.conn).unwrap();
+        self.lock();
         let tasks: Vec<_> = numbers
             .iter()
             .map(|number| {
@@ -198,7 +204,7 @@ async fn a_lock_that_outlasts_patience_is_answered_and_leaves_nothing() {
 #[actix_web::test]
 async fn a_full_queue_refuses_at_once() {
     let mut bench = bench(2, LONG);
-    dialect::begin_write(&mut bench.conn).unwrap();
+    bench.lock();
     let submit = |number: i64| {
         let writer = bench.writer.clone();
         actix_web::rt::spawn(async move { writer.submit(number).await })

@@ -6,8 +6,6 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-
 use super::base::Base;
 use super::command::{Answer, Command};
 use super::decide::{Rules, decide};
@@ -49,18 +47,31 @@ impl Decider {
     /// The state to decide on, and the rows it was made of where those came from the database.
     fn state(&self, conn: &mut DbConnection, named: &Named<'_>, basis: Basis) -> DbResult<State> {
         let newest = self.live.newest();
-        let consumers = gather::consumers(conn, named)?;
+        let now = dialect::row_time(conn);
+        let consumers = gather::consumers(conn, named, now)?;
         let base = match basis {
             Basis::Snapshot => Base::Snapshot(newest),
             Basis::Database => Base::Rows(gather::rows(conn, named, &consumers, newest.catalog())?),
         };
         #[cfg(feature = "mutants")]
         let base = self.usage_first.spoil(base);
-        let mut state = State::new(base, consumers, now());
+        let mut state = State::new(base, consumers, now.and_utc());
         state.class_users = gather::class_users(conn, named)?;
         state.trait_users = gather::trait_users(conn, named)?;
         state.trait_times = gather::trait_times(conn, named)?;
         Ok(state)
+    }
+
+    /// On the snapshot where that may do, and on the database where it does not.
+    fn attempts(&self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Attempt> {
+        let named = Named::of(commands);
+        if !named.beyond_claims && !overtaken {
+            let attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
+            if !matches!(attempt, Attempt::Doubted) {
+                return Ok(attempt);
+            }
+        }
+        self.attempt(conn, commands, &named, Basis::Database)
     }
 
     fn attempt(
@@ -97,6 +108,13 @@ impl Decider {
     }
 }
 
+/// Whether a constraint refused a row for the sake of another one.
+fn is_refusal(error: &diesel::result::Error) -> bool {
+    use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
+    use diesel::result::Error::DatabaseError;
+    matches!(error, DatabaseError(UniqueViolation | ForeignKeyViolation, _))
+}
+
 enum Attempt {
     Settled {
         answers: Vec<Result<Answer>>,
@@ -114,14 +132,13 @@ impl Batch for Decider {
     type Change = Committed;
 
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
-        let named = Named::of(commands);
-        let mut attempt = Attempt::Doubted;
-        if !named.beyond_claims && !overtaken {
-            attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
-        }
-        if matches!(attempt, Attempt::Doubted) {
-            attempt = self.attempt(conn, commands, &named, Basis::Database)?;
-        }
+        let attempt = match self.attempts(conn, commands, overtaken) {
+            // What one command writes stands in nobody's way but another process's, which wrote it meanwhile.
+            Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && is_refusal(&error) => {
+                Attempt::Lost
+            }
+            other => other?,
+        };
         Ok(match attempt {
             Attempt::Settled { answers, committed } => Ran::Decided {
                 answers,
@@ -167,8 +184,4 @@ fn mark_what_others_changed(snapshot: &Snapshot, state: &State, committed: &mut 
     committed
         .deltas
         .retain(|delta| !committed.reload.contains(&delta.provider));
-}
-
-fn now() -> DateTime<Utc> {
-    dialect::now().and_utc()
 }

@@ -19,6 +19,7 @@ pub mod resource_classes;
 pub mod resource_providers;
 mod save;
 mod service;
+mod spelled;
 pub mod standard;
 mod state;
 pub mod traits;
