@@ -4,7 +4,7 @@ use super::*;
 use crate::error::Error;
 
 /// What OpenStack Placement writes when it grants a claim.
-fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
+pub fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
     let (consumer, provider) = (uuid(consumer), uuid(provider));
     f.execute("INSERT INTO projects (external_id) SELECT 'f' WHERE NOT EXISTS (SELECT 1 FROM projects WHERE external_id = 'f')");
     f.execute(
