@@ -11,8 +11,9 @@
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
 #   long         all of these at full size, and the mutants that tests have to notice
 #
-# Needs Rust, a C compiler, Python 3.11 or newer with venv, and the network for the first run. What it
-# installs, it installs under .tox/. The last line is `N passed, N failed, N skipped`.
+# Needs Rust, a C compiler, Python 3.11 or newer with venv, libmariadb and OpenSSL (Debian's libmariadb-dev, which
+# root need not install), and the network for the first run. What else it installs, it installs under .tox/. The
+# last line is `N passed, N failed, N skipped`.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
@@ -21,6 +22,9 @@ TOX="$PWD/.tox"
 LOGS="$TOX/logs"
 PY="$TOX/venv/bin/python"
 DENY_VERSION=0.20.2
+# Every engine; what a plain `cargo build` leaves out, too.
+ENGINES=mariadb,postgresql-tls
+FEATURES=(--features "$ENGINES")
 # Tests of Cargo.toml that belong to another stage than `unit`.
 LIVE_TESTS=()
 LINT_TESTS=(tidy)
@@ -35,21 +39,21 @@ bad=()
 
 lint() {
     step one rustfmt cargo fmt --check
-    step one clippy cargo clippy --all-targets --quiet -- -D warnings
+    step one clippy cargo clippy --all-targets --quiet "${FEATURES[@]}" -- -D warnings
     cargo_deny
-    for test in "${LINT_TESTS[@]}"; do has_test "$test" && step cargo "$test" cargo test --test "$test"; done
+    for test in "${LINT_TESTS[@]}"; do has_test "$test" && step cargo "$test" cargo test "${FEATURES[@]}" --test "$test"; done
 }
 
 unit() {
     local targets=()
     mapfile -t targets < <(unit_targets)
-    step cargo unit cargo test --no-fail-fast "${targets[@]}"
+    step cargo unit cargo test --no-fail-fast "${FEATURES[@]}" "${targets[@]}"
 }
 
 functional() {
     live || return
     for test in ${LIVE_TESTS[@]+"${LIVE_TESTS[@]}"}; do
-        has_test "$test" && step cargo "$test" cargo test --test "$test" -- --nocapture
+        has_test "$test" && step cargo "$test" cargo test "${FEATURES[@]}" --test "$test" -- --nocapture
     done
     step python gabbi "$PY" functional-tests/run_gabbi.py
     step python race "$PY" functional-tests/race/run.py
@@ -93,13 +97,19 @@ live() { venv && build; }
 
 build() {
     [[ -n ${built:-} ]] && return
-    step quiet build cargo build --bins && built=yes
+    step quiet build cargo build --bins "${FEATURES[@]}" && built=yes
+}
+
+# What MariaDB and TLS to PostgreSQL are linked with.
+libraries() {
+    pkg-config --exists libmariadb openssl 2>/dev/null || debian pkg-config libmariadb-dev ||
+        broken libraries "needs Debian's pkg-config and libmariadb-dev (or libmariadb and OpenSSL with their .pc files)"
 }
 
 # A placet whose guards can be taken out one by one, beside the one that is tested.
 mutants() {
-    live && step quiet "mutants' build" cargo build --bins --features mutants &&
-        cp "$CARGO_TARGET_DIR/debug/placet" "$TOX/placet-mutants" && cargo build --bins --quiet
+    live && step quiet "mutants' build" cargo build --bins --features "mutants,$ENGINES" &&
+        cp "$CARGO_TARGET_DIR/debug/placet" "$TOX/placet-mutants" && cargo build --bins --quiet "${FEATURES[@]}"
 }
 
 # A virtual environment of our own, made anew when the requirements change.
@@ -219,7 +229,7 @@ main() {
         esac
     done
     mkdir -p "$LOGS"
-    if rust; then
+    if rust && libraries; then
         for stage in "${stages[@]}"; do "$stage"; done
     fi
     echo

@@ -67,6 +67,10 @@ pub enum SetupError {
     UnknownUrl { url: String },
     #[error("this placet was built without {what}: build it with `--features {feature}`")]
     NotBuiltIn { what: &'static str, feature: &'static str },
+    #[error(
+        "placet cannot check the name in a MariaDB server's certificate: give the authority that signs your servers alone, as ssl_ca=/path/to/file, instead of ssl_verify_identity, ssl_check_hostname or ssl_mode=VERIFY_IDENTITY"
+    )]
+    NoIdentity,
     #[error("a database in memory belongs to one connection alone; give a file, as sqlite:////path/to/file")]
     InMemory,
     #[error("there is no database at {place}: run `placet db sync`")]

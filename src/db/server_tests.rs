@@ -9,6 +9,7 @@ use diesel::prelude::*;
 use super::dialect::{self, Purpose};
 use super::fault::{Fault, classify};
 use super::migrate::Synced;
+use super::rows::{UpdateFromRows, Value};
 use super::schema::{resource_classes, traits};
 use super::testing::{Kind, TestDatabase};
 use super::{Database, DbConnection, Settings, SetupError};
@@ -74,6 +75,44 @@ fn a_deadlock_is_tried_again() {
             .collect()
     });
     assert_eq!(faults, [Fault::Retry]);
+}
+
+/// Two that move the same rows lock them in one order: on PostgreSQL whatever the order in which they are given.
+#[test]
+fn moves_of_the_same_rows_wait_for_each_other() {
+    const TOUCH: UpdateFromRows = UpdateFromRows {
+        table: "traits",
+        columns: &["id"],
+        set: "name = name",
+        stamp: "updated_at",
+        filter: "traits.id = v.id",
+    };
+    let Some((_kept, database, kind)) = on_server() else {
+        return;
+    };
+    let conn = &mut database.connect().expect("a connection");
+    let names: Vec<_> = (0..400).map(|n| traits::name.eq(format!("CUSTOM_{n}"))).collect();
+    super::dialect::insert_rows!(conn, traits::table, &names).expect("rows");
+    let mut ids: Vec<i32> = traits::table
+        .select(traits::id)
+        .order(traits::id)
+        .load(conn)
+        .expect("ids");
+    let forth: Vec<Vec<Value>> = ids.iter().map(|id| vec![Value::Int((*id).into())]).collect();
+    if kind != Kind::Mariadb {
+        ids.reverse();
+    }
+    let back: Vec<Vec<Value>> = ids.iter().map(|id| vec![Value::Int((*id).into())]).collect();
+    std::thread::scope(|scope| {
+        for rows in [forth, back] {
+            let mut conn = database.connect().expect("a connection");
+            scope.spawn(move || {
+                for _ in 0..40 {
+                    assert_eq!(TOUCH.run(&mut conn, dialect::now(), &rows), Ok(rows.len()));
+                }
+            });
+        }
+    });
 }
 
 #[test]

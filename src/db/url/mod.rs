@@ -52,7 +52,10 @@ fn postgresql(_: Server) -> Result<Target, SetupError> {
 
 #[cfg(feature = "mariadb")]
 fn mariadb(server: Server) -> Result<Target, SetupError> {
-    Ok(Target::Mariadb(server))
+    match server.asks_for_identity() {
+        false => Ok(Target::Mariadb(server)),
+        true => Err(SetupError::NoIdentity),
+    }
 }
 
 #[cfg(not(feature = "mariadb"))]

@@ -124,16 +124,27 @@ impl Server {
             "verify_identity",
         ];
         let given = ["ssl_ca", "ssl_capath", "ssl_cert", "ssl_key"];
-        let on = |name| {
-            self.option(name)
-                .is_some_and(|it| matches!(it.to_lowercase().as_str(), "true" | "1" | "yes"))
-        };
-        !on("ssl_disabled")
+        !self.is_on("ssl_disabled")
             && (wanted.contains(&mode.as_str())
                 || given.iter().any(|name| self.option(name).is_some())
                 || ["ssl", "ssl_verify_cert", "ssl_verify_identity", "ssl_check_hostname"]
                     .iter()
-                    .any(|it| on(it)))
+                    .any(|it| self.is_on(it)))
+    }
+
+    /// Whether the server's name in its certificate is to be the host's.
+    #[cfg(feature = "mariadb")]
+    pub fn asks_for_identity(&self) -> bool {
+        self.is_on("ssl_verify_identity")
+            || self.is_on("ssl_check_hostname")
+            || self
+                .option("ssl_mode")
+                .is_some_and(|mode| mode.eq_ignore_ascii_case("verify_identity"))
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.option(name)
+            .is_some_and(|it| matches!(it.to_lowercase().as_str(), "true" | "1" | "yes"))
     }
 
     /// What a client library said of a failure, without the password.
@@ -263,5 +274,58 @@ impl fmt::Display for Server {
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(rest: &str) -> Server {
+        Server::parse("mysql", rest).expect(rest)
+    }
+
+    #[test]
+    fn hosts_are_read_where_sqlalchemy_reads_them() {
+        let hosts = |rest| server(rest).hosts;
+        let at = |host: &str, port: &str| (host.to_owned(), Some(port.to_owned()));
+        assert_eq!(hosts("u:p@a:1,b:2/d"), [at("a", "1"), at("b", "2")]);
+        assert_eq!(hosts("u:p@/d?host=a:1&host=b:2"), [at("a", "1"), at("b", "2")]);
+        assert_eq!(hosts("u@[::1]:5/d"), [at("::1", "5")]);
+        assert_eq!(hosts("a/d"), [("a".to_owned(), None)]);
+    }
+
+    #[test]
+    fn an_account_may_hold_anything() {
+        let it = server("u%40x:p%40ss:w/?o@h/d?charset=utf8");
+        assert_eq!((it.user.as_str(), it.password.as_deref()), ("u@x", Some("p@ss:w/?o")));
+        assert_eq!((it.database.as_str(), it.option("charset")), ("d", Some("utf8")));
+        assert_eq!(format!("{it} {it:?}"), "mysql://h/d mysql://h/d");
+        assert!(!it.failed("no p@ss:w/?o").to_string().contains("ss:w"));
+    }
+
+    #[cfg(feature = "postgresql")]
+    #[test]
+    fn libpq_is_told_what_it_knows() {
+        let uri = server("u:p%2F@a,[::1]:2/d?sslmode=verify-full&client_encoding=utf8&connect_timeout=3").libpq_uri();
+        let begins = "postgresql://u:p%2F@a,[::1]:2/d?sslmode=verify%2Dfull&connect_timeout=3&application_name=placet&";
+        assert!(uri.starts_with(begins) && !uri.contains("client_encoding"), "{uri}");
+    }
+
+    #[cfg(feature = "mariadb")]
+    #[test]
+    fn mariadb_gets_a_url_a_host_and_an_authority_where_tls_is_asked_for() {
+        assert_eq!(
+            server("u:p@localhost,b:2/d?charset=utf8&ssl_ca=/c%20a").mysql_urls(),
+            [
+                "mysql://u:p@127.0.0.1/d?ssl_ca=%2Fc%20a",
+                "mysql://u:p@b:2/d?ssl_ca=%2Fc%20a"
+            ]
+        );
+        assert!(!server("a/d?charset=utf8&ssl_disabled=true&ssl_ca=x").asks_for_tls());
+        for option in ["ssl=true", "ssl_mode=REQUIRED", "ssl_verify_cert=1", "ssl_key=k"] {
+            assert!(server(&format!("a/d?{option}")).asks_for_tls(), "{option}");
+        }
+        assert!(server("a/d?ssl_mode=VERIFY_IDENTITY").asks_for_identity());
     }
 }

@@ -134,6 +134,53 @@ async fn a_claim_and_a_release_of_two_processes_leave_all_or_nothing() {
     assert_eq!(f.used(1), 0);
 }
 
+/// Submits while what `f.conn` did is not committed yet, and answers what came of it after it was.
+async fn overtaken<C: crate::model::command::Write>(f: &mut Fixture, command: C) -> Result<C::Answer>
+where
+    C::Answer: 'static,
+{
+    let model = f.model.clone();
+    let task = actix_web::rt::spawn(async move { model.submit(command).await });
+    actix_web::rt::time::sleep(std::time::Duration::from_millis(500)).await;
+    crate::db::dialect::commit(&mut f.conn).unwrap();
+    task.await.unwrap()
+}
+
+/// A consumer without allocations, as OpenStack Placement leaves one behind: its row alone says who is allowed to end it.
+#[actix_web::test]
+async fn a_consumer_that_is_about_to_get_something_is_not_taken_away() {
+    let mut f = fixture();
+    let Some(_) = f.another() else { return };
+    f.host(1, 10).await.unwrap();
+    foreign::foreign_claim(&mut f, 20, 1, 2);
+    f.execute("DELETE FROM allocations");
+    crate::db::dialect::begin_write(&mut f.conn).unwrap();
+    f.execute(&format!(
+        "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) \
+         SELECT id, '{}', 0, 1 FROM resource_providers WHERE uuid = '{}'",
+        uuid(20),
+        uuid(1)
+    ));
+    f.execute("UPDATE resource_providers SET generation = generation + 1");
+    f.execute("UPDATE consumers SET generation = 2");
+    let ended = overtaken(&mut f, claim_of(vec![one(20, vec![], Expected::Is(1))])).await;
+    assert!(matches!(ended, Err(Error::StaleConsumerGeneration { .. })), "{ended:?}");
+    assert_eq!(f.used(1), 1);
+    f.check_consumers();
+}
+
+#[actix_web::test]
+async fn a_provider_that_is_about_to_be_used_is_not_deleted() {
+    let mut f = fixture();
+    let Some(_) = f.another() else { return };
+    f.host(1, 10).await.unwrap();
+    crate::db::dialect::begin_write(&mut f.conn).unwrap();
+    foreign::foreign_claim(&mut f, 20, 1, 2);
+    let deleted = overtaken(&mut f, crate::model::resource_providers::Delete { uuid: uuid(1) }).await;
+    assert!(matches!(deleted, Err(Error::ProviderInUse { .. })), "{deleted:?}");
+    assert_eq!(f.used(1), 2);
+}
+
 #[actix_web::test]
 async fn a_name_is_given_once_by_several_processes() {
     let f = fixture();
@@ -203,7 +250,7 @@ async fn names_are_compared_as_the_database_does() {
         name: name.into(),
         parent: None,
     };
-    for (n, name) in [(2, "HOST-1"), (3, "h\u{f6}st-1")] {
+    for (n, name) in [(2, "HOST-1"), (3, "h\u{f3}st-1")] {
         let made = f.model.submit(create(n, name)).await;
         let taken = matches!(made, Err(Error::DuplicateProvider { .. }));
         assert_eq!((made.is_ok(), taken), (!(folds), folds), "{name}: {made:?}");
