@@ -16,7 +16,7 @@ sys.path.insert(0, str(HERE.parent))
 from tally import Tally  # noqa: E402
 
 MUTANTS = ["share-in-flight", "set-deltas", "apply-twice", "drop-fence", "revisions-before", "prune-without-epoch"]
-TESTS = ["following", "several", "identity_tests"]
+TESTS = ["following", "acknowledged", "identity_tests"]
 SEED = "2026"
 
 

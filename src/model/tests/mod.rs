@@ -1,5 +1,6 @@
 //! The model on a real SQLite file: what the tables hold is read by SQL of its own, beside placet's.
 
+mod acknowledged;
 mod batches;
 mod claims;
 mod comparison;
@@ -10,7 +11,6 @@ mod providers;
 mod reads;
 mod replays;
 mod reshapes;
-mod several;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
