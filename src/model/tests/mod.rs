@@ -1,5 +1,7 @@
-//! The model on a real database, an SQLite file or what PLACET_TEST_DATABASE names: what the tables hold is read by SQL of its own, beside placet's.
+//! The model on a real database, an SQLite file or what PLACET_TEST_DATABASE names: what the tables hold is read by SQL
+//! of its own, beside placet's.
 
+mod acknowledged;
 mod batches;
 mod claims;
 mod comparison;
@@ -11,7 +13,6 @@ mod reads;
 mod replays;
 mod reshapes;
 mod several;
-mod together;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
