@@ -1,5 +1,6 @@
 //! The database: connection, pool, schema, migrations, and the writer. Knows no noun's rules.
 
+mod alembic;
 pub mod connection;
 pub mod dialect;
 pub mod fault;
