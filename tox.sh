@@ -59,11 +59,14 @@ functional() {
     step python race "$PY" functional-tests/race/run.py
     step python adoption "$PY" functional-tests/adoption.py
     step python beside "$PY" functional-tests/beside.py
+    step python revisions "$PY" functional-tests/revisions.py
     step python generations "$PY" functional-tests/generations.py
     step python differential "$PY" functional-tests/differential/run.py
     step python options "$PY" functional-tests/options.py
     step python operations "$PY" functional-tests/operations.py
     step python process "$PY" functional-tests/process/run.py
+    step python "chaos' checker" "$PY" functional-tests/chaos/checker_test.py
+    step python chaos "$PY" functional-tests/chaos/run.py
     step python reference "$PY" functional-tests/reference/run.py
     step python schemathesis "$PY" functional-tests/reference/fuzz.py
 }
@@ -84,11 +87,16 @@ all() { lint; unit; functional; conformance; clients; }
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     all
-    mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants"
+    mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants" &&
+        step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants"
     step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
+    step python engines "$PY" functional-tests/engines_test.py
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream
+    for engine in sqlite postgresql mariadb; do
+        step python "revisions, upstream, $engine" "$PY" functional-tests/revisions.py --tool upstream --engine "$engine"
+    done
 }
 
 # --- what they need ------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
     revisions.py [--tool placet|upstream] [--engine ENGINE] [--binary PATH]
 
 Each database is made by OpenStack Placement's own migrations. With `--tool upstream` its placement-manage and
-placement-status do all the work, which proves what is expected here of placet. Where several engines
-differ, it is because PostgreSQL undoes all steps of a failed upgrade, and the others keep those before it.
+placement-status do all the work, which proves what is expected here of placet. Where a refused upgrade
+leaves the database differs: placet undoes all steps, OpenStack Placement does on PostgreSQL alone, and keeps
+those before the refused one elsewhere.
 """
 
 import argparse
@@ -188,7 +189,7 @@ class Suite:
             self.tally.step(f"two syncs at once from {revision}", self.two_syncs, revision)
         self.tally.step("null roots", self.refused, NULL_ROOT, 2, {"null_roots": True}, REVISIONS[0])
         self.tally.step("missing consumers", self.refused, NO_CONSUMER, 1, {"missing": True},
-                        REVISIONS[0] if self.engine.dialect == "postgresql" else REVISIONS[1])
+                        REVISIONS[0] if self.tool.kind == "placet" or self.engine.dialect == "postgresql" else REVISIONS[1])
         self.tally.step("both", self.refused, NULL_ROOT, 2, {"null_roots": True, "missing": True}, REVISIONS[0])
         self.tally.step("missing consumers at head", self.missing_at_head)
         self.tally.step("online_data_migrations, step by step", self.step_by_step)
@@ -237,7 +238,6 @@ class Suite:
         assert rows(database, shape) == before
         code, out, err = self.tool.run(database, "db", "online_data_migrations")
         assert code == 0 and "Running batches of 50 until complete" in out, f"{code} {out} {err}"
-        # The provider that is `null_roots` beside its child is two with it, consumers are two.
         for name, count in (("set_root_provider_ids", 2 if "null_roots" in variant else 0),
                             ("create_incomplete_consumers", 2 if "missing" in variant else 0)):
             assert (f"{count} rows matched query {name}, {count} migrated" in out) == bool(count), out

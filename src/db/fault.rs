@@ -86,10 +86,25 @@ pub enum SetupError {
     #[error("the database lacks tables of this placet's version: run `placet db sync`")]
     NotCurrent,
     #[error(
-        "the database is at alembic revision {found}, placet takes over at {}: bring it there first, with `placement-manage db sync`",
+        "the database is at alembic revision {found}, which this placet does not know; the newest that it knows is {}",
         super::migrate::ALEMBIC_HEAD
     )]
     OtherRevision { found: String },
+    #[error(
+        "the database is at alembic revision {found}, placet needs {}: run `placet db sync`",
+        super::migrate::ALEMBIC_HEAD
+    )]
+    OldRevision { found: String },
+    #[error(
+        "There is at least one resource provider table record which is missing its root provider id. Run the \"placet db online_data_migrations\" command"
+    )]
+    NullRoots,
+    #[error(
+        "There is at least one allocation record which is missing a consumer record. Run the \"placet db online_data_migrations\" command"
+    )]
+    MissingConsumers,
+    #[error("Can't locate revision identified by '{0}'")]
+    NoRevision(String),
     #[error(
         "the database has tables but no alembic revision: it is not OpenStack Placement's, and placet leaves it alone"
     )]

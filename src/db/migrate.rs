@@ -9,12 +9,13 @@ use diesel::migration::MigrationSource;
 use diesel::prelude::*;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
+use super::alembic;
 use super::dialect::{self, Purpose, insert_rows, on_each};
 use super::schema::{alembic_version, placet_migrations};
 use super::{Database, DbConnection, SetupError};
 
-/// The alembic revision of the OpenStack tables that placet makes and adopts.
-pub const ALEMBIC_HEAD: &str = "a082b8bb98d0";
+/// The alembic revision of the OpenStack tables that placet makes and works on.
+pub const ALEMBIC_HEAD: &str = alembic::HEAD;
 
 /// Both parts of the schema, as one engine spells them.
 struct Migrations {
@@ -91,6 +92,9 @@ impl Database {
     pub fn check(&self) -> Result<(), SetupError> {
         let found = look(&mut self.connect_to(Purpose::Read)?)?;
         found.refuse_unknown()?;
+        if let Some(old) = found.alembic.as_ref().filter(|found| *found != ALEMBIC_HEAD) {
+            return Err(SetupError::OldRevision { found: old.clone() });
+        }
         match (found.alembic, found.placet.last() == known()?.last()) {
             (None, _) => Err(SetupError::NotSynced),
             (Some(_), false) => Err(SetupError::NotCurrent),
@@ -118,6 +122,10 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
     let found = look(conn)?;
     found.refuse_unknown()?;
     let migrations = Migrations::of(conn);
+    let upgraded = match &found.alembic {
+        Some(from) => alembic::upgrade(conn, from)?,
+        None => false,
+    };
     // First, as the sign that whatever is found half-made next time is placet's own work.
     make_version_table(conn)?;
     if found.alembic.is_none() {
@@ -136,12 +144,14 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
         .collect();
     // Another node of a cluster may have done the same.
     insert_rows!(conn, placet_migrations::table, &rows, or_ignore)?;
-    Ok(match (found.alembic, found.placet.is_empty(), done.is_empty()) {
-        (None, ..) => Synced::Created,
-        (Some(_), true, _) => Synced::Adopted,
-        (Some(_), false, false) => Synced::Upgraded,
-        (Some(_), false, true) => Synced::Current,
-    })
+    Ok(
+        match (found.alembic, found.placet.is_empty(), done.is_empty() && !upgraded) {
+            (None, ..) => Synced::Created,
+            (Some(_), true, _) => Synced::Adopted,
+            (Some(_), false, false) => Synced::Upgraded,
+            (Some(_), false, true) => Synced::Current,
+        },
+    )
 }
 
 impl Found {
@@ -149,7 +159,7 @@ impl Found {
     fn refuse_unknown(&self) -> Result<(), SetupError> {
         match &self.alembic {
             None if self.others && !self.begun => return Err(SetupError::Foreign),
-            Some(found) if found != ALEMBIC_HEAD => return Err(SetupError::OtherRevision { found: found.clone() }),
+            Some(found) if !alembic::is_known(found) => return Err(SetupError::OtherRevision { found: found.clone() }),
             _ => {}
         }
         let known = known()?;

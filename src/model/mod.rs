@@ -28,6 +28,7 @@ mod spelled;
 pub mod standard;
 mod state;
 pub mod traits;
+pub mod upgrade;
 pub mod usages;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
