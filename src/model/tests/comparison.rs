@@ -64,7 +64,10 @@ async fn providers_that_others_made_moved_and_removed_are_found_with_their_trees
         id(4)
     ));
     // MariaDB keeps a row that is its own root.
-    f.execute(&format!("UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{}'", uuid(4)));
+    f.execute(&format!(
+        "UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{}'",
+        uuid(4)
+    ));
     f.execute(&format!("DELETE FROM resource_providers WHERE uuid = '{}'", uuid(4)));
     f.execute(&format!(
         "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id, parent_provider_id) \
