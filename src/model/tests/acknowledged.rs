@@ -6,6 +6,7 @@
 //! the long run).
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ const SHARED: u32 = 6;
 struct World {
     database: Database,
     processes: RwLock<Vec<Model>>,
+    /// Steps that were taken.
+    steps: AtomicUsize,
 }
 
 impl World {
@@ -193,14 +196,21 @@ fn round(f: &mut Fixture, world: &World, hosts: &mut [Host], steps: usize, rng: 
                 run(async {
                     for _ in 0..steps {
                         host.step(world, &mut conn).await;
+                        world.steps.fetch_add(1, Ordering::Relaxed);
                     }
                 });
                 drop(guard);
             });
         }
+        // By steps, not by time, so that a slow machine is not disturbed more than a fast one.
+        let mut next = 0;
         while *ended.lock().unwrap() < THREADS {
-            std::thread::sleep(Duration::from_millis(20 + rng.below(100)));
-            happen(f, world, rng);
+            let taken = world.steps.load(Ordering::Relaxed);
+            if taken >= next {
+                happen(f, world, rng);
+                next = taken + 5 + rng.below(20) as usize;
+            }
+            std::thread::sleep(Duration::from_millis(2));
         }
     });
 }
@@ -243,6 +253,7 @@ fn what_any_process_acknowledged_every_other_shows() {
     let world = World {
         database: f.kept.open(),
         processes: RwLock::default(),
+        steps: AtomicUsize::new(0),
     };
     *world.processes.write().unwrap() = (0..PROCESSES).map(|_| world.start()).collect();
     let mut hosts: Vec<Host> = (0..THREADS as u32)
