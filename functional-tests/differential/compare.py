@@ -4,8 +4,9 @@ import email.utils
 import html
 import json
 import re
-import urllib.parse
 from collections import namedtuple
+
+from asked import parameters
 
 # A number by its text: to a client that reads it into a type of its own 8 and 8.0 are two things.
 Number = namedtuple("Number", "text")
@@ -73,7 +74,7 @@ def body(request, answer):
 
 
 def is_limited(request):
-    return "limit" in dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(request.path).query))
+    return "limit" in dict(parameters(request.path))
 
 
 def ordered(value):
