@@ -64,7 +64,8 @@ def rows():
     alike = Request("PUT", "/resource_providers/x/aggregates", f"[{shallow.body[:250]}{shallow.body[-250:]}]")
     for name, request, theirs, takes in (("300 levels of aggregates", alike, crash, True),
                                          ("300 levels of aggregates refused", alike, refusal, False),
-                                         ("300 levels of a class", shallow, crash, False)):
+                                         ("300 levels of a class", shallow, crash, False),
+                                         ("a level of aggregates", Request("PUT", alike.path, "[[]]"), crash, False)):
         yield name, takes, row(request, theirs, refusal) is not None
     yield "301 levels and another word of ours", False, row(deep, crash, refusal) is not None
     infinite, long = error(400, "is no finite number"), error(400, "\n\n The uuid of a consumer has at most 36 characters.")
