@@ -25,6 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import generator  # noqa: E402
+import guards  # noqa: E402
 import known  # noqa: E402
 import live  # noqa: E402
 import shrink  # noqa: E402
@@ -112,6 +113,7 @@ def main():
     known.check()
     tally, seen = Tally(), Counter()
     verdicts.check(tally, arguments.verbose)
+    guards.check(tally, arguments.verbose)
     with live.Service("upstream", OPTIONS) as yardstick, \
             live.Service("placet", OPTIONS, binary=arguments.binary) as tested:
         pair = Pair(Side(yardstick), Side(tested))

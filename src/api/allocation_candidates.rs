@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::call::Call;
-use super::pieces::{PIECE, Source};
+use super::pieces::{About, PIECE, Source};
 use super::reply::Reply;
 use crate::error::Result;
 use crate::search;
@@ -41,5 +41,12 @@ pub async fn list(call: Call) -> Result<Reply> {
         }
     };
     let whole = if bounded { WHOLE } else { PIECE };
-    Ok(call.stream(settings.interrupt, whole, begin).await?.modified(None))
+    let about = About {
+        what: format!("/allocation_candidates?{}", call.query),
+        advice: " Ask with a limit, so that it is found before it is sent.",
+    };
+    Ok(call
+        .stream(about, settings.interrupt, whole, begin)
+        .await?
+        .modified(None))
 }
