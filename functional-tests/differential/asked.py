@@ -45,7 +45,7 @@ class Group:
 
 class Asked:
     def __init__(self, path, minor):
-        pairs = urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query, keep_blank_values=True)
+        pairs = parameters(path)
         first, last = dict(reversed(pairs)), dict(pairs)
         self.minor = minor
         self.limit = int(first["limit"]) if "limit" in first else None
@@ -82,11 +82,16 @@ class Asked:
         return amounts
 
 
+def parameters(path):
+    """Names and values of a query, which both take apart at semicolons too."""
+    return urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query.replace(";", "&"), keep_blank_values=True)
+
+
 def is_candidates(request):
     return request.method == "GET" and urllib.parse.urlsplit(request.path).path == "/allocation_candidates"
 
 
 def without_limit(path):
     url = urllib.parse.urlsplit(path)
-    pairs = [(key, value) for key, value in urllib.parse.parse_qsl(url.query, keep_blank_values=True) if key != "limit"]
+    pairs = [(key, value) for key, value in parameters(path) if key != "limit"]
     return f"{url.path}?{urllib.parse.urlencode(pairs)}"

@@ -1,5 +1,6 @@
 """Fetches what a judge of candidates needs: what there is, and the same answers without a limit."""
 
+import traceback
 from collections import Counter
 
 import candidates
@@ -23,6 +24,13 @@ class Court:
         """What is wrong with the answers of both, where placet shows candidates; the row of the defect that one has."""
         if not is_candidates(request) or answers[1].status != 200:
             return {}, None
+        try:
+            return self.judged_by_forest(request, answers)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            # What is not formed as candidates are is as wrong as wrong ones.
+            return {"candidates of a form that nobody expects": (traceback.format_exc(), "")}, None
+
+    def judged_by_forest(self, request, answers):
         asked = Asked(request.path, int(answers[1].headers["openstack-api-version"].partition("1.")[2]))
         # Both have the same tables, or the run has ended.
         self.forest = self.forest or forest.read(self.sides[1])

@@ -4,6 +4,7 @@ import random
 
 import claims
 import forests
+import parting
 import providers
 import queries
 import spoil
@@ -31,4 +32,7 @@ def requests(seed, count):
     while len(sequence) < count:
         kind = dice.random.choices(kinds, weights)[0]
         sequence.append(spoil.request(dice, kind(dice)))
+    if table is KINDS:
+        last = list(parting.requests(dice))
+        return sequence[:count - len(last)] + last
     return sequence[:count]

@@ -6,6 +6,7 @@ import pathlib
 import re
 
 import candidates
+from asked import is_candidates
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "differences.md"
 
@@ -35,18 +36,59 @@ def crash(says, *statuses, ours_says=""):
     return applies
 
 
+def nesting(text):
+    """How many levels deep a text of JSON is, as far as its brackets say."""
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[{}\]]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text or "")):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def too_deep(request, theirs, ours, found, tables):
+    """From 301 levels on; upstream says what else is wrong as long as it can, and fails then."""
+    fails = theirs.status == 500 and "maximum recursion depth exceeded" in detail(theirs)
+    refuses = theirs.status == 400 and re.search("JSON does not validate|Malformed JSON", detail(theirs))
+    if nesting(request.body) > 300:
+        return bool(fails or refuses) and ours.status == 400 and "More than 300 levels of nesting" in detail(ours)
+    # Entries of a list that may not be alike.
+    compared = request.path.endswith("/aggregates") and nesting(request.body) > 236
+    return fails and compared and ours.status == 400 and "JSON does not validate" in detail(ours)
+
+
+def beyond_the_database(request, theirs, ours, found, tables):
+    """Nobody has so much; candidates are judged besides."""
+    nobody = json.loads(ours.text) == {"resource_providers": []} if ours.status == 200 else False
+    return (crash("int too large to convert", 200)(request, theirs, ours, found, tables)
+            and (nobody or is_candidates(request)))
+
+
+def stored(says):
+    """They stored what placet refuses with 400 and this sentence."""
+    return lambda request, theirs, ours, found, tables: (
+        theirs.status in (200, 204) and ours.status == 400 and says in detail(ours))
+
+
+def too_long(request, theirs, ours, found, tables):
+    """What else is wrong with the request may be what they say."""
+    return theirs.status in (200, 204, 400, 409) and ours.status == 400 and TOO_LONG.search(detail(ours)) is not None
+
+
 def any_of(*rules):
     return lambda *seen: any(rule(*seen) for rule in rules)
 
 
+MINUS_INFINITY = "an `allocation_ratio` of `-Infinity` in `POST /reshaper`"
+TOO_LONG_TO_KEEP = "the uuid of a consumer (`POST /allocations`, `POST /reshaper`) or of an aggregate of more than 36 characters"
+TOO_LONG = re.compile(r"^\s*The uuid of an? (consumer|aggregate) has at most 36 characters\.", re.M)
 # (the first cell of its row, whether it is that difference)
 RULES = [
     ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
     ('half of a surrogate pair in a body (`"\\ud800"`)', crash("surrogates not allowed", 400, ours_says="Unpaired surrogate")),
-    ("a body so deeply nested that Python gives up", crash("maximum recursion depth exceeded", 400)),
+    ("a body so deeply nested that Python gives up", too_deep),
     ("an inventory that is no object, under a name that can be no class",
      any_of(crash("dictionary update sequence", 400, 409), crash("object is not iterable", 400, 409))),
-    ("an amount in a query that no database can hold", crash("int too large to convert", 200)),
+    ("an amount in a query that no database can hold", beyond_the_database),
     ("a `limit` that comes twice, first as no number, or one of more than 4,300 digits",
      any_of(crash("invalid literal for int()", 400, ours_says="'limit' must be"),
             crash("Exceeds the limit", 400, ours_says="'limit' must be"))),
@@ -55,9 +97,15 @@ RULES = [
     ("an `allocation_ratio` that is `NaN` or `-Infinity`",
      any_of(crash("cannot convert float", 400, ours_says="is no finite number"),
             crash("NOT NULL constraint failed: inventories.allocation_ratio", 400, ours_says="is no finite number"))),
+    (MINUS_INFINITY, stored("is no finite number")),
+    (TOO_LONG_TO_KEEP, too_long),
     ("a resource class whose name ends with a line feed (`POST /resource_classes`)",
      crash("Header value may not contain control characters", 400, ours_says="cannot end with a line feed")),
 ] + candidates.RULES
+
+
+# Where they store what placet refuses. From then on the two have different tables: a run ends there.
+PARTING = {MINUS_INFINITY, TOO_LONG_TO_KEEP}
 
 
 def check():

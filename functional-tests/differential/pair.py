@@ -1,6 +1,7 @@
 """Both services: sends each request to the one and the other, and says what differs."""
 
 import json
+import re
 import time
 from collections import Counter
 
@@ -8,6 +9,9 @@ import candidates
 import compare
 import court
 import known
+
+
+UNKNOWN_PROVIDER = re.compile(r"^\s*Allocation for resource provider '.*' that does not exist\.", re.M)
 
 
 class Pair:
@@ -18,6 +22,8 @@ class Pair:
         self.court = court.Court(theirs, ours)
         self.meant, self.left, self.statuses, self.compared = Counter(), Counter(), Counter(), 0
         self.status = None
+        # What placet's tables held after the last write; whether the two parted as they are meant to.
+        self.before, self.parted = {}, False
         self.slowest = 0
         self.kinds = {}
 
@@ -25,6 +31,7 @@ class Pair:
         self.court.forget()
         for side in (self.theirs, self.ours):
             side.clear()
+        self.before, self.parted = self.ours.state(), False
 
     def step(self, request):
         """Sends one request to both. What differs; "tables" among it where the two part for good."""
@@ -39,7 +46,7 @@ class Pair:
         wrong, defect = self.court.found(request, theirs, ours)
         if defect:
             found[candidates.DEFECT] = defect, ""
-        row = found and known.row(request, theirs, ours, found, self.theirs.tables)
+        row = known.row(request, theirs, ours, found, self.theirs.tables) if found else None
         if row:
             self.meant[row] += 1
             found = {}
@@ -47,12 +54,16 @@ class Pair:
         found |= wrong
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             left = set(self.theirs.forget_empty_consumers())
-            if left and not set(map(bare, left)) <= may_leave(request, theirs.status):
+            if left and not set(map(bare, left)) <= may_leave(request, theirs):
                 found["consumers without allocations"] = left, set()
             elif left:
                 self.left["a refusal" if theirs.status == 400 else "{}"] += 1
             self.court.forget()
             tables = self.theirs.state(), self.ours.state()
+            if row in known.PARTING and theirs.status < 300:
+                # What placet refused it does not have.
+                tables, self.parted = (self.before, tables[1]), True
+            self.before = tables[1]
             for name in (name for name in tables[0] if tables[0][name] != tables[1][name]):
                 found[f"tables: {name}"] = tables[0][name], tables[1][name]
         return found
@@ -64,19 +75,20 @@ class Pair:
             found = self.step(request)
             if found:
                 yield n, found
-            if any(part.startswith("tables") for part in found):
+            if self.parted or any(part.startswith("tables") for part in found):
                 return
 
 
-def may_leave(request, status):
+def may_leave(request, theirs):
     """The consumers of which upstream may keep a row without allocations: those that are given `{}`, and those of a
     claim that is refused for a provider that nobody knows."""
+    refused = theirs.status == 400 and UNKNOWN_PROVIDER.search(known.detail(theirs)) is not None
     body = json.loads(request.body)
     if request.method == "PUT":
         claims = {request.path.split("/")[2]: body}
     else:
         claims = body["allocations"] if request.path == "/reshaper" else body
-    return {bare(uuid) for uuid, claim in claims.items() if claim["allocations"] == {} or status == 400}
+    return {bare(uuid) for uuid, claim in claims.items() if claim["allocations"] == {} or refused}
 
 
 def bare(uuid):

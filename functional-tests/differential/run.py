@@ -26,6 +26,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import engines  # noqa: E402
 import generator  # noqa: E402
+import guards  # noqa: E402
 import known  # noqa: E402
 import live  # noqa: E402
 import shrink  # noqa: E402
@@ -116,6 +117,7 @@ def main():
     known.check()
     tally, seen = Tally(), Counter()
     verdicts.check(tally, arguments.verbose)
+    guards.check(tally, arguments.verbose)
     with engines.Engine(arguments.engine) as engine, \
             live.Service("upstream", OPTIONS, engine=engine) as yardstick, \
             live.Service(arguments.server, OPTIONS, binary=arguments.binary, engine=engine) as tested:

@@ -12,7 +12,8 @@ RAW_VERSIONS = [None, "1.10", "compute 2.1", "placement 1.10, compute 2.1", "com
                 "placement 1.5,", ",placement 1.5", "placement,1.5", "placement 1.99, placement 1.5", "placement=1.5"]
 BODIES = ["", "{", "[]", "null", "1", '"x"', "{}", '{"a": 1, "a": 2}', "\ufeff{}", "{'a': 1}", '{"name": NaN}', "[" * 50,
           '{"name": "\\ud800"}', '{"a": 1}x', "{\"name\": \"a\x00b\"}", '{"uuid": 1e999}', '{"name": 007}', " {} ",
-          "[" * 129 + "]" * 129, '{"a": ' * 129 + "1" + "}" * 129, "[" * 400 + "]" * 400, "[" * 5000,
+          "[" * 300 + "]" * 300, '{"x": ' * 300 + "1" + "}" * 300, "[" * 301 + "]" * 301,
+          "[" + "[" * 250 + "]" * 250 + "," + "[" * 250 + "]" * 251, "[" * 129 + "]" * 129, '{"a": ' * 129 + "1" + "}" * 129, "[" * 400 + "]" * 400, "[" * 5000,
           '{"name": "\\ud800", "name": "host-1"}', '{"\\ud800": 1}', '["\\ud83d\\ud83d\\ude00"]', '{"name": "\\ud83dA"}',
           '{"a": 1,}', '{} // x', "\u00a0{}", "{}\ufeff", '"\\u00+1"', "1" * 4301, "-", "NaN", "-0", "\0"]
 ACCEPTS = [None, "*/*", "text/plain", "text/html", "application/xml", "application/*", "application/json;q=0.5",
@@ -64,7 +65,7 @@ def body(dice, text):
     elif roll < 0.55 and isinstance(holder, list):
         holder.append(dice.choice(holder))
     elif roll < 0.75:
-        holder[key] = dice.choice(["", "x", "x" * 256, "é", "lower", "UNHEARD", "CUSTOM_RED", "a\nb", "'", "\"",
+        holder[key] = dice.choice(["", "x", "x" * 256, "X" * 255 + "\n", "X" * 254 + "\n", "é", "lower", "UNHEARD", "CUSTOM_RED", "a\nb", "'", "\"",
         "\ud83d\ude00"])
     else:
         holder[key] = dice.choice(BAD_NUMBERS)

@@ -29,9 +29,9 @@ BAD_IDS = [NOBODY, "not-a-uuid", PROVIDERS[0].upper(), PROVIDERS[0].replace("-",
            PROVIDERS[0] + "\n", "urn:uuid:" + PROVIDERS[0], " " + PROVIDERS[0], "\n", PROVIDERS[0][:-1] + "\u0661",
            PROVIDERS[0].replace("-0000-", "-0_00-", 1), "+" + PROVIDERS[0][1:], PROVIDERS[0] + "%0A%0A"]
 BAD_NAMES = ["CUSTOM_UNHEARD", "UNHEARD", "custom_low", "CUSTOM-DASH", "", "CUSTOM_", "CUSTOM_É", "A B",
-             "CUSTOM_" + "X" * 249, "CUSTOM_" + "X" * 248, "!CUSTOM_RED", "in:CUSTOM_RED"]
+             "CUSTOM_" + "X" * 249, "CUSTOM_" + "X" * 248, "CUSTOM_" + "X" * 248 + "\n", "VCPU\n", "!CUSTOM_RED", "in:CUSTOM_RED"]
 BAD_NUMBERS = [0, -1, 1.5, 1.0, 2**31 - 1, 2**31, 2**63, 10**40, "1", None, True, [], {}, 1e300, float("nan"),
-               float("inf"), -0.0, 8.0, 1e16, 2**53 + 1, 2**64, -2**63]
+               float("inf"), -0.0, 8.0, 1e16, 2**53 + 1, 2**64, -2**63, float("-inf")]
 
 
 @dataclass

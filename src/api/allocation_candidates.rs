@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::call::Call;
-use super::pieces::{PIECE, Source};
+use super::pieces::{About, PIECE, Source};
 use super::reply::Reply;
 use crate::error::Result;
 use crate::model::Shown;
@@ -42,6 +42,10 @@ pub async fn list(call: Call) -> Result<Reply> {
         }
     };
     let whole = if bounded { WHOLE } else { PIECE };
-    let reply = call.stream(settings.interrupt, whole, begin).await?;
+    let about = About {
+        what: format!("/allocation_candidates?{}", call.query),
+        advice: " Ask with a limit, so that it is found before it is sent.",
+    };
+    let reply = call.stream(about, settings.interrupt, whole, begin).await?;
     Ok(reply.modified(None).stale(stale))
 }

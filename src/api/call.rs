@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 
 use super::client::Client;
 use super::mount::Mount;
-use super::pieces::{self, Pieces, Source, Waiting};
+use super::pieces::{self, About, Pieces, Source, Waiting};
 use super::reply::Reply;
 use super::service::{Service, Settings};
 use crate::error::Result;
@@ -55,16 +55,12 @@ impl Call {
         &self.service.settings
     }
 
-    /// Does work that takes the processor long enough to keep other requests of this worker waiting.
-    pub async fn compute(&self, work: impl FnOnce() -> Result<Reply> + Send + 'static) -> Result<Reply> {
-        pieces::outcome(spawn_blocking(work).await)
-    }
-
-    /// Makes an answer as [`Call::compute`] does, and sends it while it is made if it is longer than `whole`. Up to
-    /// there what goes wrong is a refusal; after that it breaks the answer off. `interrupt` is set when nobody waits
-    /// any more.
+    /// Makes an answer that takes the processor long enough to keep other requests of this worker waiting, and sends it
+    /// while it is made if it is longer than `whole`. Up to there what goes wrong is a refusal; after that it breaks the
+    /// answer off. `interrupt` is set when nobody waits any more.
     pub async fn stream(
         self,
+        about: About,
         interrupt: Interrupt,
         whole: usize,
         begin: impl FnOnce() -> Result<Source> + Send + 'static,
@@ -84,7 +80,7 @@ impl Call {
         };
         Ok(match first.rest {
             None => Reply::json(first.bytes),
-            Some(rest) => Reply::pieces(Pieces::new(self.query, self.client, waiting, first.bytes, rest)),
+            Some(rest) => Reply::pieces(Pieces::new(about, self.client, waiting, first.bytes, rest)),
         })
     }
 }

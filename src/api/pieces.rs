@@ -59,10 +59,17 @@ impl Drop for Waiting {
     }
 }
 
+/// What the log says of an answer that is broken off.
+pub struct About {
+    /// What is asked for.
+    pub what: String,
+    /// What to do, as one more sentence with a blank before it; or nothing.
+    pub advice: &'static str,
+}
+
 /// The body of a response, of which the first piece is there.
 pub struct Pieces {
-    /// What is asked for, for the log.
-    what: String,
+    about: About,
     client: Option<Client>,
     first: Option<Bytes>,
     next: Next,
@@ -84,9 +91,9 @@ enum Next {
 }
 
 impl Pieces {
-    pub fn new(what: String, client: Option<Client>, waiting: Waiting, first: Vec<u8>, rest: Source) -> Pieces {
+    pub fn new(about: About, client: Option<Client>, waiting: Waiting, first: Vec<u8>, rest: Source) -> Pieces {
         Pieces {
-            what,
+            about,
             client,
             first: Some(first.into()),
             next: Next::Later(rest),
@@ -171,10 +178,10 @@ impl Pieces {
     /// No client takes what was sent for the whole: the connection ends without the end of the answer.
     fn tell(&self, why: &dyn fmt::Display) {
         log::warn!(
-            "The answer to {:?} was broken off after {} bytes: {why} Ask with a limit, so that it is found before it \
-             is sent.",
-            self.what,
+            "The answer to {:?} was broken off after {} bytes: {why}{}",
+            self.about.what,
             self.sent,
+            self.about.advice,
         );
     }
 }
@@ -190,7 +197,7 @@ impl Drop for Pieces {
 impl fmt::Debug for Pieces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pieces")
-            .field("what", &self.what)
+            .field("what", &self.about.what)
             .finish_non_exhaustive()
     }
 }

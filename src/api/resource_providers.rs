@@ -1,10 +1,14 @@
 //! `/resource_providers`
 
+use std::sync::{Arc, OnceLock};
+
 use super::call::Call;
+use super::pieces::{About, PIECE, Source};
 use super::reply::Reply;
 use crate::error::Result;
 use crate::model::Shown;
 use crate::model::resource_providers::{self, Delete, Provider};
+use crate::search::Interrupt;
 use crate::wire::resource_providers as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
@@ -12,14 +16,23 @@ pub async fn list(call: Call) -> Result<Reply> {
     let strict = call.settings().search.strict_step;
     let Shown { snapshot, stale } = call.model().shown(&query, call.settings().stale_reads).await?;
     let (version, prefix) = (call.version, call.prefix().to_owned());
-    call.compute(move || {
-        let providers = resource_providers::list(&snapshot, &query, strict)?;
-        let newest = providers.iter().map(|provider| provider.modified).max();
-        Ok(Reply::json(wire::write_list(version, &prefix, &providers))
-            .modified(newest)
-            .stale(stale))
-    })
-    .await
+    let about = About {
+        what: format!("/resource_providers?{}", call.query),
+        advice: "",
+    };
+    let newest = Arc::new(OnceLock::new());
+    let begin = {
+        let newest = Arc::clone(&newest);
+        move || {
+            let providers = resource_providers::list(&snapshot, &query, strict)?;
+            newest.get_or_init(|| providers.iter().map(|provider| provider.modified).max());
+            let mut list = wire::List::new(version, &prefix, providers);
+            let source: Source = Box::new(move |out, length| Ok(list.write(out, length)));
+            Ok(source)
+        }
+    };
+    let reply = call.stream(about, Interrupt::default(), PIECE, begin).await?;
+    Ok(reply.modified(newest.get().copied().flatten()).stale(stale))
 }
 
 /// From 1.20 the answer shows the provider.

@@ -52,6 +52,8 @@ enum Node {
     Text(String),
     /// A number, a truth value: nothing that is a check.
     Bare(String),
+    /// What bears a tag of its own, by the tag.
+    Tagged(String),
     List(Vec<Node>),
     Mapping(Vec<(String, usize, Node)>),
 }
@@ -81,7 +83,11 @@ impl<'a> Reader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), String> {
         match self.events.next() {
             Some(Ok(next)) => Ok(next),
-            Some(Err(error)) => Err(format!("{}: not YAML: {}", error.marker().line(), error.info())),
+            Some(Err(error)) => Err(format!(
+                "{}: not YAML: {}; write each rule as \"name\": \"check\", on a line of its own",
+                error.marker().line(),
+                error.info()
+            )),
             None => Ok((Event::StreamEnd, Span::default())),
         }
     }
@@ -98,7 +104,7 @@ impl<'a> Reader<'a> {
                     .cloned()
                     .ok_or_else(|| at(span, "no such anchor"));
             }
-            Event::Scalar(text, style, anchor, tag) => (anchor, scalar(&text, style, tag.as_deref(), span)?),
+            Event::Scalar(text, style, anchor, tag) => (anchor, scalar(&text, style, tag.as_deref())),
             Event::SequenceStart(anchor, _) => (anchor, self.list(depth)?),
             Event::MappingStart(anchor, _) => (anchor, self.mapping(depth)?),
             _ => return Err(at(span, "a value is missing")),
@@ -140,25 +146,21 @@ fn at(span: Span, what: &str) -> String {
     format!("{}: {what}", span.start.line())
 }
 
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Result<Node, String> {
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Node {
     match tag {
         None => {}
-        Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return Ok(Node::Text(text.to_owned())),
+        Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return Node::Text(text.to_owned()),
         // To YAML a bare exclamation mark begins a tag, and what is left is empty, which would let everybody in.
-        Some(tag) => {
-            let tag = format!("{}{}", tag.handle, tag.suffix);
-            let what = format!("{tag} is a tag here; write a check that begins with ! in quotes, as in \"!\"");
-            return Err(at(span, &what));
-        }
+        Some(tag) => return Node::Tagged(format!("{}{}", tag.handle, tag.suffix)),
     }
     let lower = text.to_ascii_lowercase();
-    Ok(match lower.as_str() {
+    match lower.as_str() {
         _ if style != ScalarStyle::Plain => Node::Text(text.to_owned()),
         "" | "~" | "null" => Node::Nothing,
         "true" | "false" | "yes" | "no" | "on" | "off" => Node::Bare(text.to_owned()),
         _ if text.parse::<f64>().is_ok() => Node::Bare(text.to_owned()),
         _ => Node::Text(text.to_owned()),
-    })
+    }
 }
 
 /// What stands behind a name; the error ends a sentence.
@@ -169,7 +171,10 @@ fn written(node: Node) -> Result<Written, String> {
         Node::Bare(text) => Err(format!(
             "is {text}, which is no text; put it in quotes, or write \"@\" or \"!\""
         )),
-        Node::Mapping(_) => Err("has names inside; write one text".to_owned()),
+        Node::Tagged(tag) => Err(format!(
+            "is {tag}, which is a tag to YAML; write what begins with ! in quotes, as in \"!\""
+        )),
+        Node::Mapping(_) => Err("has names inside; write one text, as in \"role:reader or role:admin\"".to_owned()),
         Node::List(items) => items
             .into_iter()
             .map(|item| match item {
@@ -177,14 +182,14 @@ fn written(node: Node) -> Result<Written, String> {
                 Node::Text(text) if text.is_empty() => Ok(Vec::new()),
                 Node::Text(text) => Ok(vec![text]),
                 Node::List(words) => words.into_iter().map(word).collect(),
-                Node::Bare(_) | Node::Mapping(_) => Err(NO_LISTS.to_owned()),
+                Node::Bare(_) | Node::Tagged(_) | Node::Mapping(_) => Err(NO_LISTS.to_owned()),
             })
             .collect::<Result<_, _>>()
             .map(Written::Lists),
     }
 }
 
-const NO_LISTS: &str = "is neither a text nor lists of texts";
+const NO_LISTS: &str = "is neither a text nor lists of texts; write one text, as in \"role:reader or role:admin\"";
 
 fn word(node: Node) -> Result<String, String> {
     match node {

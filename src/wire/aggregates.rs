@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::output::{json, since};
 use super::schema::Steps;
-use super::value::Value;
+use super::uuid;
 use crate::error::Result;
 use crate::model::aggregates::{ProviderAggregates, Replace};
 use crate::version::{AGGREGATES_GENERATION, Version};
@@ -18,9 +18,14 @@ pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Rep
     let body = PUT.read(version, body)?;
     let guarded = version >= AGGREGATES_GENERATION;
     let aggregates = if guarded { body.field("aggregates") } else { &body };
+    let aggregates = aggregates.items().iter().map(|aggregate| {
+        // In braces, as a URN or with more dashes it is one too.
+        uuid::fits("an aggregate", aggregate.text())?;
+        Ok(aggregate.text().to_owned())
+    });
     Ok(Replace {
         provider: provider.to_owned(),
-        aggregates: aggregates.items().iter().map(Value::text).map(str::to_owned).collect(),
+        aggregates: aggregates.collect::<Result<_>>()?,
         generation: guarded.then(|| body.field("resource_provider_generation").integer()),
     })
 }
@@ -43,6 +48,7 @@ pub fn write(version: Version, view: &ProviderAggregates) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     const UUID: &str = "0123ABCD-4567-89ab-cdef-0123456789ab";
 
@@ -54,6 +60,23 @@ mod tests {
         let new = read_replace(Version::new(19), "p", body.as_bytes()).unwrap();
         assert_eq!((new.aggregates, new.generation), (vec![UUID.to_owned()], Some(3)));
         assert!(read_replace(Version::new(18), "p", body.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_spelling_that_no_column_holds_is_refused() {
+        for long in [
+            format!("urn:uuid:{UUID}"),
+            format!("{{{UUID}}}"),
+            UUID.replace("ab-", "ab--"),
+            format!("{UUID}-"),
+        ] {
+            let body = format!("[\"{}\", \"{long}\"]", UUID.replace('0', "f"));
+            let refusal = read_replace(Version::new(18), "p", body.as_bytes()).unwrap_err();
+            let sentence = format!("The uuid of an aggregate has at most 36 characters. Got: '{long}'");
+            assert_eq!(refusal, Error::BadRequest { detail: sentence });
+        }
+        let short = format!("[\"{{{}}}\"]", UUID.replace('-', ""));
+        assert!(read_replace(Version::new(18), "p", short.as_bytes()).is_ok());
     }
 
     #[test]

@@ -44,16 +44,18 @@ pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> 
 pub fn read_post(version: Version, body: &[u8]) -> Result<Claim> {
     let body = POST.read(version, body)?;
     Ok(Claim {
-        consumers: of_consumers(version, &body),
+        consumers: of_consumers(version, &body)?,
         names_consumer: false,
     })
 }
 
 /// What each consumer is to have, by consumer.
-pub fn of_consumers(version: Version, consumers: &Value) -> Vec<ConsumerClaim> {
+pub fn of_consumers(version: Version, consumers: &Value) -> Result<Vec<ConsumerClaim>> {
     let consumers = consumers.members().map(|(consumer, value)| {
+        // The pattern lets one more character pass: a line feed at the end, as a Python pattern does.
+        uuid::fits("a consumer", consumer)?;
         let allocations = by_provider(value.field("allocations"));
-        claim(version, consumer.to_owned(), value, allocations)
+        Ok(claim(version, consumer.to_owned(), value, allocations))
     });
     consumers.collect()
 }

@@ -18,7 +18,7 @@ pub fn read_post(version: Version, body: &[u8]) -> Result<Reshape> {
     });
     Ok(Reshape {
         providers: providers.collect(),
-        consumers: allocations::of_consumers(version, body.field("allocations")),
+        consumers: allocations::of_consumers(version, body.field("allocations"))?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::output::{Link, json, since};
+use super::output::{Link, append, json, since};
 use super::query::Query;
 use super::schema::Steps;
 use super::value::Value;
@@ -81,11 +81,6 @@ struct One<'a> {
     root_provider_uuid: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct List<'a> {
-    resource_providers: Vec<One<'a>>,
-}
-
 fn one<'a>(version: Version, prefix: &str, provider: &'a Provider) -> One<'a> {
     let url = format!("{prefix}/resource_providers/{}", provider.uuid);
     let links = LINKS.iter().filter(|(_, first)| version >= *first);
@@ -113,12 +108,40 @@ pub fn write_one(version: Version, prefix: &str, provider: &Provider) -> Vec<u8>
     json(&one(version, prefix, provider))
 }
 
-/// Writes a list of providers.
-pub fn write_list(version: Version, prefix: &str, providers: &[Provider]) -> Vec<u8> {
-    let providers = providers.iter().map(|provider| one(version, prefix, provider));
-    json(&List {
-        resource_providers: providers.collect(),
-    })
+/// A list of providers, written piece by piece: what was written is forgotten.
+pub struct List {
+    version: Version,
+    prefix: String,
+    left: std::vec::IntoIter<Provider>,
+    /// What stands before the next item.
+    lead: &'static str,
+}
+
+impl List {
+    pub fn new(version: Version, prefix: &str, providers: Vec<Provider>) -> List {
+        List {
+            version,
+            prefix: prefix.to_owned(),
+            left: providers.into_iter(),
+            lead: r#"{"resource_providers":["#,
+        }
+    }
+
+    /// Writes on until `out` has that `length`, or a little more. False where that was all.
+    pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> bool {
+        while out.len() < length {
+            let Some(provider) = self.left.next() else {
+                // The list of nobody has its beginning too.
+                let lead = if self.lead == "," { "" } else { self.lead };
+                out.extend_from_slice(lead.as_bytes());
+                out.extend_from_slice(b"]}");
+                return false;
+            };
+            append(out, self.lead, &one(self.version, &self.prefix, &provider));
+            self.lead = ",";
+        }
+        true
+    }
 }
 
 #[cfg(test)]

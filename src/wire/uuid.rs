@@ -1,6 +1,11 @@
 //! What counts as a UUID in a request.
 
 use super::integer;
+use super::python::repr_str;
+use crate::error::{Error, Result};
+
+/// As many characters as every database holds of the uuid of a consumer or an aggregate, which are kept as spelled.
+const LONGEST: usize = 36;
 
 /// The UUID in lower case with dashes, if `text` is one in any of the spellings that the API takes: with or without
 /// dashes, in braces, or as a URN.
@@ -11,6 +16,19 @@ pub fn canonical(text: &str) -> Option<String> {
         return None;
     }
     Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+}
+
+/// Refuses a spelling that is too long to be kept; `whose` it is.
+pub fn fits(whose: &str, text: &str) -> Result<()> {
+    if text.chars().count() <= LONGEST {
+        return Ok(());
+    }
+    Err(Error::BadRequest {
+        detail: format!(
+            "The uuid of {whose} has at most {LONGEST} characters. Got: {}",
+            repr_str(text)
+        ),
+    })
 }
 
 /// What a schema takes in a query: the dashes where they belong, and around them whatever Python's `int` reads as

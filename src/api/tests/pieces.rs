@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::candidates::{uuid, write};
 use super::{Edge, admin};
 use crate::api::client::Side;
-use crate::api::pieces::{PIECE, Pieces, Source, Waiting};
+use crate::api::pieces::{About, PIECE, Pieces, Source, Waiting};
 use crate::error::{Error, Result};
 use crate::search::Interrupt;
 
@@ -23,6 +23,13 @@ async fn next(body: &mut Pieces) -> Option<Result<Bytes>> {
     timeout(Duration::from_secs(10), polled)
         .await
         .expect("a piece, or the end")
+}
+
+fn about() -> About {
+    About {
+        what: "a".into(),
+        advice: "",
+    }
 }
 
 /// A body with a first piece, of a source that counts how often it is asked and ends with `last`.
@@ -37,7 +44,7 @@ fn counting(last: Result<bool>, after: usize) -> (Pieces, Arc<AtomicUsize>, Inte
     });
     let waiting = Waiting(interrupt.clone());
     (
-        Pieces::new("a".into(), None, waiting, b"0".to_vec(), source),
+        Pieces::new(about(), None, waiting, b"0".to_vec(), source),
         asked,
         interrupt,
     )
@@ -85,6 +92,28 @@ async fn a_long_answer_is_the_same_as_in_one_piece() {
             .await;
         assert_eq!(short.length, Some(short.body.len() as u64));
     }
+}
+
+/// The list of providers has its pieces from the same numbers and texts that each provider alone has, in their order.
+#[actix_web::test]
+async fn a_long_list_of_providers_is_the_same_as_in_one_piece() {
+    let edge = Edge::new();
+    let path = "/resource_providers";
+    let (mut items, mut newest) = (Vec::new(), None);
+    for number in 0..120 {
+        let body = json!({"name": format!("host {number}"), "uuid": uuid(number)});
+        write(&edge, "POST", path, body).await;
+        let one = edge.send(admin("GET", &format!("{path}?uuid={}", uuid(number)), "1.39")).await;
+        assert_eq!(one.length, Some(one.body.len() as u64), "what fits has a length");
+        let inside = one.text().strip_prefix(r#"{"resource_providers":["#);
+        items.push(inside.and_then(|text| text.strip_suffix("]}")).expect("a list").to_owned());
+        newest = one.header("last-modified").map(str::to_owned);
+    }
+    let long = edge.send(admin("GET", path, "1.39")).await;
+    assert!(long.body.len() > PIECE, "{}", long.body.len());
+    assert_eq!(long.length, None);
+    assert_eq!(long.text(), format!(r#"{{"resource_providers":[{}]}}"#, items.join(",")));
+    assert_eq!(long.header("last-modified"), newest.as_deref());
 }
 
 #[actix_web::test]
@@ -136,7 +165,7 @@ async fn a_piece_that_takes_long_is_given_up_when_the_client_ended_its_side() {
         Ok(true)
     });
     let waiting = Waiting(interrupt.clone());
-    let mut body = Pieces::new("a".into(), Some(side.client()), waiting, b"0".to_vec(), source);
+    let mut body = Pieces::new(about(), Some(side.client()), waiting, b"0".to_vec(), source);
     side.end();
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert!(matches!(next(&mut body).await, Some(Err(Error::BadRequest { .. }))));

@@ -66,20 +66,29 @@ fn later_files_lie_over_earlier_ones() {
 fn what_could_let_somebody_in_by_mistake_is_refused() {
     for (text, why) in [
         ("a: [", "policy.yaml:2: not YAML"),
+        (
+            "a: @",
+            "policy.yaml:1: not YAML: unexpected character: `@'; write each rule as \"name\": \"check\"",
+        ),
         ("a: role:x\n- b\n", "policy.yaml:2: not YAML"),
         ("- a", "policy.yaml:1: this is not a list of `name: check`"),
         ("a", "policy.yaml:1: this is not a list of `name: check`"),
         ("a: b:c\n---\nd: e:f\n", "policy.yaml:3: a policy file has one document"),
         (
             "a: !",
-            "policy.yaml:1: ! is a tag here; write a check that begins with ! in quotes, as in \"!\"",
+            "policy.yaml:1: the check of \"a\" is !, which is a tag to YAML; write what begins with ! in quotes, as in \"!\"",
         ),
-        ("a: !foo b", "policy.yaml:1: !foo is a tag here"),
+        ("a: !foo b", "policy.yaml:1: the check of \"a\" is !foo, which is a tag"),
         (
             "\n\na: false",
             "policy.yaml:3: the check of \"a\" is false, which is no text",
         ),
         ("a: 5", "policy.yaml:1: the check of \"a\" is 5, which is no text"),
+        ("a: true", "policy.yaml:1: the check of \"a\" is true, which is no text"),
+        (
+            "a: {}",
+            "policy.yaml:1: the check of \"a\" has names inside; write one text, as in",
+        ),
         ("a: {b: c}", "policy.yaml:1: the check of \"a\" has names inside"),
         (
             "a: [[1]]",

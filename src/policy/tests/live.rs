@@ -74,5 +74,5 @@ fn nobody_starts_with_a_file_that_cannot_be_used() {
     shelf.put(Ok("a: !"));
     assert!(shelf.changed());
     let refused = Live::start(settings(true), Box::new(shelf)).err();
-    assert!(refused.is_some_and(|why| why.starts_with("policy.yaml:1: ! is a tag here")));
+    assert!(refused.is_some_and(|why| why.starts_with("policy.yaml:1: the check of \"a\" is !, which is a tag")));
 }

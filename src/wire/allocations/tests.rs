@@ -166,3 +166,16 @@ fn writes_what_a_provider_gave() {
         r#"{"allocations":{"c":{"resources":{"VCPU":2},"consumer_generation":1}},"resource_provider_generation":0}"#
     );
 }
+
+/// A Python pattern takes a line feed at the end; no column of 36 characters does.
+#[test]
+fn a_consumer_that_ends_with_a_line_feed_is_refused() {
+    let claim = r#"{"allocations": {}, "project_id": "p", "user_id": "u"}"#;
+    let post = |consumer: &str| {
+        let body = format!(r#"{{"{A}": {claim}, "{consumer}": {claim}}}"#);
+        read_post(Version::new(13), body.as_bytes())
+    };
+    assert!(post(&A.replace('0', "f")).is_ok());
+    let detail = format!(r"The uuid of a consumer has at most 36 characters. Got: '{A}\n'");
+    assert_eq!(post(&format!(r"{A}\n")).unwrap_err(), Error::BadRequest { detail });
+}

@@ -120,9 +120,21 @@ fn writes_a_provider_at_1_0() {
     let links = format!(r#"[{{"rel":"self","href":"{url}"}},{{"rel":"inventories","href":"{url}/inventories"}},"#)
         + &format!(r#"{{"rel":"usages","href":"{url}/usages"}}]"#);
     let one = format!(r#"{{"uuid":"{UUID}","name":"náme","generation":3,"links":{links}}}"#);
-    let list = write_list(Version::MIN, "/placement", &[provider(None)]);
-    assert_eq!(
-        String::from_utf8(list).unwrap(),
-        format!(r#"{{"resource_providers":[{one}]}}"#)
-    );
+    for (count, items) in [(0, String::new()), (1, one.clone()), (2, format!("{one},{one}"))] {
+        let whole = format!(r#"{{"resource_providers":[{items}]}}"#);
+        for length in [1, 400, 100_000] {
+            let mut list = List::new(Version::MIN, "/placement", vec![provider(None); count]);
+            let mut written = Vec::new();
+            loop {
+                let mut piece = Vec::new();
+                let more = list.write(&mut piece, length);
+                assert!(piece.len() < length + one.len() + 50, "{}", piece.len());
+                written.extend(piece);
+                if !more {
+                    break;
+                }
+            }
+            assert_eq!(String::from_utf8(written).unwrap(), whole);
+        }
+    }
 }
