@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Tests placet:  ./tox.sh [lint|unit|functional|conformance|clients|all|long] ...     (all)
+# Tests placet:  ./tox.sh [lint|unit|functional|conformance|servers|clients|all|long] ...     (all)
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
 #   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
 #                the API reference
+#   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, and
+#                chaos with three processes
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -77,12 +79,24 @@ conformance() {
     step python "conformance, adopted" "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted
 }
 
+servers() {
+    live || return
+    local engine on=("$PY" functional-tests/engines.py run)
+    for engine in postgresql mariadb; do
+        step cargo "unit, $engine" "${on[@]}" "$engine" -- cargo test "${FEATURES[@]}" --lib -- db:: model::
+        step python "gabbi, $engine" "$PY" functional-tests/run_gabbi.py --engine "$engine"
+        step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
+        step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
+        step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3 --seconds 20
+    done
+}
+
 clients() {
     live || return
     step python clients "$PY" functional-tests/clients/session.py
 }
 
-all() { lint; unit; functional; conformance; clients; }
+all() { lint; unit; functional; conformance; servers; clients; }
 
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
@@ -232,7 +246,7 @@ main() {
     [[ $# == 0 ]] && stages=(all)
     for stage in "${stages[@]}"; do
         case "$stage" in
-            lint | unit | functional | conformance | clients | all | long) ;;
+            lint | unit | functional | conformance | servers | clients | all | long) ;;
             *) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;
         esac
     done
