@@ -146,6 +146,34 @@ impl Placing {
         false
     }
 
+    /// Was anything found out that a search would have to find out again?
+    pub fn has_learned(&self) -> bool {
+        self.stuck
+    }
+
+    /// As [`Board::size`].
+    pub fn size(&self) -> usize {
+        4 * self.order.len() + self.load.len() + self.granular.len() + self.subtrees.size() + self.memory.size()
+    }
+
+    /// The way that was just found, as [`Placing::resume`] wants it: by depth the option that was taken.
+    pub fn way(&self) -> Box<[u32]> {
+        self.next.iter().map(|&next| next as u32 - 1).collect()
+    }
+
+    /// Begins with the same board again, where that way was found.
+    pub fn resume(&mut self, ask: &Ask, board: &Board, given_up: u32, way: &[u32]) {
+        self.begin(ask, board, given_up);
+        for &option in way {
+            let kind = ask.parts[self.order[self.depth]].kind;
+            let provider = board.options[kind][option as usize];
+            self.next[self.depth] = option as usize + 1;
+            self.place(ask, board, kind, provider as usize);
+        }
+        self.fruitful.fill(true);
+        (self.told, self.found, self.fruitless) = (true, true, 0);
+    }
+
     /// Could this provider take one more part of this kind?
     pub fn is_open(&self, ask: &Ask, board: &Board, kind: usize, provider: usize) -> bool {
         let wanted = &ask.kinds[kind];
