@@ -56,6 +56,10 @@ pub(super) struct Placing {
 /// different, which nothing decides fast. A part of a very large request counts for several.
 pub const PATIENCE: u64 = 200_000;
 
+/// How many parts may be placed since the last way before each one is judged: to find the next way by trying is often
+/// cheaper than to prove that it is there. (None in tests: small worlds would be judged by nobody.)
+const LUCK: u64 = if cfg!(test) { 0 } else { 8 };
+
 /// How many parts are placed in vain before room is asked for as a whole.
 const EASY: u64 = 16;
 
@@ -306,7 +310,8 @@ impl Placing {
         if !(0..ask.subtrees).all(has_top) {
             return false;
         }
-        if self.depth < self.order.len() && (self.stuck || self.depth == 0 && ask.may_run_short()) {
+        let look = self.stuck && self.fruitless > LUCK;
+        if self.depth < self.order.len() && (look || self.depth == 0 && ask.may_run_short()) {
             // What follows looks at each kind with each provider.
             self.fruitless += (ask.kinds.len() * board.slots.len() / 2048) as u64;
             return bound::promises(ask, board, self)
