@@ -50,13 +50,6 @@ pub struct Candidate {
     pub mappings: Vec<(Arc<str>, Vec<Slot>)>,
 }
 
-impl Candidate {
-    /// All that serve a group, some of them several times.
-    pub fn providers(&self) -> impl Iterator<Item = Slot> {
-        self.mappings.iter().flat_map(|(_, slots)| slots.iter().copied())
-    }
-}
-
 /// An amount of one class from one provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Placement {

@@ -351,8 +351,10 @@ fn packing() -> impl Strategy<Value = (Rows, Request)> {
         prop_oneof![1 => Just(None), 1 => (1i64..4).prop_map(Some)],
         wanted,
     );
-    let policy = prop_oneof![4 => Just(GroupPolicy::None), 1 => Just(GroupPolicy::Isolate)];
-    (vec(child, 2..5), vec(group, 3..7), policy).prop_map(|(children, groups, policy)| {
+    let policy = prop_oneof![2 => Just(GroupPolicy::None), 1 => Just(GroupPolicy::Isolate)];
+    // With a group without a suffix, which may share a provider with any other, isolated ones are packed too.
+    let whole = prop_oneof![2 => Just(false), 1 => Just(true)];
+    (vec(child, 2..6), vec(group, 3..7), policy, whole).prop_map(|(children, groups, policy, whole)| {
         let child = |(id, (vcpu, memory, traits)): (i32, (i32, i32, BTreeSet<TraitId>))| ProviderRow {
             traits,
             ..bare(id).with(ClassId(0), vcpu).with(ClassId(1), memory).below(1, 1)
@@ -362,7 +364,11 @@ fn packing() -> impl Strategy<Value = (Rows, Request)> {
             let resources = [("VCPU", Some(vcpu)), ("MEMORY_MB", memory)];
             let resources = resources.map(|(name, amount)| Some((name.to_owned(), amount?)));
             Group {
-                suffix: format!("_{at}"),
+                suffix: if whole && at == 0 {
+                    String::new()
+                } else {
+                    format!("_{at}")
+                },
                 resources: resources.into_iter().flatten().collect(),
                 traits: super::required(wanted.as_slice()),
                 ..Group::default()

@@ -386,3 +386,26 @@ fn an_answer_that_the_ceiling_ends_says_so() {
     assert_eq!(found(4, None, Some(4)), (4, false));
     assert_eq!(found(4, Some(5), None), (5, false));
 }
+
+/// One VCPU comes with no trait or with T3, memory with T2 or T3, disk with none. What fails with the first VCPU must not
+/// be taken for known with the second: that there is T3 already makes the difference.
+#[test]
+fn a_dead_end_is_remembered_with_the_traits_that_are_there() {
+    let world = vec![
+        bare(1),
+        bare(2).with(VCPU, 1).below(1, 1),
+        bare(3).with(VCPU, 1).traits([3]).below(1, 1),
+        bare(4).with(ClassId(1), 1).traits([2]).below(1, 1),
+        bare(5).with(ClassId(1), 1).traits([3]).below(1, 1),
+        bare(6).with(DISK, 1).below(1, 1),
+    ];
+    let snapshot = Snapshot::build(catalog(), world);
+    let mut wanted = group(&[("VCPU", 1), ("MEMORY_MB", 1), ("DISK_GB", 1)]);
+    wanted.traits = required(&["T2", "T3"]);
+    // Whichever comes first.
+    for seed in 0..8 {
+        let settings = Settings { seed, ..settings() };
+        let all = candidates(&snapshot, &request(wanted.clone()), &settings, ()).unwrap();
+        assert_eq!(all.found().unwrap().candidates.len(), 1, "{seed}");
+    }
+}
