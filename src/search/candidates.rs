@@ -148,7 +148,7 @@ fn begin<S: Deref<Target = Snapshot>, O: Observer>(
             plans.push(plan);
             let ask = Ask::of(&snapshot, request, root.clone(), plans, settings);
             let anchors = Anchors::new(&snapshot, ask, settings.seed, observer);
-            Way::Together(Box::new(Trees::new(anchors, settings.strategy)))
+            Way::Together(Box::new(Trees::new(anchors, strategy(request, settings))))
         }
     };
     Candidates {
@@ -162,6 +162,16 @@ fn begin<S: Deref<Target = Snapshot>, O: Observer>(
         },
         interrupt: settings.interrupt.clone(),
         way,
+    }
+}
+
+/// A request's own limit is a sample of the whole cloud: one candidate of each tree in turn. What the deployment sets is
+/// about what it cuts itself, by `[placement] max_allocation_candidates`, and about whole answers.
+fn strategy(request: &Request, settings: &Settings) -> Strategy {
+    if request.limit.is_some() && settings.max.is_none() {
+        Strategy::BreadthFirst
+    } else {
+        settings.strategy
     }
 }
 

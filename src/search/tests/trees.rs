@@ -350,11 +350,13 @@ fn breadth_first_gives_each_tree_its_turn() {
     let world = snapshot([bare(1), device(2, 1), device(3, 1), bare(4), device(5, 4), device(6, 4)]);
     let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("VCPU", 1)])];
     let ask = asking(&groups, GroupPolicy::Isolate);
-    let trees = |strategy| -> Vec<ProviderId> {
+    let of = |ask: &Request, strategy| -> Vec<ProviderId> {
         let settings = Settings { strategy, ..settings() };
-        let all = candidates(&world, &ask, &settings, ()).unwrap();
-        all.map(|it| world.id(world.root(it.placements[0].slot))).collect()
+        let all = candidates(&world, ask, &settings, ()).unwrap().found().unwrap();
+        let slots = all.candidates.iter().map(|it| it.placements[0].slot);
+        slots.map(|slot| world.id(world.root(slot))).collect()
     };
+    let trees = |strategy| of(&ask, strategy);
     let [a, b, c, d] = trees(Strategy::DepthFirst)[..] else {
         panic!()
     };
@@ -363,6 +365,15 @@ fn breadth_first_gives_each_tree_its_turn() {
         panic!()
     };
     assert!(a == c && b == d && a != b);
+    // A limit of the request alone is a sample of all trees, whatever the strategy.
+    let limited = Request {
+        limit: Some(2),
+        ..ask.clone()
+    };
+    let [a, b] = of(&limited, Strategy::DepthFirst)[..] else {
+        panic!()
+    };
+    assert_ne!(a, b);
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(super) struct Trees<O> {
     barren: HashMap<Box<[u64]>, bool>,
 }
 
-/// How many trees may be given up before the whole search is.
+/// How many trees may be given up before no more are begun; twice as many, before those that were begun are left too.
 const TREES_GIVEN_UP: u32 = 20;
 
 /// So many looks of trees are kept.
@@ -110,7 +110,7 @@ impl<O: Observer> Trees<O> {
     }
 
     pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
-        while self.given_up < TREES_GIVEN_UP && !self.anchors.ask.interrupt.is_set() {
+        while self.given_up < 2 * TREES_GIVEN_UP && !self.anchors.ask.interrupt.is_set() {
             let mut tree = self.next_tree(snapshot)?;
             if !tree.placing.next(&self.anchors.ask, &tree.board) {
                 self.given_up += u32::from(tree.placing.gave_up);
