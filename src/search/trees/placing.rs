@@ -52,8 +52,8 @@ pub(super) struct Placing {
 }
 
 /// How often parts are placed in one tree without a way being found, before the rest of the tree is given up. Bounds,
-/// memory and packing decide nearly everything in far less; what is left is bin packing over amounts that are all
-/// different, which nothing decides fast. A part of a very large request counts for several.
+/// memory and packing decide what has structure in far less; what is left is bin packing over amounts that are all
+/// different in several classes, which nothing decides fast. A part of a very large request counts for several.
 pub const PATIENCE: u64 = 200_000;
 
 /// How many parts may be placed since the last way before each one is judged: to find the next way by trying is often
