@@ -17,8 +17,7 @@ Candidate = namedtuple("Candidate", "amounts mappings")
 
 def ways(forest, asked):
     """Every way to serve all groups that heeds all but what providers have room for together."""
-    # A group by a name that nobody knows (`resources` with a line feed) is none, and who asks for nothing gets nothing.
-    for root, options in options_by_root(forest, asked) if asked.groups else ():
+    for root, options in options_by_root(forest, asked):
         for parts in itertools.product(*options):
             if is_apart(asked, parts) and all(in_subtree(forest, parts, rule) for rule in asked.subtrees):
                 yield Way(root, parts)
