@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# Tests placet:  ./tox.sh [lint|unit|functional|conformance|clients|all|long] ...     (all)
+# Tests placet:  ./tox.sh [lint|unit|functional|conformance|servers|clients|all|long] ...     (all)
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
 #   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
 #                the API reference
+#   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, and
+#                chaos with three processes
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
-#   long         all of these at full size, and the mutants that the race test has to notice
+#   long         all of these at full size, and the mutants that tests have to notice
 #
-# Needs Rust, a C compiler, Python 3.11 or newer with venv, and the network for the first run. What it
-# installs, it installs under .tox/. The last line is `N passed, N failed, N skipped`.
+# Needs Rust, a C compiler, Python 3.11 or newer with venv, libmariadb and OpenSSL (Debian's libmariadb-dev, which
+# root need not install), and the network for the first run. What else it installs, it installs under .tox/. The
+# last line is `N passed, N failed, N skipped`.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
@@ -21,6 +24,9 @@ TOX="$PWD/.tox"
 LOGS="$TOX/logs"
 PY="$TOX/venv/bin/python"
 DENY_VERSION=0.20.2
+# Every engine; what a plain `cargo build` leaves out, too.
+ENGINES=mariadb,postgresql-tls
+FEATURES=(--features "$ENGINES")
 # Tests of Cargo.toml that belong to another stage than `unit`.
 LIVE_TESTS=()
 LINT_TESTS=(tidy)
@@ -35,30 +41,34 @@ bad=()
 
 lint() {
     step one rustfmt cargo fmt --check
-    step one clippy cargo clippy --all-targets --quiet -- -D warnings
+    step one clippy cargo clippy --all-targets --quiet "${FEATURES[@]}" -- -D warnings
     cargo_deny
-    for test in "${LINT_TESTS[@]}"; do has_test "$test" && step cargo "$test" cargo test --test "$test"; done
+    for test in "${LINT_TESTS[@]}"; do has_test "$test" && step cargo "$test" cargo test "${FEATURES[@]}" --test "$test"; done
 }
 
 unit() {
     local targets=()
     mapfile -t targets < <(unit_targets)
-    step cargo unit cargo test --no-fail-fast "${targets[@]}"
+    step cargo unit cargo test --no-fail-fast "${FEATURES[@]}" "${targets[@]}"
 }
 
 functional() {
     live || return
     for test in ${LIVE_TESTS[@]+"${LIVE_TESTS[@]}"}; do
-        has_test "$test" && step cargo "$test" cargo test --test "$test" -- --nocapture
+        has_test "$test" && step cargo "$test" cargo test "${FEATURES[@]}" --test "$test" -- --nocapture
     done
     step python gabbi "$PY" functional-tests/run_gabbi.py
     step python race "$PY" functional-tests/race/run.py
     step python adoption "$PY" functional-tests/adoption.py
+    step python beside "$PY" functional-tests/beside.py
+    step python revisions "$PY" functional-tests/revisions.py
     step python generations "$PY" functional-tests/generations.py
     step python differential "$PY" functional-tests/differential/run.py
     step python options "$PY" functional-tests/options.py
     step python operations "$PY" functional-tests/operations.py
     step python process "$PY" functional-tests/process/run.py
+    step python "chaos' checker" "$PY" functional-tests/chaos/checker_test.py
+    step python chaos "$PY" functional-tests/chaos/run.py
     step python reference "$PY" functional-tests/reference/run.py
     step python schemathesis "$PY" functional-tests/reference/fuzz.py
 }
@@ -69,20 +79,38 @@ conformance() {
     step python "conformance, adopted" "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted
 }
 
+servers() {
+    live || return
+    local engine on=("$PY" functional-tests/engines.py run)
+    for engine in postgresql mariadb; do
+        step cargo "unit, $engine" "${on[@]}" "$engine" -- cargo test "${FEATURES[@]}" --lib -- db:: model::
+        step python "gabbi, $engine" "$PY" functional-tests/run_gabbi.py --engine "$engine"
+        step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
+        step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
+        step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3 --seconds 20
+    done
+}
+
 clients() {
     live || return
     step python clients "$PY" functional-tests/clients/session.py
 }
 
-all() { lint; unit; functional; conformance; clients; }
+all() { lint; unit; functional; conformance; servers; clients; }
 
 long() {
-    export PLACET_TEST_SIZE=full
+    export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     all
-    mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants"
+    mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants" &&
+        step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants"
+    step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
+    step python engines "$PY" functional-tests/engines_test.py
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream
+    for engine in sqlite postgresql mariadb; do
+        step python "revisions, upstream, $engine" "$PY" functional-tests/revisions.py --tool upstream --engine "$engine"
+    done
 }
 
 # --- what they need ------------------------------------------------------------------------------
@@ -91,13 +119,19 @@ live() { venv && build; }
 
 build() {
     [[ -n ${built:-} ]] && return
-    step quiet build cargo build --bins && built=yes
+    step quiet build cargo build --bins "${FEATURES[@]}" && built=yes
+}
+
+# What MariaDB and TLS to PostgreSQL are linked with.
+libraries() {
+    pkg-config --exists libmariadb openssl 2>/dev/null || debian pkg-config libmariadb-dev ||
+        broken libraries "needs Debian's pkg-config and libmariadb-dev (or libmariadb and OpenSSL with their .pc files)"
 }
 
 # A placet whose guards can be taken out one by one, beside the one that is tested.
 mutants() {
-    live && step quiet "mutants' build" cargo build --bins --features mutants &&
-        cp "$CARGO_TARGET_DIR/debug/placet" "$TOX/placet-mutants" && cargo build --bins --quiet
+    live && step quiet "mutants' build" cargo build --bins --features "mutants,$ENGINES" &&
+        cp "$CARGO_TARGET_DIR/debug/placet" "$TOX/placet-mutants" && cargo build --bins --quiet "${FEATURES[@]}"
 }
 
 # A virtual environment of our own, made anew when the requirements change.
@@ -212,12 +246,12 @@ main() {
     [[ $# == 0 ]] && stages=(all)
     for stage in "${stages[@]}"; do
         case "$stage" in
-            lint | unit | functional | conformance | clients | all | long) ;;
+            lint | unit | functional | conformance | servers | clients | all | long) ;;
             *) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;
         esac
     done
     mkdir -p "$LOGS"
-    if rust; then
+    if rust && libraries; then
         for stage in "${stages[@]}"; do "$stage"; done
     fi
     echo

@@ -1,25 +1,61 @@
 """What a client sees of trees of many equal children: placet, and OpenStack Placement beside it.
 
-    wide_trees.py [--binary PATH] [--patience SECONDS] [SIZE...]
+    wide_trees.py [--binary PATH] [--patience SECONDS] [--write] [SIZE...]
 
 One host with SIZE children of one unit each; as many groups of one unit (limit=1000), or one group
 more (nothing fits). OpenStack Placement runs with [workarounds] optimize_for_wide_provider_trees
-off and on. What it does not answer within the patience is given up, and so are greater sizes.
+off, which is its default, and on. What a server does not answer within the patience is not asked of
+it at greater sizes ("not asked"). --write puts the table into README.md.
 """
 
 import argparse
+import os
 import pathlib
+import platform
 import statistics
 import sys
+import textwrap
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "functional-tests"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "functional-tests"))
 
 import live  # noqa: E402
 import rest  # noqa: E402
 
 ROUNDS = 5
 HOST = "b0000000-0000-4000-8000-{:012d}"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- benches/wide_trees.py --write begins here -->", "<!-- and ends here -->"
+HEAD = ("| children | groups | `group_policy` | candidates | placet | OpenStack Placement | its ratio "
+        "| with `optimize_for_wide_provider_trees` | its ratio |\n|" + "---|" * 9)
+
+
+class Server:
+    """One of those that are compared, and where its patience ended."""
+
+    def __init__(self, kind, optimize, arguments):
+        self.kind, self.arguments = kind, arguments
+        self.options = {}
+        if optimize:
+            # The second is what its own documentation asks for beside the first.
+            self.options = {"workarounds": {"optimize_for_wide_provider_trees": "true"},
+                            "placement": {"max_allocation_candidates": "1000"}}
+        self.lost = set()
+
+    def measure(self, size, groups, policy):
+        """The number of candidates and the median of the seconds; or a sentence that says why not."""
+        case = (policy, groups > size)
+        if case in self.lost:
+            return "not asked"
+        # Each has a service of its own: one that is given up is still busy.
+        with live.Service(self.kind, options=self.options, binary=self.arguments.binary) as service:
+            load(rest.Rest(service.port), size)
+            answer = ask(rest.Rest(service.port, timeout=self.arguments.patience), groups, policy)
+        if answer is None:
+            self.lost.add(case)
+            return f"not within {self.arguments.patience} s"
+        return answer
 
 
 def load(client, size):
@@ -33,57 +69,77 @@ def load(client, size):
 
 
 def ask(client, groups, policy):
-    """The number of candidates and the median of the seconds, or None if the patience ended."""
     wanted = "&".join(f"resources{n}=VGPU:1" for n in range(1, groups + 1))
     seconds, found = [], 0
     for _ in range(ROUNDS):
         start = time.monotonic()
         try:
-            answer = client("GET", f"/allocation_candidates?{wanted}&group_policy={policy}&limit=1000")
-        except OSError:
+            answer = client.must("GET", f"/allocation_candidates?{wanted}&group_policy={policy}&limit=1000")
+        except TimeoutError:
             return None
         seconds.append(time.monotonic() - start)
-        if answer.status != 200:
-            return None
         found = len(answer.json["allocation_requests"])
-        if sum(seconds) > 10:
+        if sum(seconds) > 5:
             break
     return found, statistics.median(seconds)
 
 
-def measure(name, kind, options, size, policy, arguments):
-    """A row for requests that fit and do not; whether the service survived both."""
-    survived = True
-    for groups in (size, size + 1):
-        # Each has a service of its own: one that is given up is still busy.
-        with live.Service(kind, options=options, binary=arguments.binary) as service:
-            load(rest.Rest(service.port), size)
-            answer = ask(rest.Rest(service.port, timeout=arguments.patience), groups, policy)
-        told = f"{answer[0]} | {answer[1] * 1000:.1f} ms" if answer else f"- | more than {arguments.patience} s"
-        print(f"| {name} | {size} | {groups} | {policy} | {told} |", flush=True)
-        survived = survived and answer is not None
-    return survived
+def row(servers, size, groups, policy):
+    placet, *others = [server.measure(size, groups, policy) for server in servers]
+    patience = servers[0].arguments.patience
+    if isinstance(placet, str):
+        raise SystemExit(f"placet did not answer for {size} children and {groups} groups ({policy}): {placet}")
+    cells = [size, groups, policy, f"{placet[0]:,}", shown(placet[1])]
+    for other in others:
+        if isinstance(other, str):
+            cells += [other, "" if other == "not asked" else f"more than {patience / placet[1]:,.0f}"]
+            continue
+        # Two answers that do not hold the same are not compared by their times alone.
+        note = "" if other[0] == placet[0] else f" ({other[0]:,} candidates)"
+        cells += [shown(other[1]) + note, f"{other[1] / placet[1]:,.0f}"]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def shown(seconds):
+    return f"{seconds * 1000:,.1f} ms"
+
+
+def machine(patience):
+    cores = len(os.sched_getaffinity(0))
+    load = os.getloadavg()[0]
+    text = (f"Medians of up to {ROUNDS} requests over HTTP, to a fresh service for each row; all of them in one run on "
+            f"{cores} cores ({platform.machine()}) that were shared with other work (load average {load:.0f} at its "
+            f"begin). A ratio is OpenStack Placement's time by placet's. A request that took more than {patience} s "
+            "was given up, and greater sizes were not asked.")
+    return "\n".join(textwrap.wrap(text, 120))
+
+
+def write(text):
+    before, rest_of = README.read_text().split(BEGIN)
+    _, after = rest_of.split(END)
+    README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    parser.add_argument("--patience", type=int, default=30)
+    parser.add_argument("--binary", help="placet's binary, if not the one of `cargo build --release`")
+    parser.add_argument("--patience", type=int, default=20)
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
     parser.add_argument("sizes", nargs="*", type=int, default=[4, 8, 16, 32])
     arguments = parser.parse_args()
-    servers = [("placet", "placet", {})]
-    for optimize in ("false", "true"):
-        options = {"workarounds": {"optimize_for_wide_provider_trees": optimize}}
-        if optimize == "true":
-            # As its own documentation asks for beside it.
-            options["placement"] = {"max_allocation_candidates": "1000"}
-        servers.append((f"OpenStack Placement, optimize {optimize}", "upstream", options))
-    print("| server | children | groups | group_policy | candidates | median |\n|---|---|---|---|---|---|")
-    for name, kind, options in servers:
-        for policy in ("isolate", "none"):
-            for size in arguments.sizes:
-                if not measure(name, kind, options, size, policy, arguments):
-                    break
+    if arguments.binary is None:
+        arguments.binary = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"), "release", "placet")
+    servers = [Server("placet", False, arguments), Server("upstream", False, arguments),
+               Server("upstream", True, arguments)]
+    lines = [*machine(arguments.patience).splitlines(), "", *HEAD.splitlines()]
+    print("\n".join(lines), flush=True)
+    for policy in ("isolate", "none"):
+        for size in arguments.sizes:
+            for groups in (size, size + 1):
+                lines.append(row(servers, size, groups, policy))
+                print(lines[-1], flush=True)
+    if arguments.write:
+        write("\n".join(lines))
 
 
 if __name__ == "__main__":

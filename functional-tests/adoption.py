@@ -1,12 +1,11 @@
 """One database, two services: placet and OpenStack Placement take it over from each other.
 
-    adoption.py [--binary PATH]
+    adoption.py [--engine ENGINE] [--binary PATH]
 """
 
 import argparse
+import contextlib
 import pathlib
-import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "conformance"))
 
+import engines  # noqa: E402
 import live  # noqa: E402
+import revisions  # noqa: E402
 import topologies  # noqa: E402
 from rest import Rest  # noqa: E402
 from tally import Tally  # noqa: E402
@@ -23,17 +24,21 @@ from world import World, new_uuid  # noqa: E402
 AGGREGATE = "e0000000-0000-4000-8000-0000000000a1"
 
 
-def dump(path):
-    """The schema's text and the version, as they are in the file."""
-    with sqlite3.connect(path) as db:
-        text = db.execute("SELECT name, sql FROM sqlite_master ORDER BY type, name").fetchall()
-        return text, db.execute("SELECT version_num FROM alembic_version").fetchall()
+def dump(database):
+    """The schema, in SQLite its text, and the version."""
+    if database.engine == "sqlite":
+        schema = database.query("SELECT name, sql FROM sqlite_master ORDER BY type, name")
+    else:
+        schema = revisions.inspected(database).tables
+    return schema, revisions.version(database)
 
 
-def shape(path):
-    """table -> what SQLite knows of it, whatever the words it was made with."""
+def shape(database):
+    """table -> what the engine knows of it, whatever the words it was made with."""
+    if database.engine != "sqlite":
+        return revisions.inspected(database).tables
     tables = {}
-    with sqlite3.connect(path) as db:
+    with contextlib.closing(database.connect()) as db:
         names = [r[0] for r in db.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
         for table in names:
@@ -50,13 +55,12 @@ def shape(path):
     return tables
 
 
-def rows(path, query):
-    with sqlite3.connect(path) as db:
-        return db.execute(query).fetchall()
+def rows(database, query):
+    return [tuple(row) for row in database.query(query)]
 
 
 def manage(program, database, *command):
-    """Runs OpenStack Placement's own `placement-manage` or `placement-status` on the file."""
+    """Runs OpenStack Placement's own `placement-manage` or `placement-status` on the database."""
     with tempfile.TemporaryDirectory() as folder:
         config = live.write_config(pathlib.Path(folder), database=database)
         done = subprocess.run(
@@ -176,9 +180,9 @@ def answers(port, asked):
     return given
 
 
-def from_placet(tally, binary, folder):
-    """A file that placet made, in OpenStack Placement's hands and back."""
-    ours, theirs = folder / "ours.sqlite", folder / "theirs.sqlite"
+def from_placet(tally, binary, engine):
+    """A database that placet made, in OpenStack Placement's hands and back."""
+    ours, theirs = engine.create(), engine.create()
     with live.Service("placet", binary=binary, database=ours):
         pass
     with live.Service("upstream", database=theirs):
@@ -198,9 +202,9 @@ def from_placet(tally, binary, folder):
         tally.step("placet uses it again", use, Rest(service.port))
 
 
-def from_upstream(tally, binary, folder):
-    """A file that OpenStack Placement made and filled: placet answers as it did."""
-    path = folder / "filled.sqlite"
+def from_upstream(tally, binary, engine):
+    """A database that OpenStack Placement made and filled: placet answers as it did."""
+    path = engine.create()
     with live.Service("upstream", database=path) as service:
         world = World(service.port)
         fill(world)
@@ -222,17 +226,15 @@ def from_upstream(tally, binary, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    engines.add_option(parser)
     arguments = parser.parse_args()
     tally = Tally()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="placet-test-"))
-    try:
+    with engines.Engine(arguments.engine) as engine:
         for part in (from_placet, from_upstream):
             try:
-                part(tally, arguments.binary, folder)
+                part(tally, arguments.binary, engine)
             except RuntimeError as error:
                 tally.fail(part.__doc__, error)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     tally.finish()
 
 

@@ -1,6 +1,6 @@
 """The same writes to OpenStack Placement and to placet, compared request by request.
 
-    generations.py [--binary PATH] [--versions 1.19,1.39] [-v]
+    generations.py [--engine ENGINE] [--binary PATH] [--versions 1.19,1.39] [-v]
 
 After each request the two have to agree on its status and error code, and then on the generation,
 name and parent of every provider and on every allocation of every consumer. A request names a
@@ -10,6 +10,7 @@ generation as "the one that this service has now", or so many less.
 import argparse
 import os
 
+import engines
 import live
 from rest import Rest
 from tally import Tally
@@ -273,6 +274,7 @@ def main():
     parser.add_argument("--versions", help="of the API, with commas between them")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet",
                         help="upstream compares it with itself, which proves this script")
+    engines.add_option(parser)
     parser.add_argument("--details", action="store_true",
                         help="compare the sentences of refusals too")
     parser.add_argument("-v", "--verbose", action="store_true")
@@ -281,8 +283,8 @@ def main():
     if arguments.versions:
         versions = arguments.versions.split(",")
     tally = Tally()
-    with live.Service("upstream") as yardstick, \
-            live.Service(arguments.server, binary=arguments.binary) as tested:
+    with engines.Engine(arguments.engine) as engine, live.Service("upstream", engine=engine) as yardstick, \
+            live.Service(arguments.server, binary=arguments.binary, engine=engine) as tested:
         for version in versions:
             script = Script(version).write()
             compare(script, Side(tested), Side(yardstick), tally, arguments)

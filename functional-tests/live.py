@@ -1,6 +1,7 @@
 """Starts and stops live placement services: placet, and OpenStack Placement to compare with.
 
-Each has its own temporary folder (configuration, SQLite file, log) and its own loopback port.
+Each has its own temporary folder (configuration, SQLite file, log), its own loopback port, and a database of its own:
+a SQLite file, or one on the engine that it is given.
 """
 
 import contextlib
@@ -13,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from servers import databases
 
 HERE = pathlib.Path(__file__).resolve().parent
 START_SECONDS = 60
@@ -40,12 +43,14 @@ def clean_environment():
 
 
 def write_config(folder, options=None, database=None):
-    """Writes placement.conf: noauth2 on a SQLite file of the folder, and `options` over it."""
+    """Writes placement.conf: noauth2, the database (a SQLite file of the folder), and `options` over it."""
+    if not isinstance(database, databases.Database):
+        database = databases.sqlite(database or folder / "placement.sqlite")
     sections = {
         "DEFAULT": {},
         "api": {"auth_strategy": "noauth2"},
         "placement_database": {
-            "connection": f"sqlite:///{database or folder / 'placement.sqlite'}",
+            "connection": database.url,
             "sync_on_startup": "true",
         },
     }
@@ -63,8 +68,9 @@ def write_config(folder, options=None, database=None):
 class Service:
     """One live service. Use it as a context manager."""
 
-    def __init__(self, kind, options=None, binary=None, database=None, files=None, environment=None):
+    def __init__(self, kind, options=None, binary=None, database=None, files=None, environment=None, engine=None):
         self.kind = kind
+        self.engine = engine if engine and engine.kind != "sqlite" and not database else None
         self.options = options or {}
         self.binary = binary
         self.database = database
@@ -81,7 +87,10 @@ class Service:
                 section: {k: v.replace("{folder}", str(self.folder)) for k, v in values.items()}
                 for section, values in self.options.items()
             }
-            self.database = pathlib.Path(self.database or self.folder / "placement.sqlite")
+            if self.engine:
+                self.database = self.engine.create(self.engine.templates.get(self.kind))
+            elif not isinstance(self.database, databases.Database):
+                self.database = databases.sqlite(self.database or self.folder / "placement.sqlite")
             self.config = write_config(self.folder, options, self.database)
             self._start()
         except BaseException:
@@ -91,6 +100,8 @@ class Service:
 
     def __exit__(self, *_):
         self.stop()
+        if self.engine and self.database:
+            self.engine.drop(self.database)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def command(self):
@@ -126,6 +137,23 @@ class Service:
             connection.close()
             time.sleep(0.02)
         return False
+
+    def kill(self):
+        """SIGKILL: nothing is ended in order."""
+        self.process.kill()
+        self.process.wait(STOP_SECONDS)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def restart(self, wait=True):
+        """Starts it again on the same port, after it was killed."""
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                cwd=self.folder, env=clean_environment() | self.environment)
+        if wait and not self._answers():
+            raise RuntimeError(f"{self.kind} does not serve again; its log ends with:\n{self.log()}")
 
     def stop(self):
         """Ends the process; returns its exit code (negative: the signal that killed it)."""

@@ -1,6 +1,6 @@
 """Runs placet's own gabbi files, each against a fresh live service.
 
-    run_gabbi.py [--server placet|upstream] [--binary PATH] [--jobs N] [-v] [FILE...]
+    run_gabbi.py [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--jobs N] [-v] [FILE...]
 
 With `--server upstream` the same files run against OpenStack Placement, which proves that they
 state what clients are used to. placet-only….yaml hold what is different on purpose.
@@ -11,6 +11,7 @@ import pathlib
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 
+import engines
 import gabbi_file
 import live
 from tally import Tally
@@ -20,9 +21,9 @@ PLACET_ONLY = "placet-only"
 OPTIONS = {"oslo_policy": {"enforce_new_defaults": "false"}}
 
 
-def run_one(path, server, binary):
+def run_one(path, server, binary, engine):
     try:
-        with live.Service(server, OPTIONS, binary) as service:
+        with live.Service(server, OPTIONS, binary, engine=engine) as service:
             outcome = gabbi_file.run(path, service.port)
             if service.process.poll() is not None:
                 outcome.failed.append(("the service ended", service.log()))
@@ -37,6 +38,7 @@ def main():
     parser.add_argument("files", nargs="*", help="names of gabbi files, without .yaml")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    engines.add_option(parser)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("-v", "--verbose", action="store_true", help="show failures in full")
     arguments = parser.parse_args()
@@ -51,8 +53,8 @@ def main():
             parser.error(f"no such file among {', '.join(sorted(wanted))}")
 
     tally = Tally()
-    with ProcessPoolExecutor(arguments.jobs) as pool:
-        running = [pool.submit(run_one, path, arguments.server, arguments.binary)
+    with engines.Engine(arguments.engine) as engine, ProcessPoolExecutor(arguments.jobs) as pool:
+        running = [pool.submit(run_one, path, arguments.server, arguments.binary, engine)
                    for path in paths]
         for future in running:
             outcome = future.result()

@@ -10,5 +10,6 @@ pub mod model;
 pub mod mutants;
 pub mod policy;
 pub mod search;
+pub mod tasks;
 pub mod version;
 pub mod wire;

@@ -5,7 +5,7 @@ use placet::cli::Arguments;
 
 fn main() -> ExitCode {
     match Arguments::parse().run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => {
             eprintln!("placet: {failure}");
             ExitCode::FAILURE

@@ -3,13 +3,25 @@
 //! They exist only in a binary built with the feature `mutants`, where `PLACET_MUTANT` names one; in every other build
 //! each question is a constant `false`.
 
-/// A guard of claims that can be taken away.
+/// A guard that can be taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
     /// `skip-guard`: a provider's generation is not compared when it is moved.
     SkipGuard,
     /// `usage-first`: usage is read before the generation that is to vouch for it.
     UsageFirst,
+    /// `share-in-flight`: a request is answered by a freshness query that was sent before it came.
+    ShareInFlight,
+    /// `set-deltas`: what a change counted is set and not added.
+    SetDeltas,
+    /// `apply-twice`: a writer's own change is applied though a reader applied it already.
+    ApplyTwice,
+    /// `drop-fence`: a doubt about a commit is ended by reading the revision.
+    DropFence,
+    /// `revisions-before`: providers are read again in another transaction than the revisions.
+    RevisionsBefore,
+    /// `prune-without-epoch`: rows of silent writers are cleared away under the same epoch.
+    PruneWithoutEpoch,
 }
 
 /// Whether this process runs as `mutant`.
@@ -21,6 +33,12 @@ pub fn is(mutant: Mutant) -> bool {
         match name.as_str() {
             "skip-guard" => Some(Mutant::SkipGuard),
             "usage-first" => Some(Mutant::UsageFirst),
+            "share-in-flight" => Some(Mutant::ShareInFlight),
+            "set-deltas" => Some(Mutant::SetDeltas),
+            "apply-twice" => Some(Mutant::ApplyTwice),
+            "drop-fence" => Some(Mutant::DropFence),
+            "revisions-before" => Some(Mutant::RevisionsBefore),
+            "prune-without-epoch" => Some(Mutant::PruneWithoutEpoch),
             _ => None,
         }
     });

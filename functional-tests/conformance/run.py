@@ -1,9 +1,9 @@
 """Runs OpenStack Placement's own gabbi files against a live service, each against a fresh one.
 
-    run.py [--fixtures rest|adopted] [--server placet|upstream] [--binary PATH] [--jobs N] [-v]
+    run.py [--fixtures rest|adopted] [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--jobs N] [-v]
            [FILE...]
 
-A file's fixture is put into the service over its API (rest), or written into the database file by
+A file's fixture is put into the service over its API (rest), or written into the database by
 the suite's own code before the service starts on it (adopted).
 
 The files come with the openstack-placement package; nothing of it is kept here. expected.txt names
@@ -16,7 +16,6 @@ import contextlib
 import importlib.util
 import pathlib
 import sys
-import tempfile
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 
@@ -24,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import adopted  # noqa: E402
+import engines  # noqa: E402
 import gabbi_fixtures  # noqa: E402
 import gabbi_file  # noqa: E402
 import live  # noqa: E402
@@ -48,7 +48,7 @@ def expected():
     return names
 
 
-def run_one(path, source, server, binary):
+def run_one(path, source, server, binary, engine):
     """Runs one file against a service of its own. Everything that goes wrong is an outcome."""
     try:
         (name,) = gabbi_file.fixtures_of(path)
@@ -56,11 +56,10 @@ def run_one(path, source, server, binary):
         with contextlib.ExitStack() as stack:
             environ = database = None
             if source == "adopted":
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="placet-test-"))
-                database = pathlib.Path(folder, "adopted.sqlite")
-                environ = adopted.prepare(name, database)
+                database, environ = adopted.prepare(name, engine)
+                stack.callback(engine.drop, database)
             service = stack.enter_context(
-                live.Service(server, chosen.options, binary, database, chosen.files))
+                live.Service(server, chosen.options, binary, database, chosen.files, engine=engine))
             if source == "rest":
                 environ = gabbi_fixtures.prepare(chosen, service.port)
             outcome = gabbi_file.run(path, service.port, environ)
@@ -93,6 +92,7 @@ def main():
     parser.add_argument("--fixtures", choices=("rest", "adopted"), default="rest")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    engines.add_option(parser)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("-v", "--verbose", action="store_true", help="show failures in full")
     arguments = parser.parse_args()
@@ -108,9 +108,9 @@ def main():
         missing = wanted - {path.stem for path in paths}
     broken = [f"{name}: no such file in the suite" for name in sorted(missing)]
 
-    with ProcessPoolExecutor(arguments.jobs) as pool:
+    with engines.Engine(arguments.engine) as engine, ProcessPoolExecutor(arguments.jobs) as pool:
         running = [pool.submit(run_one, path, arguments.fixtures, arguments.server,
-                               arguments.binary)
+                               arguments.binary, engine)
                    for path in paths]
         outcomes = []
         for future in running:

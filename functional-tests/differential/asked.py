@@ -4,7 +4,8 @@ import re
 import urllib.parse
 from dataclasses import dataclass, field
 
-PART = re.compile(r"(resources|required|member_of|in_tree)([a-zA-Z0-9_-]{0,64})")
+# A line feed at the end of the name is no part of it, as in a Python pattern.
+PART = re.compile(r"(resources|required|member_of|in_tree)([a-zA-Z0-9_-]{0,64})\n?")
 MAPPINGS, NESTED, ALL_CLASSES, TRAITS, BY_PROVIDER, REPEATED_REQUIRED = 34, 29, 27, 17, 12, 39
 
 

@@ -4,6 +4,7 @@
 """
 
 from collections import Counter, namedtuple
+from dataclasses import replace
 
 import asked as versions
 import oracle
@@ -100,7 +101,10 @@ def multiples(steps, most):
 
 
 def is_shared_from_below(forest, asked):
-    """Whether a provider that is no root may serve the group without a suffix of another tree."""
-    return any(forest.of[uuid].root not in (root, uuid)
-               for root, options in oracle.options_by_root(forest, asked)
-               for parts in options for part in parts if part.suffix == "" for uuid in part.providers)
+    """Whether a provider that is no root may serve the group without a suffix of another tree. It fails before it looks
+    at the traits of who serves this group."""
+    return any(forest.of[uuid].root not in (root.uuid, uuid)
+               for root in forest.roots() if asked.root.hold(root.traits)
+               for group in asked.groups if group.suffix == ""
+               for part in oracle.together(forest, replace(group, traits=versions.Traits()), root)
+               for uuid in part.providers)

@@ -95,7 +95,8 @@ def candidates(dice):
     if minor >= 35 and dice.chance(0.15):
         pairs.append(("root_required", traits(dice, minor if dice.chance(0.1) else 22)))
     if minor >= 36 and dice.chance(0.3):
-        pairs.append(("same_subtree", ",".join(dice.some([s for s in suffixes if s] or ["_A"], 1))))
+        for _ in range(dice.choice([1, 1, 1, 2])):
+            pairs.append(("same_subtree", ",".join(dice.some([s for s in suffixes if s] or ["_A"], 1))))
     dice.random.shuffle(pairs)
     return Request("GET", encoded("/allocation_candidates", spoiled(dice, pairs)), version=f"1.{minor}")
 
@@ -107,6 +108,9 @@ def many_groups(dice):
     suffixes = granular + ([""] if not granular or dice.chance(0.65) else [])
     subtree = dice.some(granular, min(2, len(granular))) if minor >= 36 and granular and dice.chance(0.5) else []
     pairs = [("same_subtree", ",".join(subtree))] if subtree else []
+    if len(subtree) > 1 and dice.chance(0.4):
+        # A second rule that shares a group with the first.
+        pairs.append(("same_subtree", ",".join(dice.some(granular, min(2, len(granular))))))
     for suffix in suffixes:
         if suffix in subtree and len(suffixes) > 1 and dice.chance(0.2):
             pairs.append((f"required{suffix}", "HW_NIC_SRIOV"))

@@ -1,6 +1,6 @@
 """Sends the same requests to OpenStack Placement and to placet, and compares what they answer.
 
-    run.py [--seed N] [--seconds N | --requests N] [--binary PATH] [-v]
+    run.py [--engine ENGINE] [--server placet|upstream] [--seed N] [--seconds N | --requests N] [--binary PATH] [-v]
     run.py --replay FILE [--shrink]
 
 Runs of a few hundred requests follow each other, each from an empty world and from a seed of its own:
@@ -24,6 +24,7 @@ from dataclasses import asdict
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import engines  # noqa: E402
 import generator  # noqa: E402
 import guards  # noqa: E402
 import known  # noqa: E402
@@ -105,6 +106,9 @@ def main():
     parser.add_argument("--seconds", type=int, default=1800 if full else 120)
     parser.add_argument("--requests", type=int, help="how many instead of how long; 0 for one run")
     parser.add_argument("--replay", metavar="FILE")
+    parser.add_argument("--server", choices=("placet", "upstream"), default="placet",
+                        help="upstream compares it with itself, which proves this script")
+    engines.add_option(parser)
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("-v", "--verbose", action="store_true")
@@ -114,8 +118,9 @@ def main():
     tally, seen = Tally(), Counter()
     verdicts.check(tally, arguments.verbose)
     guards.check(tally, arguments.verbose)
-    with live.Service("upstream", OPTIONS) as yardstick, \
-            live.Service("placet", OPTIONS, binary=arguments.binary) as tested:
+    with engines.Engine(arguments.engine) as engine, \
+            live.Service("upstream", OPTIONS, engine=engine) as yardstick, \
+            live.Service(arguments.server, OPTIONS, binary=arguments.binary, engine=engine) as tested:
         pair = Pair(Side(yardstick), Side(tested))
         for seed, requests in runs(arguments):
             compare_run(pair, seed, requests, tally, seen, arguments)

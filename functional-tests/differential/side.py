@@ -2,7 +2,6 @@
 
 import http.client
 import re
-import sqlite3
 import urllib.parse
 
 from world import CONSUMERS, CUSTOM_CLASSES, CUSTOM_TRAITS, PROVIDERS, Request
@@ -13,8 +12,8 @@ PROVIDER = "(SELECT p.uuid FROM resource_providers p WHERE p.id = {})"
 CLASS = "(SELECT c.name FROM resource_classes c WHERE c.id = resource_class_id)"
 # What the API's answers are made of, by names instead of ids.
 TABLES = {
-    "providers": f"SELECT uuid, name, generation, {PROVIDER.format('parent_provider_id')}, "
-                 f"{PROVIDER.format('root_provider_id')} FROM resource_providers",
+    "providers": f"SELECT uuid, name, generation, {PROVIDER.format('resource_providers.parent_provider_id')}, "
+                 f"{PROVIDER.format('resource_providers.root_provider_id')} FROM resource_providers",
     "inventories": f"SELECT {PROVIDER.format('resource_provider_id')}, {CLASS}, total, reserved, min_unit, max_unit, "
                    "step_size, allocation_ratio FROM inventories",
     "allocations": f"SELECT consumer_id, {PROVIDER.format('resource_provider_id')}, {CLASS}, used FROM allocations",
@@ -38,7 +37,7 @@ class Answer:
 class Side:
     def __init__(self, service):
         self.kind, self.port = service.kind, service.port
-        self.tables = sqlite3.connect(service.database, timeout=30, isolation_level=None)
+        self.tables = service.database.connect()
 
     def send(self, request):
         """Sends a request; in the answer, uuids that the service made up have names that both sides know."""
@@ -82,8 +81,9 @@ class Side:
 
     def unnamed(self):
         marks = ",".join("?" * len(PROVIDERS))
-        return self.tables.execute("SELECT uuid, 'the one named ' || name FROM resource_providers "
-                                   f"WHERE uuid NOT IN ({marks})", PROVIDERS).fetchall()
+        rows = self.tables.execute(
+            f"SELECT uuid, name FROM resource_providers WHERE uuid NOT IN ({marks})", PROVIDERS).fetchall()
+        return [(uuid, f"the one named {name}") for uuid, name in rows]
 
     def renamed(self, answer):
         for uuid, name in self.unnamed():

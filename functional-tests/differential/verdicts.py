@@ -135,6 +135,9 @@ def shared_from_below():
     lost = Made("upstream", {"errors": [{"detail": "The server has made an error.\n\n 7  "}]}, status=500)
     ours = Made("placet", right_body(CABINET, asked))
     yield "a 500 with a pool in a cabinet", candidates.SHARED_FROM_BELOW, said(CABINET, asked, lost, ours)
+    forbidding = asks(f"resources=DISK_GB:1&resources1=VCPU:1&required=!{SHARING}")
+    nobody = Made("placet", right_body(CABINET, forbidding))
+    yield "a 500 where a trait forbids the pool", candidates.SHARED_FROM_BELOW, said(CABINET, forbidding, lost, nobody)
     yield "a 500 without a cabinet", NOTHING, said(POOL, asked, lost, Made("placet", right_body(POOL, asked)))
     for name, mutant in notices.mutants(asked, ours):
         yield f"{name} where upstream answers 500", WRONG, said(CABINET, asked, lost, mutant)

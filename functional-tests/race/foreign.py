@@ -1,13 +1,23 @@
 """Another program on the same tables, which claims as OpenStack Placement does."""
 
 import random
-import sqlite3
 import time
 import uuid
 
+BEGIN = {
+    "sqlite": ["BEGIN IMMEDIATE"],
+    "postgresql": ["BEGIN"],
+    "mariadb": ["SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"],
+}
+IGNORE = {
+    "sqlite": "INSERT OR IGNORE INTO {} (external_id) VALUES ('foreign')",
+    "postgresql": "INSERT INTO {} (external_id) VALUES ('foreign') ON CONFLICT DO NOTHING",
+    "mariadb": "INSERT IGNORE INTO {} (external_id) VALUES ('foreign')",
+}
+
 
 class Foreign:
-    """Claims until it was refused or had its share. It holds the lock from its read to its commit."""
+    """Claims until it was refused or had its share. It holds the locks from its read to its commit."""
 
     def __init__(self, database, resources, claims, start):
         self.database, self.resources, self.claims, self.start = database, resources, claims, start
@@ -16,22 +26,46 @@ class Foreign:
 
     def run(self):
         try:
-            connection = sqlite3.connect(self.database, timeout=60, isolation_level=None)
+            connection = self.database.connect()
+            self.ready(connection)
             self.start.wait()
             for _ in range(self.claims):
-                self._claim(connection)
+                self.claim(connection)
                 time.sleep(random.random() * 0.004)
             connection.close()
         except Exception as error:  # the race reports it
             self.error = error
 
-    def _claim(self, connection):
-        connection.execute("BEGIN IMMEDIATE")
-        if all(self._has_room(connection, p, name, n) for p, (name, n) in self.resources.items()):
-            consumer = str(uuid.uuid4())
+    def ready(self, connection):
+        """The project and the user of its claims."""
+        for table in ("projects", "users"):
+            connection.execute(IGNORE[self.database.engine].format(table))
+
+    def claim(self, connection, consumer=None):
+        """Claims once, if there is room."""
+        for statement in BEGIN[self.database.engine]:
+            connection.execute(statement)
+        if self.database.engine != "sqlite":  # whose one lock we have
+            marks = ", ".join("?" * len(self.resources))
+            connection.execute(
+                f"SELECT id FROM resource_providers WHERE uuid IN ({marks}) ORDER BY id FOR UPDATE",
+                list(self.resources)).fetchall()
+        has_room = all(self._has_room(connection, p, name, n) for p, (name, n) in self.resources.items())
+        consumer = consumer or str(uuid.uuid4())
+        if has_room:
             self._write(connection, consumer)
-            self.granted.append(consumer)
-        connection.execute("COMMIT")
+        try:
+            connection.execute("COMMIT")
+        except Exception as error:
+            if error.args[0] != 1213:  # Galera: another node was first, and nothing of ours is there
+                raise
+        else:
+            self.granted += [consumer] if has_room else []
+
+    def release(self, connection, consumer):
+        """Gives back what a consumer holds: no generation rises."""
+        connection.execute("DELETE FROM allocations WHERE consumer_id = ?", [consumer])
+        connection.execute("DELETE FROM consumers WHERE uuid = ?", [consumer])
 
     @staticmethod
     def _has_room(connection, provider, name, amount):
@@ -45,8 +79,6 @@ class Foreign:
         return used + amount <= total
 
     def _write(self, connection, consumer):
-        connection.execute("INSERT OR IGNORE INTO projects (external_id) VALUES ('foreign')")
-        connection.execute("INSERT OR IGNORE INTO users (external_id) VALUES ('foreign')")
         connection.execute(
             "INSERT INTO consumers (uuid, project_id, user_id, generation)"
             " SELECT ?, p.id, u.id, 1 FROM projects p, users u"

@@ -1,11 +1,15 @@
 """64 clients and another program race for the last places of a provider: not one more is granted.
 
-    race/run.py [--binary PATH] [--seed N] [--rounds N] [--mutant NAME]
+    race/run.py [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N] [--rounds N] [--mutant NAME]
 
 Each round makes a host (and in some a shared pool) with room for exactly K claims. All clients claim
 at once over HTTP; meanwhile another program claims in the same tables by SQL, as OpenStack Placement
 does: it raises the provider's generation with every claim, and tells nobody. Whoever is too late is
 refused with 409 and the right code, and what the tables hold is summed by SQL.
+
+OpenStack Placement refuses claims for the race alone too: against it, such a client asks again. It does not pass: 16.0.0
+oversubscribes, because where it tries a claim again, what it wrote at the first try counts as the consumer's own from
+before (with `[placement] allocation_conflict_retry_count = 1` it passes on PostgreSQL and MariaDB).
 """
 
 import argparse
@@ -18,6 +22,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+import engines  # noqa: E402
 import live  # noqa: E402
 from foreign import Foreign  # noqa: E402
 from ledger import Ledger  # noqa: E402
@@ -65,7 +70,7 @@ class Round:
         }
 
 
-def race(round_, rest, database):
+def race(round_, rest, service):
     """Runs all at once; returns each client's answer and how many claims the other program got."""
     answers = {}
     start = threading.Barrier(CLIENTS + 1)
@@ -73,8 +78,10 @@ def race(round_, rest, database):
     def client(consumer):
         start.wait()
         answers[consumer] = rest("PUT", f"/allocations/{consumer}", round_.claim())
+        while service.kind == "upstream" and answers[consumer].code == "placement.concurrent_update":
+            answers[consumer] = rest("PUT", f"/allocations/{consumer}", round_.claim())
 
-    other = Foreign(database, round_.resources(), round_.foreign_claims, start)
+    other = Foreign(service.database, round_.resources(), round_.foreign_claims, start)
     threads = [threading.Thread(target=client, args=(c,)) for c in round_.consumers]
     threads.append(threading.Thread(target=other.run))
     for thread in threads:
@@ -87,7 +94,7 @@ def race(round_, rest, database):
     return answers, other.granted
 
 
-def judge(round_, answers, foreign, rest, database):
+def judge(round_, answers, foreign, rest, service):
     granted = [c for c, answer in answers.items() if answer.status == 204]
     for consumer, answer in answers.items():
         if answer.status == 204:
@@ -96,27 +103,32 @@ def judge(round_, answers, foreign, rest, database):
         assert right and b"would exceed the capacity" in answer.raw, f"{consumer}: {answer}"
     assert len(granted) + len(foreign) == round_.places, (
         f"{len(granted)} clients and {len(foreign)} foreign claims were granted {round_.places} places")
-    ledger = Ledger(database)
+    ledger = Ledger(service.database)
     for provider, (name, amount) in round_.resources().items():
         holders = ledger.holders(provider)
         assert holders == {c: amount for c in granted + foreign}, f"{provider} is held by {holders}"
         assert ledger.generation(provider) == 1 + round_.places, f"generation {ledger.generation(provider)}"
         shown = rest("GET", f"/resource_providers/{provider}/usages").json["usages"]
         assert shown == {name: round_.places * amount}, f"usages show {shown}"
-    assert ledger.faults() == [], ledger.faults()
+    faults = ledger.faults() + (ledger.gaps() if service.kind == "placet" else [])
+    if service.kind == "upstream":  # of a refused claim it may leave the consumer
+        faults = [fault for fault in faults if fault[0] != "no allocations"]
+    assert faults == [], faults
 
 
-def run_round(seed, number, rest, database):
+def run_round(seed, number, rest, service):
     round_ = Round(random.Random(f"{seed}/{number}"))
     print(f"round {number}: {round_}", flush=True)
     round_.prepare(rest)
-    answers, foreign = race(round_, rest, database)
-    judge(round_, answers, foreign, rest, database)
+    answers, foreign = race(round_, rest, service)
+    judge(round_, answers, foreign, rest, service)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary")
+    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
+    engines.add_option(parser)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
@@ -124,10 +136,13 @@ def main():
     print(f"seed {options.seed} (--seed {options.seed} runs these rounds again)", flush=True)
     tally = Tally()
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
-    with live.Service("placet", binary=options.binary, environment=environment) as service:
+    # A client for each of OpenStack Placement's threads, which holds up to two connections.
+    pool = {"placement_database": {"max_overflow": str(3 * CLIENTS)}} if options.server == "upstream" else {}
+    with engines.Engine(options.engine) as engine, live.Service(
+            options.server, pool, options.binary, environment=environment, engine=engine) as service:
         rest = Rest(service.port)
         for number in range(options.rounds):
-            tally.step(f"race {number}", run_round, options.seed, number, rest, service.database)
+            tally.step(f"race {number}", run_round, options.seed, number, rest, service)
     tally.finish()
 
 

@@ -6,6 +6,7 @@ use super::call::Call;
 use super::pieces::{About, PIECE, Source};
 use super::reply::Reply;
 use crate::error::Result;
+use crate::model::Shown;
 use crate::search;
 use crate::wire::allocation_candidates as wire;
 
@@ -18,7 +19,7 @@ const WHOLE: usize = 4 * 1024 * 1024;
 pub async fn list(call: Call) -> Result<Reply> {
     let request = wire::read_list(call.version, &call.query)?;
     let settings = call.settings().search();
-    let snapshot = call.model().snapshot().await?;
+    let Shown { snapshot, stale } = call.model().shown(&request, call.settings().stale_reads).await?;
     let (version, query) = (call.version, call.query.clone());
     let bounded = request.limit.is_some() || settings.max.is_some();
     let begin = {
@@ -45,8 +46,6 @@ pub async fn list(call: Call) -> Result<Reply> {
         what: format!("/allocation_candidates?{}", call.query),
         advice: " Ask with a limit, so that it is found before it is sent.",
     };
-    Ok(call
-        .stream(about, settings.interrupt, whole, begin)
-        .await?
-        .modified(None))
+    let reply = call.stream(about, settings.interrupt, whole, begin).await?;
+    Ok(reply.modified(None).stale(stale))
 }

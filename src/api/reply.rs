@@ -1,5 +1,7 @@
 //! A good answer, and the headers that came with a microversion.
 
+use std::time::Duration;
+
 use actix_web::HttpResponse;
 use actix_web::http::{StatusCode, header};
 use chrono::{DateTime, Utc};
@@ -23,6 +25,7 @@ pub struct Reply {
     modified: Option<DateTime<Utc>>,
     /// Whether caches are told to ask again.
     no_cache: bool,
+    stale: Option<Duration>,
 }
 
 impl Reply {
@@ -63,6 +66,7 @@ impl Reply {
             location: None,
             modified: None,
             no_cache: false,
+            stale: None,
         }
     }
 
@@ -96,6 +100,11 @@ impl Reply {
         }
     }
 
+    /// With the age of what was answered from, where that is not everything that is committed.
+    pub fn stale(self, stale: Option<Duration>) -> Reply {
+        Reply { stale, ..self }
+    }
+
     /// The response, without the headers that every response has.
     pub(super) fn respond(self, version: Option<Version>) -> HttpResponse {
         let mut response = HttpResponse::build(self.status);
@@ -108,6 +117,12 @@ impl Reply {
                 let time = modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
                 response.insert_header((header::LAST_MODIFIED, time));
             }
+        }
+        if let Some(age) = self.stale {
+            // A part of a second is a second: 0 would say that nothing is missing.
+            let seconds = age.as_secs() + 1;
+            response.insert_header((header::AGE, seconds.to_string()));
+            response.insert_header(("placet-stale", seconds.to_string()));
         }
         match self.body {
             Some(Body::Whole(body)) => response.content_type("application/json").body(body),

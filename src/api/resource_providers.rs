@@ -6,6 +6,7 @@ use super::call::Call;
 use super::pieces::{About, PIECE, Source};
 use super::reply::Reply;
 use crate::error::Result;
+use crate::model::Shown;
 use crate::model::resource_providers::{self, Delete, Provider};
 use crate::search::Interrupt;
 use crate::wire::resource_providers as wire;
@@ -13,7 +14,7 @@ use crate::wire::resource_providers as wire;
 pub async fn list(call: Call) -> Result<Reply> {
     let query = wire::read_list(call.version, &call.query)?;
     let strict = call.settings().search.strict_step;
-    let snapshot = call.model().snapshot().await?;
+    let Shown { snapshot, stale } = call.model().shown(&query, call.settings().stale_reads).await?;
     let (version, prefix) = (call.version, call.prefix().to_owned());
     let about = About {
         what: format!("/resource_providers?{}", call.query),
@@ -31,7 +32,7 @@ pub async fn list(call: Call) -> Result<Reply> {
         }
     };
     let reply = call.stream(about, Interrupt::default(), PIECE, begin).await?;
-    Ok(reply.modified(newest.get().copied().flatten()))
+    Ok(reply.modified(newest.get().copied().flatten()).stale(stale))
 }
 
 /// From 1.20 the answer shows the provider.

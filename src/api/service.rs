@@ -30,6 +30,8 @@ pub struct Settings {
     /// Which pages of other origins may ask from a browser, if any.
     pub cors: Option<Cors>,
     pub search: search::Settings,
+    /// How old an answer from memory may be while the database is away.
+    pub stale_reads: Duration,
     /// Whether each search begins somewhere else in the cloud.
     pub randomize: bool,
 }

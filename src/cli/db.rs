@@ -1,10 +1,11 @@
 //! `placet db …`, and how the configuration becomes a database.
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
 
-use super::Failure;
+use super::{Failure, data_migrations};
 use crate::config::Options;
 use crate::db::migrate::Synced;
 use crate::db::{Database, Settings};
@@ -15,13 +16,30 @@ pub enum Command {
     Sync,
     /// Print the revision of OpenStack's tables and, below, that of placet's own.
     Version,
+    /// Say that OpenStack's tables are at a revision, `head` or `base`; nothing else is touched.
+    Stamp { version: String },
+    /// Mend what old releases left undone: providers without a root, allocations without a consumer.
+    ///
+    /// Exit codes, as those of `placement-manage`: 0, nothing is left to do; 1, with --max-count, something was done;
+    /// 2, something failed; 127, --max-count is no positive number.
+    #[command(name = "online_data_migrations")]
+    OnlineDataMigrations {
+        /// Mend at most so many rows, instead of batches of 50 until all is done.
+        #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+        max_count: Option<String>,
+    },
 }
 
 impl Command {
-    pub fn run(&self, options: &Options) -> Result<(), Failure> {
+    pub fn run(&self, options: &Options) -> Result<ExitCode, Failure> {
         let database = open(options)?;
+        database.reach()?;
         match self {
             Self::Sync => println!("{}", told(database.sync()?)),
+            Self::Stamp { version } => database.stamp(version)?,
+            Self::OnlineDataMigrations { max_count } => {
+                return data_migrations::run(&database, &options.placement, max_count.as_deref());
+            }
             Self::Version => {
                 let version = database.version()?;
                 // Without tables, Python's word: scripts around `placement-manage db version` know it.
@@ -29,7 +47,7 @@ impl Command {
                 println!("placet {}", version.placet.as_deref().unwrap_or("None"));
             }
         }
-        Ok(())
+        Ok(ExitCode::SUCCESS)
     }
 }
 
@@ -50,12 +68,14 @@ pub fn open(options: &Options) -> Result<Database, Failure> {
     let defaults = Settings::new(options.required()?.reveal());
     let connections = options.max_pool_size.unwrap_or(defaults.max_pool_size);
     let settings = Settings {
+        url: defaults.url,
         max_pool_size: connections.saturating_add(options.max_overflow.unwrap_or(0)),
         pool_timeout: options.pool_timeout.map_or(defaults.pool_timeout, Duration::from_secs),
         recycle_time: u64::try_from(options.connection_recycle_time).map_or(Duration::MAX, Duration::from_secs),
         // A command that may wait less than this for its commit may not wait longer for a lock.
         lock_timeout: defaults.lock_timeout.min(commit_timeout),
-        ..defaults
+        max_retries: options.max_retries,
+        retry_interval: Duration::from_secs(options.retry_interval),
     };
     Ok(Database::open(&settings)?)
 }

@@ -1,14 +1,18 @@
 //! The command line: one file a subcommand.
 
 mod config;
+mod data_migrations;
 mod db;
 mod logging;
 mod openapi;
 mod policy;
 mod policy_files;
 mod serve;
+mod status;
+mod table;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use thiserror::Error;
@@ -55,6 +59,7 @@ Examples:
 Exit codes:
   0  done; a service: stopped by SIGTERM or SIGINT, after what was in flight
   1  refused or failed, and a line on stderr says why
+     (those of `placet status upgrade check` and `placet db online_data_migrations`: see their --help)
   2  the command line was not understood";
 
 /// A placement service that is a drop-in for OpenStack Placement.
@@ -82,6 +87,11 @@ enum Command {
     Db {
         #[command(subcommand)]
         command: db::Command,
+    },
+    /// Look whether an upgrade needs something done first.
+    Status {
+        #[command(subcommand)]
+        command: status::Command,
     },
     /// Look at who may do what.
     Policy {
@@ -126,9 +136,9 @@ impl Arguments {
     ///
     /// # Errors
     /// Whatever refuses or fails, as a line to print.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<ExitCode, Failure> {
         if let Some(Command::Openapi(command)) = self.command {
-            return command.run();
+            return command.run().map(|()| ExitCode::SUCCESS);
         }
         let configuration = crate::config::load(&Search {
             files: self.config_file,
@@ -137,14 +147,19 @@ impl Arguments {
             ..Search::here()
         })?;
         match self.command {
-            Some(Command::Config { command }) => return command.run(&configuration),
-            Some(Command::Policy { command }) => return command.run(&configuration.options.oslo_policy),
+            Some(Command::Config { command }) => return command.run(&configuration).map(|()| ExitCode::SUCCESS),
+            Some(Command::Policy { command }) => {
+                return command
+                    .run(&configuration.options.oslo_policy)
+                    .map(|()| ExitCode::SUCCESS);
+            }
             _ => {}
         }
         logging::start(&configuration.options.default)?;
         match self.command {
             Some(Command::Db { command }) => command.run(&configuration.options),
-            _ => serve::run(&configuration),
+            Some(Command::Status { command }) => command.run(&configuration.options),
+            _ => serve::run(&configuration).map(|()| ExitCode::SUCCESS),
         }
     }
 }

@@ -14,8 +14,9 @@ use crate::config::{self, Configuration, GenerationStrategy, Options, masked_url
 use crate::db::writer::WriterSettings;
 use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
-use crate::model::{Model, Rules};
+use crate::model::{Model, Rules, Serving};
 use crate::search;
+use crate::tasks::Comparison;
 
 /// Serves until SIGTERM or SIGINT, and returns when what was in flight has finished.
 pub fn run(configuration: &Configuration) -> Result<(), Failure> {
@@ -34,9 +35,14 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
         .map_err(|reason| Failure::Listen { bind, reason })?;
     let database = db::open(options)?;
     // Held to the end, and taken before a schema is touched that another process may be serving.
-    let _lock = database.lock_for_serving()?;
+    let serving = Serving::from(database.lock_for_serving()?);
+    database.reach()?;
     prepare(&database, options)?;
-    let (model, writer) = Model::start(database, &writer_settings(options), rules(options))?;
+    let (model, writer) = Model::start(database, &writer_settings(options), rules(options), serving)?;
+    let interval = Duration::from_secs(options.placet.comparison_interval);
+    let comparison = Comparison::start(model.clone(), interval).map_err(|reason| SetupError::Thread {
+        detail: reason.to_string(),
+    })?;
     let service = Service {
         model,
         policy,
@@ -46,6 +52,7 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
     greet(options, address);
     log::info!("serving on {address}");
     api::serve(service, vec![listener], &how_to_listen(options)).map_err(Failure::Serve)?;
+    comparison.stop();
     writer.finish();
     log::info!("stopped");
     Ok(())
@@ -112,6 +119,7 @@ fn settings(options: &Options) -> api::Settings {
             strict_step: options.placet.strict_step_size,
             interrupt: search::Interrupt::default(),
         },
+        stale_reads: Duration::from_secs(options.placet.stale_reads_seconds),
         randomize: options.placement.randomize_allocation_candidates,
     }
 }
@@ -182,6 +190,6 @@ fn place(url: &str) -> String {
             .unwrap_or(path)
             .display()
             .to_string(),
-        Err(_) => masked_url(url),
+        _ => masked_url(url),
     }
 }

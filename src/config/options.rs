@@ -107,6 +107,12 @@ pub struct PlacementDatabase {
     /// As many more under load.
     #[validate(range(min = 0, max = 10_000))]
     pub max_overflow: Option<u32>,
+    /// How often a server that does not answer at start is tried; -1: for ever.
+    #[validate(range(min = -1, max = 1_000_000))]
+    pub max_retries: i64,
+    /// Seconds between two tries.
+    #[validate(range(min = 0, max = 86_400))]
+    pub retry_interval: u64,
     /// Seconds that a reader waits for a connection; without it 30, as in upstream's pool.
     #[validate(range(min = 0, max = 86_400))]
     pub pool_timeout: Option<u64>,
@@ -215,6 +221,12 @@ pub struct Placet {
     /// How many candidates an answer holds at most where `[placement] max_allocation_candidates` is -1.
     #[validate(range(min = 1, max = 100_000_000))]
     pub max_candidates: usize,
+    /// Seconds in which every provider in memory is compared with the tables once; 0: never.
+    #[validate(range(min = 0, max = 86_400))]
+    pub comparison_interval: u64,
+    /// Seconds for which searches may be answered from memory while the database is away; 0: not at all, they are 503.
+    #[validate(range(min = 0, max = 86_400))]
+    pub stale_reads_seconds: u64,
 }
 
 /// Text that is not for logs: `Debug` shows a database URL without its password.
@@ -342,6 +354,8 @@ impl PlacementDatabase {
             connection_recycle_time: reader.number(SECTION, "connection_recycle_time")?,
             max_pool_size: reader.optional_number(SECTION, "max_pool_size")?,
             max_overflow: reader.optional_number(SECTION, "max_overflow")?,
+            max_retries: reader.number(SECTION, "max_retries")?,
+            retry_interval: reader.number(SECTION, "retry_interval")?,
             pool_timeout: reader.optional_number(SECTION, "pool_timeout")?,
         })
     }
@@ -368,6 +382,8 @@ impl Placet {
             max_connections: reader.number(SECTION, "max_connections")?,
             strict_step_size: reader.boolean(SECTION, "strict_step_size")?,
             max_candidates: reader.number(SECTION, "max_candidates")?,
+            comparison_interval: reader.number(SECTION, "comparison_interval")?,
+            stale_reads_seconds: reader.number(SECTION, "stale_reads_seconds")?,
         })
     }
 }

@@ -1,10 +1,32 @@
 //! The one connection type. Nouns write their queries over it; what differs between databases is in `dialect`.
 
 use diesel::MultiConnection;
+#[cfg(feature = "mariadb")]
+use diesel::mysql::MysqlConnection;
+#[cfg(feature = "postgresql")]
+use diesel::pg::PgConnection;
 use diesel::sqlite::SqliteConnection;
 
-/// A connection to the database that the configuration names.
-#[derive(MultiConnection)]
-pub enum DbConnection {
-    Sqlite(SqliteConnection),
+/// diesel's derive knows no `cfg` on a variant, so each set of engines has an enum of its own.
+macro_rules! connection {
+    ($($engine:ident($connection:ident)),+) => {
+        /// A connection to the database that the configuration names.
+        #[derive(MultiConnection)]
+        pub enum DbConnection {
+            $($engine($connection)),+
+        }
+    };
 }
+
+#[cfg(not(any(feature = "postgresql", feature = "mariadb")))]
+connection!(Sqlite(SqliteConnection));
+#[cfg(all(feature = "postgresql", not(feature = "mariadb")))]
+connection!(Sqlite(SqliteConnection), Postgresql(PgConnection));
+#[cfg(all(not(feature = "postgresql"), feature = "mariadb"))]
+connection!(Sqlite(SqliteConnection), Mariadb(MysqlConnection));
+#[cfg(all(feature = "postgresql", feature = "mariadb"))]
+connection!(
+    Sqlite(SqliteConnection),
+    Postgresql(PgConnection),
+    Mariadb(MysqlConnection)
+);

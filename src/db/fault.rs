@@ -32,7 +32,8 @@ pub fn classify(error: &DieselError) -> Fault {
                 }
             }
             Kind::SerializationFailure => Fault::Retry,
-            Kind::ClosedConnection | Kind::UnableToSendCommand => Fault::Lost,
+            // A server that takes no writes any more: after a failover another one does.
+            Kind::ClosedConnection | Kind::UnableToSendCommand | Kind::ReadOnlyTransaction => Fault::Lost,
             _ => dialect::classify_message(information.message()),
         },
         DieselError::RollbackErrorOnCommit { commit_error, .. } => classify(commit_error),
@@ -60,10 +61,16 @@ impl From<DieselError> for Error {
 /// Why there is no usable database: a line for whoever configures or starts placet.
 #[derive(Debug, ThisError)]
 pub enum SetupError {
-    #[error("the database connection '{url}' is none that placet knows; an embedded one is sqlite:////path/to/file")]
+    #[error(
+        "the database connection '{url}' is none that placet knows; it reads sqlite:////path/to/file, postgresql://user:password@host/database and mysql://user:password@host/database"
+    )]
     UnknownUrl { url: String },
-    #[error("this placet was built without {engine}; it knows sqlite:////path/to/file")]
-    NotBuiltIn { engine: &'static str },
+    #[error("this placet was built without {what}: build it with `--features {feature}`")]
+    NotBuiltIn { what: &'static str, feature: &'static str },
+    #[error(
+        "placet cannot check the name in a MariaDB server's certificate: give the authority that signs your servers alone, as ssl_ca=/path/to/file, instead of ssl_verify_identity, ssl_check_hostname or ssl_mode=VERIFY_IDENTITY"
+    )]
+    NoIdentity,
     #[error("a database in memory belongs to one connection alone; give a file, as sqlite:////path/to/file")]
     InMemory,
     #[error("there is no database at {place}: run `placet db sync`")]
@@ -79,10 +86,25 @@ pub enum SetupError {
     #[error("the database lacks tables of this placet's version: run `placet db sync`")]
     NotCurrent,
     #[error(
-        "the database is at alembic revision {found}, placet takes over at {}: bring it there first, with `placement-manage db sync`",
+        "the database is at alembic revision {found}, which this placet does not know; the newest that it knows is {}",
         super::migrate::ALEMBIC_HEAD
     )]
     OtherRevision { found: String },
+    #[error(
+        "the database is at alembic revision {found}, placet needs {}: run `placet db sync`",
+        super::migrate::ALEMBIC_HEAD
+    )]
+    OldRevision { found: String },
+    #[error(
+        "There is at least one resource provider table record which is missing its root provider id. Run the \"placet db online_data_migrations\" command"
+    )]
+    NullRoots,
+    #[error(
+        "There is at least one allocation record which is missing a consumer record. Run the \"placet db online_data_migrations\" command"
+    )]
+    MissingConsumers,
+    #[error("Can't locate revision identified by '{0}'")]
+    NoRevision(String),
     #[error(
         "the database has tables but no alembic revision: it is not OpenStack Placement's, and placet leaves it alone"
     )]
@@ -93,6 +115,13 @@ pub enum SetupError {
     Database(#[from] DieselError),
     #[error("a migration failed: {0}")]
     Migration(String),
+}
+
+impl SetupError {
+    /// Whether a server may answer later: not one that answered that it will not have us.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, SetupError::Connect { detail, .. } if dialect::is_unreachable(detail))
+    }
 }
 
 impl From<SetupError> for Error {

@@ -1,4 +1,4 @@
-//! An embedded database belongs to one serving process: its snapshot follows its own commits alone.
+//! An embedded database belongs to one serving process, which then has nobody to follow. One on a server is anybody's.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -13,30 +13,38 @@ pub struct ServingLock {
 }
 
 impl Database {
-    /// Takes the embedded database for this process, or says that another one serves it.
-    pub fn lock_for_serving(&self) -> Result<ServingLock, SetupError> {
-        let Target::Sqlite(path) = self.target();
-        let place = path.display().to_string();
-        let connect = |error: io::Error| SetupError::Connect {
-            place: place.clone(),
-            detail: error.to_string(),
-        };
-        // One file, one lock, whatever links lead to it.
-        let mut name = real(path).map_err(connect)?.into_os_string();
-        name.push("-placet-lock");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&name)
-            .map_err(connect)?;
-        match file.try_lock() {
-            Ok(()) => Ok(ServingLock { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(SetupError::Served {
-                place: path.display().to_string(),
-            }),
-            Err(TryLockError::Error(error)) => Err(connect(error)),
+    /// Takes the embedded database for this process, or says that another one serves it. `None` where it cannot be
+    /// taken: a database on a server is anybody's.
+    pub fn lock_for_serving(&self) -> Result<Option<ServingLock>, SetupError> {
+        match self.target() {
+            Target::Sqlite(path) => lock(path).map(Some),
+            #[cfg(any(feature = "postgresql", feature = "mariadb"))]
+            _ => Ok(None),
         }
+    }
+}
+
+fn lock(path: &Path) -> Result<ServingLock, SetupError> {
+    let place = path.display().to_string();
+    let connect = |error: io::Error| SetupError::Connect {
+        place: place.clone(),
+        detail: error.to_string(),
+    };
+    // One file, one lock, whatever links lead to it.
+    let mut name = real(path).map_err(connect)?.into_os_string();
+    name.push("-placet-lock");
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&name)
+        .map_err(connect)?;
+    match file.try_lock() {
+        Ok(()) => Ok(ServingLock { _file: file }),
+        Err(TryLockError::WouldBlock) => Err(SetupError::Served {
+            place: path.display().to_string(),
+        }),
+        Err(TryLockError::Error(error)) => Err(connect(error)),
     }
 }
 

@@ -9,15 +9,48 @@ use diesel::migration::MigrationSource;
 use diesel::prelude::*;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use super::dialect::{self, Purpose, on_each};
+use super::alembic;
+use super::dialect::{self, Purpose, insert_rows, on_each};
 use super::schema::{alembic_version, placet_migrations};
 use super::{Database, DbConnection, SetupError};
 
-/// The alembic revision of the OpenStack tables that placet makes and adopts.
-pub const ALEMBIC_HEAD: &str = "a082b8bb98d0";
+/// The alembic revision of the OpenStack tables that placet makes and works on.
+pub const ALEMBIC_HEAD: &str = alembic::HEAD;
 
-const OPENSTACK: EmbeddedMigrations = embed_migrations!("migrations/sqlite/openstack");
-const PLACET: EmbeddedMigrations = embed_migrations!("migrations/sqlite/placet");
+/// Both parts of the schema, as one engine spells them.
+struct Migrations {
+    openstack: EmbeddedMigrations,
+    placet: EmbeddedMigrations,
+}
+
+const SQLITE: Migrations = Migrations {
+    openstack: embed_migrations!("migrations/sqlite/openstack"),
+    placet: embed_migrations!("migrations/sqlite/placet"),
+};
+
+#[cfg(feature = "postgresql")]
+const POSTGRESQL: Migrations = Migrations {
+    openstack: embed_migrations!("migrations/postgresql/openstack"),
+    placet: embed_migrations!("migrations/postgresql/placet"),
+};
+
+#[cfg(feature = "mariadb")]
+const MARIADB: Migrations = Migrations {
+    openstack: embed_migrations!("migrations/mariadb/openstack"),
+    placet: embed_migrations!("migrations/mariadb/placet"),
+};
+
+impl Migrations {
+    fn of(conn: &DbConnection) -> &'static Migrations {
+        match conn {
+            DbConnection::Sqlite(_) => &SQLITE,
+            #[cfg(feature = "postgresql")]
+            DbConnection::Postgresql(_) => &POSTGRESQL,
+            #[cfg(feature = "mariadb")]
+            DbConnection::Mariadb(_) => &MARIADB,
+        }
+    }
+}
 
 /// What both parts of the schema are at; `None` where a part is not there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,6 +76,8 @@ pub enum Synced {
 struct Found {
     /// Tables that are not placet's.
     others: bool,
+    /// Whether placet had begun to make it: MariaDB commits each table by itself, and a sync may be interrupted.
+    begun: bool,
     alembic: Option<String>,
     placet: Vec<String>,
 }
@@ -50,13 +85,16 @@ struct Found {
 impl Database {
     /// Brings the schema to what this placet needs. Two at once are safe: one waits, then finds nothing to do.
     pub fn sync(&self) -> Result<Synced, SetupError> {
-        dialect::write_transaction(&mut self.connect_to(Purpose::Create)?, sync)
+        dialect::change_schema(&mut self.connect_to(Purpose::Create)?, sync)
     }
 
     /// Whether the schema is the one that this placet needs; an error says what to do where it is not.
     pub fn check(&self) -> Result<(), SetupError> {
         let found = look(&mut self.connect_to(Purpose::Read)?)?;
         found.refuse_unknown()?;
+        if let Some(old) = found.alembic.as_ref().filter(|found| *found != ALEMBIC_HEAD) {
+            return Err(SetupError::OldRevision { found: old.clone() });
+        }
         match (found.alembic, found.placet.last() == known()?.last()) {
             (None, _) => Err(SetupError::NotSynced),
             (Some(_), false) => Err(SetupError::NotCurrent),
@@ -83,35 +121,45 @@ impl Database {
 fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
     let found = look(conn)?;
     found.refuse_unknown()?;
+    let migrations = Migrations::of(conn);
+    let upgraded = match &found.alembic {
+        Some(from) => alembic::upgrade(conn, from)?,
+        None => false,
+    };
+    // First, as the sign that whatever is found half-made next time is placet's own work.
+    make_version_table(conn)?;
     if found.alembic.is_none() {
-        on_each!(&mut *conn, inner => run(inner, &OPENSTACK, &[]))?;
+        on_each!(&mut *conn, inner => run(inner, &migrations.openstack, &[]))?;
     }
-    if found.placet.is_empty() {
-        make_version_table(conn)?;
-    }
-    let done = on_each!(&mut *conn, inner => run(inner, &PLACET, &found.placet))?;
-    for version in &done {
-        diesel::insert_into(placet_migrations::table)
-            .values((
+    let done = on_each!(&mut *conn, inner => run(inner, &migrations.placet, &found.placet))?;
+    let run_at = dialect::now();
+    let rows: Vec<_> = done
+        .iter()
+        .map(|version| {
+            (
                 placet_migrations::version.eq(version),
-                placet_migrations::run_at.eq(dialect::now()),
-            ))
-            .execute(conn)?;
-    }
-    Ok(match (found.alembic, found.placet.is_empty(), done.is_empty()) {
-        (None, ..) => Synced::Created,
-        (Some(_), true, _) => Synced::Adopted,
-        (Some(_), false, false) => Synced::Upgraded,
-        (Some(_), false, true) => Synced::Current,
-    })
+                placet_migrations::run_at.eq(run_at),
+            )
+        })
+        .collect();
+    // Another node of a cluster may have done the same.
+    insert_rows!(conn, placet_migrations::table, &rows, or_ignore)?;
+    Ok(
+        match (found.alembic, found.placet.is_empty(), done.is_empty() && !upgraded) {
+            (None, ..) => Synced::Created,
+            (Some(_), true, _) => Synced::Adopted,
+            (Some(_), false, false) => Synced::Upgraded,
+            (Some(_), false, true) => Synced::Current,
+        },
+    )
 }
 
 impl Found {
     /// Refuses what placet must not touch: a strange database, another revision, the work of a newer placet.
     fn refuse_unknown(&self) -> Result<(), SetupError> {
         match &self.alembic {
-            None if self.others => return Err(SetupError::Foreign),
-            Some(found) if found != ALEMBIC_HEAD => return Err(SetupError::OtherRevision { found: found.clone() }),
+            None if self.others && !self.begun => return Err(SetupError::Foreign),
+            Some(found) if !alembic::is_known(found) => return Err(SetupError::OtherRevision { found: found.clone() }),
             _ => {}
         }
         let known = known()?;
@@ -144,15 +192,18 @@ fn look(conn: &mut DbConnection) -> Result<Found, SetupError> {
     let others = tables.iter().any(|table| !table.starts_with("placet_"));
     Ok(Found {
         others,
+        begun: has("placet_migrations") && placet.is_empty(),
         alembic,
         placet,
     })
 }
 
 fn make_version_table(conn: &mut DbConnection) -> QueryResult<usize> {
-    diesel::sql_query(
-        "CREATE TABLE placet_migrations (version VARCHAR(50) NOT NULL, run_at DATETIME NOT NULL, PRIMARY KEY (version))",
-    )
+    diesel::sql_query(format!(
+        "CREATE TABLE IF NOT EXISTS placet_migrations \
+         (version VARCHAR(50) NOT NULL, run_at {} NOT NULL, PRIMARY KEY (version))",
+        dialect::moment_type(conn)
+    ))
     .execute(conn)
 }
 
@@ -175,9 +226,9 @@ where
         .collect())
 }
 
-/// The versions of placet's migrations, oldest first.
+/// The versions of placet's migrations, oldest first: the same on every engine.
 fn known() -> Result<Vec<String>, SetupError> {
-    let migrations = MigrationSource::<diesel::sqlite::Sqlite>::migrations(&PLACET)
+    let migrations = MigrationSource::<diesel::sqlite::Sqlite>::migrations(&SQLITE.placet)
         .map_err(|error| SetupError::Migration(error.to_string()))?;
     let mut versions: Vec<_> = migrations
         .iter()

@@ -1,12 +1,16 @@
-//! The database: connection, pool, schema, migrations, and the writer. Knows no noun's rules.
+//! The database: connection, pool, schema, migrations, the writer, and what other writers did. Knows no noun's rules.
 
+mod alembic;
 pub mod connection;
 pub mod dialect;
+mod failure;
 pub mod fault;
+pub mod followed;
 mod identity;
 mod lock;
 pub mod migrate;
 pub mod pool;
+mod pruning;
 pub mod rows;
 pub mod schema;
 pub mod url;
@@ -14,12 +18,21 @@ pub mod writer;
 
 pub use connection::DbConnection;
 pub use fault::{Fault, SetupError};
+pub use identity::Commit;
+#[cfg(test)]
+pub use identity::{Doubt, Identity};
 pub use lock::ServingLock;
 pub use pool::{Database, Settings};
 
 /// What a query answers; `fault::classify` says what to do about an error.
 pub type DbResult<T> = diesel::QueryResult<T>;
 
+#[cfg(test)]
+mod identity_tests;
+#[cfg(test)]
+mod server_tests;
+#[cfg(test)]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

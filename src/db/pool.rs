@@ -26,6 +26,10 @@ pub struct Settings {
     pub lock_timeout: Duration,
     /// How old a reader's connection gets before it is made anew.
     pub recycle_time: Duration,
+    /// How often a server that does not answer is tried when placet starts; -1: for ever.
+    pub max_retries: i64,
+    /// How long it waits between two tries.
+    pub retry_interval: Duration,
 }
 
 impl Settings {
@@ -37,6 +41,8 @@ impl Settings {
             pool_timeout: Duration::from_secs(30),
             lock_timeout: Duration::from_secs(5),
             recycle_time: Duration::from_secs(3600),
+            max_retries: 10,
+            retry_interval: Duration::from_secs(10),
         }
     }
 }
@@ -46,6 +52,8 @@ impl Settings {
 pub struct Database {
     opener: Opener,
     readers: r2d2::Pool<Opener>,
+    max_retries: i64,
+    retry_interval: Duration,
 }
 
 impl Database {
@@ -62,7 +70,29 @@ impl Database {
             .connection_timeout(settings.pool_timeout)
             .max_lifetime(Some(settings.recycle_time))
             .build_unchecked(opener.clone());
-        Ok(Database { opener, readers })
+        Ok(Database {
+            opener,
+            readers,
+            max_retries: settings.max_retries,
+            retry_interval: settings.retry_interval,
+        })
+    }
+
+    /// Waits until the server answers, as long as it is worth waiting: for whoever starts when it does.
+    pub fn reach(&self) -> Result<(), SetupError> {
+        let mut tried = 1;
+        loop {
+            match self.connect_to(Purpose::Read) {
+                Err(error) if error.may_pass() && (self.max_retries < 0 || tried < self.max_retries) => {
+                    log::warn!("{error}; it is tried again in {:?}", self.retry_interval);
+                    std::thread::sleep(self.retry_interval);
+                    tried += 1;
+                }
+                // A file that is not there is made, or refused, by whoever needs it.
+                Ok(_) | Err(SetupError::Missing { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Reads in one moment of the database, on a connection of the pool.

@@ -3,9 +3,7 @@
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
-use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
-use diesel::sql_types::{BigInt, Double, Integer, Nullable, Text, Timestamp};
-use diesel::sqlite::Sqlite;
+use diesel::sql_types::{BigInt, Double, Nullable, Text, Timestamp};
 
 use super::DbConnection;
 use super::dialect::LIST_MAX;
@@ -18,15 +16,36 @@ pub enum Value {
     MaybeInt(Option<i64>),
     Real(f64),
     Text(String),
+    /// A text that is compared, byte by byte: MariaDB compares no two texts of different collations.
+    Key(String),
 }
 
-/// `UPDATE table SET …, updated_at = now FROM rows AS v WHERE …`.
+/// `UPDATE table SET …, updated_at = now FROM rows AS v WHERE …`. The table has a column `id`.
 pub struct UpdateFromRows {
     pub table: &'static str,
     /// The names of the values of a row, to be used as `v.name`.
     pub columns: &'static [&'static str],
     pub set: &'static str,
+    /// The column that is given the time.
+    pub stamp: &'static str,
     pub filter: &'static str,
+}
+
+/// Runs a statement of text with values of rows and perhaps a time, in the order in which they stand in it.
+macro_rules! run {
+    ($conn:expr, $sql:expr, $rows:expr, $last:expr) => {{
+        let query = diesel::sql_query($sql).into_boxed();
+        let query = $rows.iter().flatten().fold(query, |query, value| match value.clone() {
+            Value::Int(it) => query.bind::<BigInt, _>(it),
+            Value::MaybeInt(it) => query.bind::<Nullable<BigInt>, _>(it),
+            Value::Real(it) => query.bind::<Double, _>(it),
+            Value::Text(it) | Value::Key(it) => query.bind::<Text, _>(it),
+        });
+        match $last {
+            Some(time) => query.bind::<Timestamp, _>(time).execute($conn)?,
+            None => query.execute($conn)?,
+        }
+    }};
 }
 
 impl UpdateFromRows {
@@ -35,11 +54,11 @@ impl UpdateFromRows {
         let mut updated = 0;
         for chunk in rows.chunks(LIST_MAX / (self.columns.len() + 1)) {
             updated += match conn {
-                DbConnection::Sqlite(conn) => {
-                    let query = diesel::sql_query(self.sqlite(chunk.len())).into_boxed();
-                    let query = chunk.iter().flatten().fold(query, bind);
-                    query.bind::<Timestamp, _>(now).execute(conn)?
-                }
+                DbConnection::Sqlite(conn) => run!(conn, self.sqlite(chunk.len()), chunk, Some(now)),
+                #[cfg(feature = "postgresql")]
+                DbConnection::Postgresql(conn) => run!(conn, self.postgresql(chunk.len()), chunk, Some(now)),
+                #[cfg(feature = "mariadb")]
+                DbConnection::Mariadb(conn) => run!(conn, self.mariadb(chunk), chunk, Some(now)),
             };
         }
         Ok(updated)
@@ -48,12 +67,64 @@ impl UpdateFromRows {
     fn sqlite(&self, rows: usize) -> String {
         let row = format!("({})", vec!["?"; self.columns.len()].join(", "));
         format!(
-            "WITH v({}) AS (VALUES {}) UPDATE {} SET {}, updated_at = ? FROM v WHERE {}",
+            "WITH v({}) AS (VALUES {}) UPDATE {} SET {}, {} = ? FROM v WHERE {}",
             self.columns.join(", "),
             vec![row; rows].join(", "),
             self.table,
             self.set,
+            self.stamp,
             self.filter,
+        )
+    }
+
+    /// Rows are locked in the order of their ids first: without that, two statements over the same rows deadlock, after a
+    /// second of silence each.
+    #[cfg(feature = "postgresql")]
+    fn postgresql(&self, rows: usize) -> String {
+        let width = self.columns.len();
+        let row = |row: usize| {
+            let values: Vec<String> = (1..=width).map(|it| format!("${}", row * width + it)).collect();
+            format!("({})", values.join(", "))
+        };
+        let (table, filter) = (self.table, self.filter);
+        format!(
+            "WITH v({columns}) AS (VALUES {values}), \
+             l AS (SELECT {table}.id FROM {table} JOIN v ON {filter} ORDER BY {table}.id FOR NO KEY UPDATE OF {table}) \
+             UPDATE {table} SET {set}, {stamp} = ${last} FROM v, l WHERE {table}.id = l.id AND {filter}",
+            columns = self.columns.join(", "),
+            values = (0..rows).map(row).collect::<Vec<_>>().join(", "),
+            set = self.set,
+            stamp = self.stamp,
+            last = rows * width + 1,
+        )
+    }
+
+    /// The rows come first in the join, and each is looked up by its id: the table is never scanned, nothing else is
+    /// locked.
+    #[cfg(feature = "mariadb")]
+    fn mariadb(&self, rows: &[Vec<Value>]) -> String {
+        let place = |value: &Value| match value {
+            Value::Key(_) => "CAST(? AS BINARY)",
+            _ => "?",
+        };
+        let first = |row: &Vec<Value>| {
+            let named = |(value, name): (&Value, &&str)| format!("{} AS {name}", place(value));
+            row.iter().zip(self.columns).map(named).collect::<Vec<_>>().join(", ")
+        };
+        let other = |row: &Vec<Value>| row.iter().map(place).collect::<Vec<_>>().join(", ");
+        let selects: Vec<String> = rows
+            .iter()
+            .enumerate()
+            .map(|(place, row)| format!("SELECT {}", if place == 0 { first(row) } else { other(row) }))
+            .collect();
+        let set: Vec<String> = self.set.split(", ").map(|it| format!("{}.{it}", self.table)).collect();
+        format!(
+            "UPDATE ({}) v STRAIGHT_JOIN {table} ON {} SET {}, {table}.{} = ?",
+            selects.join(" UNION ALL "),
+            self.filter,
+            set.join(", "),
+            self.stamp,
+            table = self.table,
         )
     }
 }
@@ -69,34 +140,44 @@ impl DeleteRows {
     pub fn run(&self, conn: &mut DbConnection, rows: &[(i32, i32)]) -> QueryResult<usize> {
         let mut deleted = 0;
         for chunk in rows.chunks(LIST_MAX / 2) {
+            let values: Vec<Vec<Value>> = chunk
+                .iter()
+                .map(|(first, second)| vec![Value::Int((*first).into()), Value::Int((*second).into())])
+                .collect();
+            let none = None::<NaiveDateTime>;
             deleted += match conn {
-                DbConnection::Sqlite(conn) => {
-                    let query = diesel::sql_query(self.sqlite(chunk.len())).into_boxed();
-                    let bind = |query: BoxedSqlQuery<'static, Sqlite, SqlQuery>, (first, second): &(i32, i32)| {
-                        query.bind::<Integer, _>(*first).bind::<Integer, _>(*second)
-                    };
-                    chunk.iter().fold(query, bind).execute(conn)?
-                }
+                DbConnection::Sqlite(conn) => run!(conn, self.sqlite(chunk.len()), values, none),
+                #[cfg(feature = "postgresql")]
+                DbConnection::Postgresql(conn) => run!(conn, self.postgresql(chunk.len()), values, none),
+                #[cfg(feature = "mariadb")]
+                DbConnection::Mariadb(conn) => run!(conn, self.mariadb(chunk.len()), values, none),
             };
         }
         Ok(deleted)
     }
 
     fn sqlite(&self, rows: usize) -> String {
-        let columns = self.columns.join(", ");
-        format!(
-            "DELETE FROM {} WHERE ({columns}) IN (VALUES {})",
-            self.table,
-            vec!["(?, ?)"; rows].join(", ")
-        )
+        self.with(&format!("VALUES {}", vec!["(?, ?)"; rows].join(", ")))
     }
-}
 
-fn bind<'a>(query: BoxedSqlQuery<'a, Sqlite, SqlQuery>, value: &Value) -> BoxedSqlQuery<'a, Sqlite, SqlQuery> {
-    match value.clone() {
-        Value::Int(it) => query.bind::<BigInt, _>(it),
-        Value::MaybeInt(it) => query.bind::<Nullable<BigInt>, _>(it),
-        Value::Real(it) => query.bind::<Double, _>(it),
-        Value::Text(it) => query.bind::<Text, _>(it),
+    #[cfg(feature = "postgresql")]
+    fn postgresql(&self, rows: usize) -> String {
+        let pairs: Vec<String> = (0..rows)
+            .map(|row| format!("(${}, ${})", 2 * row + 1, 2 * row + 2))
+            .collect();
+        self.with(&format!("VALUES {}", pairs.join(", ")))
+    }
+
+    #[cfg(feature = "mariadb")]
+    fn mariadb(&self, rows: usize) -> String {
+        self.with(&vec!["(?, ?)"; rows].join(", "))
+    }
+
+    fn with(&self, pairs: &str) -> String {
+        format!(
+            "DELETE FROM {} WHERE ({}) IN ({pairs})",
+            self.table,
+            self.columns.join(", ")
+        )
     }
 }

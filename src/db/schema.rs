@@ -165,6 +165,14 @@ table! {
     }
 }
 
+table! {
+    /// One row: a random text, replaced whenever rows of a silent writer are cleared away.
+    placet_epoch (id) {
+        id -> Integer,
+        epoch -> Text,
+    }
+}
+
 allow_tables_to_appear_in_same_query!(
     resource_classes,
     traits,

@@ -13,6 +13,7 @@ use super::dialect::{self, insert_rows};
 use super::fault::{Fault, classify};
 use super::migrate::{ALEMBIC_HEAD, Synced, Version};
 use super::schema::{alembic_version, resource_providers, traits};
+use super::testing::{Kind, TestDatabase};
 use super::{Database, DbConnection, Settings, SetupError};
 use crate::error::Error;
 
@@ -28,12 +29,16 @@ fn database(path: &Path) -> Database {
     Database::open(&settings).expect("a URL that placet knows")
 }
 
-/// A database with its schema, in a directory that goes away with it.
-fn synced() -> (TempDir, Database) {
+/// A file with its schema, in a directory that goes away with it.
+fn file() -> (TempDir, Database) {
     let directory = tempfile::tempdir().expect("a directory");
     let database = database(&directory.path().join("placet.db"));
     assert_eq!(database.sync().expect("sync"), Synced::Created);
     (directory, database)
+}
+
+fn synced() -> (TestDatabase, Database) {
+    TestDatabase::synced()
 }
 
 fn provider(conn: &mut DbConnection, name: &str) -> QueryResult<usize> {
@@ -56,7 +61,7 @@ fn a_missing_database_is_made_by_sync_alone() {
     database.check().expect("a current schema");
     let version = database.version().expect("version");
     assert_eq!(version.alembic.as_deref(), Some(ALEMBIC_HEAD));
-    assert_eq!(version.placet.as_deref(), Some("0001"));
+    assert_eq!(version.placet.as_deref(), Some("0002"));
     assert_eq!(database.sync().expect("sync again"), Synced::Current);
 }
 
@@ -72,17 +77,22 @@ fn an_empty_file_is_no_schema() {
 
 #[test]
 fn an_upstream_database_is_adopted_with_its_rows() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("upstream.db");
-    let mut upstream = SqliteConnection::establish(&path.to_string_lossy()).expect("a file");
-    let schema = include_str!("../../migrations/sqlite/openstack/a082b8bb98d0_head/up.sql");
+    let kept = TestDatabase::empty();
+    let database = kept.open();
+    let mut upstream = database.connect_to(dialect::Purpose::Create).expect("a connection");
+    let schema = match upstream {
+        DbConnection::Sqlite(_) => include_str!("../../migrations/sqlite/openstack/a082b8bb98d0_head/up.sql"),
+        #[cfg(feature = "postgresql")]
+        DbConnection::Postgresql(_) => include_str!("../../migrations/postgresql/openstack/a082b8bb98d0_head/up.sql"),
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => include_str!("../../migrations/mariadb/openstack/a082b8bb98d0_head/up.sql"),
+    };
     upstream.batch_execute(schema).expect("the schema");
     upstream
         .batch_execute("INSERT INTO traits (name) VALUES ('CUSTOM_KEPT')")
         .expect("a row");
     drop(upstream);
 
-    let database = database(&path);
     assert!(matches!(database.check(), Err(SetupError::NotCurrent)));
     assert_eq!(database.sync().expect("sync"), Synced::Adopted);
     database.check().expect("a current schema");
@@ -117,15 +127,9 @@ fn what_is_not_ours_to_touch_is_refused_and_left_as_it_was() {
 
 #[test]
 fn many_syncs_at_once_make_one_schema() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("placet.db");
+    let kept = TestDatabase::empty();
     let made = std::thread::scope(|scope| {
-        let sync = || {
-            Database::open(&Settings::new(url(&path)))
-                .expect("a URL")
-                .sync()
-                .expect("sync")
-        };
+        let sync = || kept.open().sync().expect("sync");
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(sync)).collect();
         threads
             .into_iter()
@@ -134,12 +138,12 @@ fn many_syncs_at_once_make_one_schema() {
             .count()
     });
     assert_eq!(made, 1);
-    database(&path).check().expect("a current schema");
+    kept.open().check().expect("a current schema");
 }
 
 #[test]
 fn sessions_are_durable_checked_and_readers_only_read() {
-    let (_directory, database) = synced();
+    let (_directory, database) = file();
     let pragma = |conn: &mut DbConnection, name: &str| {
         #[derive(QueryableByName)]
         struct Row {
@@ -214,7 +218,7 @@ fn lists_longer_than_a_statement_takes_are_parted() {
 
 #[test]
 fn a_locked_database_is_tried_again() {
-    let (_directory, database) = synced();
+    let (_directory, database) = file();
     let (mut one, mut other) = (database.connect().expect("one"), database.connect().expect("another"));
     dialect::begin_write(&mut one).expect("the lock");
     let error = dialect::begin_write(&mut other).expect_err("no lock");
@@ -229,7 +233,9 @@ fn a_locked_database_is_tried_again() {
 fn a_refused_row_names_its_constraint() {
     let (_directory, database) = synced();
     let conn = &mut database.connect().expect("a connection");
-    let mut refused = |sql: &str| match classify(&conn.batch_execute(sql).expect_err(sql)) {
+    let kind = Kind::of(conn);
+    // diesel gives a kind to what is sent as a prepared statement.
+    let mut refused = |sql: &str| match classify(&diesel::sql_query(sql).execute(conn).expect_err(sql)) {
         Fault::Refuse { constraint } => constraint,
         other => panic!("{sql}: {other:?}"),
     };
@@ -240,23 +246,29 @@ fn a_refused_row_names_its_constraint() {
         refused(&twice("projects (external_id)", "'A'")),
         name("uniq_projects0external_id")
     );
+    let key = |table: &str| match kind {
+        Kind::Mariadb => name("PRIMARY"),
+        _ => name(&format!("{table}_pkey")),
+    };
     assert_eq!(
         refused(&twice("resource_classes (id, name)", "1, 'A'")),
-        name("resource_classes_pkey")
+        key("resource_classes")
     );
+    let inventory = "inventories (resource_provider_id, resource_class_id, total, reserved, min_unit, max_unit, \
+                     step_size, allocation_ratio)";
     assert_eq!(
-        refused(&twice("inventories", "NULL, NULL, NULL, 1, 1, 1, 1, 1, 1, 1, 1.0")),
+        refused(&twice(inventory, "1, 1, 1, 1, 1, 1, 1, 1.0")),
         name("uniq_inventories0resource_provider_resource_class")
     );
     let pair = "resource_provider_aggregates (resource_provider_id, aggregate_id)";
-    assert_eq!(refused(&twice(pair, "1, 1")), name("resource_provider_aggregates_pkey"));
+    assert_eq!(refused(&twice(pair, "1, 1")), key("resource_provider_aggregates"));
     let dangling = "INSERT INTO resource_provider_traits (trait_id, resource_provider_id) VALUES (7, 7)";
-    assert_eq!(refused(dangling), None);
+    assert_eq!(refused(dangling).is_some(), kind != Kind::Sqlite);
 }
 
 #[test]
 fn a_full_read_only_or_broken_database_stops_the_writer() {
-    let (directory, database) = synced();
+    let (directory, database) = file();
     let path = directory.path().join("placet.db");
     let fault = |conn: &mut SqliteConnection, sql: &str| classify(&conn.batch_execute(sql).expect_err(sql));
     let filler = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
@@ -300,7 +312,7 @@ fn moments_are_written_as_python_writes_them() {
     }
     let (_directory, database) = synced();
     let conn = &mut database.connect().expect("a connection");
-    let now = dialect::now();
+    let now = dialect::row_time(conn);
     diesel::insert_into(traits::table)
         .values((traits::name.eq("A"), traits::created_at.eq(now)))
         .execute(conn)

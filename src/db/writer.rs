@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::identity::{Doubt, Identity};
+use super::failure::Failure;
+use super::identity::{Commit, Doubt, Identity};
 use super::{Database, DbConnection, DbResult, Fault, SetupError, dialect, fault};
 use crate::error::{Error, Result};
 
@@ -30,16 +31,13 @@ pub trait Batch: Send + 'static {
     fn describe(&self, change: &Self::Change) -> String;
 
     /// Shows a committed change to this process's readers. Nobody is answered before.
-    fn publish(&mut self, conn: &mut DbConnection, change: Self::Change) -> DbResult<()>;
+    fn publish(&mut self, conn: &mut DbConnection, change: Self::Change, commit: &Commit) -> DbResult<()>;
 
-    /// What is in memory may lack something: nothing may be answered from it until `recover` succeeded.
-    fn fall_behind(&mut self);
+    /// Learns what other processes committed: asked on the writer's own connection before each try of a batch.
+    fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
-    /// Whether `recover` has something to make good.
-    fn is_behind(&self) -> bool;
-
-    /// Makes good what `fall_behind` left, if anything: asked before each batch, and meanwhile until it succeeds.
-    fn recover(&mut self, conn: &mut DbConnection) -> DbResult<()>;
+    /// Nothing that is in memory may be trusted until all of it was read again. Does not wait for that.
+    fn doubt(&mut self);
 }
 
 /// How a batch ran, before it is committed.
@@ -66,6 +64,8 @@ pub struct WriterSettings {
 const BATCH_MAX: usize = 256;
 /// How long the writer waits before it tries a batch or a connection again.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How often the writer says that it lives, and clears away what nobody will follow any more.
+const HOUSEKEEPING: Duration = Duration::from_secs(60);
 
 struct Job<B: Batch> {
     command: B::Command,
@@ -117,7 +117,7 @@ impl<B: Batch> WriterHandle<B> {
 pub fn start<B: Batch>(
     database: Database,
     settings: &WriterSettings,
-    batch: impl FnOnce(&mut DbConnection) -> DbResult<B>,
+    batch: impl FnOnce(&mut DbConnection) -> std::result::Result<B, SetupError>,
 ) -> std::result::Result<(WriterHandle<B>, JoinHandle<()>), SetupError> {
     let mut conn = database.connect()?;
     let identity = Identity::register(&mut conn)?;
@@ -129,6 +129,7 @@ pub fn start<B: Batch>(
         identity,
         batch,
         patience: settings.commit_timeout,
+        kept_house: Instant::now(),
     };
     let thread = std::thread::Builder::new()
         .name("placet-writer".to_owned())
@@ -152,33 +153,10 @@ struct Writer<B: Batch> {
     identity: Identity,
     batch: B,
     patience: Duration,
+    kept_house: Instant,
 }
 
-/// Why a batch was not committed.
-enum Failure {
-    Database(diesel::result::Error),
-    Setup(SetupError),
-    /// Somebody else's change came between; nothing is wrong.
-    Overtaken,
-    /// COMMIT was sent, and whether it happened cannot be found out.
-    Unknown(String),
-    /// A defect of placet, met before COMMIT was sent.
-    Panicked,
-    /// The writer's own row is not as it left it: the tables are not those that it knew.
-    Displaced,
-}
-
-impl From<diesel::result::Error> for Failure {
-    fn from(error: diesel::result::Error) -> Self {
-        Failure::Database(error)
-    }
-}
-
-impl From<SetupError> for Failure {
-    fn from(error: SetupError) -> Self {
-        Failure::Setup(error)
-    }
-}
+type Attempt<T> = std::result::Result<T, Failure>;
 
 impl<B: Batch> Writer<B> {
     fn work(mut self, jobs: &Receiver<Job<B>>) {
@@ -199,37 +177,57 @@ impl<B: Batch> Writer<B> {
                 self.carry_out(timely);
             }
         }
-        if let Some(conn) = self.conn.as_mut() {
-            self.identity.retire(conn);
+    }
+
+    /// The next job; `None` when there will be no more. Keeps house when it is time, whether there is work or not.
+    fn next(&mut self, jobs: &Receiver<Job<B>>) -> Option<Job<B>> {
+        loop {
+            let left = HOUSEKEEPING.saturating_sub(self.kept_house.elapsed());
+            if left.is_zero() {
+                self.kept_house = Instant::now();
+                self.keep_house();
+            }
+            match jobs.recv_timeout(left) {
+                Ok(job) => return Some(job),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
         }
     }
 
-    /// The next job; `None` when there will be no more. While memory is behind, it does not wait for a job to mend it.
-    fn next(&mut self, jobs: &Receiver<Job<B>>) -> Option<Job<B>> {
-        while self.batch.is_behind() {
-            match jobs.recv_timeout(PAUSE) {
-                Ok(job) => return Some(job),
-                Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(failure) = self.recover() {
-                        log::debug!("Not mended yet: {failure}");
-                    }
+    /// The row of a writer is its thread's alone, so a heartbeat cannot stand in the way of a commit. A failure is no
+    /// harm: the next time does it, long before anybody takes this writer for silent.
+    fn keep_house(&mut self) {
+        let identity = self.identity.clone();
+        match self.connected().and_then(|conn| Ok(identity.keep_house(conn)?)) {
+            Ok(true) => {}
+            Ok(false) => self.take_new_identity(),
+            Err(failure) => {
+                log::warn!("This writer could not say that it lives: {failure}");
+                if failure.lost_connection() {
+                    self.conn = None;
                 }
             }
         }
-        jobs.recv().ok()
     }
 
-    fn recover(&mut self) -> std::result::Result<(), Failure> {
-        let conn = match self.conn.as_mut() {
-            Some(conn) => conn,
-            None => self.conn.insert(self.database.connect()?),
-        };
-        let recovered = contain(|| self.batch.recover(conn)).unwrap_or(Err(diesel::result::Error::NotFound));
-        if recovered.is_err() {
-            self.conn = None;
+    /// The connection, made anew where it was lost. What a new one shows may be another database's past.
+    fn connected(&mut self) -> Attempt<&mut DbConnection> {
+        if self.conn.is_none() {
+            self.conn = Some(self.database.connect()?);
+            self.batch.doubt();
         }
-        Ok(recovered?)
+        // It was just made sure of, and is lost again only if nobody could have it.
+        self.conn.as_mut().ok_or(Failure::Overtaken)
+    }
+
+    fn follow(&mut self) -> Attempt<()> {
+        self.connected()?;
+        let Some(conn) = self.conn.as_mut() else {
+            return Err(Failure::Overtaken);
+        };
+        contain(|| self.batch.follow(conn)).ok_or(Failure::Panicked)??;
+        Ok(())
     }
 
     /// Commits the jobs together; where the database refuses them, halves them until the guilty one stands alone.
@@ -256,10 +254,7 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    fn try_until_patience_ends(
-        &mut self,
-        commands: &[&B::Command],
-    ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
+    fn try_until_patience_ends(&mut self, commands: &[&B::Command]) -> Attempt<Vec<Result<B::Answer>>> {
         let deadline = Instant::now() + self.patience;
         let mut overtaken = false;
         loop {
@@ -287,7 +282,7 @@ impl<B: Batch> Writer<B> {
     /// The database went back, or somebody cleared its rows: nothing that is known of it can be trusted.
     fn take_new_identity(&mut self) {
         log::warn!("This writer's row is not as it left it, as after a restored backup: everything is read again");
-        self.batch.fall_behind();
+        self.batch.doubt();
         if let Some(conn) = self.conn.as_mut() {
             match Identity::register(conn) {
                 Ok(identity) => self.identity = identity,
@@ -301,8 +296,8 @@ impl<B: Batch> Writer<B> {
         commands: &[&B::Command],
         overtaken: bool,
         deadline: Instant,
-    ) -> std::result::Result<Vec<Result<B::Answer>>, Failure> {
-        self.recover()?;
+    ) -> Attempt<Vec<Result<B::Answer>>> {
+        self.follow()?;
         let Some(conn) = self.conn.as_mut() else {
             return Err(Failure::Overtaken);
         };
@@ -324,53 +319,57 @@ impl<B: Batch> Writer<B> {
         if let Err(error) = dialect::commit(conn) {
             self.settle_doubt(error, deadline)?;
         }
-        self.identity.committed();
-        self.publish(change);
+        let commit = self.identity.committed();
+        self.publish(change, &commit);
         Ok(answers)
     }
 
-    fn publish(&mut self, change: B::Change) {
+    fn publish(&mut self, change: B::Change, commit: &Commit) {
         let Some(conn) = self.conn.as_mut() else {
-            return self.batch.fall_behind();
+            return self.batch.doubt();
         };
-        match contain(|| self.batch.publish(conn, change)) {
+        match contain(|| self.batch.publish(conn, change, commit)) {
             Some(Ok(())) => {}
             failed => {
                 let why = failed
                     .and_then(std::result::Result::err)
                     .map_or("a defect".to_owned(), |error| error.to_string());
                 log::warn!("A committed change could not be read back, answers wait until it is: {why}");
-                return self.batch.fall_behind();
+                self.batch.doubt();
             }
         }
-        self.identity.prune(conn);
     }
 
     /// COMMIT answered with an error: finds out whether it happened, on a new connection, by a fence.
-    fn settle_doubt(&mut self, error: diesel::result::Error, deadline: Instant) -> std::result::Result<(), Failure> {
+    fn settle_doubt(&mut self, error: diesel::result::Error, deadline: Instant) -> Attempt<()> {
         log::warn!("COMMIT answered an error, its outcome is being found out: {error}");
         self.conn = None;
+        self.batch.doubt();
         loop {
-            let outcome = self.database.connect().map_err(Error::from).and_then(|mut conn| {
-                let outcome = self.identity.fence(&mut conn)?;
-                self.conn = Some(conn);
-                Ok(outcome)
-            });
+            let outcome = match self.connected() {
+                Ok(_) => self.fence(),
+                Err(failure) => Err(failure),
+            };
             match outcome {
                 Ok(Doubt::Happened) => return Ok(()),
                 Ok(Doubt::NeverHappened) if fault::classify(&error) == Fault::Stop => return Err(error.into()),
                 Ok(Doubt::NeverHappened) => return Err(Failure::Overtaken),
-                Ok(Doubt::Unknown) => {
-                    self.batch.fall_behind();
-                    return Err(Failure::Unknown("the writer's own row is gone.".to_owned()));
-                }
-                Err(again) if Instant::now() >= deadline => {
-                    self.batch.fall_behind();
-                    return Err(Failure::Unknown(again.to_string()));
-                }
-                Err(_) => std::thread::sleep(PAUSE),
+                Ok(Doubt::Unknown) => return Err(Failure::Unknown("the writer's own row is gone.".to_owned())),
+                Ok(Doubt::Open) | Err(_) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+                Ok(Doubt::Open) => return Err(Failure::Unknown("the database does not say.".to_owned())),
+                Err(failure) => return Err(Failure::Unknown(failure.into_error().to_string())),
             }
         }
+    }
+
+    /// Asks by a fence, on a connection that is dropped where that fails.
+    fn fence(&mut self) -> Attempt<Doubt> {
+        let Some(mut conn) = self.conn.take() else {
+            return Ok(Doubt::Open);
+        };
+        let outcome = self.identity.fence(&mut conn)?;
+        self.conn = Some(conn);
+        Ok(outcome)
     }
 }
 
@@ -400,7 +399,7 @@ fn write<B: Batch>(
     conn: &mut DbConnection,
     commands: &[&B::Command],
     overtaken: bool,
-) -> std::result::Result<Written<B>, Failure> {
+) -> Attempt<Written<B>> {
     if !identity.raise_revision(conn)? {
         return Err(Failure::Displaced);
     }
@@ -421,60 +420,5 @@ fn write<B: Batch>(
 fn answer<A>(reply: oneshot::Sender<Result<A>>, result: Result<A>) {
     if reply.send(result).is_err() {
         log::debug!("A client went away before its change was answered");
-    }
-}
-
-impl Failure {
-    fn fault(&self) -> Option<Fault> {
-        match self {
-            Failure::Database(error) => Some(fault::classify(error)),
-            _ => None,
-        }
-    }
-
-    fn lost_connection(&self) -> bool {
-        matches!(self.fault(), Some(Fault::Lost)) || matches!(self, Failure::Unknown(_))
-    }
-
-    fn may_be_tried_again(&self) -> bool {
-        match self {
-            Failure::Overtaken | Failure::Displaced | Failure::Setup(SetupError::Connect { .. }) => true,
-            Failure::Database(error) => matches!(fault::classify(error), Fault::Retry | Fault::Lost),
-            _ => false,
-        }
-    }
-
-    fn may_be_one_commands_fault(&self) -> bool {
-        matches!(self, Failure::Panicked) || matches!(self.fault(), Some(Fault::Refuse { .. } | Fault::Unknown))
-    }
-
-    fn into_error(self) -> Error {
-        match self {
-            Failure::Database(error) => error.into(),
-            Failure::Setup(error) => error.into(),
-            Failure::Displaced => Error::Unavailable {
-                detail: "it is not the one that it was".to_owned(),
-            },
-            Failure::Overtaken => Error::Busy {
-                detail: "Others kept changing the same rows.".to_owned(),
-            },
-            Failure::Unknown(detail) => Error::UnknownOutcome { detail },
-            Failure::Panicked => Error::Internal {
-                detail: "The change met a defect of placet; nothing was done.".into(),
-            },
-        }
-    }
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Failure::Database(error) => error.fmt(f),
-            Failure::Setup(error) => error.fmt(f),
-            Failure::Overtaken => f.write_str("others changed what it rests on"),
-            Failure::Unknown(detail) => f.write_str(detail),
-            Failure::Panicked => f.write_str("it met a defect"),
-            Failure::Displaced => f.write_str("the database is not the one that it was"),
-        }
     }
 }

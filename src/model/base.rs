@@ -22,11 +22,12 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub fn new(catalog: Catalog, rows: Vec<ProviderRow>) -> Rows {
+    /// `names` are those of the rows, as the commands spell them.
+    pub fn new(catalog: Catalog, rows: Vec<ProviderRow>, names: HashMap<Arc<str>, ProviderId>) -> Rows {
         Rows {
             catalog,
             uuids: rows.iter().map(|row| (row.uuid.clone(), row.id)).collect(),
-            names: rows.iter().map(|row| (row.name.clone(), row.id)).collect(),
+            names,
             rows: rows.into_iter().map(|row| (row.id, row)).collect(),
         }
     }

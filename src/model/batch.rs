@@ -2,28 +2,32 @@
 //!
 //! Claims are decided on the snapshot first, and the guards of their rows say whether it was the newest. Whatever no
 //! guard can vouch for is decided on rows read in the batch's own transaction: everything but claims, a batch that
-//! lost a guard, and every refusal, for none may rest on a snapshot that somebody else has outrun.
+//! lost a guard, and every refusal, for none may rest on a snapshot that somebody else has outrun. So is everything
+//! while the snapshot is in doubt.
 
 use std::sync::Arc;
-
-use chrono::{DateTime, Utc};
 
 use super::base::Base;
 use super::command::{Answer, Command};
 use super::decide::{Rules, decide};
+use super::follower::Follower;
 use super::gather;
 use super::live::Live;
 use super::named::Named;
 use super::save::{Committed, Saved, save};
 use super::state::State;
 use crate::db::writer::{Batch, Ran};
-use crate::db::{DbConnection, DbResult, dialect};
+use crate::db::{Commit, DbConnection, DbResult, dialect};
 use crate::error::Result;
-use crate::search::Snapshot;
+use crate::search::{Catalog, Snapshot};
 
 /// See the module.
 pub struct Decider {
     live: Arc<Live>,
+    /// Who mends the snapshot where it is in doubt.
+    follower: Follower,
+    /// Whether nobody else writes changes that would have to be followed.
+    alone: bool,
     rules: Rules,
     #[cfg(feature = "mutants")]
     usage_first: super::mutant::UsageFirst,
@@ -37,9 +41,11 @@ enum Basis {
 }
 
 impl Decider {
-    pub fn new(live: Arc<Live>, rules: Rules) -> Decider {
+    pub fn new(live: Arc<Live>, follower: Follower, alone: bool, rules: Rules) -> Decider {
         Decider {
             live,
+            follower,
+            alone,
             rules,
             #[cfg(feature = "mutants")]
             usage_first: Default::default(),
@@ -49,18 +55,35 @@ impl Decider {
     /// The state to decide on, and the rows it was made of where those came from the database.
     fn state(&self, conn: &mut DbConnection, named: &Named<'_>, basis: Basis) -> DbResult<State> {
         let newest = self.live.newest();
-        let consumers = gather::consumers(conn, named)?;
+        let now = dialect::row_time(conn);
+        let consumers = gather::consumers(conn, named, now)?;
         let base = match basis {
             Basis::Snapshot => Base::Snapshot(newest),
+            Basis::Database if self.live.is_doubtful() => {
+                // Not even the ids of classes can be trusted.
+                Base::Rows(gather::rows(conn, named, &consumers, &Catalog::default())?)
+            }
             Basis::Database => Base::Rows(gather::rows(conn, named, &consumers, newest.catalog())?),
         };
         #[cfg(feature = "mutants")]
         let base = self.usage_first.spoil(base);
-        let mut state = State::new(base, consumers, now());
+        let mut state = State::new(base, consumers, now.and_utc());
         state.class_users = gather::class_users(conn, named)?;
         state.trait_users = gather::trait_users(conn, named)?;
         state.trait_times = gather::trait_times(conn, named)?;
         Ok(state)
+    }
+
+    /// On the snapshot where that may do, and on the database where it does not.
+    fn attempts(&self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Attempt> {
+        let named = Named::of(commands);
+        if !named.beyond_claims && !overtaken && !self.live.is_doubtful() {
+            let attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
+            if !matches!(attempt, Attempt::Doubted) {
+                return Ok(attempt);
+            }
+        }
+        self.attempt(conn, commands, &named, Basis::Database)
     }
 
     fn attempt(
@@ -97,6 +120,13 @@ impl Decider {
     }
 }
 
+/// Whether a constraint refused a row for the sake of another one.
+fn is_refusal(error: &diesel::result::Error) -> bool {
+    use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
+    use diesel::result::Error::DatabaseError;
+    matches!(error, DatabaseError(UniqueViolation | ForeignKeyViolation, _))
+}
+
 enum Attempt {
     Settled {
         answers: Vec<Result<Answer>>,
@@ -114,14 +144,13 @@ impl Batch for Decider {
     type Change = Committed;
 
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
-        let named = Named::of(commands);
-        let mut attempt = Attempt::Doubted;
-        if !named.beyond_claims && !overtaken {
-            attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
-        }
-        if matches!(attempt, Attempt::Doubted) {
-            attempt = self.attempt(conn, commands, &named, Basis::Database)?;
-        }
+        let attempt = match self.attempts(conn, commands, overtaken) {
+            // What one command writes stands in nobody's way but another process's, which wrote it meanwhile.
+            Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && is_refusal(&error) => {
+                Attempt::Lost
+            }
+            other => other?,
+        };
         Ok(match attempt {
             Attempt::Settled { answers, committed } => Ran::Decided {
                 answers,
@@ -135,22 +164,25 @@ impl Batch for Decider {
         super::change::body(change)
     }
 
-    fn publish(&mut self, conn: &mut DbConnection, change: Committed) -> DbResult<()> {
-        self.live.publish(conn, change)
+    fn publish(&mut self, conn: &mut DbConnection, change: Committed, commit: &Commit) -> DbResult<()> {
+        self.live.publish(conn, change, commit)
     }
 
-    fn fall_behind(&mut self) {
-        self.live.fall_behind();
-    }
-
-    fn is_behind(&self) -> bool {
-        self.live.is_behind()
-    }
-
-    fn recover(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+    fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()> {
         #[cfg(feature = "mutants")]
         self.usage_first.read(conn)?;
-        self.live.recover(conn)
+        if self.live.is_doubtful() {
+            // The batch does not wait for all to be read: until then it decides on rows that it reads itself.
+            self.follower.wake();
+        } else if !self.alone {
+            self.live.follow(conn)?;
+        }
+        Ok(())
+    }
+
+    fn doubt(&mut self) {
+        self.live.doubt();
+        self.follower.wake();
     }
 }
 
@@ -167,8 +199,4 @@ fn mark_what_others_changed(snapshot: &Snapshot, state: &State, committed: &mut 
     committed
         .deltas
         .retain(|delta| !committed.reload.contains(&delta.provider));
-}
-
-fn now() -> DateTime<Utc> {
-    dialect::now().and_utc()
 }

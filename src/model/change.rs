@@ -1,17 +1,21 @@
 //! How a commit is told to other processes: the body of a row of `placet_changes`, as JSON.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::save::Committed;
+use crate::search::{ClassId, Delta, ProviderId};
 
-/// Provider id, how often its generation moved, its new time in microseconds, and usage changes class by class.
-type Delta = (i32, u32, Option<i64>, Vec<(i32, i64)>);
+/// Provider id, how often its generation moved, its new time in microseconds, usage changes class by class, and its new
+/// generation, to compare with.
+type DeltaBody = (i32, u32, Option<i64>, Vec<(i32, i64)>, i64);
 
-/// Short keys, for a row is written with every commit.
-#[derive(Serialize)]
+/// Short keys, for a row is written with every commit. Nothing at all is a fence.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
 struct Body {
     /// Providers of which only usage and generation changed.
-    d: Vec<Delta>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    d: Vec<DeltaBody>,
     /// Ids of providers to be read again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     r: Vec<i32>,
@@ -31,7 +35,7 @@ pub fn body(committed: &Committed) -> String {
             .iter()
             .map(|it| {
                 let used = it.used.iter().map(|(class, more)| (class.0, *more)).collect();
-                (it.provider.0, it.moves, it.modified, used)
+                (it.provider.0, it.moves, it.modified, used, it.generation)
             })
             .collect(),
         r: committed.reload.iter().map(|id| id.0).collect(),
@@ -43,4 +47,48 @@ pub fn body(committed: &Committed) -> String {
         log::error!("A change could not be described: {error}");
         String::new()
     })
+}
+
+/// What a body says; `None` where this placet cannot read it, as another version's.
+pub fn read(body: &str) -> Option<Committed> {
+    let body: Body = serde_json::from_str(body).ok()?;
+    let delta = |(provider, moves, modified, used, generation): DeltaBody| Delta {
+        provider: ProviderId(provider),
+        moves,
+        generation,
+        modified,
+        used: used.into_iter().map(|(class, more)| (ClassId(class), more)).collect(),
+    };
+    Some(Committed {
+        deltas: body.d.into_iter().map(delta).collect(),
+        reload: body.r.into_iter().map(ProviderId).collect(),
+        removed: body.x.into_iter().map(ProviderId).collect(),
+        catalog: body.c,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_and_nothing_else() {
+        let committed = Committed {
+            deltas: vec![Delta {
+                provider: ProviderId(3),
+                moves: 2,
+                generation: 9,
+                modified: Some(77),
+                used: vec![(ClassId(0), -4), (ClassId(10_000), 5)],
+            }],
+            reload: [ProviderId(5)].into(),
+            removed: vec![ProviderId(6)],
+            catalog: true,
+        };
+        assert_eq!(read(&body(&committed)), Some(committed));
+        assert_eq!(read("{}"), Some(Committed::default()), "a fence");
+        for strange in ["", "{\"q\": 1}", "{\"d\": [[1, 2]]}"] {
+            assert_eq!(read(strange), None, "{strange}");
+        }
+    }
 }

@@ -3,7 +3,8 @@
 //! All of it in the batch's own transaction and in a number of statements that does not depend on how many commands
 //! there are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
@@ -12,60 +13,122 @@ use super::Moment;
 use super::base::Rows;
 use super::load;
 use super::named::Named;
+use super::spelled::Spelled;
 use super::state::{ConsumerEntry, ConsumerRow, HeldRow};
-use crate::db::dialect::in_lists;
+use crate::db::dialect::{has_other_writers, in_lists, insert_rows, lock_rows};
 use crate::db::schema::{
     allocations, consumer_types, consumers, inventories, projects, resource_classes, resource_provider_traits,
     resource_providers, traits, users,
 };
 use crate::db::{DbConnection, DbResult};
-use crate::search::{Catalog, ClassId, ProviderId, TraitId};
+use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, TraitId};
 
-type ConsumerColumns = (i32, String, i32, String, String, Option<String>);
+type ConsumerColumns = (i32, String, i32, i32, Option<String>, Option<String>, Option<String>);
+
+/// The project of a row that only holds a consumer's place. Real ids are positive.
+pub const NOBODY: i32 = -1;
 
 /// The named consumers with what they have: the rows by consumer uuid, even where the consumer's own row is missing.
-pub fn consumers(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTreeMap<String, ConsumerEntry>> {
+///
+/// Where other processes may write, they are locked first, in the order of their uuids, and what the locks guard is read
+/// in the statements after. A consumer that is not there is locked by a row that holds its place, so that nobody else
+/// makes it meanwhile: `save` writes it anew or takes it away.
+pub fn consumers(
+    conn: &mut DbConnection,
+    named: &Named<'_>,
+    now: NaiveDateTime,
+) -> DbResult<BTreeMap<String, ConsumerEntry>> {
     let uuids: Vec<&str> = named.consumers.iter().copied().collect();
+    let spelled = Spelled::apart(conn, &uuids)?;
+    if has_other_writers(conn) {
+        lock_consumers(conn, &uuids, &spelled, now)?;
+    }
     let mut found: BTreeMap<String, ConsumerEntry> = BTreeMap::new();
     let rows: Vec<ConsumerColumns> = in_lists(&uuids, |uuids| {
         consumers::table
-            .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
-            .inner_join(users::table.on(users::id.eq(consumers::user_id)))
+            .left_join(projects::table.on(projects::id.eq(consumers::project_id)))
+            .left_join(users::table.on(users::id.eq(consumers::user_id)))
             .left_join(consumer_types::table.on(consumers::consumer_type_id.eq(consumer_types::id.nullable())))
             .filter(consumers::uuid.eq_any(uuids))
             .select((
                 consumers::id,
                 consumers::uuid,
                 consumers::generation,
-                projects::external_id,
-                users::external_id,
+                consumers::project_id,
+                projects::external_id.nullable(),
+                users::external_id.nullable(),
                 consumer_types::name.nullable(),
             ))
             .load(&mut *conn)
     })?;
-    for (id, uuid, generation, project, user, consumer_type) in rows {
-        let row = ConsumerRow {
-            id,
-            generation: generation.into(),
-            project,
-            user,
-            consumer_type,
-        };
-        found.insert(
-            uuid,
-            ConsumerEntry {
-                base: Some(row.clone()),
-                now: Some(row),
-                ..Default::default()
-            },
-        );
+    for (id, uuid, generation, project_id, project, user, consumer_type) in rows {
+        let mut entry = ConsumerEntry::default();
+        if project_id == NOBODY {
+            entry.placeholder = Some(id);
+        } else {
+            let row = ConsumerRow {
+                id,
+                generation: generation.into(),
+                project: project.unwrap_or_default(),
+                user: user.unwrap_or_default(),
+                consumer_type,
+            };
+            entry.base = Some(row.clone());
+            entry.now = Some(row);
+        }
+        found.insert(spelled.named(uuid), entry);
     }
-    hold(conn, &uuids, &mut found)?;
+    hold(conn, &uuids, &spelled, &mut found)?;
     Ok(found)
 }
 
+/// How often locks are taken again because somebody else was faster. What is not locked then is refused when it is
+/// written, by a guard or a constraint, and the batch is decided again.
+const TURNS: usize = 10;
+
+/// Locks the rows of consumers, and makes those that are missing.
+fn lock_consumers(conn: &mut DbConnection, uuids: &[&str], spelled: &Spelled<'_>, now: NaiveDateTime) -> DbResult<()> {
+    use consumers as t;
+    let mut missing: Vec<&str> = uuids.to_vec();
+    for _ in 0..TURNS {
+        if missing.is_empty() {
+            break;
+        }
+        let there: Vec<String> = in_lists(&missing, |uuids| {
+            lock_rows!(
+                conn,
+                t::table.filter(t::uuid.eq_any(uuids)).order(t::uuid).select(t::uuid)
+            )
+        })?;
+        let there: HashSet<String> = there.into_iter().map(|uuid| spelled.named(uuid)).collect();
+        missing.retain(|uuid| !there.contains(*uuid));
+        let rows: Vec<_> = missing
+            .iter()
+            .map(|uuid| {
+                (
+                    t::created_at.eq(now),
+                    t::uuid.eq(*uuid),
+                    t::project_id.eq(NOBODY),
+                    t::user_id.eq(NOBODY),
+                    t::generation.eq(0),
+                )
+            })
+            .collect();
+        // One that somebody else has made meanwhile is not made twice: it is locked in the next turn.
+        if insert_rows!(conn, t::table, &rows, or_ignore)? == rows.len() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
 /// Adds what the consumers hold.
-fn hold(conn: &mut DbConnection, uuids: &[&str], found: &mut BTreeMap<String, ConsumerEntry>) -> DbResult<()> {
+fn hold(
+    conn: &mut DbConnection,
+    uuids: &[&str],
+    spelled: &Spelled<'_>,
+    found: &mut BTreeMap<String, ConsumerEntry>,
+) -> DbResult<()> {
     use allocations as t;
     let rows: Vec<(i32, String, i32, i32, i32)> = in_lists(uuids, |uuids| {
         t::table
@@ -87,7 +150,7 @@ fn hold(conn: &mut DbConnection, uuids: &[&str], found: &mut BTreeMap<String, Co
             class: ClassId(class),
             used: used.into(),
         };
-        let entry = found.entry(uuid).or_default();
+        let entry = found.entry(spelled.named(uuid)).or_default();
         entry.held.push(row);
         entry.allocations.push((row.provider, row.class, row.used));
     }
@@ -96,12 +159,76 @@ fn hold(conn: &mut DbConnection, uuids: &[&str], found: &mut BTreeMap<String, Co
 
 /// The named providers and those that the named consumers hold something of, as the batch's own transaction sees them;
 /// whole trees only where a command needs them.
+///
+/// Where other processes may write, they are locked first, in the order of their ids, and looked up again: who was not
+/// there when the locks were taken may be by now.
 pub fn rows(
     conn: &mut DbConnection,
     named: &Named<'_>,
     consumers: &BTreeMap<String, ConsumerEntry>,
     known: &Catalog,
 ) -> DbResult<Rows> {
+    let mut ids = provider_ids(conn, named, consumers)?;
+    let turns = if has_other_writers(conn) { TURNS } else { 0 };
+    for _ in 0..turns {
+        lock_providers(conn, &ids)?;
+        let again = provider_ids(conn, named, consumers)?;
+        if again == ids {
+            break;
+        }
+        ids = again;
+    }
+    let catalog = if named.beyond_claims || named.classes.iter().any(|name| known.class_id(name).is_none()) {
+        load::catalog(conn)?
+    } else {
+        known.clone()
+    };
+    let rows = load::providers(conn, &ids)?;
+    let names = names_of(conn, named, &rows)?;
+    Ok(Rows::new(catalog, rows, names))
+}
+
+/// Which providers have the names that commands want to give: the database says what it takes for the same name.
+fn names_of(
+    conn: &mut DbConnection,
+    named: &Named<'_>,
+    rows: &[ProviderRow],
+) -> DbResult<HashMap<Arc<str>, ProviderId>> {
+    let wanted: Vec<&str> = named.names.iter().copied().collect();
+    let spelled = Spelled::new(conn, &wanted);
+    let mut names: HashMap<Arc<str>, ProviderId> = rows
+        .iter()
+        .map(|row| (spelled.named(row.name.to_string()).into(), row.id))
+        .collect();
+    if spelled.is_exact() {
+        return Ok(names);
+    }
+    for name in wanted
+        .into_iter()
+        .filter(|name| !names.contains_key(*name))
+        .collect::<Vec<_>>()
+    {
+        use resource_providers as t;
+        let found: Option<i32> = t::table.filter(t::name.eq(name)).select(t::id).first(conn).optional()?;
+        names.extend(found.map(|id| (name.into(), ProviderId(id))));
+    }
+    Ok(names)
+}
+
+fn lock_providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<()> {
+    use resource_providers as t;
+    in_lists(ids, |ids| -> DbResult<Vec<i32>> {
+        lock_rows!(conn, t::table.filter(t::id.eq_any(ids)).order(t::id).select(t::id))
+    })
+    .map(|_| ())
+}
+
+/// The ids of the providers that `rows` reads, in order.
+fn provider_ids(
+    conn: &mut DbConnection,
+    named: &Named<'_>,
+    consumers: &BTreeMap<String, ConsumerEntry>,
+) -> DbResult<Vec<i32>> {
     use resource_providers as t;
     let mut ids: BTreeSet<i32> = consumers
         .values()
@@ -136,13 +263,7 @@ pub fn rows(
             .select(t::id)
             .load(&mut *conn)
     })?);
-    let catalog = if named.beyond_claims || named.classes.iter().any(|name| known.class_id(name).is_none()) {
-        load::catalog(conn)?
-    } else {
-        known.clone()
-    };
-    let ids: Vec<i32> = ids.into_iter().collect();
-    Ok(Rows::new(catalog, load::providers(conn, &ids)?))
+    Ok(ids.into_iter().collect())
 }
 
 /// Which providers have an inventory of a class that is to be deleted.

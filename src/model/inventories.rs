@@ -7,6 +7,7 @@ use diesel::prelude::*;
 
 use super::{Moment, modified, resource_providers};
 use crate::db::DbConnection;
+use crate::db::dialect::ratio;
 use crate::db::schema::{inventories, resource_classes};
 use crate::error::{Error, Result};
 pub use crate::search::Inventory;
@@ -80,14 +81,14 @@ struct Row {
 }
 
 impl Row {
-    fn inventory(&self) -> Inventory {
+    fn inventory(&self, conn: &DbConnection) -> Inventory {
         Inventory {
             total: self.total,
             reserved: self.reserved,
             min_unit: self.min_unit,
             max_unit: self.max_unit,
             step_size: self.step_size,
-            allocation_ratio: self.allocation_ratio,
+            allocation_ratio: ratio(conn, self.allocation_ratio),
         }
     }
 }
@@ -114,7 +115,7 @@ pub fn list(conn: &mut DbConnection, provider: &str) -> Result<Inventories> {
             .max(),
         inventories: rows
             .into_iter()
-            .map(|(class, row)| (class.into(), row.inventory()))
+            .map(|(class, row)| (class.into(), row.inventory(conn)))
             .collect(),
     })
 }
@@ -146,6 +147,6 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
         provider: provider.into(),
         generation,
         modified: modified(row.updated_at, row.created_at),
-        inventories: vec![(name.into(), row.inventory())],
+        inventories: vec![(name.into(), row.inventory(conn))],
     })
 }

@@ -1,94 +1,226 @@
-//! The snapshot kept fresh: loaded once, then replaced by each commit before the commit is acknowledged.
+//! The snapshot kept fresh: loaded once, then brought up to date by this process's commits and by those of others.
+//!
+//! There is one place that publishes: whoever holds the ledger, which says up to which revision of every writer the
+//! snapshot shows everything. It is a lock and not a thread, because both the writer, which must publish before it
+//! acknowledges, and whoever follows come with a connection of their own, and neither may wait for the other's database.
+//! Readers take no lock.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::load;
+use super::gathered::Gathered;
+use super::reread::{self, Reread};
 use super::save::Committed;
-use crate::db::{DbConnection, DbResult, dialect};
-use crate::error::{Error, Result};
-use crate::search::{Change, ProviderId, Snapshot};
+use crate::db::followed::{self, Mark, News, Revisions};
+use crate::db::{Commit, DbConnection, DbResult, dialect};
+use crate::mutants::{self, Mutant};
+use crate::search::{ProviderId, Snapshot};
 
-/// The newest snapshot, shared by all readers. Only the writer's thread replaces it.
+/// The newest snapshot, shared by all readers.
 pub struct Live {
     current: ArcSwap<Snapshot>,
-    /// A commit could not be read back: the snapshot lacks something that was acknowledged.
-    behind: AtomicBool,
+    ledger: Mutex<Ledger>,
+    /// Something was committed, or may have been, that the snapshot lacks and changes cannot tell.
+    doubtful: AtomicBool,
+}
+
+/// What the snapshot shows. Both are replaced together, by whoever holds this.
+struct Ledger {
+    known: Revisions,
+    /// How often everything was read: what was fetched before that says nothing any more.
+    load: u64,
 }
 
 impl Live {
     /// Reads all tables in one moment of the database.
     pub fn load(conn: &mut DbConnection) -> DbResult<Live> {
+        let read = dialect::read_transaction(conn, reread::everything)?;
         Ok(Live {
-            current: ArcSwap::from_pointee(load_all(conn)?),
-            behind: AtomicBool::new(false),
+            current: ArcSwap::from_pointee(read.snapshot),
+            ledger: Mutex::new(Ledger {
+                known: read.revisions,
+                load: 0,
+            }),
+            doubtful: AtomicBool::new(false),
         })
     }
 
-    /// A snapshot that shows every acknowledged change, or `Unavailable` while that cannot be said.
-    pub fn fresh(&self) -> Result<Arc<Snapshot>> {
-        if self.is_behind() {
-            return Err(Error::Unavailable {
-                detail: "a change is being read back".to_owned(),
-            });
-        }
-        Ok(self.newest())
-    }
-
-    /// The newest snapshot, for the writer.
+    /// The newest snapshot. It shows every change that this process acknowledged, unless it is doubtful.
     pub fn newest(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// Applies a committed change: what it only counted is added, what it changed otherwise is read again.
-    pub fn publish(&self, conn: &mut DbConnection, committed: Committed) -> DbResult<()> {
-        let Committed {
-            deltas,
-            reload,
-            removed,
-            catalog,
-        } = committed;
-        let mut change = Change {
-            deltas,
-            removed,
-            ..Change::default()
-        };
-        if catalog || !reload.is_empty() {
-            let ids: Vec<i32> = reload.iter().map(|ProviderId(id)| *id).collect();
-            dialect::read_transaction(conn, |conn| {
-                if catalog {
-                    change.catalog = Some(load::catalog(conn)?);
+    /// From now on nothing may be answered from the snapshot, until all of it was read again.
+    pub fn doubt(&self) {
+        // Under the lock: a reload that began before this must not end it.
+        let _ledger = self.ledger();
+        self.doubtful.store(true, Ordering::Release);
+    }
+
+    pub fn is_doubtful(&self) -> bool {
+        self.doubtful.load(Ordering::Acquire)
+    }
+
+    /// Brings the snapshot up to what is committed when this is called, by one query, and by more only where something
+    /// has to be read.
+    pub fn follow(&self, conn: &mut DbConnection) -> DbResult<Arc<Snapshot>> {
+        loop {
+            let (known, load) = {
+                let ledger = self.ledger();
+                if self.is_doubtful() {
+                    return self.read_everything(conn, ledger);
                 }
-                change.reloaded = load::providers(conn, &ids)?;
-                DbResult::Ok(())
-            })?;
+                (ledger.known.clone(), ledger.load)
+            };
+            let news = followed::news(conn, &known)?;
+            if let Some(newest) = self.take(conn, &known, load, news)? {
+                return Ok(newest);
+            }
         }
-        self.current.store(Arc::new(self.newest().apply(&change)));
-        Ok(())
     }
 
-    pub fn fall_behind(&self) {
-        self.behind.store(true, Ordering::Release);
-    }
-
-    pub fn is_behind(&self) -> bool {
-        self.behind.load(Ordering::Acquire)
-    }
-
-    /// Loads everything again if a change could not be read back.
-    pub fn recover(&self, conn: &mut DbConnection) -> DbResult<()> {
-        if self.is_behind() {
-            self.current.store(Arc::new(load_all(conn)?));
-            self.behind.store(false, Ordering::Release);
-            log::info!("The snapshot shows every change again");
+    /// Publishes what was fetched when the snapshot showed `known`; `None` where everything was read meanwhile.
+    fn take(
+        &self,
+        conn: &mut DbConnection,
+        known: &Revisions,
+        load: u64,
+        news: News,
+    ) -> DbResult<Option<Arc<Snapshot>>> {
+        let told = match news.after(known) {
+            Ok([]) if news.now == *known => return Ok(Some(self.newest())),
+            told => told.ok(),
+        };
+        let mut ledger = self.ledger();
+        if ledger.load != load {
+            return Ok(None);
         }
-        Ok(())
+        // The writer may have published its own commits since: each is applied once.
+        let unseen = told.map(|told| told.iter().filter(|it| it.revision > ledger.known.of(&it.writer)));
+        if let Some(gathered) = unseen.and_then(reread::gather)
+            && let Some(next) = self.counted(gathered)
+        {
+            ledger.known.raise(news.now);
+            return Ok(Some(self.publish_snapshot(next)));
+        }
+        self.reread(conn, &mut ledger, &BTreeSet::new(), false)?;
+        Ok(Some(self.newest()))
+    }
+
+    /// The next snapshot, where counting is enough to make it.
+    fn counted(&self, mut gathered: Gathered) -> Option<Snapshot> {
+        let newest = self.newest();
+        gathered.mark_unknown(&newest);
+        if gathered.must_read() {
+            return None;
+        }
+        let next = newest.apply(&gathered.change(&newest, Vec::new(), None));
+        gathered.outrun(&next).is_empty().then_some(next)
+    }
+
+    /// Shows a commit of this process's own writer. Only where the revision before it was known: a reader may have
+    /// followed it already.
+    pub fn publish(&self, conn: &mut DbConnection, committed: Committed, commit: &Commit) -> DbResult<()> {
+        let mut ledger = self.ledger();
+        if self.is_doubtful() {
+            // It is in the tables, and those are about to be read.
+            return Ok(());
+        }
+        let known = ledger.known.of(&commit.writer);
+        if known >= commit.revision && !mutants::is(Mutant::ApplyTwice) {
+            return Ok(());
+        }
+        if known + 1 >= commit.revision {
+            let mut gathered = Gathered::default();
+            gathered.add(committed);
+            if let Some(next) = self.counted(gathered) {
+                let mark = Mark {
+                    revision: commit.revision,
+                    token: commit.token.clone(),
+                };
+                ledger.known.writers.insert(commit.writer.clone(), mark);
+                self.publish_snapshot(next);
+                return Ok(());
+            }
+        }
+        self.reread(conn, &mut ledger, &BTreeSet::new(), false).map(|_| ())
+    }
+
+    /// Reads `suspects` again, with `names` all classes, traits and aggregates too, and answers which of the suspects
+    /// were not what was shown.
+    pub fn check(
+        &self,
+        conn: &mut DbConnection,
+        suspects: &BTreeSet<ProviderId>,
+        names: bool,
+    ) -> DbResult<Vec<ProviderId>> {
+        let mut ledger = self.ledger();
+        if self.is_doubtful() {
+            return self.read_everything(conn, ledger).map(|_| Vec::new());
+        }
+        self.reread(conn, &mut ledger, suspects, names)
+    }
+
+    /// Reads what is marked and what is suspected, with the ledger held to the end: so no commit of this process is
+    /// published between reading and publishing, which would take it away again.
+    fn reread(
+        &self,
+        conn: &mut DbConnection,
+        ledger: &mut Ledger,
+        suspects: &BTreeSet<ProviderId>,
+        names: bool,
+    ) -> DbResult<Vec<ProviderId>> {
+        let (newest, known) = (self.newest(), &ledger.known);
+        let before = revisions_before(conn, known)?;
+        let read = dialect::read_transaction(conn, |conn| {
+            let news = match before {
+                Some(news) => news,
+                None => followed::news(conn, known)?,
+            };
+            reread::marked(conn, &newest, known, news, suspects, names)
+        })?;
+        Ok(self.replace(ledger, read))
+    }
+
+    fn read_everything(&self, conn: &mut DbConnection, mut ledger: MutexGuard<'_, Ledger>) -> DbResult<Arc<Snapshot>> {
+        let read = dialect::read_transaction(conn, reread::everything)?;
+        self.replace(&mut ledger, read);
+        log::info!("The snapshot shows every change again");
+        Ok(self.newest())
+    }
+
+    fn replace(&self, ledger: &mut Ledger, read: Reread) -> Vec<ProviderId> {
+        ledger.known = read.revisions;
+        ledger.load += u64::from(read.whole);
+        self.publish_snapshot(read.snapshot);
+        if read.whole {
+            self.doubtful.store(false, Ordering::Release);
+        }
+        read.different
+    }
+
+    fn publish_snapshot(&self, next: Snapshot) -> Arc<Snapshot> {
+        let next = Arc::new(next);
+        self.current.store(next.clone());
+        next
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        // It is replaced as the last step: what a panic left is what was there before.
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn load_all(conn: &mut DbConnection) -> DbResult<Snapshot> {
-    let (catalog, rows) = dialect::read_transaction(conn, load::snapshot_parts)?;
-    Ok(Snapshot::build(catalog, rows))
+/// What a mutant does: the revisions come from another moment than the rows.
+fn revisions_before(conn: &mut DbConnection, known: &Revisions) -> DbResult<Option<News>> {
+    if !mutants::is(Mutant::RevisionsBefore) {
+        return Ok(None);
+    }
+    let news = followed::news(conn, known)?;
+    std::thread::sleep(Duration::from_millis(5));
+    Ok(Some(news))
 }

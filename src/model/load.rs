@@ -8,7 +8,7 @@ use chrono::NaiveDateTime;
 use diesel::dsl::sum;
 use diesel::prelude::*;
 
-use crate::db::dialect::in_lists;
+use crate::db::dialect::{in_lists, ratio};
 use crate::db::schema::{
     allocations, inventories, placement_aggregates, resource_classes, resource_provider_aggregates,
     resource_provider_traits, resource_providers, traits,
@@ -61,7 +61,7 @@ pub fn snapshot_parts(conn: &mut DbConnection) -> DbResult<(Catalog, Vec<Provide
         traits: traits_query().load(conn)?,
         aggregates: aggregates_query().load(conn)?,
     };
-    Ok((catalog, parts.assemble()))
+    Ok((catalog, parts.assemble(conn)))
 }
 
 /// Some providers, by id; ids that nothing has are left out.
@@ -91,7 +91,7 @@ pub fn providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<Vec<ProviderR
                 .load(&mut *conn)
         })?,
     };
-    Ok(parts.assemble())
+    Ok(parts.assemble(conn))
 }
 
 #[derive(Queryable)]
@@ -162,7 +162,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn assemble(self) -> Vec<ProviderRow> {
+    fn assemble(self, conn: &DbConnection) -> Vec<ProviderRow> {
         let mut rows: Vec<ProviderRow> = self.providers.into_iter().map(ProviderColumns::row).collect();
         let places: HashMap<i32, usize> = rows.iter().enumerate().map(|(place, row)| (row.id.0, place)).collect();
         let mut on = |provider: i32, add: &mut dyn FnMut(&mut ProviderRow)| {
@@ -178,7 +178,7 @@ impl Parts {
                 min_unit,
                 max_unit,
                 step_size,
-                allocation_ratio,
+                allocation_ratio: ratio(conn, allocation_ratio),
             };
             on(provider, &mut |row| {
                 row.inventories.insert(ClassId(class), inventory);

@@ -6,28 +6,36 @@ mod base;
 pub mod batch;
 mod change;
 pub mod command;
+pub mod comparison;
 pub mod decide;
+mod follower;
 mod gather;
+mod gathered;
 pub mod inventories;
 pub mod live;
 pub mod load;
 #[cfg(feature = "mutants")]
 mod mutant;
 mod named;
+mod naming;
+mod reread;
 pub mod reshaper;
 pub mod resource_classes;
 pub mod resource_providers;
 mod save;
 mod service;
+mod spelled;
 pub mod standard;
 mod state;
 pub mod traits;
+pub mod upgrade;
 pub mod usages;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
 pub use decide::Rules;
-pub use service::{Model, Running};
+pub use naming::Names;
+pub use service::{Model, Running, Serving, Shown};
 
 /// When a row was last written: `updated_at`, or else `created_at`.
 fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> Option<Moment> {

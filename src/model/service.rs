@@ -1,15 +1,20 @@
 //! What the rooms above see: one value to read from, to search in, and to send commands to.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::batch::Decider;
-use super::command::Write;
+use super::command::{Answer, Command, Write};
+use super::comparison::{self, Compared};
 use super::decide::Rules;
+use super::follower::Follower;
 use super::live::Live;
+use super::naming::Names;
 use super::standard;
 use crate::db::writer::{self, WriterHandle, WriterSettings};
-use crate::db::{Database, DbConnection, SetupError};
+use crate::db::{Database, DbConnection, ServingLock, SetupError, followed};
 use crate::error::{Error, Result};
 use crate::search::Snapshot;
 
@@ -18,12 +23,37 @@ use crate::search::Snapshot;
 pub struct Model {
     database: Database,
     live: Arc<Live>,
+    follower: Follower,
     writer: WriterHandle<Decider>,
+    alone: bool,
+}
+
+/// A snapshot to answer from.
+pub struct Shown {
+    pub snapshot: Arc<Snapshot>,
+    /// While the database is away: how old it is.
+    pub stale: Option<Duration>,
+}
+
+/// Who else may serve the same database.
+pub enum Serving {
+    /// Nobody, for as long as this is held: there is nobody to be followed.
+    Alone(ServingLock),
+    /// Any number of processes: each is asked for what it committed before anything is answered from the snapshot.
+    Together,
+}
+
+impl From<Option<ServingLock>> for Serving {
+    fn from(lock: Option<ServingLock>) -> Serving {
+        lock.map_or(Serving::Together, Serving::Alone)
+    }
 }
 
 /// The writer's thread, to be waited for when the service ends.
 pub struct Running {
     thread: JoinHandle<()>,
+    /// Held to the end.
+    _serving: Serving,
 }
 
 impl Running {
@@ -36,26 +66,45 @@ impl Running {
 }
 
 impl Model {
-    /// Makes the standard classes and traits, loads the snapshot, and starts the writer.
+    /// Makes the standard classes and traits, loads the snapshot, and starts the writer and the follower.
     pub fn start(
         database: Database,
         settings: &WriterSettings,
         rules: Rules,
+        serving: Serving,
     ) -> std::result::Result<(Model, Running), SetupError> {
         standard::sync(&mut database.connect()?)?;
-        let mut live = None;
+        let alone = matches!(serving, Serving::Alone(_));
+        let mut parts = None;
         let (writer, thread) = writer::start(database.clone(), settings, |conn| {
-            let loaded = Arc::new(Live::load(conn)?);
-            live = Some(loaded.clone());
-            Ok(Decider::new(loaded, rules))
+            let live = Arc::new(Live::load(conn)?);
+            let follower = Follower::start(database.clone(), live.clone(), settings.commit_timeout)?;
+            parts = Some((live.clone(), follower.clone()));
+            Ok(Decider::new(live, follower, alone, rules))
         })?;
-        let live = live.ok_or(SetupError::NotSynced)?;
-        Ok((Model { database, live, writer }, Running { thread }))
+        let (live, follower) = parts.ok_or(SetupError::NotSynced)?;
+        let model = Model {
+            database,
+            live,
+            follower,
+            writer,
+            alone,
+        };
+        let running = Running {
+            thread,
+            _serving: serving,
+        };
+        Ok((model, running))
+    }
+
+    /// As `submit`, of any command.
+    pub(super) async fn send(&self, command: Command) -> Result<Answer> {
+        self.writer.submit(command).await
     }
 
     /// Carries out a command: answered when it is committed, or refused.
     pub async fn submit<C: Write>(&self, command: C) -> Result<C::Answer> {
-        let answer = self.writer.submit(command.into_command()).await?;
+        let answer = self.send(command.into_command()).await?;
         C::typed(answer).ok_or_else(|| Error::Internal {
             detail: "the writer answered another command than it was given".into(),
         })
@@ -67,22 +116,81 @@ impl Model {
         read: impl FnOnce(&mut DbConnection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let database = self.database.clone();
-        tokio::task::spawn_blocking(move || database.read(read))
-            .await
-            .unwrap_or_else(|error| {
-                Err(Error::Internal {
-                    detail: format!("a read ended in a panic: {error}"),
-                })
-            })
+        blocking(move || database.read(read)).await
     }
 
-    /// A snapshot that shows every change acknowledged before the call.
+    /// A snapshot that shows every change acknowledged before the call, by any process.
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>> {
-        self.live.fresh()
+        if self.alone && !self.live.is_doubtful() {
+            return Ok(self.live.newest());
+        }
+        self.follower.fresh().await
+    }
+
+    /// As `snapshot`, for a search that rests on names: unknown ones are looked up before it is said that there are none.
+    /// While the database is away, what was known up to `stale` ago will do.
+    pub async fn shown(&self, names: impl Into<Names>, stale: Duration) -> Result<Shown> {
+        let shown = self.fresh_or_stale(stale).await?;
+        let unknown = names.into().unknown_to(shown.snapshot.catalog());
+        if unknown.is_empty() {
+            return Ok(shown);
+        }
+        if shown.stale.is_some() {
+            return Err(Error::Unavailable {
+                detail: "names that are not known cannot be looked up".to_owned(),
+            });
+        }
+        let (database, live) = (self.database.clone(), self.live.clone());
+        blocking(move || {
+            if database.read(|conn| Ok(unknown.any_is_there(conn)?))? {
+                live.check(&mut followed::connect(&database)?, &BTreeSet::new(), true)?;
+            }
+            let (snapshot, stale) = (live.newest(), None);
+            Ok(Shown { snapshot, stale })
+        })
+        .await
+    }
+
+    async fn fresh_or_stale(&self, stale: Duration) -> Result<Shown> {
+        let error = match self.snapshot().await {
+            Ok(snapshot) => return Ok(Shown { snapshot, stale: None }),
+            Err(error) => error,
+        };
+        let age = self.follower.age();
+        // A snapshot in doubt may lack what was acknowledged long ago.
+        if !matches!(error, Error::Unavailable { .. }) || age > stale || self.live.is_doubtful() {
+            return Err(error);
+        }
+        Ok(Shown {
+            snapshot: self.live.newest(),
+            stale: Some(age),
+        })
+    }
+
+    /// Compares up to `many` providers with ids above `after` with the tables, and mends what the snapshot shows of them.
+    /// Blocks until it is done.
+    pub fn compare(&self, after: i32, many: usize) -> Result<Compared> {
+        let mut conn = followed::connect(&self.database)?;
+        Ok(comparison::compare(&self.live, &mut conn, after, many)?)
+    }
+
+    /// How many providers the snapshot shows.
+    pub fn providers(&self) -> usize {
+        self.live.newest().len()
     }
 
     /// How many SQL statements this process has sent.
     pub fn statements(&self) -> u64 {
         self.database.statements()
     }
+}
+
+/// Does what waits for the database on a thread that may wait.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| {
+        Err(Error::Internal {
+            detail: format!("a read ended in a panic: {error}"),
+        })
+    })
 }

@@ -64,7 +64,7 @@ pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
 /// What is missing is looked up again under the lock: another process may have added it.
 fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
     let (classes, traits) = missing(conn)?;
-    let created_at = dialect::now();
+    let created_at = dialect::row_time(conn);
     let classes: Vec<_> = classes
         .into_iter()
         .map(|(id, name)| NewClass { id, name, created_at })
@@ -102,7 +102,8 @@ fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::{Database, Settings};
+    use crate::db::Database;
+    use crate::db::testing::TestDatabase;
 
     fn counts(database: &Database) -> (i64, i64) {
         let count = |conn: &mut DbConnection| {
@@ -116,10 +117,7 @@ mod tests {
 
     #[test]
     fn any_number_of_processes_add_each_name_once() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let url = format!("sqlite:///{}", directory.path().join("placet.db").display());
-        let database = Database::open(&Settings::new(url)).expect("a URL");
-        database.sync().expect("sync");
+        let (_kept, database) = TestDatabase::synced();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| sync(&mut database.connect().expect("a connection")).expect("sync"));

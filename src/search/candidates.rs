@@ -50,13 +50,6 @@ pub struct Candidate {
     pub mappings: Vec<(Arc<str>, Vec<Slot>)>,
 }
 
-impl Candidate {
-    /// All that serve a group, some of them several times.
-    pub fn providers(&self) -> impl Iterator<Item = Slot> {
-        self.mappings.iter().flat_map(|(_, slots)| slots.iter().copied())
-    }
-}
-
 /// An amount of one class from one provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Placement {
@@ -155,7 +148,7 @@ fn begin<S: Deref<Target = Snapshot>, O: Observer>(
             plans.push(plan);
             let ask = Ask::of(&snapshot, request, root.clone(), plans, settings);
             let anchors = Anchors::new(&snapshot, ask, settings.seed, observer);
-            Way::Together(Box::new(Trees::new(anchors, settings.strategy)))
+            Way::Together(Box::new(Trees::new(anchors, strategy(request, settings))))
         }
     };
     Candidates {
@@ -169,6 +162,16 @@ fn begin<S: Deref<Target = Snapshot>, O: Observer>(
         },
         interrupt: settings.interrupt.clone(),
         way,
+    }
+}
+
+/// A request's own limit is a sample of the whole cloud: one candidate of each tree in turn. What the deployment sets is
+/// about what it cuts itself, by `[placement] max_allocation_candidates`, and about whole answers.
+fn strategy(request: &Request, settings: &Settings) -> Strategy {
+    if request.limit.is_some() && settings.max.is_none() {
+        Strategy::BreadthFirst
+    } else {
+        settings.strategy
     }
 }
 

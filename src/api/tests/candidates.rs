@@ -1,5 +1,7 @@
 //! Candidates come from the snapshot: nothing of a request reaches the database.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{Edge, admin};
@@ -60,5 +62,54 @@ async fn a_search_sends_no_sql_and_shows_every_acknowledged_claim() {
             );
         }
         assert_eq!(edge.service.model.statements(), before);
+    }
+}
+
+#[actix_web::test]
+async fn among_several_processes_a_search_sends_the_freshness_query_alone() {
+    let edge = Edge::shared(|_| ());
+    let body = json!({"name": "host", "uuid": UUID});
+    write(&edge, "POST", "/resource_providers", body).await;
+    for _ in 0..3 {
+        let before = edge.service.model.statements();
+        let answer = edge
+            .send(admin("GET", "/allocation_candidates?resources=VCPU:1", "1.39"))
+            .await;
+        assert!(answer.status.is_success(), "{}", answer.text());
+        assert_eq!(edge.service.model.statements() - before, 1);
+    }
+}
+
+#[actix_web::test]
+async fn while_the_database_is_away_searches_are_refused_or_say_how_old_they_are() {
+    const PATHS: [&str; 2] = ["/allocation_candidates?resources=VCPU:1", "/resource_providers"];
+    for stale in [0, 60] {
+        let edge = Edge::shared(|settings| settings.stale_reads = Duration::from_secs(stale));
+        write(
+            &edge,
+            "POST",
+            "/resource_providers",
+            json!({"name": "host", "uuid": UUID}),
+        )
+        .await;
+        edge.lose_database();
+        for path in PATHS {
+            let answer = edge.send(admin("GET", path, "1.39")).await;
+            match stale {
+                0 => assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, Some("1"))),
+                _ => {
+                    assert_eq!(answer.status.as_u16(), 200, "{}", answer.text());
+                    assert_eq!(answer.header("age"), answer.header("placet-stale"));
+                    let age: u64 = answer.header("age").expect("an age").parse().expect("a number");
+                    assert!((1..=60).contains(&age), "{age}");
+                }
+            }
+        }
+        let unknown = admin("GET", "/allocation_candidates?resources=CUSTOM_NONE:1", "1.39");
+        assert_eq!(
+            edge.send(unknown).await.status.as_u16(),
+            503,
+            "it cannot be said that there is none"
+        );
     }
 }

@@ -26,7 +26,7 @@ use crate::auth::Strategy;
 use crate::db::writer::WriterSettings;
 use crate::db::{self, Database};
 use crate::model::allocations::Owner;
-use crate::model::{Model, Rules};
+use crate::model::{Model, Rules, Running, Serving};
 use crate::policy::live::{Files, Live};
 use crate::policy::{self, PolicyFile};
 use crate::search;
@@ -34,7 +34,8 @@ use crate::search;
 /// A service with a database of its own.
 pub struct Edge {
     service: Data<Service>,
-    _directory: TempDir,
+    _running: Running,
+    directory: TempDir,
 }
 
 struct NoFiles;
@@ -64,6 +65,24 @@ impl Edge {
     }
 
     pub fn with(change: impl FnOnce(&mut Settings)) -> Edge {
+        Edge::make(change, false)
+    }
+
+    /// As one of several processes on one database.
+    pub fn shared(change: impl FnOnce(&mut Settings)) -> Edge {
+        Edge::make(change, true)
+    }
+
+    /// Takes the database away; who holds it open does not notice.
+    pub fn lose_database(&self) {
+        std::fs::rename(
+            self.directory.path().join("placet.sqlite"),
+            self.directory.path().join("lost"),
+        )
+        .expect("a file");
+    }
+
+    fn make(change: impl FnOnce(&mut Settings), shared: bool) -> Edge {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite:///{}", directory.path().join("placet.sqlite").display());
         let database = Database::open(&db::Settings::new(url)).expect("a database");
@@ -80,7 +99,11 @@ impl Edge {
             strict_step_size: false,
             incomplete_owner: owner,
         };
-        let (model, _) = Model::start(database, &writer, rules).expect("a model");
+        let serving = match shared {
+            true => Serving::Together,
+            false => database.lock_for_serving().expect("a lock").into(),
+        };
+        let (model, running) = Model::start(database, &writer, rules, serving).expect("a model");
         let mut settings = Settings {
             url_prefix: String::new(),
             max_body_size: 1000,
@@ -93,6 +116,7 @@ impl Edge {
                 strict_step: false,
                 interrupt: search::Interrupt::default(),
             },
+            stale_reads: Duration::ZERO,
             randomize: false,
             cors: None,
         };
@@ -110,7 +134,8 @@ impl Edge {
                 auth,
                 settings,
             }),
-            _directory: directory,
+            _running: running,
+            directory,
         }
     }
 

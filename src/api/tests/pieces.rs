@@ -103,16 +103,26 @@ async fn a_long_list_of_providers_is_the_same_as_in_one_piece() {
     for number in 0..120 {
         let body = json!({"name": format!("host {number}"), "uuid": uuid(number)});
         write(&edge, "POST", path, body).await;
-        let one = edge.send(admin("GET", &format!("{path}?uuid={}", uuid(number)), "1.39")).await;
+        let one = edge
+            .send(admin("GET", &format!("{path}?uuid={}", uuid(number)), "1.39"))
+            .await;
         assert_eq!(one.length, Some(one.body.len() as u64), "what fits has a length");
         let inside = one.text().strip_prefix(r#"{"resource_providers":["#);
-        items.push(inside.and_then(|text| text.strip_suffix("]}")).expect("a list").to_owned());
+        items.push(
+            inside
+                .and_then(|text| text.strip_suffix("]}"))
+                .expect("a list")
+                .to_owned(),
+        );
         newest = one.header("last-modified").map(str::to_owned);
     }
     let long = edge.send(admin("GET", path, "1.39")).await;
     assert!(long.body.len() > PIECE, "{}", long.body.len());
     assert_eq!(long.length, None);
-    assert_eq!(long.text(), format!(r#"{{"resource_providers":[{}]}}"#, items.join(",")));
+    assert_eq!(
+        long.text(),
+        format!(r#"{{"resource_providers":[{}]}}"#, items.join(","))
+    );
     assert_eq!(long.header("last-modified"), newest.as_deref());
 }
 

@@ -3,7 +3,6 @@
 use super::Known;
 
 const MADE_STRICT: &str = "placet always commits durably and checks what it writes";
-const START: &str = "placet ends where its database cannot be opened, and the service manager starts it again";
 const TRACE: &str = "the environment variable RUST_LOG=placet::db=trace shows the SQL";
 
 pub(super) const ROWS: &[Known] = &[
@@ -42,8 +41,8 @@ pub(super) const ROWS: &[Known] = &[
     Known::unused("placement_database", "mysql_sql_mode", MADE_STRICT),
     Known::honoured("placement_database", "connection_recycle_time", "3600"),
     Known::optional("placement_database", "max_pool_size"),
-    Known::unused("placement_database", "max_retries", START),
-    Known::unused("placement_database", "retry_interval", START),
+    Known::honoured("placement_database", "max_retries", "10"),
+    Known::honoured("placement_database", "retry_interval", "10"),
     Known::optional("placement_database", "max_overflow"),
     Known::unused("placement_database", "connection_debug", TRACE),
     Known::unused("placement_database", "connection_trace", TRACE),

@@ -11,9 +11,25 @@ use crate::model::state::ConsumerRow;
 
 const UPDATE: UpdateFromRows = UpdateFromRows {
     table: "consumers",
-    columns: &["id", "before", "after", "project", "user", "type"],
-    set: "generation = v.after, project_id = v.project, user_id = v.user, consumer_type_id = v.type",
-    filter: "consumers.id = v.id AND consumers.generation = v.before",
+    columns: &[
+        "id",
+        "generation_was",
+        "generation_is",
+        "project_id",
+        "user_id",
+        "type_id",
+    ],
+    set: "generation = v.generation_is, project_id = v.project_id, user_id = v.user_id, consumer_type_id = v.type_id",
+    stamp: "updated_at",
+    filter: "consumers.id = v.id AND consumers.generation = v.generation_was",
+};
+
+/// A new consumer's row, where one holds its place already.
+const SETTLE: UpdateFromRows = UpdateFromRows {
+    columns: &["id", "generation_is", "project_id", "user_id", "type_id"],
+    stamp: "created_at",
+    filter: "consumers.id = v.id",
+    ..UPDATE
 };
 
 /// Consumers that were there and stay.
@@ -54,21 +70,35 @@ pub fn insert_and_delete(save: &mut Save<'_>) -> DbResult<Guard> {
 
 fn insert(save: &mut Save<'_>) -> DbResult<()> {
     use consumers as t;
-    let new: Vec<(&String, &ConsumerRow)> = save
+    let new: Vec<(&String, Option<i32>, &ConsumerRow)> = save
         .state
         .consumers
         .iter()
         .filter(|(_, entry)| entry.base.is_none())
-        .filter_map(|(uuid, entry)| Some((uuid, entry.now.as_ref()?)))
+        .filter_map(|(uuid, entry)| Some((uuid, entry.placeholder, entry.now.as_ref()?)))
         .collect();
     if new.is_empty() {
         return Ok(());
     }
-    let named: Vec<&ConsumerRow> = new.iter().map(|(_, row)| *row).collect();
+    let named: Vec<&ConsumerRow> = new.iter().map(|(_, _, row)| *row).collect();
     let owners = owners::ensure(save, &named)?;
+    let settled: Vec<Vec<Value>> = new
+        .iter()
+        .filter_map(|(_, placeholder, row)| {
+            Some(vec![
+                Value::Int((*placeholder)?.into()),
+                Value::Int(row.generation),
+                Value::Int(owners.project(row).into()),
+                Value::Int(owners.user(row).into()),
+                Value::MaybeInt(owners.consumer_type(row).map(Into::into)),
+            ])
+        })
+        .collect();
+    SETTLE.run(save.conn, save.now, &settled)?;
     let rows: Vec<_> = new
         .iter()
-        .map(|(uuid, row)| {
+        .filter(|(_, placeholder, _)| placeholder.is_none())
+        .map(|(uuid, _, row)| {
             (
                 t::created_at.eq(save.now),
                 t::uuid.eq(uuid.as_str()),
@@ -89,7 +119,7 @@ fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
         .consumers
         .values()
         .filter(|entry| entry.now.is_none())
-        .filter_map(|entry| Some(entry.base.as_ref()?.id))
+        .filter_map(|entry| entry.base.as_ref().map(|row| row.id).or(entry.placeholder))
         .collect();
     if gone.is_empty() {
         return Ok(Guard::Held);

@@ -187,6 +187,7 @@ fn delta(id: ProviderId, entry: &ProviderEntry) -> Option<Delta> {
     (entry.moves > 0 || !used.is_empty()).then_some(Delta {
         provider: id,
         moves: entry.moves,
+        generation: now.generation,
         modified,
         used,
     })

@@ -8,6 +8,7 @@ use super::Save;
 use crate::db::dialect::{in_lists, insert_rows};
 use crate::db::schema::{consumer_types, projects, users};
 use crate::db::{DbConnection, DbResult};
+use crate::model::spelled::Spelled;
 use crate::model::state::ConsumerRow;
 
 /// Ids of the names that the batch's consumers carry.
@@ -41,6 +42,7 @@ macro_rules! ensure_names {
         use $table as t;
         let names: BTreeSet<&str> = $names;
         let names: Vec<&str> = names.into_iter().collect();
+        let spelled = Spelled::new($save.conn, &names);
         let look_up = |conn: &mut DbConnection| -> DbResult<HashMap<String, i32>> {
             let found: Vec<(String, i32)> = in_lists(&names, |names| {
                 t::table
@@ -48,7 +50,7 @@ macro_rules! ensure_names {
                     .select((t::$column, t::id))
                     .load(&mut *conn)
             })?;
-            Ok(found.into_iter().collect())
+            Ok(found.into_iter().map(|(name, id)| (spelled.named(name), id)).collect())
         };
         let mut known = look_up(&mut *$save.conn)?;
         let new: Vec<_> = names
@@ -60,6 +62,18 @@ macro_rules! ensure_names {
             // Another process may make the same name meanwhile: that is as good.
             insert_rows!($save.conn, t::table, &new, or_ignore)?;
             known = look_up(&mut *$save.conn)?;
+            // What the database takes for the same although it is spelled otherwise, it says itself.
+            for name in names
+                .iter()
+                .filter(|name| !known.contains_key(**name))
+                .collect::<Vec<_>>()
+            {
+                let id = t::table
+                    .filter(t::$column.eq(*name))
+                    .select(t::id)
+                    .first(&mut *$save.conn)?;
+                known.insert((*name).to_owned(), id);
+            }
         }
         known
     }};

@@ -16,6 +16,7 @@ const MOVE: UpdateFromRows = UpdateFromRows {
     table: "resource_providers",
     columns: &["id", "uuid", "generation", "moves"],
     set: "generation = v.generation + v.moves",
+    stamp: "updated_at",
     filter: "resource_providers.id = v.id AND resource_providers.uuid = v.uuid \
              AND COALESCE(resource_providers.generation, 0) = v.generation",
 };
@@ -29,6 +30,7 @@ const RENAME: UpdateFromRows = UpdateFromRows {
     table: "resource_providers",
     columns: &["id", "name", "root", "parent"],
     set: "name = v.name, root_provider_id = v.root, parent_provider_id = v.parent",
+    stamp: "updated_at",
     filter: "resource_providers.id = v.id",
 };
 
@@ -43,7 +45,7 @@ pub fn move_generations(save: &mut Save<'_>) -> DbResult<Guard> {
             let (base, _) = (entry.base.as_ref()?, entry.now.as_ref()?);
             Some(vec![
                 Value::Int(base.id.0.into()),
-                Value::Text(base.uuid.to_string()),
+                Value::Key(base.uuid.to_string()),
                 Value::Int(base.generation),
                 Value::Int(entry.moves.into()),
             ])
@@ -76,8 +78,15 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
     .execute(save.conn)?;
     diesel::delete(resource_provider_traits::table.filter(resource_provider_traits::resource_provider_id.eq_any(&ids)))
         .execute(save.conn)?;
-    let deleted =
-        diesel::delete(resource_providers::table.filter(resource_providers::id.eq_any(&ids))).execute(save.conn)?;
+    let rows = || resource_providers::table.filter(resource_providers::id.eq_any(&ids));
+    // A root names itself, and to MariaDB a row that is named cannot go.
+    diesel::update(rows())
+        .set((
+            resource_providers::root_provider_id.eq(None::<i32>),
+            resource_providers::parent_provider_id.eq(None::<i32>),
+        ))
+        .execute(save.conn)?;
+    let deleted = diesel::delete(rows()).execute(save.conn)?;
     Ok(Guard::expect(ids.len(), deleted))
 }
 

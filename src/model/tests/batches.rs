@@ -1,33 +1,22 @@
 //! Commands that the writer takes together: decided in order, written as one net effect, in a fixed number of
 //! statements.
 
+use super::process::Process;
 use super::*;
-use crate::db::dialect;
-use crate::db::writer::{Batch, Ran};
 use crate::error::Error;
-use crate::model::batch::Decider;
 use crate::model::command::{Answer, Command, Write};
 use crate::model::inventories::Replace;
-use crate::model::live::Live;
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::Delete;
-use std::sync::Arc;
 
 /// Runs commands as one batch, commits it, and counts the statements.
 fn run(f: &mut Fixture, commands: &[Command]) -> (Vec<Result<Answer>>, u64) {
-    let live = Arc::new(Live::load(&mut f.conn).unwrap());
-    let mut decider = Decider::new(live, rules());
+    let mut process = Process::start(&f.database, true);
     let refs: Vec<&Command> = commands.iter().collect();
     let before = f.model.statements();
-    dialect::begin_write(&mut f.conn).unwrap();
-    let Ran::Decided { answers, change } = decider.run(&mut f.conn, &refs, false).unwrap() else {
-        panic!("lost")
-    };
-    dialect::commit(&mut f.conn).unwrap();
+    let (answers, pending) = process.commit(&refs, false).unwrap().expect("lost");
     let statements = f.model.statements() - before;
-    if let Some(change) = change {
-        decider.publish(&mut f.conn, change).unwrap();
-    }
+    process.publish(pending);
     (answers, statements)
 }
 
@@ -193,5 +182,6 @@ async fn each_commit_leaves_its_revision_and_its_deltas() {
         .texts("SELECT body AS t FROM placet_changes ORDER BY revision DESC LIMIT 1")
         .remove(0);
     assert!(body.starts_with("{\"d\":[[1,1,"), "{body}");
-    assert!(body.ends_with("[[0,2]]]]}"), "{body}");
+    let end = format!("[[0,2]],{}]]}}", f.generation(1));
+    assert!(body.ends_with(&end), "{body}");
 }

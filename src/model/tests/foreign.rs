@@ -4,10 +4,12 @@ use super::*;
 use crate::error::Error;
 
 /// What OpenStack Placement writes when it grants a claim.
-fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
+pub fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
     let (consumer, provider) = (uuid(consumer), uuid(provider));
-    f.execute("INSERT OR IGNORE INTO projects (external_id) VALUES ('f')");
-    f.execute("INSERT OR IGNORE INTO users (external_id) VALUES ('f')");
+    f.execute("INSERT INTO projects (external_id) SELECT 'f' WHERE NOT EXISTS (SELECT 1 FROM projects WHERE external_id = 'f')");
+    f.execute(
+        "INSERT INTO users (external_id) SELECT 'f' WHERE NOT EXISTS (SELECT 1 FROM users WHERE external_id = 'f')",
+    );
     f.execute(&format!(
         "INSERT INTO consumers (uuid, project_id, user_id, generation) SELECT '{consumer}', p.id, u.id, 1 \
          FROM projects p, users u WHERE p.external_id = 'f' AND u.external_id = 'f'"
@@ -87,6 +89,7 @@ async fn a_database_that_went_back_is_read_again() {
         "DELETE FROM allocations",
         "DELETE FROM consumers",
         "DELETE FROM inventories WHERE resource_provider_id = 2",
+        "UPDATE resource_providers SET root_provider_id = NULL WHERE id = 2",
         "DELETE FROM resource_providers WHERE id = 2",
         "UPDATE resource_providers SET generation = 1",
         "DELETE FROM placet_changes",

@@ -1,31 +1,39 @@
-//! The model on a real SQLite file: what the tables hold is read by SQL of its own, beside placet's.
+//! The model on a real database, an SQLite file or what PLACET_TEST_DATABASE names: what the tables hold is read by SQL
+//! of its own, beside placet's.
 
+mod acknowledged;
 mod batches;
 mod claims;
+mod comparison;
+mod following;
 mod foreign;
+mod process;
 mod providers;
 mod reads;
 mod replays;
 mod reshapes;
+mod several;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
-use tempfile::TempDir;
 
 use super::allocations::{Claim, ConsumerClaim, Expected, Owner};
 use super::inventories::{Add, Inventory};
 use super::resource_providers::Create;
-use super::{Model, Rules, Running};
+use super::{Model, Rules, Running, Serving};
+use crate::db::testing::{Kind, TestDatabase};
 use crate::db::writer::WriterSettings;
-use crate::db::{Database, DbConnection, Settings};
+use crate::db::{Database, DbConnection, dialect};
 use crate::error::Result;
+use crate::search::Snapshot;
 
 /// A model on a database of its own, with a connection to look at the tables.
 struct Fixture {
     model: Model,
     _running: Running,
+    database: Database,
     conn: DbConnection,
-    _folder: TempDir,
+    kept: TestDatabase,
 }
 
 fn rules() -> Rules {
@@ -38,21 +46,30 @@ fn rules() -> Rules {
     }
 }
 
-fn fixture() -> Fixture {
-    let folder = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:///{}", folder.path().join("placet.sqlite").display());
-    let database = Database::open(&Settings::new(url)).unwrap();
-    database.sync().unwrap();
-    let settings = WriterSettings {
+fn writer_settings() -> WriterSettings {
+    WriterSettings {
         queue_size: 1000,
         commit_timeout: std::time::Duration::from_secs(10),
-    };
-    let (model, running) = Model::start(database.clone(), &settings, rules()).unwrap();
+    }
+}
+
+fn fixture() -> Fixture {
+    let (kept, database) = TestDatabase::synced();
+    let serving = database.lock_for_serving().unwrap().into();
+    let (model, running) = Model::start(database.clone(), &writer_settings(), rules(), serving).unwrap();
+    let mut conn = database.connect().unwrap();
+    if Kind::of(&conn) == Kind::Mariadb {
+        // The tests' own SQL joins texts as the standard does.
+        diesel::sql_query("SET SESSION sql_mode = CONCAT(@@sql_mode, ',PIPES_AS_CONCAT')")
+            .execute(&mut conn)
+            .unwrap();
+    }
     Fixture {
         model,
         _running: running,
-        conn: database.connect().unwrap(),
-        _folder: folder,
+        conn,
+        database,
+        kept,
     }
 }
 
@@ -125,6 +142,13 @@ impl Fixture {
             #[diesel(sql_type = BigInt)]
             n: i64,
         }
+        // Each engine has a type of its own for a sum, and its own name for the type that all have.
+        let integer = match self.conn {
+            #[cfg(feature = "mariadb")]
+            DbConnection::Mariadb(_) => "SIGNED",
+            _ => "BIGINT",
+        };
+        let sql = format!("SELECT CAST(n AS {integer}) AS n FROM ({sql}) it");
         diesel::sql_query(sql).get_result::<Number>(&mut self.conn).unwrap().n
     }
 
@@ -159,14 +183,68 @@ impl Fixture {
 
     /// That the snapshot shows what the tables hold, row by row.
     async fn check_snapshot(&mut self) {
-        let snapshot = self.model.snapshot().await.unwrap();
-        let (_, rows) = super::load::snapshot_parts(&mut self.conn).unwrap();
-        assert_eq!(snapshot.len(), rows.len(), "how many providers there are");
-        for row in rows {
-            let slot = snapshot
-                .by_id(row.id)
-                .unwrap_or_else(|| panic!("{} is missing", row.name));
-            assert_eq!(snapshot.row(slot), row);
+        check_shown(&self.model.snapshot().await.unwrap(), &mut self.conn);
+    }
+
+    /// A copy of the database as it is.
+    fn backup(&mut self) -> String {
+        self.backup_as("backup")
+    }
+
+    fn backup_as(&mut self, name: &str) -> String {
+        for table in self.table_names() {
+            self.execute(&format!("CREATE TABLE kept_{name}_{table} AS SELECT * FROM {table}"));
+        }
+        name.to_owned()
+    }
+
+    fn table_names(&mut self) -> Vec<String> {
+        let mut tables = dialect::table_names(&mut self.conn).unwrap();
+        tables.retain(|table| !table.starts_with("kept_"));
+        tables
+    }
+
+    /// Takes the database back to what it was, in one transaction: connections stay, what they knew does not.
+    fn restore(&mut self, backup: &str) {
+        let (off, on) = match Kind::of(&self.conn) {
+            Kind::Sqlite => ("PRAGMA foreign_keys = OFF", "PRAGMA foreign_keys = ON"),
+            #[cfg(feature = "postgresql")]
+            Kind::Postgresql => (
+                "SET session_replication_role = replica",
+                "SET session_replication_role = DEFAULT",
+            ),
+            Kind::Mariadb => ("SET foreign_key_checks = 0", "SET foreign_key_checks = 1"),
+        };
+        let tables = self.table_names();
+        self.execute(off);
+        dialect::begin_write(&mut self.conn).unwrap();
+        for table in tables {
+            self.execute(&format!("DELETE FROM {table}"));
+            self.execute(&format!("INSERT INTO {table} SELECT * FROM kept_{backup}_{table}"));
+        }
+        dialect::commit(&mut self.conn).unwrap();
+        self.execute(on);
+    }
+}
+
+/// That a snapshot shows what the tables hold, row by row.
+fn check_shown(snapshot: &Snapshot, conn: &mut DbConnection) {
+    let (catalog, rows) = dialect::read_transaction(conn, super::load::snapshot_parts).unwrap();
+    assert_eq!(*snapshot.catalog(), catalog);
+    assert_eq!(snapshot.len(), rows.len(), "how many providers there are");
+    for row in rows {
+        let slot = snapshot
+            .by_id(row.id)
+            .unwrap_or_else(|| panic!("{} is missing", row.name));
+        assert_eq!(snapshot.row(slot), row);
+        let children = snapshot.children(slot);
+        assert!(children.iter().all(|child| snapshot.parent(*child) == Some(slot)));
+        if let Some(parent) = snapshot.parent(slot) {
+            assert!(
+                snapshot.children(parent).contains(&slot),
+                "{} hangs on nothing",
+                row.name
+            );
         }
     }
 }

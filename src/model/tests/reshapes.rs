@@ -25,7 +25,7 @@ impl Fixture {
     /// Providers' inventories, allocations, and generations of both sides, in one text each.
     fn tables(&mut self) -> Vec<String> {
         let mut rows = self.texts(
-            "SELECT name || ' ' || generation || ' ' || COALESCE(total, '-') AS t FROM resource_providers p \
+            "SELECT name || ' ' || generation || ' ' || COALESCE(CAST(total AS CHAR(9)), '-') AS t FROM resource_providers p \
              LEFT JOIN inventories i ON i.resource_provider_id = p.id ORDER BY p.id, resource_class_id",
         );
         rows.extend(self.texts(

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::ids::{AggregateId, ClassId, TraitId};
 
 /// One kind of name. Iteration is in the order of ids, which lists standard names before custom ones.
-#[derive(Debug)]
-struct Names<K> {
+#[derive(Debug, PartialEq)]
+struct Names<K: Eq + Hash> {
     by_id: BTreeMap<K, Arc<str>>,
     by_name: HashMap<Arc<str>, K>,
 }
@@ -24,10 +24,10 @@ impl<K: Copy + Ord + Hash> Names<K> {
 }
 
 /// All names that the database knows. A clone is cheap: versions share one catalog until a name comes or goes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Catalog(Arc<Inner>);
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 struct Inner {
     classes: Names<ClassId>,
     traits: Names<TraitId>,

@@ -50,6 +50,8 @@ pub struct Delta {
     pub provider: ProviderId,
     /// How often its generation moved.
     pub moves: u32,
+    /// The generation after it, to compare with alone: a set one would vouch for usage that the snapshot lacks.
+    pub generation: i64,
     /// Its `updated_at` as in [`ProviderRow::modified`]; the latest of all wins.
     pub modified: Option<i64>,
     /// Signed changes of its sums.

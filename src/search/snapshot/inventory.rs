@@ -20,7 +20,7 @@ impl Inventory {
 
     /// The highest sum of usage that capacity grants: for whole sums, `sum <= capacity` is `sum <= floor(capacity)`, so
     /// that columns can hold integers. Clamped so that taking an amount off never overflows.
-    pub(in crate::search) fn limit(&self) -> i64 {
+    pub fn limit(&self) -> i64 {
         const BOUND: i64 = 1 << 62;
         // `as` saturates, and a ratio that is no number grants nothing.
         if self.capacity().is_nan() {

@@ -7,6 +7,7 @@ mod providers;
 mod trees;
 mod versions;
 mod wide;
+mod worlds;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;

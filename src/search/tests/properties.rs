@@ -10,12 +10,11 @@ use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+use super::worlds::{row, world};
 use super::{Found, bare, catalog, rows, uuid};
 use crate::search::naive::{self, Choice, Rows};
 use crate::search::request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
-use crate::search::snapshot::{
-    AggregateId, Change, ClassId, Delta, Inventory, ProviderId, ProviderRow, Slot, Snapshot, TraitId,
-};
+use crate::search::snapshot::{Change, ClassId, Delta, ProviderId, ProviderRow, Slot, Snapshot, TraitId};
 use crate::search::{self, Settings, candidates, providers};
 
 fn config() -> ProptestConfig {
@@ -26,82 +25,6 @@ fn config() -> ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::default()
     }
-}
-
-fn inventory() -> impl Strategy<Value = Inventory> {
-    let ratio = prop_oneof![4 => Just(1.0), 1 => Just(0.9), 1 => Just(1.5)];
-    (1..9, 0..3, 1..3, 1..9, prop_oneof![3 => Just(1), 1 => 1..4], ratio).prop_map(
-        |(total, reserved, min_unit, max_unit, step_size, allocation_ratio)| Inventory {
-            total,
-            reserved,
-            min_unit,
-            max_unit,
-            step_size,
-            allocation_ratio,
-        },
-    )
-}
-
-fn row() -> BoxedStrategy<ProviderRow> {
-    let inventories = btree_map((0..3).prop_map(ClassId), inventory(), 0..4);
-    let used = btree_map((0..3).prop_map(ClassId), prop_oneof![1 => -2i64..0, 4 => 1i64..5], 0..3);
-    // The first trait makes a provider a sharing one: not too many of these.
-    let traits = btree_set(prop_oneof![1 => Just(1), 3 => 2..5].prop_map(TraitId), 0..3);
-    let aggregates = btree_set((1..4).prop_map(AggregateId), 0..3);
-    (inventories, used, traits, aggregates)
-        .prop_map(|(inventories, used, traits, aggregates)| ProviderRow {
-            inventories,
-            used,
-            traits,
-            aggregates,
-            ..bare(0)
-        })
-        .boxed()
-}
-
-/// As `row`, with more to give.
-fn rich_row() -> BoxedStrategy<ProviderRow> {
-    let plenty = prop_oneof![6 => (3..9).prop_map(super::stock), 1 => inventory()];
-    (
-        row(),
-        btree_map((0..3).prop_map(ClassId), plenty, 1..4),
-        prop_oneof![3 => Just(true), 1 => Just(false)],
-    )
-        .prop_map(|(row, inventories, unused)| ProviderRow {
-            inventories,
-            used: if unused { Default::default() } else { row.used.clone() },
-            ..row
-        })
-        .boxed()
-}
-
-/// Up to `most` providers, each possibly the child of one before it.
-fn forest(row: BoxedStrategy<ProviderRow>, roots: u32, children: u32, most: usize) -> BoxedStrategy<Rows> {
-    let parent = prop_oneof![roots => Just(None), children => any::<prop::sample::Index>().prop_map(Some)];
-    vec((row, parent), 1..most)
-        .prop_map(|all| {
-            let mut world: Vec<ProviderRow> = Vec::new();
-            for (id, (row, parent)) in (1..).zip(all) {
-                let who = ProviderRow { ..bare(id) };
-                let parent = parent.filter(|_| !world.is_empty()).map(|parent| parent.get(&world));
-                let root = parent.map_or(who.id, |parent| parent.root);
-                let parent = parent.map(|parent| parent.id);
-                world.push(ProviderRow {
-                    id: who.id,
-                    uuid: who.uuid,
-                    name: who.name,
-                    parent,
-                    root,
-                    ..row
-                });
-            }
-            rows(world)
-        })
-        .boxed()
-}
-
-fn world() -> impl Strategy<Value = Rows> {
-    prop_oneof![1 => forest(row(), 2, 1, 10), 2 => forest(rich_row(), 1, 4, 10), 2 => forest(rich_row(), 1, 1, 8)]
 }
 
 fn names(known: &'static [&'static str], most: usize) -> impl Strategy<Value = BTreeSet<String>> {
@@ -351,8 +274,10 @@ fn packing() -> impl Strategy<Value = (Rows, Request)> {
         prop_oneof![1 => Just(None), 1 => (1i64..4).prop_map(Some)],
         wanted,
     );
-    let policy = prop_oneof![4 => Just(GroupPolicy::None), 1 => Just(GroupPolicy::Isolate)];
-    (vec(child, 2..5), vec(group, 3..7), policy).prop_map(|(children, groups, policy)| {
+    let policy = prop_oneof![2 => Just(GroupPolicy::None), 1 => Just(GroupPolicy::Isolate)];
+    // With a group without a suffix, which may share a provider with any other, isolated ones are packed too.
+    let whole = prop_oneof![2 => Just(false), 1 => Just(true)];
+    (vec(child, 2..6), vec(group, 3..7), policy, whole).prop_map(|(children, groups, policy, whole)| {
         let child = |(id, (vcpu, memory, traits)): (i32, (i32, i32, BTreeSet<TraitId>))| ProviderRow {
             traits,
             ..bare(id).with(ClassId(0), vcpu).with(ClassId(1), memory).below(1, 1)
@@ -362,7 +287,11 @@ fn packing() -> impl Strategy<Value = (Rows, Request)> {
             let resources = [("VCPU", Some(vcpu)), ("MEMORY_MB", memory)];
             let resources = resources.map(|(name, amount)| Some((name.to_owned(), amount?)));
             Group {
-                suffix: format!("_{at}"),
+                suffix: if whole && at == 0 {
+                    String::new()
+                } else {
+                    format!("_{at}")
+                },
                 resources: resources.into_iter().flatten().collect(),
                 traits: super::required(wanted.as_slice()),
                 ..Group::default()
@@ -393,6 +322,7 @@ fn edit(world: &mut Rows, row: ProviderRow, what: u8, amount: i64) -> Change {
             let delta = Delta {
                 provider: id,
                 moves: 1,
+                generation: 0,
                 modified: Some(amount),
                 used: vec![(ClassId(1), amount)],
             };

@@ -350,11 +350,13 @@ fn breadth_first_gives_each_tree_its_turn() {
     let world = snapshot([bare(1), device(2, 1), device(3, 1), bare(4), device(5, 4), device(6, 4)]);
     let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("VCPU", 1)])];
     let ask = asking(&groups, GroupPolicy::Isolate);
-    let trees = |strategy| -> Vec<ProviderId> {
+    let of = |ask: &Request, strategy| -> Vec<ProviderId> {
         let settings = Settings { strategy, ..settings() };
-        let all = candidates(&world, &ask, &settings, ()).unwrap();
-        all.map(|it| world.id(world.root(it.placements[0].slot))).collect()
+        let all = candidates(&world, ask, &settings, ()).unwrap().found().unwrap();
+        let slots = all.candidates.iter().map(|it| it.placements[0].slot);
+        slots.map(|slot| world.id(world.root(slot))).collect()
     };
+    let trees = |strategy| of(&ask, strategy);
     let [a, b, c, d] = trees(Strategy::DepthFirst)[..] else {
         panic!()
     };
@@ -363,6 +365,15 @@ fn breadth_first_gives_each_tree_its_turn() {
         panic!()
     };
     assert!(a == c && b == d && a != b);
+    // A limit of the request alone is a sample of all trees, whatever the strategy.
+    let limited = Request {
+        limit: Some(2),
+        ..ask.clone()
+    };
+    let [a, b] = of(&limited, Strategy::DepthFirst)[..] else {
+        panic!()
+    };
+    assert_ne!(a, b);
 }
 
 #[test]
@@ -385,4 +396,27 @@ fn an_answer_that_the_ceiling_ends_says_so() {
     assert_eq!(found(5, None, None), (5, false));
     assert_eq!(found(4, None, Some(4)), (4, false));
     assert_eq!(found(4, Some(5), None), (5, false));
+}
+
+/// One VCPU comes with no trait or with T3, memory with T2 or T3, disk with none. What fails with the first VCPU must not
+/// be taken for known with the second: that there is T3 already makes the difference.
+#[test]
+fn a_dead_end_is_remembered_with_the_traits_that_are_there() {
+    let world = vec![
+        bare(1),
+        bare(2).with(VCPU, 1).below(1, 1),
+        bare(3).with(VCPU, 1).traits([3]).below(1, 1),
+        bare(4).with(ClassId(1), 1).traits([2]).below(1, 1),
+        bare(5).with(ClassId(1), 1).traits([3]).below(1, 1),
+        bare(6).with(DISK, 1).below(1, 1),
+    ];
+    let snapshot = Snapshot::build(catalog(), world);
+    let mut wanted = group(&[("VCPU", 1), ("MEMORY_MB", 1), ("DISK_GB", 1)]);
+    wanted.traits = required(&["T2", "T3"]);
+    // Whichever comes first.
+    for seed in 0..8 {
+        let settings = Settings { seed, ..settings() };
+        let all = candidates(&snapshot, &request(wanted.clone()), &settings, ()).unwrap();
+        assert_eq!(all.found().unwrap().candidates.len(), 1, "{seed}");
+    }
 }

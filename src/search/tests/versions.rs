@@ -11,6 +11,7 @@ fn delta(id: i32, used: i64, modified: i64) -> Delta {
     Delta {
         provider: ProviderId(id),
         moves: 1,
+        generation: 0,
         modified: Some(modified),
         used: vec![(VCPU, used), (DISK, -used)],
     }

@@ -57,30 +57,33 @@ impl<O: Observer> Anchors<O> {
         }
     }
 
-    /// Lays the next tree out; false after the last. It may turn out that it cannot serve.
-    pub(super) fn next(&mut self, snapshot: &Snapshot, board: &mut Board) -> bool {
+    /// Lays the next tree out, and tells its root; none after the last. It may turn out that it cannot serve.
+    pub(super) fn next(&mut self, snapshot: &Snapshot, board: &mut Board) -> Option<Slot> {
         loop {
             if self.ask.interrupt.is_set() {
-                return false;
+                return None;
             }
             while self.lanes == 0 {
                 let (ask, fits, sieve) = (&self.ask, &mut self.fits, &mut self.sieve);
                 let find = |block, lanes| sieve.roots(snapshot, ask, fits, block, lanes);
-                let Some((block, lanes)) = self.walk.next(find) else {
-                    return false;
-                };
-                (self.block, self.lanes) = (block, lanes);
+                (self.block, self.lanes) = self.walk.next(find)?;
             }
             let lane = self.lanes.trailing_zeros() as usize;
             self.lanes &= self.lanes - 1;
-            if self.lay_out(snapshot, Slot::new(self.block, lane), board) {
-                return true;
+            let root = Slot::new(self.block, lane);
+            if self.lay_out(snapshot, root, board, false) {
+                return Some(root);
             }
         }
     }
 
+    /// As it was laid out before.
+    pub(super) fn lay_out_again(&mut self, snapshot: &Snapshot, root: Slot, board: &mut Board) {
+        self.lay_out(snapshot, root, board, true);
+    }
+
     /// False where there is nothing to try.
-    fn lay_out(&mut self, snapshot: &Snapshot, root: Slot, board: &mut Board) -> bool {
+    fn lay_out(&mut self, snapshot: &Snapshot, root: Slot, board: &mut Board, again: bool) -> bool {
         let layout = snapshot.layout(root.block());
         let ask = &self.ask;
         board.clear(ask);
@@ -103,7 +106,8 @@ impl<O: Observer> Anchors<O> {
         reached.retain(|&pool| self.pools.all[pool].root != root);
         reached.sort_unstable();
         reached.dedup();
-        if board.slots.is_empty() && (reached.is_empty() || !self.seen.insert(reached.clone())) {
+        let is_new = |seen: &mut HashSet<Vec<usize>>| !reached.is_empty() && (again || seen.insert(reached.clone()));
+        if board.slots.is_empty() && !is_new(&mut self.seen) {
             return false;
         }
         for pool in reached {

@@ -15,6 +15,11 @@ impl Bits {
         self.all.resize(rows * self.words, 0);
     }
 
+    /// How many words there are.
+    pub fn size(&self) -> usize {
+        self.all.len()
+    }
+
     pub fn row(&self, row: usize) -> &[u64] {
         &self.all[row * self.words..(row + 1) * self.words]
     }

@@ -70,6 +70,14 @@ impl Board {
         }
     }
 
+    /// How much there is of what grows with the providers: numbers, or words of bits.
+    pub fn size(&self) -> usize {
+        let options: usize = self.options.iter().map(Vec::len).sum();
+        let tables = [&self.covers, &self.above, &self.offers];
+        let bits: usize = tables.into_iter().map(Bits::size).sum();
+        self.slots.len() + options + self.room.len() + bits
+    }
+
     fn find_room(&mut self, snapshot: &Snapshot, ask: &Ask) {
         self.room.clear();
         self.odd.clear();

@@ -26,6 +26,11 @@ impl Memory {
         self.likeness.clear();
     }
 
+    /// About as [`Board::size`].
+    pub fn size(&self) -> usize {
+        self.likeness.len() + self.states.len() * (4 + self.states.iter().next().map_or(0, |state| state.len()))
+    }
+
     /// Was nothing found from here?
     pub fn knows(&self, ask: &Ask, board: &Board, placing: &Placing) -> bool {
         !self.states.is_empty() && self.states.contains(&*self.state(ask, board, placing))

@@ -33,12 +33,14 @@ pub(super) struct Trees<O> {
     anchors: Anchors<O>,
     strategy: Strategy,
     /// Trees that were begun and may have more; with the depth-first strategy one at most.
-    begun: VecDeque<Begun>,
-    /// A finished one, whose memory the next one takes over.
-    spare: Option<Begun>,
+    begun: VecDeque<Waiting>,
+    /// How large these are together.
+    laid_out: usize,
+    /// One that is not needed any more, whose memory the next one takes over.
+    spare: Option<Box<Begun>>,
     no_more_trees: bool,
-    /// What only sharing providers serve, and so comes again with other trees.
-    told: HashSet<Candidate>,
+    /// By part who serves it, where all are sharing providers, so that it comes again with other trees.
+    told: HashSet<Box<[Slot]>>,
     steps: u64,
     /// How many trees were given up before all their ways were tried.
     given_up: u32,
@@ -47,14 +49,31 @@ pub(super) struct Trees<O> {
     barren: HashMap<Box<[u64]>, bool>,
 }
 
-/// How many trees may be given up before the whole search is.
+/// How many trees may be given up before no more are begun; twice as many, before those that were begun are left too.
 const TREES_GIVEN_UP: u32 = 20;
 
 /// So many looks of trees are kept.
 const LOOKS: usize = 1 << 14;
 
+/// How many words the trees that wait for their turn may have together: 64 MB at most. Of more trees only the way is kept
+/// that was found last, and to lay one of them out again costs as much as to lay it out did. (Small in tests, so that
+/// random worlds meet it.)
+const LAID_OUT: usize = if cfg!(test) { 500 } else { 1 << 23 };
+
+/// As [`LAID_OUT`], for a tree of which a search found out what it would have to find out again.
+const LEARNED: usize = 2 * LAID_OUT;
+
+/// A tree whose turn comes again.
+enum Waiting {
+    /// And its size.
+    LaidOut(Box<Begun>, usize),
+    /// Its root, and for each part which of its options it had last.
+    PutAside(Slot, Box<[u32]>),
+}
+
 #[derive(Debug, Default)]
 struct Begun {
+    root: Option<Slot>,
     board: Board,
     placing: Placing,
 }
@@ -65,6 +84,7 @@ impl<O: Observer> Trees<O> {
             anchors,
             strategy,
             begun: VecDeque::new(),
+            laid_out: 0,
             spare: None,
             no_more_trees: false,
             told: HashSet::new(),
@@ -77,7 +97,11 @@ impl<O: Observer> Trees<O> {
     /// How often a part was placed so far: what a search costs, whatever the machine.
     #[cfg(test)]
     pub fn steps(&self) -> u64 {
-        self.steps + self.begun.iter().map(|begun| begun.placing.steps).sum::<u64>()
+        let waiting = self.begun.iter().map(|waiting| match waiting {
+            Waiting::LaidOut(tree, _) => tree.placing.steps,
+            Waiting::PutAside(..) => 0,
+        });
+        self.steps + waiting.sum::<u64>()
     }
 
     /// Were there trees of which not all ways were tried?
@@ -86,7 +110,7 @@ impl<O: Observer> Trees<O> {
     }
 
     pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
-        while self.given_up < TREES_GIVEN_UP && !self.anchors.ask.interrupt.is_set() {
+        while self.given_up < 2 * TREES_GIVEN_UP && !self.anchors.ask.interrupt.is_set() {
             let mut tree = self.next_tree(snapshot)?;
             if !tree.placing.next(&self.anchors.ask, &tree.board) {
                 self.given_up += u32::from(tree.placing.gave_up);
@@ -95,15 +119,21 @@ impl<O: Observer> Trees<O> {
                 self.spare = Some(tree);
                 continue;
             }
-            let candidate = candidate(&self.anchors.ask, &tree);
-            let shared = !self.anchors.pools.all.is_empty()
-                && candidate.providers().all(|slot| self.anchors.pools.contains(slot));
-            self.begun.push_back(tree);
-            if !shared || self.told.insert(candidate.clone()) {
-                return Some(candidate);
+            let placed = placed(&tree);
+            let candidate = self.is_new(&placed).then(|| candidate(&self.anchors.ask, &placed));
+            self.let_wait(tree);
+            if candidate.is_some() {
+                return candidate;
             }
         }
         None
+    }
+
+    /// Was this not told with another tree?
+    fn is_new(&mut self, placed: &[Slot]) -> bool {
+        let pools = &self.anchors.pools;
+        let shared = !pools.all.is_empty() && placed.iter().all(|&slot| pools.contains(slot));
+        !shared || self.told.insert(placed.into())
     }
 
     fn note_barren(&mut self, tree: &Begun) {
@@ -126,11 +156,15 @@ impl<O: Observer> Trees<O> {
     }
 
     /// The tree whose turn it is: breadth-first each in turn, once all were begun; depth-first one until it has no more.
-    fn next_tree(&mut self, snapshot: &Snapshot) -> Option<Begun> {
+    fn next_tree(&mut self, snapshot: &Snapshot) -> Option<Box<Begun>> {
         let begin = self.begun.is_empty() || self.strategy == Strategy::BreadthFirst;
         if begin && !self.no_more_trees {
             let mut new = self.spare.take().unwrap_or_default();
-            while self.given_up < TREES_GIVEN_UP && self.anchors.next(snapshot, &mut new.board) {
+            while self.given_up < TREES_GIVEN_UP {
+                new.root = self.anchors.next(snapshot, &mut new.board);
+                if new.root.is_none() {
+                    break;
+                }
                 match self.is_barren(&new.board) {
                     Some(gave_up) => self.given_up += u32::from(gave_up),
                     None => {
@@ -141,22 +175,53 @@ impl<O: Observer> Trees<O> {
             }
             self.no_more_trees = true;
         }
-        self.begun.pop_front()
+        match self.begun.pop_front()? {
+            Waiting::LaidOut(tree, size) => {
+                self.laid_out -= size;
+                Some(tree)
+            }
+            Waiting::PutAside(root, way) => {
+                let mut tree = self.spare.take().unwrap_or_default();
+                self.anchors.lay_out_again(snapshot, root, &mut tree.board);
+                tree.root = Some(root);
+                tree.placing.resume(&self.anchors.ask, &tree.board, self.given_up, &way);
+                Some(tree)
+            }
+        }
+    }
+
+    /// Its turn comes again.
+    fn let_wait(&mut self, mut tree: Box<Begun>) {
+        let size = size_of::<Begun>() / 8 + tree.board.size() + tree.placing.size();
+        let most = if tree.placing.has_learned() { LEARNED } else { LAID_OUT };
+        match tree.root {
+            Some(root) if !self.begun.is_empty() && self.laid_out + size > most => {
+                self.begun.push_back(Waiting::PutAside(root, tree.placing.way()));
+                self.steps += std::mem::take(&mut tree.placing.steps);
+                self.spare = Some(tree);
+            }
+            _ => {
+                self.laid_out += size;
+                self.begun.push_back(Waiting::LaidOut(tree, size));
+            }
+        }
     }
 }
 
-fn candidate(ask: &Ask, tree: &Begun) -> Candidate {
-    let mut placed: Vec<(usize, Slot)> = Vec::with_capacity(ask.parts.len());
-    placed.extend(
-        tree.placing
-            .placed()
-            .map(|(part, provider)| (part, tree.board.slots[provider])),
-    );
-    placed.sort_unstable_by_key(|&(part, _)| part);
+/// By part who serves it.
+fn placed(tree: &Begun) -> Vec<Slot> {
+    let slots = &tree.board.slots;
+    let mut placed = vec![slots[0]; tree.placing.depth];
+    for (part, provider) in tree.placing.placed() {
+        placed[part] = slots[provider];
+    }
+    placed
+}
+
+fn candidate(ask: &Ask, placed: &[Slot]) -> Candidate {
     let mut placements: Vec<Placement> = Vec::with_capacity(placed.len());
     let mut mappings: Vec<(_, Vec<Slot>)> = Vec::with_capacity(ask.suffixes.len());
-    for (part, slot) in placed {
-        let part = ask.parts[part];
+    for (part, &slot) in ask.parts.iter().zip(placed) {
         for &(class, amount) in &ask.kinds[part.kind].plan.amounts {
             let same = |it: &&mut Placement| it.slot == slot && it.class == class;
             match placements.iter_mut().find(same) {

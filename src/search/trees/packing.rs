@@ -4,6 +4,7 @@
 //! what it refuses cannot be placed, and what it finds may still fail for another reason. A search in depth asks it
 //! once it runs into dead ends: a few greedy ways first, then one provider after the other is filled (`filling`).
 
+use super::super::interrupt::Interrupt;
 use super::ask::Ask;
 use super::board::Board;
 use super::filling::Filling;
@@ -91,7 +92,7 @@ impl Packing {
         let found = problem.greedily();
         let (verdict, found) = match found {
             Some(found) => (Verdict::Fits, found),
-            None => self.search(problem),
+            None => self.search(problem, &ask.interrupt),
         };
         if verdict == Verdict::Fits {
             self.way.clear();
@@ -103,9 +104,9 @@ impl Packing {
     }
 
     /// The providers come in two orders, because what is hard in one may be easy in the other.
-    fn search(&mut self, mut problem: Problem) -> (Verdict, Vec<(usize, usize)>) {
+    fn search(&mut self, mut problem: Problem, interrupt: &Interrupt) -> (Verdict, Vec<(usize, usize)>) {
         for _ in 0..2 {
-            let mut filling = Filling::new(&problem, (CHOICES / 2) >> self.thrift);
+            let mut filling = Filling::new(&problem, (CHOICES / 2) >> self.thrift, interrupt);
             let verdict = filling.search();
             self.spent += filling.choices;
             if verdict != Verdict::Unknown {

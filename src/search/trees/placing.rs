@@ -52,9 +52,13 @@ pub(super) struct Placing {
 }
 
 /// How often parts are placed in one tree without a way being found, before the rest of the tree is given up. Bounds,
-/// memory and packing decide nearly everything in far less; what is left is bin packing over amounts that are all
-/// different, which nothing decides fast. A part of a very large request counts for several.
+/// memory and packing decide what has structure in far less; what is left is bin packing over amounts that are all
+/// different in several classes, which nothing decides fast. A part of a very large request counts for several.
 pub const PATIENCE: u64 = 200_000;
+
+/// How many parts may be placed since the last way before each one is judged: to find the next way by trying is often
+/// cheaper than to prove that it is there. (None in tests: small worlds would be judged by nobody.)
+const LUCK: u64 = if cfg!(test) { 0 } else { 8 };
 
 /// How many parts are placed in vain before room is asked for as a whole.
 const EASY: u64 = 16;
@@ -144,6 +148,34 @@ impl Placing {
             }
         }
         false
+    }
+
+    /// Was anything found out that a search would have to find out again?
+    pub fn has_learned(&self) -> bool {
+        self.stuck
+    }
+
+    /// As [`Board::size`].
+    pub fn size(&self) -> usize {
+        4 * self.order.len() + self.load.len() + self.granular.len() + self.subtrees.size() + self.memory.size()
+    }
+
+    /// The way that was just found, as [`Placing::resume`] wants it: by depth the option that was taken.
+    pub fn way(&self) -> Box<[u32]> {
+        self.next.iter().map(|&next| next as u32 - 1).collect()
+    }
+
+    /// Begins with the same board again, where that way was found.
+    pub fn resume(&mut self, ask: &Ask, board: &Board, given_up: u32, way: &[u32]) {
+        self.begin(ask, board, given_up);
+        for &option in way {
+            let kind = ask.parts[self.order[self.depth]].kind;
+            let provider = board.options[kind][option as usize];
+            self.next[self.depth] = option as usize + 1;
+            self.place(ask, board, kind, provider as usize);
+        }
+        self.fruitful.fill(true);
+        (self.told, self.found, self.fruitless) = (true, true, 0);
     }
 
     /// Could this provider take one more part of this kind?
@@ -278,7 +310,8 @@ impl Placing {
         if !(0..ask.subtrees).all(has_top) {
             return false;
         }
-        if self.depth < self.order.len() && (self.stuck || self.depth == 0 && ask.may_run_short()) {
+        let look = self.stuck && self.fruitless > LUCK;
+        if self.depth < self.order.len() && (look || self.depth == 0 && ask.may_run_short()) {
             // What follows looks at each kind with each provider.
             self.fruitless += (ask.kinds.len() * board.slots.len() / 2048) as u64;
             return bound::promises(ask, board, self)

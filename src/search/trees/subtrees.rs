@@ -40,6 +40,11 @@ impl Subtrees {
         }
     }
 
+    /// As [`Board::size`].
+    pub fn size(&self) -> usize {
+        4 * self.common.size()
+    }
+
     /// At this depth a part of these `rules` was placed on a provider.
     pub fn place(&mut self, board: &Board, depth: usize, rules: &[usize], all: usize, provider: usize) {
         for rule in 0..all {

@@ -6,52 +6,36 @@
 mod commands;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use super::{Fixture, Level, fixture, inventory, rules, uuid};
-use crate::db::writer::{Batch, Ran};
-use crate::db::{DbResult, dialect};
+use super::process::Process;
+use super::{Fixture, Level, fixture, inventory, uuid};
+use crate::db::DbResult;
 use crate::error::{Error, Result};
-use crate::model::batch::Decider;
 use crate::model::command::{Answer, Command, Write};
-use crate::model::live::Live;
 use crate::model::{inventories, load, resource_classes, resource_providers};
-use commands::{Known, Rng, command};
+pub use commands::{Known, Rng, command};
 
 const ROUNDS: u64 = 60;
 
 /// One of the two databases.
 struct Side {
     fixture: Fixture,
-    decider: Decider,
-    live: Arc<Live>,
+    process: Process,
 }
 
 impl Side {
     fn new() -> Side {
-        let mut fixture = fixture();
-        let live = Arc::new(Live::load(&mut fixture.conn).unwrap());
-        let decider = Decider::new(live.clone(), rules());
-        Side { fixture, decider, live }
+        let fixture = fixture();
+        let process = Process::start(&fixture.database, true);
+        Side { fixture, process }
     }
 
     /// One transaction, as the writer makes it; `None` where it lost a guard.
     fn transaction(&mut self, commands: &[&Command], overtaken: bool) -> DbResult<Option<Vec<Result<Answer>>>> {
-        let conn = &mut self.fixture.conn;
-        dialect::begin_write(conn)?;
-        match self.decider.run(conn, commands, overtaken) {
-            Ok(Ran::Decided {
-                answers,
-                change: Some(change),
-            }) => {
-                dialect::commit(conn)?;
-                self.decider.publish(conn, change)?;
-                Ok(Some(answers))
-            }
-            Ok(Ran::Decided { answers, change: None }) => dialect::rollback(conn).map(|()| Some(answers)),
-            Ok(Ran::Lost) => dialect::rollback(conn).map(|()| None),
-            Err(error) => dialect::rollback(conn).and(Err(error)),
-        }
+        Ok(self.process.commit(commands, overtaken)?.map(|(answers, pending)| {
+            self.process.publish(pending);
+            answers
+        }))
     }
 
     /// As the writer does it: again where a guard was lost, in halves where the tables refuse.
@@ -102,7 +86,7 @@ impl Side {
 
     /// Whether the snapshot shows the tables.
     fn check_snapshot(&mut self) {
-        let snapshot = self.live.newest();
+        let snapshot = self.process.live.newest();
         let (catalog, rows) = load::snapshot_parts(&mut self.fixture.conn).unwrap();
         let classes = |catalog: &crate::search::Catalog| -> Vec<String> {
             catalog.classes().map(|(id, name)| format!("{} {name}", id.0)).collect()

@@ -1,15 +1,22 @@
 //! The database's URL, spelled as SQLAlchemy does. The scheme decides the engine.
 
+mod server;
+
 use std::path::PathBuf;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::SetupError;
+pub use server::Server;
 
 /// What a URL points at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     Sqlite(PathBuf),
+    #[cfg(feature = "postgresql")]
+    Postgresql(Server),
+    #[cfg(feature = "mariadb")]
+    Mariadb(Server),
 }
 
 /// Reads `dialect+driver://…`; the driver is Python's affair and is not looked at.
@@ -18,10 +25,45 @@ pub fn parse(url: &str) -> Result<Target, SetupError> {
     let (scheme, rest) = url.trim().split_once("://").ok_or_else(unknown)?;
     match scheme.split('+').next().unwrap_or(scheme) {
         "sqlite" => sqlite(rest).ok_or_else(unknown)?,
-        "postgresql" | "postgres" => Err(SetupError::NotBuiltIn { engine: "PostgreSQL" }),
-        "mysql" | "mariadb" => Err(SetupError::NotBuiltIn { engine: "MariaDB" }),
+        "postgresql" | "postgres" => postgresql(Server::parse("postgresql", rest).ok_or_else(unknown)?),
+        "mysql" | "mariadb" => mariadb(Server::parse("mysql", rest).ok_or_else(unknown)?),
         _ => Err(unknown()),
     }
+}
+
+#[cfg(feature = "postgresql")]
+fn postgresql(server: Server) -> Result<Target, SetupError> {
+    match cfg!(feature = "postgresql-tls") || !server.asks_for_tls() {
+        true => Ok(Target::Postgresql(server)),
+        false => Err(SetupError::NotBuiltIn {
+            what: "TLS to PostgreSQL",
+            feature: "postgresql-tls",
+        }),
+    }
+}
+
+#[cfg(not(feature = "postgresql"))]
+fn postgresql(_: Server) -> Result<Target, SetupError> {
+    Err(SetupError::NotBuiltIn {
+        what: "PostgreSQL",
+        feature: "postgresql",
+    })
+}
+
+#[cfg(feature = "mariadb")]
+fn mariadb(server: Server) -> Result<Target, SetupError> {
+    match server.asks_for_identity() {
+        false => Ok(Target::Mariadb(server)),
+        true => Err(SetupError::NoIdentity),
+    }
+}
+
+#[cfg(not(feature = "mariadb"))]
+fn mariadb(_: Server) -> Result<Target, SetupError> {
+    Err(SetupError::NotBuiltIn {
+        what: "MariaDB",
+        feature: "mariadb",
+    })
 }
 
 /// What follows `sqlite://`: nothing, or a slash and a path, which is absolute if it begins with another slash.
@@ -63,7 +105,7 @@ mod tests {
     fn paths_are_read_as_sqlalchemy_reads_them() {
         let path = |url| match parse(url) {
             Ok(Target::Sqlite(path)) => path,
-            Err(error) => panic!("{url}: {error}"),
+            other => panic!("{url}: {other:?}"),
         };
         assert_eq!(
             path("sqlite:////var/lib/placet.db"),
@@ -78,8 +120,6 @@ mod tests {
         let refusal = |url| parse(url).expect_err(url).to_string();
         assert!(refusal("sqlite://").contains("memory"));
         assert!(refusal("sqlite:///:memory:").contains("memory"));
-        assert!(refusal("mysql+pymysql://u:p@h/placement").contains("MariaDB"));
-        assert!(refusal("postgresql://h/placement").contains("PostgreSQL"));
         let shown = refusal("oracle://scott:tiger@h/x");
         assert!(shown.contains("'oracle:…'") && !shown.contains("tiger"), "{shown}");
         assert!(refusal("placet.sqlite").contains("placet.sqlite"));

@@ -1,0 +1,119 @@
+"""Whether a history can have happened: pure, it knows neither services nor databases.
+
+Each consumer is a register that writes change where its generation is the one they expect, and that reads
+show. There must be an order of its operations that keeps to the clock and explains every answer: what was
+acknowledged happened once between its beginning and its end, what was refused never, what is unknown once
+after its beginning or never. A request on several consumers happened for all of them or for none.
+"""
+
+from collections import defaultdict
+
+from history import OK, REFUSED, UNKNOWN
+
+FOREVER = float("inf")
+ABSENT = ({}, None)  # what a consumer holds that is not there, and its generation
+
+
+def check(operations, initial, consumers=None):
+    """Everything that cannot be.
+
+    `initial` has the providers' generations before the first operation, `consumers` what those held that
+    were there, and their generations.
+    """
+    known = consumers or {}
+    faults = lost_order(operations, known)
+    faults += halves(operations, known) if not faults else []
+    return faults + generations(operations, initial)
+
+
+def by_consumer(operations):
+    found = defaultdict(list)
+    for op in operations:
+        for consumer in {*op.sets, *(name for name in op.sees if name.startswith("consumer:"))}:
+            found[consumer.removeprefix("consumer:")].append(op)
+    return found
+
+
+def lost_order(operations, known):
+    """The consumers whose answers no order of the operations explains."""
+    faults = []
+    for consumer, ops in by_consumer(operations).items():
+        if not explained(consumer, ops, known):
+            lines = "\n".join(f"  {describe(consumer, op)}" for op in ops)
+            faults.append(f"no order explains consumer {consumer}:\n{lines}")
+    return faults
+
+
+def halves(operations, known):
+    """Unknown requests on several consumers that must have happened for one and cannot have for another."""
+    faults, consumers = [], by_consumer(operations)
+    for op in operations:
+        if op.outcome == UNKNOWN and len(op.sets) > 1:
+            can = {c: [explained(c, consumers[c], known, {op.number: it}) for it in (True, False)] for c in op.sets}
+            if not all(yes for yes, _ in can.values()) and not all(no for _, no in can.values()):
+                faults.append(f"operation {op.number} happened for a part of its consumers only: {can} {op}")
+    return faults
+
+
+def explained(consumer, ops, known, forced=None):
+    """Whether there is an order. `forced` decides unknown operations by their number."""
+    forced = forced or {}
+    ops = [op for op in ops if op.outcome != REFUSED and forced.get(op.number) is not False]
+    must = frozenset(i for i, op in enumerate(ops) if op.outcome == OK or forced.get(op.number))
+    ends = [op.ended if op.outcome == OK else FOREVER for op in ops]
+    seen, todo = set(), [(frozenset(), known.get(consumer, ABSENT))]
+    while todo:
+        done, state = todo.pop()
+        if must <= done:
+            return True
+        key = done, repr(state)
+        if key in seen:
+            continue
+        seen.add(key)
+        # The next one began before every other that is still to come ended.
+        horizon = min((ends[i] for i in range(len(ops)) if i not in done), default=FOREVER)
+        for i, op in enumerate(ops):
+            if i not in done and op.began <= horizon:
+                after = step(consumer, op, state)
+                if after is not None:
+                    todo.append((done | {i}, after))
+    return False
+
+
+def step(consumer, op, state):
+    """What the consumer is after the operation, or None if it cannot be next."""
+    holds, generation = state
+    if f"consumer:{consumer}" in op.sees:
+        seen, number = op.sees[f"consumer:{consumer}"]
+        return state if (seen, number) == (holds, generation) else None
+    if consumer in op.expects and op.expects[consumer] != generation:
+        return None
+    if not op.sets[consumer]:
+        # Only what is there can be deleted; a wipe of what is not there leaves nothing either.
+        return None if op.kind == "delete" and not holds else ABSENT
+    return op.sets[consumer], (generation or 0) + 1
+
+
+def generations(operations, initial):
+    """Reads of a provider's generation that are outside of what the writes around them allow."""
+    faults, writes = [], defaultdict(list)
+    for op in operations:
+        for provider in op.touches:
+            if op.outcome != REFUSED:
+                writes[provider].append(op)
+    for op in operations:
+        for name, generation in op.sees.items():
+            provider = name.removeprefix("provider:")
+            if provider == name:
+                continue
+            least = sum(w.outcome == OK and w.ended <= op.began for w in writes[provider]) + initial[provider]
+            most = sum(w.began <= op.ended for w in writes[provider]) + initial[provider]
+            if not least <= generation <= most:
+                faults.append(f"generation {generation} of {provider} is not between {least} and {most}: {op}")
+    return faults
+
+
+def describe(consumer, op):
+    times = f"{op.began:.4f} to {op.ended:.4f}" if op.ended else f"{op.began:.4f}, unanswered"
+    what = op.sees.get(f"consumer:{consumer}", (op.sets.get(consumer), op.expects.get(consumer, "any")))
+    return f"{op.number} {op.kind} {what} {op.outcome}, {times} {op.answer}"

@@ -1,0 +1,114 @@
+"""What goes wrong, each as an object: `strike` makes it so, `heal` ends it.
+
+A new one is a class here, and a name in FAULTS.
+"""
+
+
+class Fault:
+    seconds = (0.2, 2.0)  # for which it lasts
+
+    def __init__(self, chance, members, engine):
+        self.chance, self.members, self.engine = chance, members, engine
+
+    @classmethod
+    def possible(cls, engine):
+        """Whether there is what it strikes."""
+        return True
+
+    def strike(self):
+        raise NotImplementedError
+
+    def heal(self):
+        raise NotImplementedError
+
+
+class KillPlacet(Fault):
+    """SIGKILL to a process, and a new one on its port."""
+
+    seconds = (0.0, 0.5)
+
+    def strike(self):
+        self.struck = self.chance.choice(self.members)
+        self.struck.kill()
+
+    def heal(self):
+        self.struck.restart()
+
+
+class PausePlacet(Fault):
+    """A process stands still in the middle of what it does: with locks, with answers unsent."""
+
+    def strike(self):
+        self.struck = self.chance.choice(self.members)
+        self.struck.pause()
+
+    def heal(self):
+        self.struck.resume()
+
+
+class OfDatabase(Fault):
+    @classmethod
+    def possible(cls, engine):
+        return engine.kind in ("postgresql", "mariadb", "galera")
+
+    def strike(self):
+        self.struck = self.chance.choice(self.engine.nodes)
+        self.act()
+
+    def heal(self):
+        self.struck.restart()
+        self.settle()
+
+    def settle(self):
+        if self.engine.kind == "galera":
+            self.engine.several.settle()
+
+
+class KillDatabase(OfDatabase):
+    """SIGKILL to a database server, and a new one on its data."""
+
+    def act(self):
+        self.struck.kill()
+
+
+class StopDatabase(OfDatabase):
+    """The server is stopped in order, as for an upgrade, and started again."""
+
+    def act(self):
+        self.struck.stop()
+
+
+class PauseDatabase(OfDatabase):
+    """The server stands still; connections stay open."""
+
+    seconds = (0.5, 8.0)
+
+    def act(self):
+        self.struck.pause()
+
+    def heal(self):
+        self.struck.resume()
+        self.settle()
+
+
+class Isolate(OfDatabase):
+    """A Galera node is cut off from the others; its clients still reach it."""
+
+    seconds = (1.0, 10.0)
+
+    @classmethod
+    def possible(cls, engine):
+        return engine.kind == "galera"
+
+    def act(self):
+        self.struck.isolate()
+
+    def heal(self):
+        self.struck.heal()
+        self.settle()
+
+
+FAULTS = {
+    "kill-placet": KillPlacet, "pause-placet": PausePlacet, "kill-database": KillDatabase,
+    "stop-database": StopDatabase, "pause-database": PauseDatabase, "isolate": Isolate,
+}

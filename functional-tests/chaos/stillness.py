@@ -1,0 +1,95 @@
+"""What must hold while nobody asks for anything: in the tables, and in the answers of every process."""
+
+import time
+
+import world
+from history import OK
+from ledger import Ledger
+
+ROWS = (
+    "SELECT c.uuid, c.generation, p.uuid, r.name, a.used FROM consumers c"
+    " LEFT JOIN allocations a ON a.consumer_id = c.uuid LEFT JOIN resource_providers p ON p.id = a.resource_provider_id"
+    " LEFT JOIN resource_classes r ON r.id = a.resource_class_id")
+GENERATIONS = "SELECT uuid, generation FROM resource_providers"
+SECONDS = 30  # until the tables stand still: what a dead process sent may still be under way
+
+
+class Stillness:
+    """One reading of all tables: what each consumer holds with its generation, and the providers' generations."""
+
+    def __init__(self, database):
+        self.ledger = Ledger(database)
+        before, deadline = None, time.monotonic() + SECONDS
+        while (now := self._read()) != before:
+            assert time.monotonic() < deadline, "the tables do not come to rest"
+            before = now
+            time.sleep(0.5)
+        self.consumers, self.generations = now
+        # A row without allocations is no consumer: OpenStack Placement leaves such, and placet's are a fault below.
+        self.consumers = {consumer: state for consumer, state in self.consumers.items() if state[0]}
+
+    def _read(self):
+        consumers = {}
+        for consumer, generation, provider, name, used in self.ledger.query(ROWS):
+            holds, _ = consumers.setdefault(consumer, ({}, generation))
+            if provider:
+                holds.setdefault(provider, {})[name] = used
+        return consumers, dict(self.ledger.query(GENERATIONS))
+
+    def record(self, history, asked):
+        """Writes down as reads what the tables say of each consumer that somebody asked for, and of each provider."""
+        sees = {f"provider:{provider}": self.generations[provider] for provider in world.PROVIDERS}
+        history.begin("tables", sees=sees).end(OK)
+        for consumer in asked:
+            history.begin("tables", sees={f"consumer:{consumer}": self.consumers.get(consumer, ({}, None))}).end(OK)
+
+    def used(self):
+        """By provider and class, what all consumers hold."""
+        sums = {provider: {} for provider in world.PROVIDERS}
+        for holds, _ in self.consumers.values():
+            for provider, amounts in holds.items():
+                for name, amount in amounts.items():
+                    sums.setdefault(provider, {}).setdefault(name, 0)
+                    sums[provider][name] += amount
+        return sums
+
+    def faults(self, kind):
+        """What the tables must never say."""
+        found = []
+        for fault in self.ledger.faults():
+            elastic = fault[0] == "oversubscribed" and fault[1] in world.ELASTIC
+            if elastic and fault[2] <= world.LARGE or kind == "upstream" and fault[0] == "no allocations":
+                continue
+            found.append(f"in the tables: {fault}")
+        return found
+
+    def answers(self, members):
+        """Where a process shows something else than the tables hold."""
+        found, used = [], self.used()
+        for member in members:
+            for provider in world.PROVIDERS:
+                path = f"/resource_providers/{provider}"
+                shown = member.rest.must("GET", f"{path}/usages").json["usages"]
+                expected = {name: used[provider].get(name, 0) for name in shown}
+                if shown != expected:
+                    found.append(f"{member.port} shows usages {shown} of {provider}, in the tables are {expected}")
+                shown = member.rest.must("GET", path).json["generation"]
+                if shown != self.generations[provider]:
+                    found.append(f"{member.port} shows generation {shown} of {provider}, not {self.generations[provider]}")
+        return found
+
+    def candidates(self, member):
+        """Where what a provider is said to have left, by the answer that comes from memory alone, is not so."""
+        found, listed, used = [], set(), self.used()
+        for name in ("VCPU", "DISK_GB"):
+            answer = member.rest.must("GET", f"/allocation_candidates?resources={name}:1").json
+            for provider, summary in answer["provider_summaries"].items():
+                shown = summary["resources"].get(name, {}).get("used")
+                listed.add(provider)
+                if provider in world.PROVIDERS and shown is not None and shown != used[provider].get(name, 0):
+                    found.append(f"{member.port} offers {provider} with {shown} {name} used, in the tables are "
+                                 f"{used[provider].get(name, 0)}")
+        free = {p for p in world.HOSTS if used[p].get("VCPU", 0) < world.HOST_ROOM}
+        if free - listed:
+            found.append(f"{member.port} does not offer {sorted(free - listed)}, which have room")
+        return found

@@ -1,0 +1,46 @@
+"""What there is to claim: hosts of fixed room, a pool that all share, and hosts whose room changes."""
+
+import uuid
+
+HOSTS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(4)]
+ELASTIC = [f"00000000-0000-4000-8000-00000000010{n}" for n in range(2)]
+POOL = "00000000-0000-4000-8000-0000000000ff"
+HOST_ROOM, POOL_ROOM = 40, 100
+SMALL, LARGE = 30, 50  # the totals that an elastic host goes between
+PROVIDERS = [*HOSTS, *ELASTIC, POOL]
+
+
+def prepare(rest):
+    """Makes the world; returns the providers' generations."""
+    for provider in PROVIDERS:
+        name, total = ("DISK_GB", POOL_ROOM) if provider == POOL else ("VCPU", HOST_ROOM)
+        total = LARGE if provider in ELASTIC else total
+        rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
+        rest.must("PUT", f"/resource_providers/{provider}/inventories",
+                  {"resource_provider_generation": 0, "inventories": {name: {"total": total}}})
+    return dict.fromkeys(PROVIDERS, 1)
+
+
+def some_room(chance):
+    """What a claim asks for: a host, and often a part of the pool."""
+    holds = {chance.choice(HOSTS + ELASTIC): {"VCPU": chance.randint(1, 4)}}
+    if chance.random() < 0.6:
+        holds[POOL] = {"DISK_GB": chance.randint(1, 5)}
+    return holds
+
+
+def new_consumer(chance):
+    return str(uuid.UUID(int=chance.getrandbits(128), version=4))
+
+
+def phoenix(consumer):
+    """Whether it may claim again after it was released, and so have one generation twice.
+
+    Such a consumer is not wiped with `{}`: which providers that touches is known from its generation alone.
+    """
+    return consumer[0] in "0123"
+
+
+def body(holds, generation):
+    return {"allocations": {provider: {"resources": dict(amounts)} for provider, amounts in holds.items()},
+            "project_id": "chaos", "user_id": "chaos", "consumer_generation": generation, "consumer_type": "INSTANCE"}

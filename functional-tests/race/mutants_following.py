@@ -1,0 +1,62 @@
+"""The tests of several processes must notice when a guard is missing: each mutant must make some of them fail.
+
+    race/mutants_following.py
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from tally import Tally  # noqa: E402
+
+MUTANTS = ["share-in-flight", "set-deltas", "apply-twice", "drop-fence", "revisions-before", "prune-without-epoch"]
+TESTS = ["following", "acknowledged", "identity_tests"]
+SEED = "2026"
+
+
+def build():
+    """Builds the unit tests with mutants inside, and says where they are."""
+    done = subprocess.run(
+        ["cargo", "test", "--lib", "--features", "mutants", "--no-run", "--message-format", "json"],
+        capture_output=True, text=True, timeout=3600, cwd=HERE.parent.parent)
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    return [message["executable"] for message in told if message.get("executable")][-1]
+
+
+def run(tests, mutant):
+    environment = os.environ | {"PLACET_MUTANT": mutant, "PLACET_SEED": SEED, "PLACET_STEPS": "600"}
+    return subprocess.run(
+        [tests, *TESTS], capture_output=True, text=True, timeout=900, cwd=HERE.parent.parent, env=environment)
+
+
+def unmutated_passes(tests):
+    done = run(tests, "none")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def is_noticed(tests, mutant):
+    done = run(tests, mutant)
+    failed = sorted(set(re.findall(r"^    (\S+::\S+)$", done.stdout, re.M)))
+    assert done.returncode != 0 and failed, f"the mutant {mutant} passed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    print(f"{mutant}: {len(failed)} tests fail, as {failed[0]}")
+
+
+def main():
+    tally = Tally()
+    tests = tally.step("the tests' build", build)
+    if tests:
+        tally.step("without a mutant", unmutated_passes, tests)
+        for mutant in MUTANTS:
+            tally.step(f"mutant {mutant} is noticed", is_noticed, tests, mutant)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,321 @@
+"""Databases of every revision, with rows in them: what the tools do with them, and that no row is lost.
+
+    revisions.py [--tool placet|upstream] [--engine ENGINE] [--binary PATH]
+
+Each database is made by OpenStack Placement's own migrations. With `--tool upstream` its placement-manage and
+placement-status do all the work, which proves what is expected here of placet. Where a refused upgrade
+leaves the database differs: placet undoes all steps, OpenStack Placement does on PostgreSQL alone, and keeps
+those before the refused one elsewhere.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import engines
+import live
+from rest import Rest
+from tally import Tally
+
+REVISIONS = ["b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", "a082b8bb98d0"]
+HEAD, TYPES = REVISIONS[-1], REVISIONS[3:]  # the latter know consumers' types
+NULL_ROOT = "There is at least one resource provider table record which is missing its root provider id."
+NO_CONSUMER = "There is at least one allocation record which is missing a consumer record."
+UPGRADE = """
+import sys
+from oslo_config import cfg
+from placement import conf, db_api
+from placement.db.sqlalchemy import migration
+config = cfg.ConfigOpts()
+conf.register_opts(config)
+config(["--config-file", sys.argv[1]], project="placement", default_config_files=None)
+db_api.configure(config)
+migration.upgrade(sys.argv[2])
+"""
+HOST, CHILD, OTHER = (f"a0000000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
+ONE, LOST, GONE = (f"c0000000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
+QUESTIONS = ["/resource_providers", "/usages?project_id=red", f"/resource_providers?in_tree={HOST}"] + [
+    f"/resource_providers/{p}{tail}" for p in (HOST, CHILD, OTHER)
+    for tail in ("", "/inventories", "/usages", "/allocations", "/traits", "/aggregates")] + [
+    f"/allocations/{c}" for c in (ONE, LOST, GONE)]
+
+
+class Tool:
+    """placet's command line, or OpenStack Placement's two programs."""
+
+    def __init__(self, kind, binary, folder):
+        self.kind, self.binary, self.folder = kind, binary, folder
+        self.hint = "placement-manage db online_data_migrations" if kind == "upstream" else "placet db online_data_migrations"
+
+    def command(self, config, *words):
+        if self.kind == "placet":
+            return [str(live.placet_binary(self.binary)), "--config-file", str(config), *words]
+        program = "placement-manage" if words[0] == "db" else "placement-status"
+        return [str(pathlib.Path(sys.executable).parent / program), "--config-file", str(config),
+                *(words if words[0] == "db" else words[1:])]
+
+    def run(self, database, *words):
+        """Its exit code, and what it said."""
+        process = self.start(database, *words)
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    def start(self, database, *words, python=None):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        config = live.write_config(folder, database=database)
+        command = [sys.executable, "-c", python, str(config), *words] if python else self.command(config, *words)
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+                                env=live.clean_environment())
+
+
+def fill(database, revision, null_roots=False, missing=False):
+    """Rows as an old deployment has them."""
+    connection = database.connect()
+    run = connection.execute
+    if database.engine == "mariadb":
+        run("SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
+    for number, name in ((0, "VCPU"), (1, "MEMORY_MB"), (10000, "CUSTOM_GOLD")):
+        run("INSERT INTO resource_classes (id, name, created_at) VALUES (?, ?, '2019-05-09 13:57:04')", [number, name])
+    run("INSERT INTO projects (external_id) VALUES ('red')")
+    run("INSERT INTO users (external_id) VALUES ('Übung')")
+    for uuid, name in ((HOST, "host"), (CHILD, "child"), (OTHER, "other")):
+        run("INSERT INTO resource_providers (uuid, name, generation, created_at)"
+            " VALUES (?, ?, 7, '2019-05-09 13:57:04')", [uuid, name])
+    ids = dict(run("SELECT uuid, id FROM resource_providers").fetchall())
+    run("UPDATE resource_providers SET root_provider_id = ?", [ids[HOST]])
+    run("UPDATE resource_providers SET parent_provider_id = ? WHERE uuid = ?", [ids[HOST], CHILD])
+    run("UPDATE resource_providers SET root_provider_id = ? WHERE uuid = ?", [None if null_roots else ids[OTHER], OTHER])
+    if null_roots:
+        run("UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = ?", [HOST])
+    for provider, number, ratio in ((HOST, 0, 16.0), (HOST, 10000, 1.1), (CHILD, 1, 0.9)):
+        run("INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit, max_unit,"
+            " step_size, allocation_ratio) VALUES (?, ?, 64, 1, 1, 64, 1, ?)", [ids[provider], number, ratio])
+    run("INSERT INTO placement_aggregates (uuid) VALUES ('e0000000-0000-4000-8000-000000000001')")
+    run("INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id)"
+        " SELECT ?, id FROM placement_aggregates", [ids[HOST]])
+    run("INSERT INTO traits (name) VALUES ('CUSTOM_QUIET')")
+    run("INSERT INTO resource_provider_traits (trait_id, resource_provider_id) SELECT id, ? FROM traits", [ids[HOST]])
+    run("INSERT INTO consumers (uuid, project_id, user_id, generation) SELECT ?, p.id, u.id, 3 FROM projects p, users u",
+        [ONE])
+    if revision in TYPES:
+        run("INSERT INTO consumer_types (name) VALUES ('INSTANCE')")
+        run("UPDATE consumers SET consumer_type_id = (SELECT id FROM consumer_types)")
+    for consumer, provider, number in ((ONE, HOST, 0), (ONE, CHILD, 1), *(
+            ((LOST, HOST, 0), (LOST, HOST, 10000), (GONE, CHILD, 1)) if missing else ())):
+        run("INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) VALUES (?, ?, ?, 2)",
+            [ids[provider], consumer, number])
+    connection.close()
+
+
+def inspected(database):
+    import sqlalchemy
+
+    engine = sqlalchemy.create_engine(database.url)
+    try:
+        return Shape(sqlalchemy.inspect(engine))
+    finally:
+        engine.dispose()
+
+
+class Shape:
+    """Tables, columns, indexes and keys of a database."""
+
+    def __init__(self, inspector):
+        self.tables = {}
+        for table in inspector.get_table_names():
+            self.tables[table] = {
+                "columns": [(c["name"], str(c["type"]), c["nullable"], str(c["default"]))
+                            for c in inspector.get_columns(table)],
+                "indexes": sorted((str(i["name"]), i["column_names"], bool(i["unique"])) for i in inspector.get_indexes(table)),
+                "unique": sorted((str(u["name"]), u["column_names"]) for u in inspector.get_unique_constraints(table)),
+                "keys": sorted((str(k["name"]), k["constrained_columns"], k["referred_table"])
+                               for k in inspector.get_foreign_keys(table)),
+            }
+
+    def of_openstack(self):
+        return {name: what for name, what in self.tables.items() if not name.startswith("placet_")}
+
+
+def rows(database, shape):
+    """By table, the rows with the columns of that shape."""
+    found = {}
+    for table, what in shape.of_openstack().items():
+        if table != "alembic_version":
+            columns = ", ".join(column[0] for column in what["columns"])
+            found[table] = {repr(tuple(row)) for row in database.query(f"SELECT {columns} FROM {table}")}
+    return found
+
+
+def version(database):
+    return [row[0] for row in database.query("SELECT version_num FROM alembic_version")]
+
+
+class Suite:
+    def __init__(self, tally, tool, engine):
+        self.tally, self.tool, self.engine = tally, tool, engine
+        self.empty = {}
+
+    def at(self, revision, **variant):
+        """A filled database of that revision, its shape and its rows."""
+        if revision not in self.empty:
+            made = self.engine.create()
+            process = self.tool.start(made, revision, python=UPGRADE)
+            _, err = process.communicate(timeout=120)
+            assert process.returncode == 0, err
+            self.empty[revision] = made
+        database = self.engine.create(self.empty[revision])
+        fill(database, revision, **variant)
+        shape = inspected(database)
+        return database, shape, rows(database, shape)
+
+    def whole(self, database, shape, before):
+        """It is at head as OpenStack Placement makes it, has every row, and nothing more than placet's tables."""
+        assert version(database) == [HEAD], version(database)
+        after, head = inspected(database), inspected(self.empty[HEAD])
+        for table, what in head.of_openstack().items():
+            assert after.tables[table] == what, f"{table}:\n{after.tables[table]}\n{what}"
+        assert after.of_openstack().keys() == head.of_openstack().keys(), after.tables.keys()
+        for table, kept in rows(database, shape).items():
+            lost = before[table] - kept
+            assert not lost, f"{table} lost {lost}"
+
+    def run(self):
+        self.at(HEAD)
+        for revision in REVISIONS:
+            self.tally.step(f"db sync from {revision}", self.sync, revision)
+        for revision in REVISIONS[:2]:
+            self.tally.step(f"two syncs at once from {revision}", self.two_syncs, revision)
+        self.tally.step("null roots", self.refused, NULL_ROOT, 2, {"null_roots": True}, REVISIONS[0])
+        self.tally.step("missing consumers", self.refused, NO_CONSUMER, 1, {"missing": True},
+                        REVISIONS[0] if self.tool.kind == "placet" or self.engine.dialect == "postgresql" else REVISIONS[1])
+        self.tally.step("both", self.refused, NULL_ROOT, 2, {"null_roots": True, "missing": True}, REVISIONS[0])
+        self.tally.step("missing consumers at head", self.missing_at_head)
+        self.tally.step("online_data_migrations, step by step", self.step_by_step)
+        self.tally.step("db stamp", self.stamp)
+
+    def sync(self, revision):
+        database, shape, before = self.at(revision)
+        code, out, err = self.tool.run(database, "db", "sync")
+        assert code == 0, out + err
+        self.whole(database, shape, before)
+        now = rows(database, inspected(database))
+        assert self.tool.run(database, "db", "sync")[0] == 0
+        assert rows(database, inspected(database)) == now, "a second sync changed rows"
+        assert self.tool.run(database, "db", "version")[1].split()[0] == HEAD
+        self.alike(database)
+
+    def alike(self, database):
+        """The tool's own service answers from it, then the other one does, and both say the same."""
+        said = {}
+        for kind in (("placet", "upstream") if self.tool.kind == "placet" else ("upstream",)):
+            with live.Service(kind, binary=self.tool.binary, database=database) as service:
+                said[kind] = [(path, answer.status, sorted_lists(answer.json)) for path in QUESTIONS
+                              if not (path.startswith("/usages") and self.engine.dialect == "postgresql")
+                              for answer in [Rest(service.port, version="1.39")("GET", path)]]
+        assert all(status == 200 for _, status, _ in said["upstream"]), said["upstream"]
+        for theirs, ours in zip(said["upstream"], said.get("placet", said["upstream"])):
+            assert theirs == ours, f"{theirs}\n{ours}"
+
+    def two_syncs(self, revision):
+        """placet's are safe; of OpenStack Placement's, one may fail."""
+        database, shape, before = self.at(revision)
+        both = [self.tool.start(database, "db", "sync") for _ in range(2)]
+        ended = [(process.communicate(timeout=120), process.returncode) for process in both]
+        codes = sorted(code for _, code in ended)
+        assert codes == [0, 0] or self.tool.kind == "upstream" and codes == [0, 1], ended
+        self.whole(database, shape, before)
+
+    def refused(self, sentence, check, variant, stays):
+        """sync refuses, and says what to do; done, it goes on. Nothing is lost on the way."""
+        database, shape, before = self.at(REVISIONS[0], **variant)
+        code, out, _ = self.tool.run(database, "status", "upgrade", "check")
+        assert code == check, f"{code} {out}"
+        code, _, err = self.tool.run(database, "db", "sync")
+        assert code == 1 and sentence in err and self.tool.hint in err, f"{code} {err}"
+        assert version(database) == [stays], version(database)
+        assert rows(database, shape) == before
+        code, out, err = self.tool.run(database, "db", "online_data_migrations")
+        assert code == 0 and "Running batches of 50 until complete" in out, f"{code} {out} {err}"
+        for name, count in (("set_root_provider_ids", 2 if "null_roots" in variant else 0),
+                            ("create_incomplete_consumers", 2 if "missing" in variant else 0)):
+            assert (f"{count} rows matched query {name}, {count} migrated" in out) == bool(count), out
+            assert any(line.split() == ["|", name, "|", str(count), "|", str(count), "|"] for line in out.splitlines()), out
+        self.migrated(database, variant)
+        code, out, err = self.tool.run(database, "db", "sync")
+        assert code == 0, out + err
+        if "null_roots" in variant:  # their rows were changed, as they should be
+            before["resource_providers"] = set()
+        self.whole(database, shape, before)
+        assert self.tool.run(database, "status", "upgrade", "check")[0] == 0
+        self.alike(database)
+
+    def migrated(self, database, variant):
+        """What the data migrations have made."""
+        assert database.query("SELECT COUNT(*) FROM resource_providers WHERE root_provider_id IS NULL")[0][0] == 0
+        if "missing" in variant:
+            nobody = "00000000-0000-0000-0000-000000000000"
+            found = database.query(
+                "SELECT c.uuid, c.generation, p.external_id, u.external_id FROM consumers c"
+                " JOIN projects p ON p.id = c.project_id JOIN users u ON u.id = c.user_id WHERE c.uuid <> ? ORDER BY c.uuid",
+                [ONE])
+            assert [tuple(row) for row in found] == [(LOST, 0, nobody, nobody), (GONE, 0, nobody, nobody)], found
+
+    def missing_at_head(self):
+        """At head nothing blocks: the check warns, and the migrations mend it."""
+        database, _, before = self.at(HEAD, missing=True)
+        code, out, _ = self.tool.run(database, "status", "upgrade", "check")
+        flat = " ".join(out.replace("|", " ").split())
+        assert code == 1 and "There are 2 incomplete consumers table records for existing allocations." in flat, out
+        assert "Check: Incomplete Consumers Result: Warning" in flat, out
+        assert self.tool.run(database, "db", "sync")[0] == 0
+        assert self.tool.run(database, "db", "online_data_migrations")[0] == 0
+        assert self.tool.run(database, "status", "upgrade", "check")[0] == 0
+        for table, kept in rows(database, inspected(self.empty[HEAD])).items():
+            assert before[table] <= kept, table
+
+    def step_by_step(self):
+        """With --max-count: 1 while something was done, then 0; other exit codes for what makes no sense."""
+        database, _, _ = self.at(REVISIONS[0], null_roots=True, missing=True)
+        codes = [self.tool.run(database, "db", "online_data_migrations", "--max-count", "1")[0] for _ in range(5)]
+        assert codes == [1, 1, 1, 1, 0], codes
+        for wrong in ("0", "-1", "many"):
+            words = ["db", "online_data_migrations", f"--max-count={wrong}"]
+            code, out, _ = self.tool.run(database, *words)
+            assert (code, out) == (127, "Must supply a positive value for max_count\n"), (code, out)
+
+    def stamp(self):
+        database, shape, before = self.at(HEAD)
+        for revision, becomes in (("422ece571366", ["422ece571366"]), ("head", [HEAD]), ("base", [])):
+            code, out, err = self.tool.run(database, "db", "stamp", revision)
+            assert code == 0 and version(database) == becomes, f"{revision}: {code} {out} {err} {version(database)}"
+        assert self.tool.run(database, "db", "stamp", "head")[0] == 0
+        code, _, err = self.tool.run(database, "db", "stamp", "nonsense")
+        assert code == 1 and "Can't locate revision identified by 'nonsense'" in err, f"{code} {err}"
+        assert self.tool.run(database, "db", "stamp")[0] == 2
+        assert version(database) == [HEAD] and rows(database, shape) == before
+        new = self.engine.create()
+        assert self.tool.run(new, "db", "stamp", "422ece571366")[0] == 0 and version(new) == ["422ece571366"]
+
+
+def sorted_lists(value):
+    if isinstance(value, dict):
+        return {k: sorted_lists(v) for k, v in value.items()}
+    return sorted((sorted_lists(v) for v in value), key=repr) if isinstance(value, list) else value
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tool", choices=("placet", "upstream"), default="placet")
+    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    engines.add_option(parser)
+    arguments = parser.parse_args()
+    tally = Tally()
+    with engines.Engine(arguments.engine) as engine:
+        Suite(tally, Tool(arguments.tool, arguments.binary, engine.folder), engine).run()
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""One database of any engine: its URL, and SQL by the engine's own driver with `?` for each value."""
+
+import contextlib
+import pathlib
+import sqlite3
+
+USER, PASSWORD = "placement", "se cret/@:%"
+QUOTED = "se%20cret%2F%40%3A%25"
+
+
+class Database:
+    """A database behind a URL."""
+
+    def __init__(self, url, connect, engine, name, shell):
+        self.url, self.engine, self.name = url, engine, name
+        self.shell = shell  # the command line of the engine's own client
+        self._connect = connect
+
+    def connect(self):
+        """A new connection, in autocommit mode."""
+        return Connection(self._connect(), self.engine)
+
+    def query(self, sql, values=()):
+        """All rows of one statement, on a connection of its own."""
+        with contextlib.closing(self.connect()) as connection:
+            return connection.execute(sql, values).fetchall()
+
+
+    def run(self, sql, values=()):
+        """One statement that has no rows."""
+        with contextlib.closing(self.connect()) as connection:
+            connection.execute(sql, values)
+
+
+class Connection:
+    def __init__(self, inner, engine):
+        self.inner, self.engine = inner, engine
+
+    def execute(self, sql, values=()):
+        """Runs a statement; returns the driver's cursor."""
+        if self.engine == "sqlite":
+            return self.inner.execute(sql, values)
+        cursor = self.inner.cursor()
+        cursor.execute(sql.replace("%", "%%").replace("?", "%s"), tuple(values))
+        return cursor
+
+    def close(self):
+        self.inner.close()
+
+
+def sqlite(path):
+    """A SQLite file."""
+    path = pathlib.Path(path)
+    found = Database(
+        f"sqlite:///{path}", lambda: sqlite3.connect(path, timeout=60, isolation_level=None), "sqlite", path.name,
+        ["sqlite3", str(path)])
+    found.path = path
+    return found
+
+
+def postgresql(port, name, host="127.0.0.1"):
+    def connect():
+        import psycopg2
+
+        connection = psycopg2.connect(
+            host=host, port=port, user=USER, password=PASSWORD, dbname=name, connect_timeout=10)
+        connection.autocommit = True
+        return connection
+
+    shell = ["psql", f"postgresql://{USER}:{QUOTED}@{host}:{port}/{name}"]
+    return Database(f"postgresql+psycopg2://{USER}:{QUOTED}@{host}:{port}/{name}", connect, "postgresql", name, shell)
+
+
+def mariadb(port, name, host="127.0.0.1"):
+    def connect():
+        import pymysql
+
+        return pymysql.connect(
+            host=host, port=port, user=USER, password=PASSWORD, database=name or None, autocommit=True,
+            connect_timeout=10, read_timeout=60, write_timeout=60, charset="utf8mb4")
+
+    shell = ["mariadb", "--no-defaults", f"-h{host}", f"-P{port}", f"-u{USER}", f"-p{PASSWORD}", name]
+    return Database(f"mysql+pymysql://{USER}:{QUOTED}@{host}:{port}/{name}", connect, "mariadb", name, shell)

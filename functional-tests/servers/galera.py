@@ -1,0 +1,133 @@
+"""A Galera cluster of three MariaDB nodes on loopback, each with ports of its own."""
+
+import contextlib
+import os
+import re
+import shutil
+import time
+
+import pymysql
+
+from servers import machine, mariadb
+
+LIBRARIES = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so")
+# Who is silent is put out after two seconds instead of five, so that tests need not wait. With less than that a
+# pause of a second, or a busy machine, breaks the cluster into pieces without a majority.
+TIMES = ("evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S;evs.suspect_timeout=PT2S;"
+         "evs.inactive_timeout=PT6S;evs.install_timeout=PT6S;gcache.size=64M")
+NODES = 3
+SETTLED_SECONDS = 3
+
+
+def library():
+    with contextlib.suppress(machine.Missing):
+        machine.program("galera_new_cluster", "galera-4")  # comes with the library, and installs it
+    found = next((path for path in LIBRARIES if os.path.exists(path)), None)
+    if not found:
+        raise machine.Missing("Galera's library is not installed: apt-get install galera-4 (as root)")
+    return found
+
+
+class Server(mariadb.Server):
+    def __init__(self, name, durable):
+        super().__init__(name, durable)
+        machine.program("rsync", "rsync")
+        self.library = library()
+        self.group, self.transfer, self.everything = machine.free_ports(3)
+        self.peers = []
+
+    def settings(self):
+        address = f"127.0.0.1:{self.group}"
+        return super().settings() | {
+            "wsrep-on": "ON", "wsrep-provider": self.library, "wsrep-provider-options":
+                f"base_host=127.0.0.1;base_port={self.group};gmcast.listen_addr=tcp://{address};"
+                f"ist.recv_addr=127.0.0.1:{self.transfer};{TIMES}",
+            "wsrep-cluster-name": "placet-test", "wsrep-node-name": self.name, "wsrep-node-address": address,
+            "wsrep-cluster-address": "gcomm://" + ",".join(f"127.0.0.1:{peer.group}" for peer in self.peers),
+            "wsrep-sst-method": "rsync", "wsrep-sst-receive-address": f"127.0.0.1:{self.everything}",
+            "wsrep-slave-threads": 4, "binlog-format": "ROW", "innodb-autoinc-lock-mode": 2,
+            "default-storage-engine": "InnoDB"}
+
+    def answers(self):
+        """Whether it takes part: it has what the others have, and is of the majority."""
+        return self.status("wsrep_ready") == "ON" and self.status("wsrep_local_state_comment") == "Synced"
+
+    def status(self, name):
+        rows = self.database("").query("SHOW GLOBAL STATUS LIKE ?", [name])
+        return rows[0][1] if rows else None
+
+    def members(self):
+        """How many nodes it sees, itself among them."""
+        return int(self.status("wsrep_cluster_size") or 0)
+
+    def restart(self, wait=True):
+        """After a kill it says where its data ends, so that it is sent what it missed and not everything."""
+        self.stop()
+        history, number = self.position()
+        known = [f"--wsrep-start-position={history}:{number}"] if number >= 0 else []
+        return self.start(wait, known)
+
+    def position(self):
+        """Where the data ends while it does not run: the uuid of the cluster's history, and a number."""
+        log = self.folder / "recovery.err"
+        log.unlink(missing_ok=True)
+        self.tool(*self.command(), "--wsrep-recover", f"--log-error={log}")
+        found = re.findall(r"Recovered position:? ?([0-9a-f-]{36}):(-?\d+)", log.read_text(errors="replace"))
+        return (found[-1][0], int(found[-1][1])) if found else (None, -1)
+
+    def isolate(self):
+        """It hears nobody of the cluster and nobody hears it; clients still reach it."""
+        self.database("").run("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
+
+    def heal(self):
+        self.database("").run("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
+
+
+class Cluster:
+    def __init__(self, durable=False):
+        self.nodes = [Server(f"galera-{n}", durable) for n in range(NODES)]
+        for node in self.nodes:
+            node.peers = self.nodes
+
+    def start(self):
+        first, *others = self.nodes
+        first.make()
+        for node in others:  # quicker than making each anew; it is sent the first one's data anyway
+            shutil.copytree(first.data, node.data)
+            for path in (node.data, *node.data.rglob("*")):
+                if node.owner:
+                    os.chown(path, node.owner["user"], node.owner["group"])
+        first.start(arguments=["--wsrep-new-cluster"])
+        for node in others:
+            node.start()
+        return self
+
+    def whole(self):
+        """Whether every node takes part and sees all others."""
+        return all(node.answers() and node.members() == len(self.nodes) for node in self.nodes)
+
+    def settle(self, seconds=90):
+        """Waits until it is whole and stays so: what follows a silence comes seconds after it."""
+        deadline, since = time.monotonic() + seconds, None
+        while time.monotonic() < deadline:
+            try:
+                whole = self.whole()
+            except pymysql.err.MySQLError:  # of a node that does not take part
+                whole = False
+            since = (since or time.monotonic()) if whole else None
+            if since and time.monotonic() > since + SETTLED_SECONDS:
+                return
+            time.sleep(0.2)
+        raise RuntimeError(f"the cluster is not whole after {seconds} s")
+
+    def restart(self):
+        """After the end of all nodes: the one that knows most begins the cluster anew."""
+        for node in self.nodes:
+            node.stop()
+        first = max(self.nodes, key=lambda node: node.position()[1])
+        state = first.data / "grastate.dat"
+        state.write_text(state.read_text().replace("safe_to_bootstrap: 0", "safe_to_bootstrap: 1"))
+        first.start(arguments=["--wsrep-new-cluster"])
+        for node in self.nodes:
+            if node is not first:
+                node.restart()

@@ -1,0 +1,161 @@
+//! MariaDB, MySQL and Galera: many writers, row locks, READ COMMITTED, changes of the schema that commit at once.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection;
+use diesel::mysql::MysqlConnection;
+use diesel::prelude::*;
+use diesel::sql_types::{Integer, Nullable, Text};
+
+use super::Purpose;
+use crate::db::SetupError;
+use crate::db::url::Server;
+
+pub const TABLE_NAMES: &str =
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()";
+
+/// How long a sync waits for another one.
+const SCHEMA_PATIENCE_SECONDS: u32 = 300;
+
+/// Tries one host after the other.
+pub fn connect(server: &Server, purpose: Purpose, patience: Duration) -> Result<MysqlConnection, SetupError> {
+    let mut refusal = None;
+    for url in server.mysql_urls() {
+        let opened = MysqlConnection::establish(&url)
+            .map_err(|error| error.to_string())
+            .and_then(|mut conn| {
+                prepare(&mut conn, server, purpose, patience)?;
+                Ok(conn)
+            });
+        match opened {
+            Ok(conn) => return Ok(conn),
+            Err(detail) => refusal = refusal.or(Some(detail)),
+        }
+    }
+    Err(server.failed(&refusal.unwrap_or_default()))
+}
+
+#[derive(QueryableByName)]
+struct Variable {
+    #[diesel(sql_type = Text, column_name = "Variable_name")]
+    name: String,
+    #[diesel(sql_type = Text, column_name = "Value")]
+    value: String,
+}
+
+/// What the server knows of the variables that not every one has.
+fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>> {
+    let rows: Vec<Variable> = diesel::sql_query(
+        "SHOW SESSION VARIABLES WHERE Variable_name IN ('wsrep_on', 'idle_write_transaction_timeout')",
+    )
+    .load(conn)?;
+    Ok(rows.into_iter().map(|row| (row.name, row.value)).collect())
+}
+
+/// A session's settings. VCPU has id 0, which is no wish for a new number. A transaction whose client is gone must not
+/// hold a hot provider. On Galera every read waits for what other nodes have acknowledged.
+fn prepare(conn: &mut MysqlConnection, server: &Server, purpose: Purpose, patience: Duration) -> Result<(), String> {
+    let told = |error: diesel::result::Error| error.to_string();
+    let known = variables(conn).map_err(told)?;
+    let mut settings = vec![
+        "sql_mode = 'TRADITIONAL,NO_AUTO_VALUE_ON_ZERO'".to_owned(),
+        "time_zone = '+00:00'".to_owned(),
+        "lc_messages = 'en_US'".to_owned(),
+        "autocommit = 1".to_owned(),
+        lock_wait(patience),
+    ];
+    if known.contains_key("idle_write_transaction_timeout") {
+        settings.push(format!(
+            "idle_write_transaction_timeout = {}",
+            super::IDLE_IN_TRANSACTION.as_secs()
+        ));
+    }
+    if known.get("wsrep_on").is_some_and(|on| on == "ON") {
+        settings.push("wsrep_sync_wait = 1".to_owned());
+    }
+    let access = if purpose == Purpose::Read {
+        "READ ONLY"
+    } else {
+        "READ WRITE"
+    };
+    conn.batch_execute(&format!(
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; SET SESSION {}",
+        settings.join(", SESSION ")
+    ))
+    .map_err(told)?;
+    if server.asks_for_tls() && !is_encrypted(conn).map_err(told)? {
+        return Err("the URL asks for TLS, and the server does not speak it".to_owned());
+    }
+    Ok(())
+}
+
+fn is_encrypted(conn: &mut MysqlConnection) -> QueryResult<bool> {
+    let cipher: Variable = diesel::sql_query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").get_result(conn)?;
+    Ok(!cipher.value.is_empty())
+}
+
+/// Whole seconds, at least one: with 0 MariaDB does not wait at all.
+fn lock_wait(patience: Duration) -> String {
+    format!("innodb_lock_wait_timeout = {}", patience.as_secs_f64().ceil().max(1.0))
+}
+
+/// Only a repeatable-read transaction is one moment; the session's own level is another.
+pub fn begin_read(conn: &mut MysqlConnection) -> QueryResult<()> {
+    conn.batch_execute(
+        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+    )
+}
+
+pub fn begin_write(conn: &mut MysqlConnection) -> QueryResult<()> {
+    conn.batch_execute("START TRANSACTION")
+}
+
+pub fn wait_for_locks(conn: &mut MysqlConnection, patience: Duration) -> QueryResult<()> {
+    conn.batch_execute(&format!("SET SESSION {}", lock_wait(patience)))
+}
+
+pub fn rollback(conn: &mut MysqlConnection) -> QueryResult<()> {
+    conn.batch_execute("ROLLBACK")
+}
+
+/// A lock by name, for every change of the schema commits what was begun. On other nodes of a cluster it is not seen:
+/// there the statements of `migrations/mariadb` may be met twice.
+pub fn lock_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
+    #[derive(QueryableByName)]
+    struct Locked {
+        #[diesel(sql_type = Nullable<Integer>)]
+        locked: Option<i32>,
+    }
+    let sql = format!(
+        "SELECT CAST(GET_LOCK(CONCAT('placet ', LEFT(DATABASE(), 50)), {SCHEMA_PATIENCE_SECONDS}) AS SIGNED INTEGER) AS locked"
+    );
+    match diesel::sql_query(sql).get_result::<Locked>(conn)?.locked {
+        Some(1) => Ok(()),
+        _ => Err(diesel::result::Error::NotFound),
+    }
+}
+
+/// The connection's end would do it too.
+pub fn unlock_schema(conn: &mut MysqlConnection) {
+    if let Err(error) = conn.batch_execute("DO RELEASE_LOCK(CONCAT('placet ', LEFT(DATABASE(), 50)))") {
+        log::debug!("The lock of the schema was not given back: {error}");
+    }
+}
+
+/// FLOAT has four bytes, and its value is what MariaDB writes it as: six digits. Read as a number, 0.9 is 0.89999998.
+pub fn ratio(read: f64) -> f64 {
+    format!("{:.5e}", read as f32).parse().unwrap_or(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ratio;
+
+    #[test]
+    fn a_ratio_of_four_bytes_is_the_number_that_was_written() {
+        for written in [0.9, 1.1, 1.0, 16.0, 1.5, 0.001, 123456.0, 0.000123456, 9999.99] {
+            assert_eq!(ratio(f64::from(written as f32)), written);
+        }
+    }
+}

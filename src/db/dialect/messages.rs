@@ -1,0 +1,118 @@
+//! What the engines' own words say where diesel gives an error no kind. Their texts do not change, because programs
+//! like this one read them.
+
+use diesel::result::DatabaseErrorInformation;
+
+use crate::db::Fault;
+
+/// Beginnings of messages, and what they mean.
+const KNOWN: [(&str, Fault); 36] = [
+    // SQLite
+    ("database is locked", Fault::Retry),
+    ("database table is locked", Fault::Retry),
+    ("database schema is locked", Fault::Retry),
+    ("database disk image is malformed", Fault::Stop),
+    ("file is not a database", Fault::Stop),
+    ("database or disk is full", Fault::Stop),
+    ("attempt to write a readonly database", Fault::Stop),
+    ("disk I/O error", Fault::Stop),
+    ("unable to open database file", Fault::Lost),
+    // PostgreSQL: 40P01, 40001, 55P03, 53100, 57P01, 57P03, 25P03, and what its library says by itself.
+    ("deadlock detected", Fault::Retry),
+    ("could not serialize access", Fault::Retry),
+    ("canceling statement due to lock timeout", Fault::Retry),
+    ("could not extend file", Fault::Stop),
+    ("terminating connection", Fault::Lost),
+    ("the database system is", Fault::Lost),
+    ("server closed the connection unexpectedly", Fault::Lost),
+    ("no connection to the server", Fault::Lost),
+    ("SSL connection has been closed unexpectedly", Fault::Lost),
+    ("could not receive data from server", Fault::Lost),
+    ("could not send data to server", Fault::Lost),
+    // MariaDB: 1213, 1205, 1020, 1317, 1114, 1021.
+    ("Deadlock found when trying to get lock", Fault::Retry),
+    ("Deadlock: wsrep aborted transaction", Fault::Retry),
+    ("Lock wait timeout exceeded", Fault::Retry),
+    ("Record has changed since last read", Fault::Retry),
+    ("Query execution was interrupted", Fault::Retry),
+    ("Disk full", Fault::Stop),
+    // 1180: what happened is not known. 1047: another node may have the quorum. 1290, 1836: another may take writes.
+    ("Got error", Fault::Lost),
+    ("WSREP has not yet prepared node", Fault::Lost),
+    ("The MariaDB server is running with", Fault::Lost),
+    ("The MySQL server is running with", Fault::Lost),
+    ("Server has gone away", Fault::Lost),
+    ("MySQL server has gone away", Fault::Lost),
+    ("Lost connection to", Fault::Lost),
+    ("Connection was killed", Fault::Lost),
+    ("Server shutdown in progress", Fault::Lost),
+    ("The client was disconnected by the server", Fault::Lost),
+];
+
+/// Sorts the errors that diesel gives no kind.
+pub fn classify_message(message: &str) -> Fault {
+    let found = KNOWN.iter().find(|(text, _)| message.starts_with(text));
+    if message.starts_with("The table '") && message.ends_with("' is full") {
+        return Fault::Stop;
+    }
+    found.map_or(Fault::Unknown, |(_, fault)| fault.clone())
+}
+
+/// What client libraries and servers say where trying again later may help.
+const UNREACHABLE: [&str; 18] = [
+    "Connection refused",
+    "could not translate host name",
+    "timeout expired",
+    "No such file or directory",
+    "No route to host",
+    "Network is unreachable",
+    "the database system is",
+    "server closed the connection unexpectedly",
+    "session is read-only",
+    "session is not",
+    "too many clients",
+    "remaining connection slots",
+    "Can't connect to",
+    "Unknown server host",
+    "Unknown MySQL server host",
+    "Lost connection to",
+    "Too many connections",
+    "WSREP has not yet prepared node",
+];
+
+/// Whether a connection failed for a reason that may pass.
+pub fn is_unreachable(detail: &str) -> bool {
+    UNREACHABLE.iter().any(|text| detail.contains(text))
+}
+
+/// The constraint that a row violated, by the name that the schema gives it.
+pub fn constraint_name(information: &dyn DatabaseErrorInformation) -> Option<String> {
+    if let Some(name) = information.constraint_name() {
+        return Some(name.to_string());
+    }
+    let message = information.message();
+    mariadb_constraint(message).or_else(|| sqlite_constraint(message))
+}
+
+/// MariaDB: "Duplicate entry 'A' for key 'uniq_traits0name'"; MySQL puts the table before it; "… CONSTRAINT `name` …".
+fn mariadb_constraint(message: &str) -> Option<String> {
+    if let Some((_, key)) = message.rsplit_once(" for key '") {
+        let key = key.trim_end_matches('\'');
+        return Some(key.rsplit_once('.').map_or(key, |(_, key)| key).to_owned());
+    }
+    let (_, constraint) = message.split_once("CONSTRAINT `")?;
+    Some(constraint.split_once('`')?.0.to_owned())
+}
+
+/// SQLite names the columns: "UNIQUE constraint failed: inventories.resource_provider_id, inventories.…".
+fn sqlite_constraint(message: &str) -> Option<String> {
+    let (_, columns) = message.split_once("constraint failed: ")?;
+    let (table, column) = columns.split(", ").next()?.split_once('.')?;
+    match (table, column, columns.contains(", ")) {
+        ("inventories", "resource_provider_id", true) => {
+            Some("uniq_inventories0resource_provider_resource_class".to_string())
+        }
+        (_, "id", _) | (_, _, true) => Some(format!("{table}_pkey")),
+        _ => Some(format!("uniq_{table}0{column}")),
+    }
+}

@@ -1,0 +1,304 @@
+//! All that differs between databases. A noun that needs something here asks by a name that says what, not how; each
+//! engine has a file of its own.
+
+#[cfg(feature = "mariadb")]
+mod mariadb;
+mod messages;
+#[cfg(feature = "postgresql")]
+mod postgresql;
+mod sqlite;
+
+use std::time::Duration;
+
+use chrono::{NaiveDateTime, Timelike, Utc};
+use diesel::prelude::*;
+
+use super::url::Target;
+use super::{DbConnection, SetupError};
+
+pub use messages::{classify_message, constraint_name, is_unreachable};
+
+/// Runs one diesel expression on whichever connection is inside.
+///
+/// Most queries need no such thing and run on a [`DbConnection`] as it is. Those that diesel builds for one backend at
+/// a time (inserting many rows, `on_conflict`, `returning`) do.
+macro_rules! on_each {
+    ($conn:expr, $inner:ident => $run:expr) => {
+        match $conn {
+            $crate::db::DbConnection::Sqlite($inner) => $run,
+            #[cfg(feature = "postgresql")]
+            $crate::db::DbConnection::Postgresql($inner) => $run,
+            #[cfg(feature = "mariadb")]
+            $crate::db::DbConnection::Mariadb($inner) => $run,
+        }
+    };
+}
+
+/// Calls a function of the engine's own file with the connection inside: `engine!(conn, commit)`.
+macro_rules! engine {
+    ($conn:expr, $function:ident $(, $argument:expr)*) => {
+        match $conn {
+            DbConnection::Sqlite(inner) => sqlite::$function(inner $(, $argument)*),
+            #[cfg(feature = "postgresql")]
+            DbConnection::Postgresql(inner) => postgresql::$function(inner $(, $argument)*),
+            #[cfg(feature = "mariadb")]
+            DbConnection::Mariadb(inner) => mariadb::$function(inner $(, $argument)*),
+        }
+    };
+}
+
+/// Inserts many rows of a struct in one statement: `insert_rows!(conn, table, &rows)`; no rows, no statement.
+///
+/// With `, or_ignore` a row that a unique constraint refuses is left out; what is counted then differs by database.
+///
+/// The struct must derive `Insertable` with `#[diesel(treat_none_as_default_value = false)]`: without it diesel
+/// inserts row by row on SQLite, in a transaction of its own.
+macro_rules! insert_rows {
+    ($conn:expr, $table:path, $rows:expr) => {
+        $crate::db::dialect::each_chunk($rows, |rows| {
+            $crate::db::dialect::on_each!(&mut *$conn, inner => diesel::insert_into($table).values(rows).execute(inner))
+        })
+    };
+    ($conn:expr, $table:path, $rows:expr, or_ignore) => {
+        $crate::db::dialect::each_chunk($rows, |rows| match &mut *$conn {
+            $crate::db::DbConnection::Sqlite(inner) => {
+                diesel::insert_or_ignore_into($table).values(rows).execute(inner)
+            }
+            // A duplicate key would end the transaction; a row that conflicts is waited for, and then left out.
+            #[cfg(feature = "postgresql")]
+            $crate::db::DbConnection::Postgresql(inner) => {
+                diesel::insert_into($table).values(rows).on_conflict_do_nothing().execute(inner)
+            }
+            #[cfg(feature = "mariadb")]
+            $crate::db::DbConnection::Mariadb(inner) => {
+                diesel::insert_or_ignore_into($table).values(rows).execute(inner)
+            }
+        })
+    };
+}
+
+/// Locks the rows that a query finds, in the query's order, until the transaction ends, and loads it; where that order
+/// is everybody's, nobody waits in a circle. What the locks guard is to be read in a statement of its own, afterwards.
+///
+/// SQLite has one lock, which `begin_write` took: nothing is asked, and nothing found.
+macro_rules! lock_rows {
+    ($conn:expr, $query:expr) => {
+        match &mut *$conn {
+            $crate::db::DbConnection::Sqlite(_) => diesel::QueryResult::Ok(Vec::new()),
+            #[cfg(feature = "postgresql")]
+            $crate::db::DbConnection::Postgresql(inner) => $query.for_update().load(inner),
+            #[cfg(feature = "mariadb")]
+            $crate::db::DbConnection::Mariadb(inner) => $query.for_update().load(inner),
+        }
+    };
+}
+
+pub(crate) use {insert_rows, lock_rows, on_each};
+
+/// How many values one statement takes as a list: SQLite binds at most 32,766, the others 65,535.
+pub const LIST_MAX: usize = 30_000;
+/// How many rows one INSERT takes: no table has more columns than eleven.
+const ROWS_MAX: usize = LIST_MAX / 11;
+
+/// Runs an insert for each chunk of rows that one statement can take, and adds up what each counted.
+pub fn each_chunk<R>(rows: &[R], mut insert: impl FnMut(&[R]) -> QueryResult<usize>) -> QueryResult<usize> {
+    rows.chunks(ROWS_MAX).try_fold(0, |sum, chunk| Ok(sum + insert(chunk)?))
+}
+
+/// Runs a query for each part of a list that one statement can take, and joins what they found.
+pub fn in_lists<K, T>(keys: &[K], mut query: impl FnMut(&[K]) -> QueryResult<Vec<T>>) -> QueryResult<Vec<T>> {
+    let mut found = Vec::new();
+    for list in keys.chunks(LIST_MAX) {
+        found.append(&mut query(list)?);
+    }
+    Ok(found)
+}
+
+/// How long a transaction may sit there without a statement before the server ends it and frees its rows: longer than
+/// any pause of a live process.
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
+const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(30);
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Reading only: it refuses to write.
+    Read,
+    /// Reading and writing what is there.
+    Write,
+    /// As `Write`, and an embedded database that is missing is made.
+    Create,
+}
+
+/// Opens a connection and sets its session up; `patience` is how long it waits for another's lock.
+pub fn connect(target: &Target, purpose: Purpose, patience: Duration) -> Result<DbConnection, SetupError> {
+    match target {
+        Target::Sqlite(path) => sqlite::connect(path, purpose, patience).map(DbConnection::Sqlite),
+        #[cfg(feature = "postgresql")]
+        Target::Postgresql(server) => postgresql::connect(server, purpose, patience).map(DbConnection::Postgresql),
+        #[cfg(feature = "mariadb")]
+        Target::Mariadb(server) => mariadb::connect(server, purpose, patience).map(DbConnection::Mariadb),
+    }
+}
+
+/// Whether writers of other processes may be at work between two statements of a transaction: not on SQLite.
+pub fn has_other_writers(conn: &DbConnection) -> bool {
+    !matches!(conn, DbConnection::Sqlite(_))
+}
+
+/// What a database compares of a name.
+pub type Folding = fn(&str) -> String;
+
+/// How the database compares names: MariaDB, whose usual collations know neither case nor spaces at the end, takes two
+/// for the same that differ. What it makes of accents it says itself, where a row is found or refused.
+pub fn folding(conn: &DbConnection) -> Folding {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => |name| name.trim_end_matches(' ').to_lowercase(),
+        _ => str::to_owned,
+    }
+}
+
+/// Whether a pooled connection still answers. A file does not go away, so SQLite is not asked.
+pub fn is_alive(conn: &mut DbConnection) -> bool {
+    match conn {
+        DbConnection::Sqlite(_) => true,
+        #[cfg(any(feature = "postgresql", feature = "mariadb"))]
+        server => diesel::r2d2::R2D2Connection::ping(server).is_ok(),
+    }
+}
+
+/// Reads within one moment of the database: whatever is committed meanwhile is not seen.
+pub fn read_transaction<T, E>(
+    conn: &mut DbConnection,
+    read: impl FnOnce(&mut DbConnection) -> Result<T, E>,
+) -> Result<T, E>
+where
+    E: From<diesel::result::Error>,
+{
+    engine!(&mut *conn, begin_read)?;
+    finish(conn, read)
+}
+
+/// Begins a transaction that will write.
+///
+/// Begin, commit and roll back are plain statements, for the writer must know which of them failed. Within, diesel's
+/// own `transaction` must not be used.
+pub fn begin_write(conn: &mut DbConnection) -> QueryResult<()> {
+    engine!(conn, begin_write)
+}
+
+/// How long statements of this session wait for another's lock from now on.
+pub fn wait_for_locks(conn: &mut DbConnection, patience: Duration) -> QueryResult<()> {
+    engine!(conn, wait_for_locks, patience)
+}
+
+/// Commits what `begin_write` began.
+pub fn commit(conn: &mut DbConnection) -> QueryResult<()> {
+    use diesel::connection::SimpleConnection;
+    conn.batch_execute("COMMIT")
+}
+
+/// Undoes what was done since `begin_write`.
+pub fn rollback(conn: &mut DbConnection) -> QueryResult<()> {
+    engine!(conn, rollback)
+}
+
+/// Does all of `write` in one transaction that writes, or nothing of it.
+pub fn write_transaction<T, E>(
+    conn: &mut DbConnection,
+    write: impl FnOnce(&mut DbConnection) -> Result<T, E>,
+) -> Result<T, E>
+where
+    E: From<diesel::result::Error>,
+{
+    begin_write(conn)?;
+    finish(conn, write)
+}
+
+/// Runs what a transaction is for, and ends it.
+fn finish<T, E>(conn: &mut DbConnection, run: impl FnOnce(&mut DbConnection) -> Result<T, E>) -> Result<T, E>
+where
+    E: From<diesel::result::Error>,
+{
+    let result = run(conn);
+    match &result {
+        Ok(_) => commit(conn)?,
+        // The first error says more than one of rolling back; dropping the connection rolls back too.
+        Err(_) => drop(rollback(conn)),
+    }
+    result
+}
+
+/// Changes the schema: alone, though several processes are told to at once, and all or nothing where the engine can.
+pub fn change_schema<T>(
+    conn: &mut DbConnection,
+    change: impl FnOnce(&mut DbConnection) -> Result<T, SetupError>,
+) -> Result<T, SetupError> {
+    begin_write(conn)?;
+    let locked = engine!(&mut *conn, lock_schema).map_err(SetupError::from);
+    let result = locked.and_then(|()| finish(conn, change));
+    engine!(conn, unlock_schema);
+    result
+}
+
+/// The names of all tables.
+pub fn table_names(conn: &mut DbConnection) -> QueryResult<Vec<String>> {
+    #[derive(QueryableByName)]
+    struct Table {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        name: String,
+    }
+    let sql = match conn {
+        DbConnection::Sqlite(_) => sqlite::TABLE_NAMES,
+        #[cfg(feature = "postgresql")]
+        DbConnection::Postgresql(_) => postgresql::TABLE_NAMES,
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => mariadb::TABLE_NAMES,
+    };
+    let tables: Vec<Table> = diesel::sql_query(sql).load(conn)?;
+    Ok(tables.into_iter().map(|table| table.name).collect())
+}
+
+/// The type of a column that holds a moment to the microsecond.
+pub fn moment_type(conn: &DbConnection) -> &'static str {
+    match conn {
+        DbConnection::Sqlite(_) => "DATETIME",
+        #[cfg(feature = "postgresql")]
+        DbConnection::Postgresql(_) => "TIMESTAMP",
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => "DATETIME(6)",
+    }
+}
+
+/// An allocation ratio as it was read, as it was written.
+pub fn ratio(conn: &DbConnection, read: f64) -> f64 {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => mariadb::ratio(read),
+        _ => read,
+    }
+}
+
+/// This moment: UTC, microseconds.
+///
+/// Never a whole millisecond, so that SQLite's text always has the six digits that Python writes and reads.
+pub fn now() -> NaiveDateTime {
+    let now = Utc::now().naive_utc();
+    let micros = now.nanosecond() / 1_000;
+    let micros = if micros.is_multiple_of(1_000) {
+        micros + 1
+    } else {
+        micros
+    };
+    now.with_nanosecond(micros * 1_000).unwrap_or(now)
+}
+
+/// This moment, as OpenStack's tables keep it: on MariaDB to the second.
+pub fn row_time(conn: &DbConnection) -> NaiveDateTime {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => now().with_nanosecond(0).unwrap_or_default(),
+        _ => now(),
+    }
+}

@@ -1,0 +1,67 @@
+//! PostgreSQL: many writers, row locks, READ COMMITTED.
+
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection;
+use diesel::pg::PgConnection;
+use diesel::prelude::*;
+
+use super::Purpose;
+use crate::db::SetupError;
+use crate::db::url::Server;
+
+pub const TABLE_NAMES: &str = "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema()";
+
+/// Any number will do, as long as every placet takes the same: "placet" in ASCII.
+const SCHEMA_LOCK: i64 = 0x70_6c_61_63_65_74;
+
+pub fn connect(server: &Server, purpose: Purpose, patience: Duration) -> Result<PgConnection, SetupError> {
+    let mut conn = PgConnection::establish(&server.libpq_uri()).map_err(|error| server.failed(&error.to_string()))?;
+    prepare(&mut conn, purpose, patience).map_err(|error| server.failed(&error.to_string()))?;
+    Ok(conn)
+}
+
+/// A session's settings. A transaction whose client is gone must not hold a hot provider. The language of messages is
+/// the administrator's to choose: where this user may, it is English, because `messages` reads the texts of errors that
+/// diesel gives no kind.
+fn prepare(conn: &mut PgConnection, purpose: Purpose, patience: Duration) -> QueryResult<()> {
+    conn.batch_execute(&format!(
+        "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; \
+         SET lock_timeout = {patience}; \
+         SET idle_in_transaction_session_timeout = {idle}; \
+         DO $$ BEGIN PERFORM set_config('lc_messages', 'C', false); \
+               EXCEPTION WHEN insufficient_privilege THEN NULL; END $$",
+        access = if purpose == Purpose::Read {
+            "READ ONLY"
+        } else {
+            "READ WRITE"
+        },
+        patience = patience.as_millis().max(1),
+        idle = super::IDLE_IN_TRANSACTION.as_millis(),
+    ))
+}
+
+pub fn begin_read(conn: &mut PgConnection) -> QueryResult<()> {
+    conn.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+}
+
+pub fn begin_write(conn: &mut PgConnection) -> QueryResult<()> {
+    conn.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+}
+
+pub fn wait_for_locks(conn: &mut PgConnection, patience: Duration) -> QueryResult<()> {
+    conn.batch_execute(&format!("SET lock_timeout = {}", patience.as_millis().max(1)))
+}
+
+pub fn rollback(conn: &mut PgConnection) -> QueryResult<()> {
+    conn.batch_execute("ROLLBACK")
+}
+
+/// Waits for another sync as long as it takes; the transaction's end gives the lock back.
+pub fn lock_schema(conn: &mut PgConnection) -> QueryResult<()> {
+    conn.batch_execute(&format!(
+        "SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock({SCHEMA_LOCK})"
+    ))
+}
+
+pub fn unlock_schema(_: &mut PgConnection) {}

@@ -1,0 +1,74 @@
+//! SQLite: one file, one lock for all of it, and only one process that serves it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+
+use super::Purpose;
+use crate::db::{SetupError, url};
+
+pub const TABLE_NAMES: &str =
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite^_%' ESCAPE '^'";
+
+pub fn connect(path: &Path, purpose: Purpose, patience: Duration) -> Result<SqliteConnection, SetupError> {
+    let place = path.display().to_string();
+    let failed = |detail: String| match path.exists() || purpose == Purpose::Create {
+        true => SetupError::Connect {
+            place: place.clone(),
+            detail,
+        },
+        false => SetupError::Missing { place: place.clone() },
+    };
+    let mode = if purpose == Purpose::Create { "rwc" } else { "rw" };
+    let uri = url::file_uri(path, mode).map_err(|error| failed(error.to_string()))?;
+    let mut conn = SqliteConnection::establish(&uri).map_err(|error| failed(error.to_string()))?;
+    prepare(&mut conn, purpose, patience).map_err(|error| failed(error.to_string()))?;
+    Ok(conn)
+}
+
+/// A session's settings. `synchronous = FULL` is what makes a commit in WAL mode survive a power cut. Foreign keys are
+/// enforced as the other databases do it, so that an order of statements that they would refuse is found here.
+fn prepare(conn: &mut SqliteConnection, purpose: Purpose, patience: Duration) -> QueryResult<()> {
+    conn.batch_execute(&format!(
+        "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;",
+        patience.as_millis()
+    ))?;
+    match purpose {
+        Purpose::Read => conn.batch_execute("PRAGMA query_only = ON"),
+        // The file remembers it, so a reader need not ask for what only a writer may change.
+        Purpose::Write | Purpose::Create => conn.batch_execute("PRAGMA journal_mode = WAL"),
+    }
+}
+
+/// A deferred transaction takes its snapshot with the first SELECT and keeps it.
+pub fn begin_read(conn: &mut SqliteConnection) -> QueryResult<()> {
+    conn.batch_execute("BEGIN")
+}
+
+/// Takes the lock at once: a transaction that only reads first fails with "database is locked" when it comes to write,
+/// and no waiting helps it.
+pub fn begin_write(conn: &mut SqliteConnection) -> QueryResult<()> {
+    conn.batch_execute("BEGIN IMMEDIATE")
+}
+
+pub fn wait_for_locks(conn: &mut SqliteConnection, patience: Duration) -> QueryResult<()> {
+    conn.batch_execute(&format!("PRAGMA busy_timeout = {}", patience.as_millis()))
+}
+
+/// SQLite may have rolled back by itself after an error; that is no failure.
+pub fn rollback(conn: &mut SqliteConnection) -> QueryResult<()> {
+    match conn.batch_execute("ROLLBACK") {
+        Err(error) if error.to_string().contains("no transaction is active") => Ok(()),
+        result => result,
+    }
+}
+
+/// `begin_write` locked it.
+pub fn lock_schema(_: &mut SqliteConnection) -> QueryResult<()> {
+    Ok(())
+}
+
+pub fn unlock_schema(_: &mut SqliteConnection) {}

@@ -1,0 +1,117 @@
+//! What other programs write without a trace, and the comparison that finds it.
+
+use std::time::Duration;
+
+use super::foreign::foreign_claim;
+use super::*;
+use crate::error::Error;
+use crate::search::ProviderQuery;
+
+/// Goes once round, `many` at a time; answers who was mended, and who is over capacity.
+fn round(f: &Fixture, many: usize) -> (Vec<String>, Vec<(String, i64)>) {
+    let (mut mended, mut over, mut after) = (Vec::new(), Vec::new(), 0);
+    loop {
+        let compared = f.model.compare(after, many).unwrap();
+        mended.extend(compared.mended);
+        over.extend(compared.over.into_iter().map(|it| (it.provider, it.used - it.capacity)));
+        match compared.next {
+            Some(next) => after = next,
+            None => return (mended, over),
+        }
+    }
+}
+
+#[actix_web::test]
+async fn what_others_wrote_is_found_by_sums_too() {
+    let mut f = fixture();
+    for n in 1..6 {
+        f.host(n, 10).await.unwrap();
+    }
+    f.model.submit(claim(10, 2, "VCPU", 4, Expected::New)).await.unwrap();
+    assert_eq!(round(&f, 2), (vec![], vec![]), "nobody else wrote");
+    // A release moves no generation.
+    f.execute("DELETE FROM allocations");
+    f.execute("DELETE FROM consumers");
+    foreign_claim(&mut f, 20, 3, 12);
+    assert_eq!(round(&f, 2), (vec![uuid(2), uuid(3)], vec![(uuid(3), 2)]));
+    f.check_snapshot().await;
+    assert_eq!(round(&f, 2), (vec![], vec![(uuid(3), 2)]));
+}
+
+#[actix_web::test]
+async fn providers_that_others_made_moved_and_removed_are_found_with_their_trees() {
+    let mut f = fixture();
+    for n in 1..6 {
+        f.host(n, 10).await.unwrap();
+    }
+    let id = |n: u32| {
+        format!(
+            "(SELECT id FROM (SELECT id, uuid FROM resource_providers) x WHERE x.uuid = '{}')",
+            uuid(n)
+        )
+    };
+    // 2 and 3 hang below 5, a new one below 1, and 4 is gone.
+    for (below, parent) in [(2, 5), (3, 2)] {
+        f.execute(&format!(
+            "UPDATE resource_providers SET parent_provider_id = {}, root_provider_id = {} WHERE uuid = '{}'",
+            id(parent),
+            id(5),
+            uuid(below)
+        ));
+    }
+    f.execute(&format!(
+        "DELETE FROM inventories WHERE resource_provider_id = {}",
+        id(4)
+    ));
+    // MariaDB keeps a row that names itself.
+    for sql in [
+        "UPDATE resource_providers SET root_provider_id = NULL",
+        "DELETE FROM resource_providers",
+    ] {
+        f.execute(&format!("{sql} WHERE uuid = '{}'", uuid(4)));
+    }
+    f.execute(&format!(
+        "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id, parent_provider_id) \
+         VALUES (90, '{}', 'x', 0, {}, {})",
+        uuid(9),
+        id(1),
+        id(1)
+    ));
+    f.execute("INSERT INTO traits (id, name) VALUES (90000, 'CUSTOM_FOREIGN')");
+    f.execute("INSERT INTO resource_provider_traits (trait_id, resource_provider_id) VALUES (90000, 90)");
+    let (mut mended, _) = round(&f, 2);
+    mended.sort();
+    assert_eq!(mended, [uuid(2), uuid(3), uuid(4), uuid(9)]);
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn names_that_others_made_are_looked_up_before_it_is_said_that_there_are_none() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    f.execute("INSERT INTO traits (name) VALUES ('CUSTOM_FOREIGN')");
+    let asking = |name: &str| ProviderQuery {
+        traits: crate::search::Traits {
+            required: vec![[name.to_owned()].into()],
+            forbidden: Default::default(),
+        },
+        ..ProviderQuery::default()
+    };
+    for (name, known) in [("CUSTOM_FOREIGN", true), ("CUSTOM_NONE", false)] {
+        let query = asking(name);
+        let snapshot = f.model.shown(&query, Duration::ZERO).await.unwrap().snapshot;
+        let found = crate::search::providers(&snapshot, &query, false);
+        assert_eq!(
+            !matches!(found, Err(Error::UnknownTraitsInQuery { .. })),
+            known,
+            "{name}"
+        );
+    }
+    let mut statements = Vec::new();
+    for name in ["HW_CPU_X86_AVX", "CUSTOM_FOREIGN"] {
+        let before = f.model.statements();
+        f.model.shown(&asking(name), Duration::ZERO).await.unwrap();
+        statements.push(f.model.statements() - before);
+    }
+    assert_eq!(statements[0], statements[1], "what is known is not looked up");
+}

@@ -1,0 +1,286 @@
+//! Several writers on one database, as several processes are; and what engines keep otherwise than SQLite.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::error::Error;
+use crate::model::inventories;
+use crate::model::resource_providers::Update;
+
+impl Fixture {
+    /// Another process on the same database; `None` where that is a file, which has one.
+    fn another(&self) -> Option<(Model, Running)> {
+        let database = self.kept.open();
+        match Kind::of(&database.connect().unwrap()) {
+            Kind::Sqlite => None,
+            _ => Some(Model::start(database, &writer_settings(), rules(), Serving::Together).unwrap()),
+        }
+    }
+
+    /// That nothing is left over: no consumer without allocations, no place that was held, no allocation of nobody.
+    fn check_consumers(&mut self) {
+        let odd = "SELECT COUNT(*) AS n FROM consumers c WHERE project_id < 0 OR NOT EXISTS \
+                   (SELECT 1 FROM allocations a WHERE a.consumer_id = c.uuid)";
+        assert_eq!(self.number(odd), 0);
+        let orphans = "SELECT COUNT(*) AS n FROM allocations a WHERE NOT EXISTS \
+                       (SELECT 1 FROM consumers c WHERE a.consumer_id = c.uuid)";
+        assert_eq!(self.number(orphans), 0);
+    }
+}
+
+/// What came of many, by its kind.
+fn tally<T>(results: Vec<Result<T>>) -> BTreeMap<String, usize> {
+    let mut tally = BTreeMap::new();
+    for result in results {
+        let kind = match result {
+            Ok(_) => "granted".to_owned(),
+            Err(error) => format!("{error:?}")
+                .split([' ', '{'])
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+        };
+        *tally.entry(kind).or_default() += 1;
+    }
+    tally
+}
+
+fn counted(expected: &[(&str, usize)]) -> BTreeMap<String, usize> {
+    expected.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect()
+}
+
+/// Submits all at once and waits for all.
+async fn together<C: crate::model::command::Write>(work: Vec<(&Model, C)>) -> Vec<Result<C::Answer>>
+where
+    C::Answer: 'static,
+{
+    let tasks: Vec<_> = work
+        .into_iter()
+        .map(|(model, command)| {
+            let model = model.clone();
+            actix_web::rt::spawn(async move { model.submit(command).await })
+        })
+        .collect();
+    let mut results = Vec::new();
+    for task in tasks {
+        results.push(task.await.unwrap());
+    }
+    results
+}
+
+#[actix_web::test]
+async fn claims_of_several_processes_fill_a_provider_exactly() {
+    let mut f = fixture();
+    let Some((other, _running)) = f.another() else { return };
+    f.host(1, 50).await.unwrap();
+    let work = (0..120).map(|n| {
+        (
+            if n % 2 == 0 { &f.model } else { &other },
+            claim(1000 + n, 1, "VCPU", 1, Expected::New),
+        )
+    });
+    let results = together(work.collect()).await;
+    assert_eq!(tally(results), counted(&[("granted", 50), ("CapacityExceeded", 70)]));
+    assert_eq!((f.used(1), f.number("SELECT COUNT(*) AS n FROM consumers")), (50, 50));
+    f.check_consumers();
+}
+
+#[actix_web::test]
+async fn one_of_several_processes_makes_a_consumer() {
+    let mut f = fixture();
+    let Some((other, _running)) = f.another() else { return };
+    f.host(1, 1000).await.unwrap();
+    for round in 0..30 {
+        let work = vec![
+            (&f.model, claim(2000 + round, 1, "VCPU", 1, Expected::New)),
+            (&other, claim(2000 + round, 1, "VCPU", 2, Expected::New)),
+        ];
+        let results = together(work).await;
+        assert_eq!(
+            tally(results),
+            counted(&[("granted", 1), ("StaleConsumerGeneration", 1)]),
+            "round {round}"
+        );
+    }
+    f.check_consumers();
+}
+
+#[actix_web::test]
+async fn a_claim_and_a_release_of_two_processes_leave_all_or_nothing() {
+    let mut f = fixture();
+    let Some((other, _running)) = f.another() else { return };
+    f.host(1, 1000).await.unwrap();
+    for round in 0..30 {
+        let consumer = 3000 + round;
+        f.model
+            .submit(claim(consumer, 1, "VCPU", 1, Expected::New))
+            .await
+            .unwrap();
+        let again = claim(consumer, 1, "VCPU", 2, Expected::Is(1));
+        let release = crate::model::allocations::Release {
+            consumer: uuid(consumer),
+        };
+        let (model, second) = (f.model.clone(), other.clone());
+        let claimed = actix_web::rt::spawn(async move { model.submit(again).await });
+        let released = actix_web::rt::spawn(async move { second.submit(release).await });
+        let (claimed, released) = (claimed.await.unwrap(), released.await.unwrap());
+        assert_eq!(released, Ok(()), "round {round}");
+        assert!(
+            matches!(claimed, Ok(()) | Err(Error::StaleConsumerGeneration { .. })),
+            "round {round}: {claimed:?}"
+        );
+        f.check_consumers();
+    }
+    assert_eq!(f.used(1), 0);
+}
+
+/// Submits while what `f.conn` did is not committed yet, and answers what came of it after it was.
+async fn overtaken<C: crate::model::command::Write>(f: &mut Fixture, command: C) -> Result<C::Answer>
+where
+    C::Answer: 'static,
+{
+    let model = f.model.clone();
+    let task = actix_web::rt::spawn(async move { model.submit(command).await });
+    actix_web::rt::time::sleep(std::time::Duration::from_millis(500)).await;
+    crate::db::dialect::commit(&mut f.conn).unwrap();
+    task.await.unwrap()
+}
+
+/// A consumer without allocations, as OpenStack Placement leaves one behind: its row alone says who is allowed to end it.
+#[actix_web::test]
+async fn a_consumer_that_is_about_to_get_something_is_not_taken_away() {
+    let mut f = fixture();
+    let Some(_) = f.another() else { return };
+    f.host(1, 10).await.unwrap();
+    foreign::foreign_claim(&mut f, 20, 1, 2);
+    f.execute("DELETE FROM allocations");
+    crate::db::dialect::begin_write(&mut f.conn).unwrap();
+    f.execute(&format!(
+        "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) \
+         SELECT id, '{}', 0, 1 FROM resource_providers WHERE uuid = '{}'",
+        uuid(20),
+        uuid(1)
+    ));
+    f.execute("UPDATE resource_providers SET generation = generation + 1");
+    f.execute("UPDATE consumers SET generation = 2");
+    let ended = overtaken(&mut f, claim_of(vec![one(20, vec![], Expected::Is(1))])).await;
+    assert!(matches!(ended, Err(Error::StaleConsumerGeneration { .. })), "{ended:?}");
+    assert_eq!(f.used(1), 1);
+    f.check_consumers();
+}
+
+#[actix_web::test]
+async fn a_provider_that_is_about_to_be_used_is_not_deleted() {
+    let mut f = fixture();
+    let Some(_) = f.another() else { return };
+    f.host(1, 10).await.unwrap();
+    crate::db::dialect::begin_write(&mut f.conn).unwrap();
+    foreign::foreign_claim(&mut f, 20, 1, 2);
+    let deleted = overtaken(&mut f, crate::model::resource_providers::Delete { uuid: uuid(1) }).await;
+    assert!(matches!(deleted, Err(Error::ProviderInUse { .. })), "{deleted:?}");
+    assert_eq!(f.used(1), 2);
+}
+
+#[actix_web::test]
+async fn a_name_is_given_once_by_several_processes() {
+    let f = fixture();
+    let Some((other, _running)) = f.another() else { return };
+    for round in 0..20 {
+        let create = |n: u32| Create {
+            uuid: uuid(4000 + 2 * round + n),
+            name: format!("same-{round}"),
+            parent: None,
+        };
+        let results = together(vec![(&f.model, create(0)), (&other, create(1))]).await;
+        assert_eq!(
+            results.iter().filter(|result| result.is_ok()).count(),
+            1,
+            "round {round}: {results:?}"
+        );
+        let refused = results.into_iter().find_map(Result::err).unwrap();
+        assert!(
+            matches!(refused, Error::DuplicateProvider { .. }),
+            "round {round}: {refused:?}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_ratio_is_what_was_written_at_exact_capacity() {
+    for (ratio, room) in [(0.9, 9), (1.1, 11)] {
+        let mut f = fixture();
+        f.host(1, 1).await.unwrap();
+        let update = inventories::Update {
+            provider: uuid(1),
+            generation: 1,
+            class: "VCPU".into(),
+            inventory: Inventory {
+                total: 10,
+                allocation_ratio: ratio,
+                ..inventory(10)
+            },
+            reserved_may_equal_total: true,
+        };
+        f.model.submit(update).await.unwrap();
+        let shown = inventories::show(&mut f.conn, &uuid(1), "VCPU").unwrap();
+        assert_eq!(shown.inventories[0].1.allocation_ratio, ratio);
+        let snapshot = f.model.snapshot().await.unwrap();
+        let slot = snapshot.by_uuid(&uuid(1)).unwrap();
+        assert_eq!(
+            snapshot.row(slot).inventories.values().next().unwrap().allocation_ratio,
+            ratio
+        );
+        let too_much = f.model.submit(claim(10, 1, "VCPU", room + 1, Expected::New)).await;
+        assert!(
+            matches!(too_much, Err(Error::CapacityExceeded { .. })),
+            "{ratio}: {too_much:?}"
+        );
+        f.model.submit(claim(10, 1, "VCPU", room, Expected::New)).await.unwrap();
+    }
+}
+
+/// As OpenStack Placement there: a name that differs by case alone is taken, and a consumer is found by it.
+#[actix_web::test]
+async fn names_are_compared_as_the_database_does() {
+    let mut f = fixture();
+    let folds = Kind::of(&f.conn) == Kind::Mariadb;
+    f.host(1, 10).await.unwrap();
+    let create = |n: u32, name: &str| Create {
+        uuid: uuid(n),
+        name: name.into(),
+        parent: None,
+    };
+    for (n, name) in [(2, "HOST-1"), (3, "h\u{f3}st-1")] {
+        let made = f.model.submit(create(n, name)).await;
+        let taken = matches!(made, Err(Error::DuplicateProvider { .. }));
+        assert_eq!((made.is_ok(), taken), (!(folds), folds), "{name}: {made:?}");
+    }
+    let rename = Update {
+        uuid: uuid(1),
+        name: "Host-1".into(),
+        parent: crate::model::resource_providers::NewParent::Keep,
+        may_reparent: true,
+    };
+    f.model.submit(rename).await.expect("its own name, otherwise spelled");
+
+    let mut first = claim(0xa, 1, "VCPU", 1, Expected::New);
+    first.consumers[0].consumer = "aaaaaaaa-0000-4000-8000-00000000000a".into();
+    let mut second = first.clone();
+    second.consumers[0].consumer = "AAAAAAAA-0000-4000-8000-00000000000A".into();
+    second.consumers[0].owner = Some(Owner {
+        project: "P".into(),
+        user: "\u{fa}".into(),
+    });
+    f.model.submit(first).await.unwrap();
+    let again = f.model.submit(second.clone()).await;
+    let stale = matches!(again, Err(Error::StaleConsumerGeneration { .. }));
+    assert_eq!((again.is_ok(), stale), (!folds, folds), "{again:?}");
+    if folds {
+        second.consumers[0].generation = Expected::Is(1);
+        f.model.submit(second).await.unwrap();
+        assert_eq!(f.number("SELECT COUNT(*) AS n FROM projects"), 1);
+        assert_eq!(f.number("SELECT COUNT(*) AS n FROM users"), 1);
+    }
+    f.check_consumers();
+    f.check_snapshot().await;
+}

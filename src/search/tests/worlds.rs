@@ -1,0 +1,84 @@
+//! Random small worlds: providers in trees, with what they have and what of it is used.
+
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::prelude::*;
+
+use super::{bare, rows};
+use crate::search::naive::Rows;
+use crate::search::snapshot::{AggregateId, ClassId, Inventory, ProviderRow, TraitId};
+
+fn inventory() -> impl Strategy<Value = Inventory> {
+    let ratio = prop_oneof![4 => Just(1.0), 1 => Just(0.9), 1 => Just(1.5)];
+    (1..9, 0..3, 1..3, 1..9, prop_oneof![3 => Just(1), 1 => 1..4], ratio).prop_map(
+        |(total, reserved, min_unit, max_unit, step_size, allocation_ratio)| Inventory {
+            total,
+            reserved,
+            min_unit,
+            max_unit,
+            step_size,
+            allocation_ratio,
+        },
+    )
+}
+
+pub(super) fn row() -> BoxedStrategy<ProviderRow> {
+    let inventories = btree_map((0..3).prop_map(ClassId), inventory(), 0..4);
+    let used = btree_map((0..3).prop_map(ClassId), prop_oneof![1 => -2i64..0, 4 => 1i64..5], 0..3);
+    // The first trait makes a provider a sharing one: not too many of these.
+    let traits = btree_set(prop_oneof![1 => Just(1), 3 => 2..5].prop_map(TraitId), 0..3);
+    let aggregates = btree_set((1..4).prop_map(AggregateId), 0..3);
+    (inventories, used, traits, aggregates)
+        .prop_map(|(inventories, used, traits, aggregates)| ProviderRow {
+            inventories,
+            used,
+            traits,
+            aggregates,
+            ..bare(0)
+        })
+        .boxed()
+}
+
+/// As `row`, with more to give.
+fn rich_row() -> BoxedStrategy<ProviderRow> {
+    let plenty = prop_oneof![6 => (3..9).prop_map(super::stock), 1 => inventory()];
+    (
+        row(),
+        btree_map((0..3).prop_map(ClassId), plenty, 1..4),
+        prop_oneof![3 => Just(true), 1 => Just(false)],
+    )
+        .prop_map(|(row, inventories, unused)| ProviderRow {
+            inventories,
+            used: if unused { Default::default() } else { row.used.clone() },
+            ..row
+        })
+        .boxed()
+}
+
+/// Up to `most` providers, each possibly the child of one before it.
+fn forest(row: BoxedStrategy<ProviderRow>, roots: u32, children: u32, most: usize) -> BoxedStrategy<Rows> {
+    let parent = prop_oneof![roots => Just(None), children => any::<prop::sample::Index>().prop_map(Some)];
+    vec((row, parent), 1..most)
+        .prop_map(|all| {
+            let mut world: Vec<ProviderRow> = Vec::new();
+            for (id, (row, parent)) in (1..).zip(all) {
+                let who = ProviderRow { ..bare(id) };
+                let parent = parent.filter(|_| !world.is_empty()).map(|parent| parent.get(&world));
+                let root = parent.map_or(who.id, |parent| parent.root);
+                let parent = parent.map(|parent| parent.id);
+                world.push(ProviderRow {
+                    id: who.id,
+                    uuid: who.uuid,
+                    name: who.name,
+                    parent,
+                    root,
+                    ..row
+                });
+            }
+            rows(world)
+        })
+        .boxed()
+}
+
+pub(super) fn world() -> impl Strategy<Value = Rows> {
+    prop_oneof![1 => forest(row(), 2, 1, 10), 2 => forest(rich_row(), 1, 4, 10), 2 => forest(rich_row(), 1, 1, 8)]
+}
