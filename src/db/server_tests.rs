@@ -77,6 +77,43 @@ fn a_deadlock_is_tried_again() {
     assert_eq!(faults, [Fault::Retry]);
 }
 
+/// On Galera nobody is told where another node's commit meets the closing of a statement: here it is undone in secret.
+#[test]
+fn nothing_of_a_transaction_that_was_undone_is_committed() {
+    let Some((_kept, database, kind)) = on_server() else {
+        return;
+    };
+    if kind != Kind::Mariadb {
+        return;
+    }
+    let (mut one, mut other) = (database.connect().expect("one"), database.connect().expect("another"));
+    let untouched = |conn: &mut DbConnection| {
+        traits::table
+            .filter(traits::updated_at.is_null())
+            .count()
+            .get_result(conn)
+    };
+    for end in [dialect::commit, dialect::abandon] {
+        dialect::begin_write(&mut one).expect("begin");
+        touch(&mut one, "A").expect("a row");
+        one.batch_execute("ROLLBACK").expect("undone");
+        touch(&mut one, "B").expect("a row");
+        let error = end(&mut one).expect_err("it is not what was begun");
+        assert_eq!(classify(&error), Fault::Retry, "{error}");
+        assert!(dialect::was_undone(&error), "{error}");
+        assert_eq!(untouched(&mut other), Ok(2_i64));
+    }
+    dialect::begin_write(&mut one).expect("begin");
+    touch(&mut one, "A").expect("a row");
+    dialect::commit(&mut one).expect("it is what was begun");
+    touch(&mut one, "B").expect("a row");
+    assert_eq!(
+        untouched(&mut other),
+        Ok(0_i64),
+        "without a transaction a statement commits by itself"
+    );
+}
+
 /// Two that move the same rows lock them in one order: on PostgreSQL whatever the order in which they are given.
 #[test]
 fn moves_of_the_same_rows_wait_for_each_other() {

@@ -306,7 +306,7 @@ impl<B: Batch> Writer<B> {
         let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
             Ok((answers, None)) => {
-                dialect::rollback(conn)?;
+                dialect::abandon(conn)?;
                 return Ok(answers);
             }
             Err(failure) => {
@@ -317,6 +317,9 @@ impl<B: Batch> Writer<B> {
             }
         };
         if let Err(error) = dialect::commit(conn) {
+            if dialect::was_undone(&error) {
+                return Err(Failure::Overtaken);
+            }
             self.settle_doubt(error, deadline)?;
         }
         let commit = self.identity.committed();

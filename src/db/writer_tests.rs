@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
 use super::dialect;
-use super::testing::TestDatabase;
+use super::testing::{Kind, TestDatabase};
 use super::writer::{Batch, Ran, WriterHandle, WriterSettings, start};
 use super::{Commit, Database, DbConnection, DbResult, Settings};
 use crate::error::{Error, Result};
@@ -18,11 +19,14 @@ const TWICE: i64 = -1;
 const PANICS: i64 = -2;
 /// Is committed, and cannot be published.
 const LOST: i64 = -3;
+/// Finds its transaction undone by the server, once.
+const UNDONE: i64 = -4;
 
 /// Writes numbers; a batch is published into `seen`.
 struct Numbers {
     seen: Arc<Mutex<Vec<Vec<i64>>>>,
     doubtful: Arc<AtomicBool>,
+    undone: bool,
 }
 
 impl Batch for Numbers {
@@ -33,6 +37,9 @@ impl Batch for Numbers {
     fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], _overtaken: bool) -> DbResult<Ran<Self>> {
         for number in commands {
             assert!(**number != PANICS, "a defect");
+            if **number == UNDONE && !std::mem::replace(&mut self.undone, true) {
+                conn.batch_execute("ROLLBACK")?;
+            }
             let times = if **number == TWICE { 2 } else { 1 };
             for _ in 0..times {
                 diesel::sql_query(format!("INSERT INTO numbers VALUES ({number})")).execute(conn)?;
@@ -89,6 +96,7 @@ fn bench(queue_size: usize, patience: Duration) -> Bench {
     let batch = Numbers {
         seen: Arc::clone(&seen),
         doubtful: Arc::clone(&doubtful),
+        undone: false,
     };
     let settings = WriterSettings {
         queue_size,
@@ -230,4 +238,19 @@ async fn what_could_not_be_published_leaves_a_doubt_and_is_acknowledged() {
     assert_eq!(lost, Ok(LOST * 10), "it is committed all the same");
     assert!(bench.doubtful.load(Ordering::Acquire));
     assert_eq!(bench.count(), 2);
+}
+
+/// As Galera does it where another node was faster: there is no doubt, and neither a half nor nothing is acknowledged.
+#[actix_web::test]
+async fn a_batch_that_was_undone_before_its_commit_is_tried_again() {
+    let mut bench = bench(100, LONG);
+    if Kind::of(&bench.conn) != Kind::Mariadb {
+        return;
+    }
+    assert_eq!(
+        bench.together(&[1, UNDONE, 2], SHORT).await,
+        [Ok(10), Ok(UNDONE * 10), Ok(20)]
+    );
+    assert_eq!(bench.count(), 3);
+    assert!(!bench.doubtful.load(Ordering::Acquire), "no fence is needed");
 }

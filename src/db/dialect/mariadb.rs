@@ -18,6 +18,10 @@ pub const TABLE_NAMES: &str =
 /// How long a sync waits for another one.
 const SCHEMA_PATIENCE_SECONDS: u32 = 300;
 
+/// On Galera a node now and then gives no answer to the statement after which it undid a transaction, and waits for the
+/// next one: the connection's end is what frees the writer. A live process that pauses longer tries its batch again.
+const IDLE_ON_GALERA: Duration = Duration::from_secs(3);
+
 /// Tries one host after the other.
 pub fn connect(server: &Server, purpose: Purpose, patience: Duration) -> Result<MysqlConnection, SetupError> {
     let mut refusal = None;
@@ -65,13 +69,16 @@ fn prepare(conn: &mut MysqlConnection, server: &Server, purpose: Purpose, patien
         "autocommit = 1".to_owned(),
         lock_wait(patience),
     ];
+    let on_galera = known.get("wsrep_on").is_some_and(|on| on == "ON");
     if known.contains_key("idle_write_transaction_timeout") {
-        settings.push(format!(
-            "idle_write_transaction_timeout = {}",
-            super::IDLE_IN_TRANSACTION.as_secs()
-        ));
+        let patience = if on_galera {
+            IDLE_ON_GALERA
+        } else {
+            super::IDLE_IN_TRANSACTION
+        };
+        settings.push(format!("idle_write_transaction_timeout = {}", patience.as_secs()));
     }
-    if known.get("wsrep_on").is_some_and(|on| on == "ON") {
+    if on_galera {
         settings.push("wsrep_sync_wait = 1".to_owned());
     }
     let access = if purpose == Purpose::Read {
@@ -107,16 +114,47 @@ pub fn begin_read(conn: &mut MysqlConnection) -> QueryResult<()> {
     )
 }
 
+/// Marks the transaction that was begun: with it the mark is gone.
+///
+/// On Galera a commit of another node undoes whatever stands in its way, and where that meets the preparing or closing
+/// of a statement, nobody is told. What comes after would commit by itself, each statement alone; so nothing does, and
+/// only what still bears the mark is committed.
 pub fn begin_write(conn: &mut MysqlConnection) -> QueryResult<()> {
+    let begun = conn.batch_execute("SET autocommit = 0; START TRANSACTION; SAVEPOINT placet");
+    if begun.is_err() {
+        // What went wrong before says more.
+        drop(rollback(conn));
+    }
+    begun
+}
+
+/// DDL commits what was begun, so that no mark lasts.
+pub fn begin_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
     conn.batch_execute("START TRANSACTION")
+}
+
+/// Ends what `begin_write` began, with COMMIT or ROLLBACK, if it still is that; fails where it was undone meanwhile.
+pub fn end_write(conn: &mut MysqlConnection, end: &str) -> QueryResult<()> {
+    let ended = conn.batch_execute(&format!("RELEASE SAVEPOINT placet; {end}; SET autocommit = 1"));
+    if ended.is_err() {
+        // What went wrong before says more.
+        drop(rollback(conn));
+    }
+    ended
 }
 
 pub fn wait_for_locks(conn: &mut MysqlConnection, patience: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!("SET SESSION {}", lock_wait(patience)))
 }
 
+/// A ROLLBACK that is answered 1213 was overtaken by the server's own, and done again it puts the session in order.
 pub fn rollback(conn: &mut MysqlConnection) -> QueryResult<()> {
-    conn.batch_execute("ROLLBACK")
+    let rollback = "ROLLBACK; SET autocommit = 1";
+    conn.batch_execute(rollback)
+        .or_else(|error| match super::was_undone(&error) {
+            true => conn.batch_execute(rollback),
+            false => Err(error),
+        })
 }
 
 /// A lock by name, for every change of the schema commits what was begun. On other nodes of a cluster it is not seen:

@@ -6,7 +6,7 @@ use diesel::result::DatabaseErrorInformation;
 use crate::db::Fault;
 
 /// Beginnings of messages, and what they mean.
-const KNOWN: [(&str, Fault); 36] = [
+const KNOWN: [(&str, Fault); 37] = [
     // SQLite
     ("database is locked", Fault::Retry),
     ("database table is locked", Fault::Retry),
@@ -29,7 +29,8 @@ const KNOWN: [(&str, Fault); 36] = [
     ("SSL connection has been closed unexpectedly", Fault::Lost),
     ("could not receive data from server", Fault::Lost),
     ("could not send data to server", Fault::Lost),
-    // MariaDB: 1213, 1205, 1020, 1317, 1114, 1021.
+    // MariaDB: 1305 of `begin_write`'s mark, 1213, 1205, 1020, 1317, 1114, 1021.
+    ("SAVEPOINT placet does not exist", Fault::Retry),
     ("Deadlock found when trying to get lock", Fault::Retry),
     ("Deadlock: wsrep aborted transaction", Fault::Retry),
     ("Lock wait timeout exceeded", Fault::Retry),
@@ -56,6 +57,29 @@ pub fn classify_message(message: &str) -> Fault {
         return Fault::Stop;
     }
     found.map_or(Fault::Unknown, |(_, fault)| fault.clone())
+}
+
+/// What MariaDB says of a transaction that it has undone: at COMMIT too, where on Galera another node was faster.
+#[cfg(feature = "mariadb")]
+const UNDONE: [&str; 3] = [
+    "SAVEPOINT placet does not exist",
+    "Deadlock found when trying to get lock",
+    "Deadlock: wsrep aborted transaction",
+];
+
+/// Whether an error says that nothing of the transaction was committed nor can be.
+#[cfg(feature = "mariadb")]
+pub fn was_undone(error: &diesel::result::Error) -> bool {
+    let diesel::result::Error::DatabaseError(_, information) = error else {
+        return false;
+    };
+    UNDONE.iter().any(|text| information.message().starts_with(text))
+}
+
+/// No other engine answers COMMIT so.
+#[cfg(not(feature = "mariadb"))]
+pub fn was_undone(_: &diesel::result::Error) -> bool {
+    false
 }
 
 /// What client libraries and servers say where trying again later may help.
@@ -114,5 +138,27 @@ fn sqlite_constraint(message: &str) -> Option<String> {
         }
         (_, "id", _) | (_, _, true) => Some(format!("{table}_pkey")),
         _ => Some(format!("uniq_{table}0{column}")),
+    }
+}
+
+#[cfg(all(test, feature = "mariadb"))]
+mod tests {
+    use diesel::result::{DatabaseErrorKind::Unknown, Error::DatabaseError};
+
+    #[test]
+    fn only_what_was_undone_for_certain_needs_no_fence() {
+        let was_undone = |message: &str| super::was_undone(&DatabaseError(Unknown, Box::new(message.to_owned())));
+        assert!(was_undone(
+            "Deadlock found when trying to get lock; try restarting transaction"
+        ));
+        assert!(was_undone("SAVEPOINT placet does not exist"));
+        for doubtful in [
+            "Got error 6 \"No such device or address\" during COMMIT",
+            "Lost connection to server during query",
+            "Query execution was interrupted",
+            "Lock wait timeout exceeded; try restarting transaction",
+        ] {
+            assert!(!was_undone(doubtful), "{doubtful}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use diesel::prelude::*;
 use super::url::Target;
 use super::{DbConnection, SetupError};
 
-pub use messages::{classify_message, constraint_name, is_unreachable};
+pub use messages::{classify_message, constraint_name, is_unreachable, was_undone};
 
 /// Runs one diesel expression on whichever connection is inside.
 ///
@@ -177,7 +177,7 @@ where
     E: From<diesel::result::Error>,
 {
     engine!(&mut *conn, begin_read)?;
-    finish(conn, read)
+    finish(conn, read, commit_plainly)
 }
 
 /// Begins a transaction that will write.
@@ -195,8 +195,25 @@ pub fn wait_for_locks(conn: &mut DbConnection, patience: Duration) -> QueryResul
 
 /// Commits what `begin_write` began.
 pub fn commit(conn: &mut DbConnection) -> QueryResult<()> {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(inner) => mariadb::end_write(inner, "COMMIT"),
+        other => commit_plainly(other),
+    }
+}
+
+fn commit_plainly(conn: &mut DbConnection) -> QueryResult<()> {
     use diesel::connection::SimpleConnection;
     conn.batch_execute("COMMIT")
+}
+
+/// Rolls back what `begin_write` began, and fails where it was undone before: no lock then guarded what was read.
+pub fn abandon(conn: &mut DbConnection) -> QueryResult<()> {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(inner) => mariadb::end_write(inner, "ROLLBACK"),
+        other => rollback(other),
+    }
 }
 
 /// Undoes what was done since `begin_write`.
@@ -213,11 +230,15 @@ where
     E: From<diesel::result::Error>,
 {
     begin_write(conn)?;
-    finish(conn, write)
+    finish(conn, write, commit)
 }
 
 /// Runs what a transaction is for, and ends it.
-fn finish<T, E>(conn: &mut DbConnection, run: impl FnOnce(&mut DbConnection) -> Result<T, E>) -> Result<T, E>
+fn finish<T, E>(
+    conn: &mut DbConnection,
+    run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
+    commit: fn(&mut DbConnection) -> QueryResult<()>,
+) -> Result<T, E>
 where
     E: From<diesel::result::Error>,
 {
@@ -235,9 +256,13 @@ pub fn change_schema<T>(
     conn: &mut DbConnection,
     change: impl FnOnce(&mut DbConnection) -> Result<T, SetupError>,
 ) -> Result<T, SetupError> {
-    begin_write(conn)?;
+    match &mut *conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(inner) => mariadb::begin_schema(inner)?,
+        other => begin_write(other)?,
+    }
     let locked = engine!(&mut *conn, lock_schema).map_err(SetupError::from);
-    let result = locked.and_then(|()| finish(conn, change));
+    let result = locked.and_then(|()| finish(conn, change, commit_plainly));
     engine!(conn, unlock_schema);
     result
 }
