@@ -7,7 +7,6 @@ find it, and until then placet must grant no claim that does not fit.
 """
 
 import argparse
-import sqlite3
 import sys
 import time
 
@@ -94,10 +93,9 @@ def providers(placet, upstream):
 
 
 def over_capacity(service, placet):
-    with sqlite3.connect(service.database, timeout=10) as db:
-        db.execute(
-            "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) "
-            "SELECT id, 'by hand', 0, 9 FROM resource_providers WHERE uuid = ?", (host(3),))
+    service.database.run(
+        "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) "
+        "SELECT id, 'by hand', 0, 9 FROM resource_providers WHERE uuid = ?", (host(3),))
     line = f"Provider {host(3)} is over capacity: 9 of VCPU are used, of 8 that it has"
     eventually("a line of the log", 1, lambda: service.log().count(line))
     eventually("what was written by hand", False, lambda: host(3) in candidates(placet, 1))

@@ -92,8 +92,8 @@ def may_leave(request, theirs):
 
 
 def bare(uuid):
-    """What all spellings of an uuid have in common."""
-    return uuid.lower().removeprefix("urn:uuid:").strip("{}").replace("-", "")
+    """What all spellings of an uuid have in common, one at the end of a path with a line feed among them."""
+    return uuid.strip().lower().removeprefix("urn:uuid:").strip("{}").replace("-", "")
 
 
 def kind(request):

@@ -140,9 +140,20 @@ def unreadable():
 @case("a database that placet does not know is refused in one line, without its password")
 def other_databases():
     with folder() as here:
-        for url in ("mysql+pymysql://root:hunter2@db/placement", "oracle://root:hunter2@db/x",
-                    "mysql+pymysql//root:hunter2@db/x", "oracle://db/x?password=hunter2"):
+        for url in ("oracle://root:hunter2@db/x", "mysql+pymysql//root:hunter2@db/x", "oracle://db/x?password=hunter2"):
             path = conf(here, f"[api]\nauth_strategy = noauth2\n[placement_database]\nconnection = {url}\n")
             line = refused(here, "--config-file", path)
             check("hunter2" not in line, line)
             names(line, "sqlite:///")
+
+
+@case("a server that cannot be reached is refused in one line after max_retries, without its password")
+def unreachable_servers():
+    with folder() as here:
+        for scheme in ("mysql+pymysql", "postgresql+psycopg2"):
+            url = f"{scheme}://root:hunter2@127.0.0.1:1/placement"
+            path = conf(here, "[api]\nauth_strategy = noauth2\n[placement_database]\n"
+                              f"connection = {url}\nmax_retries = 0\n")
+            line = refused(here, "--config-file", path)
+            check("hunter2" not in line, line)
+            names(line, "127.0.0.1:1/placement")

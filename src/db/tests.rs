@@ -114,10 +114,10 @@ fn what_is_not_ours_to_touch_is_refused_and_left_as_it_was() {
         assert_eq!((refused.to_string(), tables()), (checked, before));
         refused
     };
-    let older = refusal("UPDATE alembic_version SET version_num = '611cd6dffd7b'");
+    let other = refusal("UPDATE alembic_version SET version_num = '0123456789ab'");
     assert!(
-        older.to_string().contains("611cd6dffd7b") && older.to_string().contains(ALEMBIC_HEAD),
-        "{older}"
+        other.to_string().contains("0123456789ab") && other.to_string().contains(ALEMBIC_HEAD),
+        "{other}"
     );
     assert!(matches!(refusal("DROP TABLE alembic_version"), SetupError::Foreign));
     assert!(matches!(refusal("DELETE FROM alembic_version"), SetupError::Foreign));
@@ -139,6 +139,23 @@ fn many_syncs_at_once_make_one_schema() {
     });
     assert_eq!(made, 1);
     kept.open().check().expect("a current schema");
+}
+
+#[test]
+fn a_file_that_keeps_no_log_yet_is_waited_for_while_somebody_writes_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("theirs.db");
+    let database = Database::open(&Settings::new(url(&path))).expect("a URL that placet knows");
+    let mut other = SqliteConnection::establish(&path.display().to_string()).expect("a file");
+    other
+        .batch_execute("CREATE TABLE theirs (id INTEGER); BEGIN IMMEDIATE; INSERT INTO theirs VALUES (1)")
+        .expect("a transaction");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| database.connect().map(drop));
+        std::thread::sleep(Duration::from_millis(200));
+        other.batch_execute("COMMIT").expect("a commit");
+        waiting.join().expect("no panic").expect("a connection");
+    });
 }
 
 #[test]

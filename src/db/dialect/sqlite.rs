@@ -1,7 +1,7 @@
 //! SQLite: one file, one lock for all of it, and only one process that serves it.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -12,6 +12,9 @@ use crate::db::{SetupError, url};
 
 pub const TABLE_NAMES: &str =
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite^_%' ESCAPE '^'";
+
+/// Between two tries to change how the file is kept.
+const PAUSE: Duration = Duration::from_millis(10);
 
 pub fn connect(path: &Path, purpose: Purpose, patience: Duration) -> Result<SqliteConnection, SetupError> {
     let place = path.display().to_string();
@@ -39,7 +42,21 @@ fn prepare(conn: &mut SqliteConnection, purpose: Purpose, patience: Duration) ->
     match purpose {
         Purpose::Read => conn.batch_execute("PRAGMA query_only = ON"),
         // The file remembers it, so a reader need not ask for what only a writer may change.
-        Purpose::Write | Purpose::Create => conn.batch_execute("PRAGMA journal_mode = WAL"),
+        Purpose::Write | Purpose::Create => keep_a_log(conn, patience),
+    }
+}
+
+/// Has the file keep a write-ahead log. A file that OpenStack Placement made has none, and while somebody else writes it
+/// none is begun: SQLite says so at once, whatever the patience.
+fn keep_a_log(conn: &mut SqliteConnection, patience: Duration) -> QueryResult<()> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match conn.batch_execute("PRAGMA journal_mode = WAL") {
+            Err(error) if error.to_string().contains("database is locked") && Instant::now() < deadline => {
+                std::thread::sleep(PAUSE);
+            }
+            result => return result,
+        }
     }
 }
 

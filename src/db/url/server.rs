@@ -153,9 +153,11 @@ impl Server {
             Some(password) if !password.is_empty() => detail.replace(password, "***"),
             _ => detail.to_owned(),
         };
+        // PostgreSQL's library tells of one host in several lines.
+        let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         crate::db::SetupError::Connect {
             place: self.to_string(),
-            detail: detail.trim_end().to_owned(),
+            detail: lines.join("; "),
         }
     }
 
