@@ -5,8 +5,8 @@
 #   unit         what needs no running service
 #   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
 #                the API reference
-#   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, and
-#                chaos with three processes
+#   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
+#                databases, and chaos with three processes
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -87,6 +87,7 @@ servers() {
         step python "gabbi, $engine" "$PY" functional-tests/run_gabbi.py --engine "$engine"
         step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
         step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
+        step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
         step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3 --seconds 20
     done
 }
