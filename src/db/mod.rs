@@ -11,6 +11,7 @@ mod lock;
 pub mod migrate;
 pub mod pool;
 mod pruning;
+pub mod queue;
 pub mod rows;
 pub mod schema;
 pub mod url;

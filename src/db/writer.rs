@@ -4,14 +4,13 @@
 //! row and leaves a row that says what changed, so that any process can follow (ARCHITECTURE.md, rule 3). What a batch
 //! is, it does not know.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
-
 use super::failure::Failure;
 use super::identity::{Commit, Doubt, Identity};
+use super::queue::{Job, WriterHandle, queue};
 use super::{Database, DbConnection, DbResult, Fault, SetupError, dialect, fault};
 use crate::error::{Error, Result};
 
@@ -67,52 +66,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How often the writer says that it lives, and clears away what nobody will follow any more.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 
-struct Job<B: Batch> {
-    command: B::Command,
-    deadline: Instant,
-    reply: oneshot::Sender<Result<B::Answer>>,
-}
-
-/// The way to the writer. Clones share it; when the last one is gone the writer ends.
-pub struct WriterHandle<B: Batch> {
-    queue: SyncSender<Job<B>>,
-    patience: Duration,
-}
-
-impl<B: Batch> Clone for WriterHandle<B> {
-    fn clone(&self) -> Self {
-        WriterHandle {
-            queue: self.queue.clone(),
-            patience: self.patience,
-        }
-    }
-}
-
-impl<B: Batch> WriterHandle<B> {
-    /// Hands a command over and waits until it was committed or refused.
-    pub async fn submit(&self, command: B::Command) -> Result<B::Answer> {
-        let (reply, answer) = oneshot::channel();
-        let job = Job {
-            command,
-            deadline: Instant::now() + self.patience,
-            reply,
-        };
-        self.queue.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => Error::Busy {
-                detail: "Too many changes are waiting.".to_owned(),
-            },
-            TrySendError::Disconnected(_) => Error::Busy {
-                detail: "It is shutting down.".to_owned(),
-            },
-        })?;
-        answer.await.unwrap_or_else(|_| {
-            Err(Error::UnknownOutcome {
-                detail: "the writer stopped.".to_owned(),
-            })
-        })
-    }
-}
-
 /// Starts the writer's thread. The batch is built on the writer's own connection, after its row is there.
 pub fn start<B: Batch>(
     database: Database,
@@ -122,7 +75,7 @@ pub fn start<B: Batch>(
     let mut conn = database.connect()?;
     let identity = Identity::register(&mut conn)?;
     let batch = batch(&mut conn)?;
-    let (queue, jobs) = sync_channel(settings.queue_size);
+    let (handle, jobs) = queue(settings);
     let writer = Writer {
         database,
         conn: Some(conn),
@@ -137,13 +90,7 @@ pub fn start<B: Batch>(
         .map_err(|error| SetupError::Thread {
             detail: error.to_string(),
         })?;
-    Ok((
-        WriterHandle {
-            queue,
-            patience: settings.commit_timeout,
-        },
-        thread,
-    ))
+    Ok((handle, thread))
 }
 
 struct Writer<B: Batch> {
@@ -166,12 +113,9 @@ impl<B: Batch> Writer<B> {
                 .collect();
             let (timely, late): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|job| job.deadline > Instant::now());
             for job in late {
-                answer(
-                    job.reply,
-                    Err(Error::Busy {
-                        detail: "The database is too slow to keep up.".to_owned(),
-                    }),
-                );
+                job.answer(Err(Error::Busy {
+                    detail: "The database is too slow to keep up.".to_owned(),
+                }));
             }
             if !timely.is_empty() {
                 self.carry_out(timely);
@@ -236,7 +180,7 @@ impl<B: Batch> Writer<B> {
         match self.try_until_patience_ends(&commands) {
             Ok(answers) => {
                 for (job, result) in jobs.into_iter().zip(answers) {
-                    answer(job.reply, result);
+                    job.answer(result);
                 }
             }
             Err(failure) if jobs.len() > 1 && failure.may_be_one_commands_fault() => {
@@ -248,7 +192,7 @@ impl<B: Batch> Writer<B> {
                 let error = failure.into_error();
                 log::error!("A batch of {} changes was not committed: {error}", jobs.len());
                 for job in jobs {
-                    answer(job.reply, Err(error.clone()));
+                    job.answer(Err(error.clone()));
                 }
             }
         }
@@ -416,12 +360,5 @@ fn write<B: Batch>(
             identity.record(conn, &batch.describe(&change))?;
             Ok((answers, Some(change)))
         }
-    }
-}
-
-/// Sends an answer. A caller that went away does not hear it: what was committed stays.
-fn answer<A>(reply: oneshot::Sender<Result<A>>, result: Result<A>) {
-    if reply.send(result).is_err() {
-        log::debug!("A client went away before its change was answered");
     }
 }

@@ -9,8 +9,9 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
 use super::dialect;
+use super::queue::WriterHandle;
 use super::testing::{Kind, TestDatabase};
-use super::writer::{Batch, Ran, WriterHandle, WriterSettings, start};
+use super::writer::{Batch, Ran, WriterSettings, start};
 use super::{Commit, Database, DbConnection, DbResult, Settings};
 use crate::error::{Error, Result};
 

@@ -25,14 +25,14 @@ use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, TraitId};
 
 type ConsumerColumns = (i32, String, i32, i32, Option<String>, Option<String>, Option<String>);
 
-/// The project of a row that only holds a consumer's place. Real ids are positive.
+/// The project of a row that only locks a consumer. Real ids are positive.
 pub const NOBODY: i32 = -1;
 
 /// The named consumers with what they have: the rows by consumer uuid, even where the consumer's own row is missing.
 ///
 /// Where other processes may write, they are locked first, in the order of their uuids, and what the locks guard is read
-/// in the statements after. A consumer that is not there is locked by a row that holds its place, so that nobody else
-/// makes it meanwhile: `save` writes it anew or takes it away.
+/// in the statements after. A row that is not there cannot be locked, so a consumer without one is locked by a row that is
+/// made for it, and nobody else makes it meanwhile: `save` settles that row, or takes it away before COMMIT.
 pub fn consumers(
     conn: &mut DbConnection,
     named: &Named<'_>,
@@ -64,7 +64,7 @@ pub fn consumers(
     for (id, uuid, generation, project_id, project, user, consumer_type) in rows {
         let mut entry = ConsumerEntry::default();
         if project_id == NOBODY {
-            entry.placeholder = Some(id);
+            entry.lock_row = Some(id);
         } else {
             let row = ConsumerRow {
                 id,

@@ -48,8 +48,8 @@ pub struct ConsumerRow {
 pub struct ConsumerEntry {
     pub base: Option<ConsumerRow>,
     pub now: Option<ConsumerRow>,
-    /// The row that holds its place where it had none: see `gather`. Nobody else ever sees it so.
-    pub placeholder: Option<i32>,
+    /// The row that was made to lock it where it had none: see `gather`. Nobody else ever sees it so.
+    pub lock_row: Option<i32>,
     /// Its rows before the batch: read by its uuid, even where its own row is missing.
     pub held: Vec<HeldRow>,
     /// Whether the batch replaced them: then all of `held` go, and `allocations` come.

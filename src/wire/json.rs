@@ -290,7 +290,7 @@ impl Parser<'_> {
             return Ok(c);
         }
         self.half.get_or_insert(Problem {
-            what: "Unpaired surrogate in \\uXXXX escape".to_owned(),
+            what: "Unpaired surrogate in a \\u escape".to_owned(),
             at: Some(at),
         });
         Ok(char::from_u32(code + 0x10_0000).expect("surrogates are below the last character"))

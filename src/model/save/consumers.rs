@@ -2,6 +2,7 @@
 
 use diesel::prelude::*;
 
+use super::owners::Owners;
 use super::{Guard, Save, owners};
 use crate::db::DbResult;
 use crate::db::dialect::{LIST_MAX, insert_rows};
@@ -24,7 +25,7 @@ const UPDATE: UpdateFromRows = UpdateFromRows {
     filter: "consumers.id = v.id AND consumers.generation = v.generation_was",
 };
 
-/// A new consumer's row, where one holds its place already.
+/// A new consumer's row, where one was made already to lock it.
 const SETTLE: UpdateFromRows = UpdateFromRows {
     columns: &["id", "generation_is", "project_id", "user_id", "type_id"],
     stamp: "created_at",
@@ -64,29 +65,31 @@ pub fn update(save: &mut Save<'_>) -> DbResult<Guard> {
 
 /// New consumers come, and those without allocations go.
 pub fn insert_and_delete(save: &mut Save<'_>) -> DbResult<Guard> {
-    insert(save)?;
-    delete(save)
-}
-
-fn insert(save: &mut Save<'_>) -> DbResult<()> {
-    use consumers as t;
     let new: Vec<(&String, Option<i32>, &ConsumerRow)> = save
         .state
         .consumers
         .iter()
         .filter(|(_, entry)| entry.base.is_none())
-        .filter_map(|(uuid, entry)| Some((uuid, entry.placeholder, entry.now.as_ref()?)))
+        .filter_map(|(uuid, entry)| Some((uuid, entry.lock_row, entry.now.as_ref()?)))
         .collect();
-    if new.is_empty() {
-        return Ok(());
+    if !new.is_empty() {
+        let named: Vec<&ConsumerRow> = new.iter().map(|(_, _, row)| *row).collect();
+        let owners = owners::ensure(save, &named)?;
+        if settle(save, &new, &owners)? == Guard::Lost {
+            return Ok(Guard::Lost);
+        }
+        insert(save, &new, &owners)?;
     }
-    let named: Vec<&ConsumerRow> = new.iter().map(|(_, _, row)| *row).collect();
-    let owners = owners::ensure(save, &named)?;
-    let settled: Vec<Vec<Value>> = new
+    delete(save)
+}
+
+/// Makes the rows that locked new consumers theirs.
+fn settle(save: &mut Save<'_>, new: &[(&String, Option<i32>, &ConsumerRow)], owners: &Owners) -> DbResult<Guard> {
+    let rows: Vec<Vec<Value>> = new
         .iter()
-        .filter_map(|(_, placeholder, row)| {
+        .filter_map(|(_, lock_row, row)| {
             Some(vec![
-                Value::Int((*placeholder)?.into()),
+                Value::Int((*lock_row)?.into()),
                 Value::Int(row.generation),
                 Value::Int(owners.project(row).into()),
                 Value::Int(owners.user(row).into()),
@@ -94,10 +97,15 @@ fn insert(save: &mut Save<'_>) -> DbResult<()> {
             ])
         })
         .collect();
-    SETTLE.run(save.conn, save.now, &settled)?;
+    Ok(Guard::expect(rows.len(), SETTLE.run(save.conn, save.now, &rows)?))
+}
+
+/// Inserts those that have no such row: all of them on SQLite, where the whole file is locked.
+fn insert(save: &mut Save<'_>, new: &[(&String, Option<i32>, &ConsumerRow)], owners: &Owners) -> DbResult<()> {
+    use consumers as t;
     let rows: Vec<_> = new
         .iter()
-        .filter(|(_, placeholder, _)| placeholder.is_none())
+        .filter(|(_, lock_row, _)| lock_row.is_none())
         .map(|(uuid, _, row)| {
             (
                 t::created_at.eq(save.now),
@@ -119,7 +127,7 @@ fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
         .consumers
         .values()
         .filter(|entry| entry.now.is_none())
-        .filter_map(|entry| entry.base.as_ref().map(|row| row.id).or(entry.placeholder))
+        .filter_map(|entry| entry.base.as_ref().map(|row| row.id).or(entry.lock_row))
         .collect();
     if gone.is_empty() {
         return Ok(Guard::Held);

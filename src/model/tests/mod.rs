@@ -13,6 +13,7 @@ mod reads;
 mod replays;
 mod reshapes;
 mod several;
+mod usages;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};

@@ -7,7 +7,6 @@ use diesel::connection::SimpleConnection;
 use crate::db::testing::{self, TestDatabase};
 use crate::db::{Database, DbConnection};
 use crate::error::{Error, Result};
-use crate::model::usages::{TotalQuery, TypeFilter, TypeUsages};
 use crate::model::{
     aggregates, allocations, inventories, load, resource_classes, resource_providers, standard, traits, usages,
 };
@@ -38,7 +37,7 @@ const ROWS: &str = "
     INSERT INTO placement_aggregates (id, uuid) VALUES (1, 'B0'), (2, 'a0');
     INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id) VALUES (1, 2), (1, 1);";
 
-fn filled() -> (TestDatabase, Database) {
+pub(super) fn filled() -> (TestDatabase, Database) {
     let (kept, database) = TestDatabase::synced();
     let conn = &mut database.connect().expect("a connection");
     standard::sync(conn).expect("standard names");
@@ -59,7 +58,7 @@ fn kept(moment: &str) -> String {
     }
 }
 
-fn names(pairs: &[(Arc<str>, i64)]) -> Vec<(&str, i64)> {
+pub(super) fn names(pairs: &[(Arc<str>, i64)]) -> Vec<(&str, i64)> {
     pairs.iter().map(|(name, amount)| (name.as_ref(), *amount)).collect()
 }
 
@@ -290,78 +289,6 @@ fn a_provider_shows_who_has_what_of_it() {
         (host.generation, time(host.modified)),
         (7, kept("2026-01-08 00:00:00.000001"))
     );
-}
-
-#[test]
-fn usages_are_sums() {
-    let (_directory, database) = filled();
-    let host = database.read(|conn| usages::of_provider(conn, "host")).expect("usages");
-    assert_eq!(
-        (host.generation, names(&host.usages)),
-        (7, vec![("VCPU", 4), ("CUSTOM_GOLD", 3)])
-    );
-    let child = database
-        .read(|conn| usages::of_provider(conn, "child"))
-        .expect("usages");
-    assert!(child.usages.is_empty(), "only classes with an inventory are shown");
-
-    let query = |project: &str, user: Option<&str>| TotalQuery {
-        project: project.to_string(),
-        user: user.map(str::to_string),
-    };
-    let total = |project, user| {
-        database
-            .read(|conn| usages::total(conn, &query(project, user)))
-            .expect("usages")
-    };
-    assert_eq!(
-        names(&total("p", None)),
-        [("VCPU", 3), ("MEMORY_MB", 64), ("CUSTOM_GOLD", 3)]
-    );
-    assert_eq!(names(&total("p", Some("v"))), [("VCPU", 1)]);
-    assert!(total("q", None).is_empty() && total("p", Some("w")).is_empty() && total("x", None).is_empty());
-}
-
-#[test]
-fn usages_are_grouped_by_consumer_type() {
-    let (_directory, database) = filled();
-    type Shown = (String, i64, Vec<(String, i64)>);
-    let grouped = |user: Option<&str>, filter: TypeFilter| -> Vec<Shown> {
-        let query = TotalQuery {
-            project: "p".to_string(),
-            user: user.map(str::to_string),
-        };
-        let group = |it: TypeUsages| {
-            let usages = it
-                .usages
-                .iter()
-                .map(|(class, used)| (class.to_string(), *used))
-                .collect();
-            (it.consumer_type.to_string(), it.consumer_count, usages)
-        };
-        database
-            .read(|conn| usages::by_type(conn, &query, &filter))
-            .expect("usages")
-            .into_iter()
-            .map(group)
-            .collect()
-    };
-    let instance = || {
-        let usages = [("VCPU", 2), ("MEMORY_MB", 64), ("CUSTOM_GOLD", 3)];
-        (
-            "INSTANCE".to_string(),
-            1,
-            usages.map(|(class, used)| (class.to_string(), used)).to_vec(),
-        )
-    };
-    let unknown = || ("unknown".to_string(), 1, vec![("VCPU".to_string(), 1)]);
-    assert_eq!(grouped(None, TypeFilter::Each), [instance(), unknown()]);
-    assert_eq!(grouped(Some("v"), TypeFilter::Each), [unknown()]);
-    assert_eq!(grouped(None, TypeFilter::Only("INSTANCE".to_string())), [instance()]);
-    assert_eq!(grouped(None, TypeFilter::Only("unknown".to_string())), [unknown()]);
-    assert_eq!(grouped(None, TypeFilter::Only("MIGRATION".to_string())), []);
-    let all = grouped(None, TypeFilter::All);
-    assert_eq!((all.len(), &all[0].0[..], all[0].1, all[0].2[0].1), (1, "all", 2, 3));
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod candidates;
 mod interrupts;
 mod properties;
 mod providers;
+mod requests;
+mod sharing;
 mod trees;
 mod versions;
 mod wide;

@@ -6,12 +6,12 @@ use crate::search::request::GroupPolicy;
 
 const MEMORY: ClassId = ClassId(1);
 
-fn snapshot(rows: impl IntoIterator<Item = ProviderRow>) -> Snapshot {
+pub(super) fn snapshot(rows: impl IntoIterator<Item = ProviderRow>) -> Snapshot {
     Snapshot::build(catalog(), rows.into_iter().collect())
 }
 
 /// Each candidate as text, sorted: who gives how much of what.
-fn given(snapshot: &Snapshot, request: &Request) -> Vec<String> {
+pub(super) fn given(snapshot: &Snapshot, request: &Request) -> Vec<String> {
     let name = |class: ClassId| ["VCPU", "MEMORY_MB", "DISK_GB"][class.0 as usize];
     let all = candidates(snapshot, request, &settings(), ()).unwrap();
     let all = all.map(|candidate| {
@@ -29,7 +29,7 @@ fn given(snapshot: &Snapshot, request: &Request) -> Vec<String> {
 }
 
 /// Each candidate as text, sorted: who serves which group.
-fn mapped(snapshot: &Snapshot, request: &Request) -> Vec<String> {
+pub(super) fn mapped(snapshot: &Snapshot, request: &Request) -> Vec<String> {
     let ids = |slots: &[Slot]| {
         let mut ids: Vec<String> = slots.iter().map(|&slot| snapshot.id(slot).0.to_string()).collect();
         ids.sort_unstable();
@@ -48,18 +48,18 @@ fn mapped(snapshot: &Snapshot, request: &Request) -> Vec<String> {
     all
 }
 
-fn none() -> [String; 0] {
+pub(super) fn none() -> [String; 0] {
     []
 }
 
-fn granular(suffix: &str, resources: &[(&str, i64)]) -> Group {
+pub(super) fn granular(suffix: &str, resources: &[(&str, i64)]) -> Group {
     Group {
         suffix: suffix.to_owned(),
         ..group(resources)
     }
 }
 
-fn asking(groups: &[Group], policy: GroupPolicy) -> Request {
+pub(super) fn asking(groups: &[Group], policy: GroupPolicy) -> Request {
     Request {
         groups: groups.to_vec(),
         group_policy: Some(policy),
@@ -85,54 +85,6 @@ fn providers_of_one_tree_serve_together_but_not_before_trees_were_known() {
         .found()
         .unwrap();
     assert_eq!((found.candidates.len(), found.summaries.len()), (2, 3));
-}
-
-#[test]
-fn a_pool_serves_those_who_share_an_aggregate_with_it() {
-    let pool = |id| bare(id).with(DISK, 9).traits([1]);
-    let world = snapshot([
-        bare(1).with(VCPU, 4).inside([1]),
-        bare(2).with(VCPU, 4).inside([1, 2]),
-        bare(3).with(VCPU, 4).inside([3]),
-        pool(4).inside([1]),
-        pool(5).inside([2]),
-    ]);
-    let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
-    assert_eq!(
-        given(&world, &ask),
-        ["1:VCPU=1 4:DISK_GB=1", "2:VCPU=1 4:DISK_GB=1", "2:VCPU=1 5:DISK_GB=1"]
-    );
-    let mut here = ask.clone();
-    here.groups[0].in_tree = Some(uuid(1));
-    assert_eq!(given(&world, &here), none());
-    // What a pool gives alone is one candidate, whomever it is for.
-    assert_eq!(
-        given(&world, &request(group(&[("DISK_GB", 1)]))),
-        ["4:DISK_GB=1", "5:DISK_GB=1"]
-    );
-}
-
-/// Found by the property test: the pool hangs below a root that is forbidden, and serves through another root.
-#[test]
-fn a_pool_serves_through_a_root_that_is_not_its_own() {
-    let world = || {
-        [
-            bare(1).inside([3]),
-            bare(2).with(VCPU, 4).traits([1]).inside([1]).below(1, 1),
-            bare(3).inside([1]),
-        ]
-    };
-    let mut ask = request(group(&[("VCPU", 1)]));
-    assert_eq!(given(&snapshot(world()), &ask), ["2:VCPU=1"]);
-    ask.groups[0].member_of.forbidden = set(&["a3"]);
-    assert_eq!(given(&snapshot(world()), &ask), ["2:VCPU=1"]);
-    ask.groups[0].member_of = Members::default();
-    ask.root_required.forbidden = set(&["T2"]);
-    let [first, pool, last] = world();
-    let marked = snapshot([first.traits([2]), pool.clone(), last]);
-    assert_eq!(given(&marked, &ask), ["2:VCPU=1"]);
-    let alone = snapshot([bare(1).traits([2]), pool.inside([])]);
-    assert_eq!(given(&alone, &ask), none());
 }
 
 #[test]
@@ -264,18 +216,6 @@ fn what_comes_together_is_granted_together() {
     assert_eq!(sums(&[20, 20]), none());
 }
 
-/// An error of OpenStack Placement 16.0.0: it gives one of these three.
-#[test]
-fn what_only_pools_serve_is_there_for_every_tree() {
-    let host = |id| bare(id).with(VCPU, 4).inside([1]);
-    let world = snapshot([host(1), host(2), host(3), bare(4).with(DISK, 9).traits([1]).inside([1])]);
-    let ask = asking(
-        &[group(&[("DISK_GB", 1)]), granular("1", &[("VCPU", 1)])],
-        GroupPolicy::None,
-    );
-    assert_eq!(mapped(&world, &ask), [":4 1:1", ":4 1:2", ":4 1:3"]);
-}
-
 /// An error of OpenStack Placement 16.0.0: it adds these up across candidates.
 #[test]
 fn amounts_of_the_two_kinds_of_groups_are_those_of_one_candidate() {
@@ -293,22 +233,6 @@ fn amounts_of_the_two_kinds_of_groups_are_those_of_one_candidate() {
         };
         assert_eq!(given(&world, &ask), expected);
     }
-}
-
-/// An error of OpenStack Placement 16.0.0: it answers 500.
-#[test]
-fn a_pool_may_hang_below_another_provider() {
-    let world = snapshot([
-        bare(1).with(VCPU, 4).inside([1]),
-        bare(2),
-        bare(3).with(DISK, 9).traits([1]).inside([1]).below(2, 2),
-    ]);
-    let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
-    assert_eq!(given(&world, &ask), ["1:VCPU=1 3:DISK_GB=1"]);
-    let found = candidates(&world, &ask, &settings(), ()).unwrap().found().unwrap();
-    assert_eq!(found.summaries.len(), 3);
-    let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("DISK_GB", 1)])];
-    assert_eq!(mapped(&world, &asking(&groups, GroupPolicy::Isolate)), ["_A:1 _B:3"]);
 }
 
 /// An error of OpenStack Placement 16.0.0 on PostgreSQL: it answers 500.

@@ -1,0 +1,82 @@
+//! Sharing providers: they serve whoever has an aggregate in common with them.
+
+use super::trees::{asking, given, granular, mapped, none, snapshot};
+use super::*;
+use crate::search::candidates::candidates;
+use crate::search::request::GroupPolicy;
+
+#[test]
+fn a_pool_serves_those_who_share_an_aggregate_with_it() {
+    let pool = |id| bare(id).with(DISK, 9).traits([1]);
+    let world = snapshot([
+        bare(1).with(VCPU, 4).inside([1]),
+        bare(2).with(VCPU, 4).inside([1, 2]),
+        bare(3).with(VCPU, 4).inside([3]),
+        pool(4).inside([1]),
+        pool(5).inside([2]),
+    ]);
+    let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
+    assert_eq!(
+        given(&world, &ask),
+        ["1:VCPU=1 4:DISK_GB=1", "2:VCPU=1 4:DISK_GB=1", "2:VCPU=1 5:DISK_GB=1"]
+    );
+    let mut here = ask.clone();
+    here.groups[0].in_tree = Some(uuid(1));
+    assert_eq!(given(&world, &here), none());
+    // What a pool gives alone is one candidate, whomever it is for.
+    assert_eq!(
+        given(&world, &request(group(&[("DISK_GB", 1)]))),
+        ["4:DISK_GB=1", "5:DISK_GB=1"]
+    );
+}
+
+/// Found by the property test: the pool hangs below a root that is forbidden, and serves through another root.
+#[test]
+fn a_pool_serves_through_a_root_that_is_not_its_own() {
+    let world = || {
+        [
+            bare(1).inside([3]),
+            bare(2).with(VCPU, 4).traits([1]).inside([1]).below(1, 1),
+            bare(3).inside([1]),
+        ]
+    };
+    let mut ask = request(group(&[("VCPU", 1)]));
+    assert_eq!(given(&snapshot(world()), &ask), ["2:VCPU=1"]);
+    ask.groups[0].member_of.forbidden = set(&["a3"]);
+    assert_eq!(given(&snapshot(world()), &ask), ["2:VCPU=1"]);
+    ask.groups[0].member_of = Members::default();
+    ask.root_required.forbidden = set(&["T2"]);
+    let [first, pool, last] = world();
+    let marked = snapshot([first.traits([2]), pool.clone(), last]);
+    assert_eq!(given(&marked, &ask), ["2:VCPU=1"]);
+    let alone = snapshot([bare(1).traits([2]), pool.inside([])]);
+    assert_eq!(given(&alone, &ask), none());
+}
+
+/// An error of OpenStack Placement 16.0.0: it gives one of these three.
+#[test]
+fn what_only_pools_serve_is_there_for_every_tree() {
+    let host = |id| bare(id).with(VCPU, 4).inside([1]);
+    let world = snapshot([host(1), host(2), host(3), bare(4).with(DISK, 9).traits([1]).inside([1])]);
+    let ask = asking(
+        &[group(&[("DISK_GB", 1)]), granular("1", &[("VCPU", 1)])],
+        GroupPolicy::None,
+    );
+    assert_eq!(mapped(&world, &ask), [":4 1:1", ":4 1:2", ":4 1:3"]);
+}
+
+/// An error of OpenStack Placement 16.0.0: it answers 500.
+#[test]
+fn a_pool_may_hang_below_another_provider() {
+    let world = snapshot([
+        bare(1).with(VCPU, 4).inside([1]),
+        bare(2),
+        bare(3).with(DISK, 9).traits([1]).inside([1]).below(2, 2),
+    ]);
+    let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
+    assert_eq!(given(&world, &ask), ["1:VCPU=1 3:DISK_GB=1"]);
+    let found = candidates(&world, &ask, &settings(), ()).unwrap().found().unwrap();
+    assert_eq!(found.summaries.len(), 3);
+    let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("DISK_GB", 1)])];
+    assert_eq!(mapped(&world, &asking(&groups, GroupPolicy::Isolate)), ["_A:1 _B:3"]);
+}
