@@ -4,6 +4,10 @@
 //! here only if that is enough to make it true. `rules_fail` proves that each of them can fail. Nothing but the standard
 //! library is needed, not even placet itself.
 
+#[path = "tidy/documents.rs"]
+mod documents;
+#[path = "tidy/nouns.rs"]
+mod nouns;
 #[path = "tidy/rules.rs"]
 mod rules;
 #[path = "tidy/rules_fail.rs"]
@@ -157,12 +161,12 @@ fn no_file_names_a_place_of_one_machine() {
 
 #[test]
 fn a_noun_has_one_name_in_every_room() {
-    let nouns = rules::nouns(&read("src/api/routes.rs"));
+    let nouns = nouns::nouns(&read("src/api/routes.rs"));
     assert!(
         nouns.len() >= 8,
         "the route table has other nouns than it should: {nouns:?}"
     );
-    none(rules::noun_files(&nouns, exists));
+    none(nouns::noun_files(&nouns, exists));
 }
 
 #[test]
@@ -178,13 +182,13 @@ fn what_documents_name_is_there() {
     none(
         documents()
             .iter()
-            .flat_map(|document| rules::references(document, exists)),
+            .flat_map(|document| documents::references(document, exists)),
     );
 }
 
 #[test]
 fn documents_tell_every_option_of_placet_with_its_default() {
-    let options = rules::own_options(&read("src/config/known/placet.rs"));
+    let options = documents::own_options(&read("src/config/known/placet.rs"));
     assert!(!options.is_empty(), "src/config/known/placet.rs has no rows");
     let told: Vec<(String, String)> = tables::table(&read("README.md"), "option")
         .iter()

@@ -1,8 +1,8 @@
 //! Each rule, shown to fail on what it forbids and to hold its tongue on what it allows.
 
-use super::rules;
 use super::source::{File, Source};
 use super::tables::{Arrows, Crate};
+use super::{documents, nouns, rules};
 
 fn house() -> Arrows {
     Arrows::of(
@@ -155,25 +155,25 @@ fn machine_paths() {
 #[test]
 fn nouns() {
     let routes = "const A: &str = \"/traits\"; const B: &str = \"/providers/{uuid}/inventories/{class}\"; \"/\"";
-    let nouns = rules::nouns(routes);
+    let nouns = nouns::nouns(routes);
     assert_eq!(nouns, ["inventories", "traits"]);
     let all = |path: &str| ["/traits.", "/inventories."].iter().any(|noun| path.contains(noun));
-    assert_eq!(rules::noun_files(&nouns, all).len(), 0);
+    assert_eq!(nouns::noun_files(&nouns, all).len(), 0);
     assert_eq!(
-        rules::noun_files(&nouns, |path| all(path) && path != "src/wire/traits.rs").len(),
+        nouns::noun_files(&nouns, |path| all(path) && path != "src/wire/traits.rs").len(),
         1
     );
     assert_eq!(
-        rules::noun_files(&nouns, |path| all(path) || path == "src/api/inventory.rs").len(),
+        nouns::noun_files(&nouns, |path| all(path) || path == "src/api/inventory.rs").len(),
         1
     );
     let classes = ["resource_classes".to_owned()];
     let also = |wrong: &'static str| move |path: &str| path.contains("/resource_classes.") || path == wrong;
     assert_eq!(
-        rules::noun_files(&classes, also("src/model/decide/classes.rs")).len(),
+        nouns::noun_files(&classes, also("src/model/decide/classes.rs")).len(),
         1
     );
-    assert_eq!(rules::noun_files(&classes, also("src/wire/resource_class.rs")).len(), 1);
+    assert_eq!(nouns::noun_files(&classes, also("src/wire/resource_class.rs")).len(), 1);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn exhaustive_errors() {
 
 #[test]
 fn references() {
-    let count = |text: &str| rules::references(&file("docs/a.md", text), |path| path == "src/api").len();
+    let count = |text: &str| documents::references(&file("docs/a.md", text), |path| path == "src/api").len();
     assert_eq!(
         count("`src/api/` and `src/api`, [api](../src/api), [web](https://example.org)"),
         0
@@ -199,7 +199,7 @@ fn references() {
 fn options_are_found() {
     let rows =
         "    Known::honoured(\"placet\", \"bind\", \"127.0.0.1:8778\"),\n    Known::honoured(\"placet\", \"x\", \"\"),";
-    let found = rules::own_options(rows);
+    let found = documents::own_options(rows);
     assert_eq!(found[0], ("bind".to_owned(), "127.0.0.1:8778".to_owned()));
     assert_eq!(found[1], ("x".to_owned(), String::new()));
 }

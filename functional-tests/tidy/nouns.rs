@@ -1,0 +1,66 @@
+//! The rules of names: one for each noun, in every room.
+
+/// The nouns of the route table: the last literal segment of each URL.
+pub fn nouns(routes: &str) -> Vec<String> {
+    let mut found: Vec<String> = routes
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .filter(|text| text.len() > 1 && text.starts_with('/'))
+        .filter_map(|url| url.split('/').rfind(|part| !part.is_empty() && !part.starts_with('{')))
+        .map(str::to_owned)
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A noun has one plural name, and a file of that name in every room that has a file a noun.
+pub fn noun_files(nouns: &[String], exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for noun in nouns {
+        // What the candidates of a request are, is the search's.
+        let model = match noun.as_str() {
+            "allocation_candidates" => "src/search/candidates.rs".to_owned(),
+            _ => format!("src/model/{noun}.rs"),
+        };
+        let wanted = [
+            format!("src/api/{noun}.rs"),
+            format!("src/wire/{noun}.rs"),
+            model,
+            format!("functional-tests/{noun}.yaml"),
+        ];
+        for path in wanted.iter().filter(|path| !exists(path)) {
+            complaints.push(format!(
+                "{path} is missing: `{noun}` is a noun of the route table, and every room calls it so"
+            ));
+        }
+        for room in ["api", "wire", "model", "model/decide", "model/save"] {
+            for other in misnomers(noun) {
+                let path = format!("src/{room}/{other}.rs");
+                if exists(&path) {
+                    complaints.push(format!("{path}: the noun is called `{noun}` in every room"));
+                }
+            }
+        }
+    }
+    complaints
+}
+
+/// What else a noun might be called: its singular, its last word.
+fn misnomers(noun: &str) -> Vec<String> {
+    let singular = match noun {
+        _ if noun.ends_with("ies") => format!("{}y", &noun[..noun.len() - 3]),
+        _ if noun.ends_with("sses") => noun[..noun.len() - 2].to_owned(),
+        _ => noun.trim_end_matches('s').to_owned(),
+    };
+    let last = |text: &str| text.rsplit_once('_').map(|(_, last)| last.to_owned());
+    [
+        last(noun),
+        last(&singular),
+        (singular != noun).then(|| singular.clone()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
