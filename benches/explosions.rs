@@ -5,15 +5,17 @@
 //! interrupted where it takes four times as long. Bounds are generous: they tell a search that grows as its answer does
 //! from one that explodes.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod world;
+
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use placet::search::{
-    AggregateId, Catalog, ClassId, Group, GroupPolicy, Interrupt, Inventory, ProviderId, ProviderRow, Request,
-    Settings, Snapshot, Strategy, TraitId, Traits, candidates,
+    AggregateId, Catalog, ClassId, Group, GroupPolicy, Interrupt, ProviderRow, Request, Settings, Snapshot, Strategy,
+    TraitId, candidates,
 };
+use world::{Writing, group, request, row, settings};
 
 /// `[placet] max_candidates` as it is by default: it ends what no limit ends.
 const CEILING: usize = 100_000;
@@ -58,12 +60,10 @@ impl Case {
         let snapshot = Snapshot::build(catalog(), self.rows);
         let interrupt = Interrupt::default();
         let settings = Settings {
-            seed: 1,
-            max: None,
             ceiling: CEILING,
             strategy: self.strategy,
-            strict_step: false,
             interrupt: interrupt.clone(),
+            ..settings()
         };
         let bound = Duration::from_secs(4 * self.seconds);
         // It is left to its sleep: the process does not wait for it.
@@ -370,78 +370,4 @@ fn catalog() -> Catalog {
         traits.chain([sharing]).collect(),
         vec![(AggregateId(1), Arc::from("a1"))],
     )
-}
-
-/// A root with nothing.
-fn row(id: i32) -> ProviderRow {
-    ProviderRow {
-        id: ProviderId(id),
-        uuid: format!("uuid-{id}").into(),
-        name: format!("name-{id}").into(),
-        generation: 0,
-        parent: None,
-        root: ProviderId(id),
-        modified: 0,
-        inventories: BTreeMap::new(),
-        used: BTreeMap::new(),
-        traits: BTreeSet::new(),
-        aggregates: BTreeSet::new(),
-    }
-}
-
-/// How rows are written down.
-trait Writing {
-    fn with(self, class: ClassId, total: i32) -> Self;
-    fn below(self, root: i32) -> Self;
-    fn having(self, it: TraitId) -> Self;
-    fn inside(self, aggregate: i32) -> Self;
-}
-
-impl Writing for ProviderRow {
-    fn with(mut self, class: ClassId, total: i32) -> Self {
-        let stock = Inventory {
-            total,
-            reserved: 0,
-            min_unit: 1,
-            max_unit: total,
-            step_size: 1,
-            allocation_ratio: 1.0,
-        };
-        self.inventories.insert(class, stock);
-        self
-    }
-
-    fn below(mut self, root: i32) -> Self {
-        (self.parent, self.root) = (Some(ProviderId(root)), ProviderId(root));
-        self
-    }
-
-    fn having(mut self, it: TraitId) -> Self {
-        self.traits.insert(it);
-        self
-    }
-
-    fn inside(mut self, aggregate: i32) -> Self {
-        self.aggregates.insert(AggregateId(aggregate));
-        self
-    }
-}
-
-fn group(index: usize, class: &str, amount: i64) -> Group {
-    Group {
-        suffix: format!("_{index}"),
-        resources: vec![(class.to_owned(), amount)],
-        ..Group::default()
-    }
-}
-
-fn request(groups: Vec<Group>, policy: GroupPolicy, limit: Option<usize>) -> Request {
-    Request {
-        groups,
-        group_policy: Some(policy),
-        same_subtrees: Vec::new(),
-        root_required: Traits::default(),
-        limit,
-        nested: true,
-    }
 }

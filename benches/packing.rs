@@ -4,14 +4,13 @@
 //! for, at limit=1 and limit=1000. Prints for each shape how many were found, refused and given up, and the seconds.
 //! That the small ones are answered right is checked in `src/search/tests/properties.rs`.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod world;
+
 use std::sync::Arc;
 use std::time::Instant;
 
-use placet::search::{
-    Catalog, ClassId, Group, GroupPolicy, Interrupt, Inventory, ProviderId, ProviderRow, Request, Settings, Snapshot,
-    Strategy, Traits, candidates,
-};
+use placet::search::{Catalog, ClassId, Group, GroupPolicy, ProviderRow, Request, Snapshot, candidates};
+use world::{Writing, request, row, settings};
 
 const CLASSES: [&str; 2] = ["VCPU", "MEMORY_MB"];
 
@@ -70,14 +69,7 @@ fn measure(shape: &Shape, limit: usize, cases: u64, seed: u64) {
     let mut times: Vec<f64> = Vec::new();
     for case in 0..cases {
         let (snapshot, request) = make(shape, limit, &mut Dice(seed << 32 | case));
-        let settings = Settings {
-            seed: 1,
-            max: None,
-            ceiling: usize::MAX,
-            strategy: Strategy::DepthFirst,
-            strict_step: false,
-            interrupt: Interrupt::default(),
-        };
+        let settings = settings();
         let start = Instant::now();
         let answer =
             candidates(&snapshot, &request, &settings, ()).and_then(|all| all.select().collect::<Result<Vec<_>, _>>());
@@ -117,56 +109,30 @@ fn make(shape: &Shape, limit: usize, dice: &mut Dice) -> (Snapshot, Request) {
             );
         }
         if (8..=64).contains(&groups.len()) {
-            return (tree(&rooms), request(&groups, limit));
+            return (tree(&rooms), asking(&groups, limit));
         }
     }
 }
 
 fn tree(rooms: &[Vec<i64>]) -> Snapshot {
     let classes = (0..).map(ClassId).zip(CLASSES.map(Arc::from)).collect();
-    let row = |(id, room): (i32, Option<&Vec<i64>>)| ProviderRow {
-        id: ProviderId(id),
-        uuid: format!("uuid-{id}").into(),
-        name: format!("name-{id}").into(),
-        generation: 0,
-        parent: (id > 1).then_some(ProviderId(1)),
-        root: ProviderId(1),
-        modified: 0,
-        inventories: (0..)
-            .map(ClassId)
-            .zip(room.into_iter().flatten().map(|&room| stock(room)))
-            .collect(),
-        used: BTreeMap::new(),
-        traits: BTreeSet::new(),
-        aggregates: BTreeSet::new(),
+    let child = |(id, room): (i32, &Vec<i64>)| -> ProviderRow {
+        let stocks = (0..).map(ClassId).zip(room);
+        stocks.fold(row(id).below(1), |row, (class, &room)| row.with(class, room as i32))
     };
-    let rows = (1..).zip(std::iter::once(None).chain(rooms.iter().map(Some)));
-    Snapshot::build(Catalog::new(classes, Vec::new(), Vec::new()), rows.map(row).collect())
+    let rows = std::iter::once(row(1)).chain((2..).zip(rooms).map(child));
+    Snapshot::build(Catalog::new(classes, Vec::new(), Vec::new()), rows.collect())
 }
 
-fn stock(total: i64) -> Inventory {
-    Inventory {
-        total: total as i32,
-        reserved: 0,
-        min_unit: 1,
-        max_unit: total as i32,
-        step_size: 1,
-        allocation_ratio: 1.0,
-    }
-}
-
-fn request(groups: &[Vec<i64>], limit: usize) -> Request {
+fn asking(groups: &[Vec<i64>], limit: usize) -> Request {
     let group = |(index, amounts): (usize, &Vec<i64>)| Group {
         suffix: format!("_{index}"),
         resources: CLASSES.map(str::to_owned).into_iter().zip(amounts.clone()).collect(),
         ..Group::default()
     };
-    Request {
-        groups: groups.iter().enumerate().map(group).collect(),
-        group_policy: Some(GroupPolicy::None),
-        same_subtrees: Vec::new(),
-        root_required: Traits::default(),
-        limit: Some(limit),
-        nested: true,
-    }
+    request(
+        groups.iter().enumerate().map(group).collect(),
+        GroupPolicy::None,
+        Some(limit),
+    )
 }

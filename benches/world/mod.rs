@@ -1,0 +1,96 @@
+//! What all benches write down: rows, requests, and the settings of a search.
+
+#![allow(dead_code, reason = "each bench uses a part of it")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use placet::search::{
+    AggregateId, ClassId, Group, GroupPolicy, Interrupt, Inventory, ProviderId, ProviderRow, Request, Settings,
+    Strategy, TraitId, Traits,
+};
+
+/// Those of a deployment that cuts nothing, one tree after the other.
+pub fn settings() -> Settings {
+    Settings {
+        seed: 1,
+        max: None,
+        ceiling: usize::MAX,
+        strategy: Strategy::DepthFirst,
+        strict_step: false,
+        interrupt: Interrupt::default(),
+    }
+}
+
+/// A root with nothing.
+pub fn row(id: i32) -> ProviderRow {
+    ProviderRow {
+        id: ProviderId(id),
+        uuid: format!("uuid-{id}").into(),
+        name: format!("name-{id}").into(),
+        generation: 0,
+        parent: None,
+        root: ProviderId(id),
+        modified: 0,
+        inventories: BTreeMap::new(),
+        used: BTreeMap::new(),
+        traits: BTreeSet::new(),
+        aggregates: BTreeSet::new(),
+    }
+}
+
+/// How rows are written down.
+pub trait Writing {
+    fn with(self, class: ClassId, total: i32) -> Self;
+    fn below(self, root: i32) -> Self;
+    fn having(self, it: TraitId) -> Self;
+    fn inside(self, aggregate: i32) -> Self;
+}
+
+impl Writing for ProviderRow {
+    fn with(mut self, class: ClassId, total: i32) -> Self {
+        let stock = Inventory {
+            total,
+            reserved: 0,
+            min_unit: 1,
+            max_unit: total,
+            step_size: 1,
+            allocation_ratio: 1.0,
+        };
+        self.inventories.insert(class, stock);
+        self
+    }
+
+    fn below(mut self, root: i32) -> Self {
+        (self.parent, self.root) = (Some(ProviderId(root)), ProviderId(root));
+        self
+    }
+
+    fn having(mut self, it: TraitId) -> Self {
+        self.traits.insert(it);
+        self
+    }
+
+    fn inside(mut self, aggregate: i32) -> Self {
+        self.aggregates.insert(AggregateId(aggregate));
+        self
+    }
+}
+
+pub fn group(index: usize, class: &str, amount: i64) -> Group {
+    Group {
+        suffix: format!("_{index}"),
+        resources: vec![(class.to_owned(), amount)],
+        ..Group::default()
+    }
+}
+
+pub fn request(groups: Vec<Group>, policy: GroupPolicy, limit: Option<usize>) -> Request {
+    Request {
+        groups,
+        group_policy: Some(policy),
+        same_subtrees: Vec::new(),
+        root_required: Traits::default(),
+        limit,
+        nested: true,
+    }
+}
