@@ -54,6 +54,10 @@ impl Decider {
 
     /// The state to decide on, and the rows it was made of where those came from the database.
     fn state(&self, conn: &mut DbConnection, named: &Named<'_>, basis: Basis) -> DbResult<State> {
+        if !named.going_classes.is_empty() {
+            // Nothing in the tables ties an inventory to its class: who gives a provider one must not meet its end.
+            dialect::hold_writers(conn)?;
+        }
         let newest = self.live.newest();
         let now = dialect::row_time(conn);
         let consumers = gather::consumers(conn, named, now)?;

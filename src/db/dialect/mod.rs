@@ -188,6 +188,12 @@ pub fn begin_write(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, begin_write)
 }
 
+/// Lets no other writer decide or commit anything until the transaction ends: takes the rows of `placet_writers`, which
+/// are the first that every batch writes. For what no row that both would write can guard.
+pub fn hold_writers(conn: &mut DbConnection) -> QueryResult<()> {
+    engine!(conn, hold_writers)
+}
+
 /// How long statements of this session wait for another's lock from now on.
 pub fn wait_for_locks(conn: &mut DbConnection, patience: Duration) -> QueryResult<()> {
     engine!(conn, wait_for_locks, patience)

@@ -49,6 +49,12 @@ pub fn begin_write(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED")
 }
 
+pub fn hold_writers(conn: &mut PgConnection) -> QueryResult<()> {
+    diesel::sql_query("SELECT id FROM placet_writers ORDER BY id FOR UPDATE")
+        .execute(conn)
+        .map(|_| ())
+}
+
 pub fn wait_for_locks(conn: &mut PgConnection, patience: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!("SET lock_timeout = {}", patience.as_millis().max(1)))
 }

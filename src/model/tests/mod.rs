@@ -7,6 +7,7 @@ mod claims;
 mod comparison;
 mod following;
 mod foreign;
+mod names;
 mod process;
 mod providers;
 mod reads;
