@@ -6,7 +6,8 @@
 #   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
 #                the API reference
 #   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
-#                databases, and chaos with three processes
+#                databases, two placets beside two OpenStack Placements, and chaos with three processes; what one of
+#                three processes acknowledged is read from the others, on Galera too
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -88,8 +89,11 @@ servers() {
         step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
         step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
         step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
+        step python "beside, $engine" "$PY" functional-tests/beside.py --engine "$engine"
+        step python "elsewhere, $engine" "$PY" functional-tests/elsewhere/run.py --engine "$engine"
         step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3 --seconds 20
     done
+    step python "elsewhere, galera" "$PY" functional-tests/elsewhere/run.py --engine galera
 }
 
 clients() {
@@ -103,7 +107,8 @@ long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     all
     mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants" &&
-        step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants"
+        step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants" &&
+        step python "mutants, elsewhere" "$PY" functional-tests/elsewhere/mutants.py --binary "$TOX/placet-mutants"
     step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
     step python engines "$PY" functional-tests/engines_test.py
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.

@@ -15,6 +15,7 @@ mod replays;
 mod reshapes;
 mod several;
 mod usages;
+mod writers;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
