@@ -60,20 +60,27 @@ class Used:
                 self.holders[provider, name].add(consumer)
 
     def between(self, provider, name, began, ended):
-        """The least and the most that can have been used, seen at one moment between."""
+        """The least and the most that can have been used, seen between.
+
+        What memory shows need not be one moment: of two writes on one consumer that are under way it may have the later
+        one and not yet the one before, and so what the later one changed on top of what was there before both.
+        """
         least = most = 0
         for consumer in self.holders[provider, name]:
-            can = [holds.get(provider, {}).get(name, 0) for holds in self._states(consumer, began, ended)]
-            least, most = least + min(can), most + max(can)
+            states, under_way = self._states(consumer, began, ended)
+            can = [holds.get(provider, {}).get(name, 0) for holds in states]
+            apart = (max(can) - min(can)) * (under_way // 2)
+            least, most = least + min(can) - apart, most + max(can) + apart
         return least, most
 
     def _states(self, consumer, began, ended):
-        """What the consumer can have held between."""
+        """What the consumer can have held between, and how many writes on it had not surely ended before."""
         writes = [op for op in self.writes[consumer] if op.began <= ended]
+        done = [op for op in writes if op.outcome == OK and op.ended <= began]
         # Whatever ended before the last of these began was overwritten by it.
-        over = max((op.began for op in writes if op.outcome == OK and op.ended <= began), default=None)
+        over = max((op.began for op in done), default=None)
         can = [op.sets[consumer] for op in writes if over is None or op.outcome != OK or op.ended >= over]
-        return can if over is not None else [*can, self.known.get(consumer, ({},))[0]]
+        return can if over is not None else [*can, self.known.get(consumer, ({},))[0]], len(writes) - len(done)
 
     def misread(self):
         """Reads of usage that are outside of what the writes around them allow."""

@@ -76,6 +76,8 @@ HONEST = {
     "usage while it changes": lambda: (
         Story().put("a", ONE, None, began=0, ended=9).usage(HOST, {"VCPU": 0}, began=1, ended=2)
         .usage(HOST, {"VCPU": 1}, began=3, ended=4)),
+    "the later of two writes under way in memory, and not yet the other": lambda: (
+        Story().put("a", ONE, None, began=0, ended=20).delete("a", began=1, ended=20).usage(HOST, {"VCPU": -1}, began=2, ended=19)),
     "usage that an unknown claim may have": lambda: (
         Story().put("a", ONE, None, UNKNOWN).usage(HOST, {"VCPU": 0}).usage(HOST, {"VCPU": 1})),
     "no more than there is, one after the other": lambda: (
@@ -112,6 +114,8 @@ DOCTORED = {
     "memory has a released claim": (USAGE, lambda: Story().put("a", ONE, None).delete("a").usage(HOST, {"VCPU": 1})),
     "memory has a refused claim": (USAGE, lambda: Story().put("a", ONE, None, REFUSED).usage(HOST, {"VCPU": 1})),
     "memory has less than nothing": (USAGE, lambda: Story().put("a", ONE, None).delete("a").usage(HOST, {"VCPU": -1})),
+    "memory has the later of two writes, and not the other, which has ended": (USAGE, lambda: (
+        Story().put("a", ONE, None).delete("a", began=2, ended=20).usage(HOST, {"VCPU": -1}, began=3, ended=19))),
     "more is granted than there is": (TOO_MUCH, lambda: (
         Story().put("a", ONE, None).put("b", ONE, None).put("c", ONE, None))),
     "more is granted than there is, and released later": (TOO_MUCH, lambda: (
