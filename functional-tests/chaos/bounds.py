@@ -1,4 +1,7 @@
-"""What of a provider can be seen at a moment: its generation, and what is used of it, given the writes around it."""
+"""What of a provider can be seen at a moment: its generation, and what is used of it, given the writes around it.
+
+What cannot be is told with the provider first.
+"""
 
 from collections import defaultdict
 
@@ -19,7 +22,8 @@ def generations(operations, initial):
             least = sum(w.outcome == OK and w.ended <= op.began for w in writes[provider]) + initial[provider]
             most = sum(w.began <= op.ended for w in writes[provider]) + initial[provider]
             if not least <= generation <= most:
-                faults.append(f"generation {generation} of {provider} is not between {least} and {most}: {shown(op)}")
+                faults.append((
+                    provider, f"generation {generation} of {provider} is not between {least} and {most}: {shown(op)}"))
     return faults
 
 
@@ -35,7 +39,7 @@ def backwards(operations):
             while ended and ended[0][0].ended < op.began:
                 highest = max(highest, ended.pop(0)[1])
             if generation < highest:
-                faults.append(f"generation {generation} of {provider} after {highest} was read: {shown(op)}")
+                faults.append((provider, f"generation {generation} of {provider} after {highest} was read: {shown(op)}"))
     return faults
 
 
@@ -90,7 +94,8 @@ class Used:
                 for name, amount in amounts.items():
                     least, most = self.between(provider, name, op.began, op.ended)
                     if not least <= amount <= most:
-                        faults.append(f"{amount} {name} used of {provider} is not between {least} and {most}: {shown(op)}")
+                        faults.append((
+                            provider, f"{amount} {name} used of {provider} is not between {least} and {most}: {shown(op)}"))
         return faults
 
     def beyond(self, rooms):
@@ -103,7 +108,7 @@ class Used:
                 least, _ = self.between(provider, name, op.ended, op.ended)
                 room = rooms.get(provider, {}).get(name, FOREVER)
                 if least > room:
-                    faults.append(f"{least} of {room} {name} of {provider} are held, after {shown(op)}")
+                    faults.append((provider, f"{least} of {room} {name} of {provider} are held, after {shown(op)}"))
         return faults
 
 

@@ -23,7 +23,10 @@ ABSENT = ({}, None)  # what a consumer holds that is not there, and its generati
 
 
 class Violation(NamedTuple):
+    """`about`: the consumer or the provider. What is wrong with it is read often before it is right again."""
+
     kind: str
+    about: str
     text: str
 
     def __str__(self):
@@ -37,13 +40,13 @@ def check(operations, initial, consumers=None, rooms=None):
     were there, and their generations; `rooms` the most that providers have of each class.
     """
     known = consumers or {}
-    faults = [Violation("no order", text) for text in lost_order(operations, known)]
-    faults += [Violation("halves", text) for text in halves(operations, known)] if not faults else []
-    faults += [Violation("generation", text) for text in bounds.generations(operations, initial)]
-    faults += [Violation("generation", text) for text in bounds.backwards(operations)]
+    faults = [Violation(kind, consumer, text) for kind, consumer, text in lost_order(operations, known)]
+    faults += [Violation("halves", None, text) for text in halves(operations, known)] if not faults else []
+    faults += [Violation("generation", *it) for it in bounds.generations(operations, initial)]
+    faults += [Violation("generation", *it) for it in bounds.backwards(operations)]
     used = bounds.Used(operations, known)
-    faults += [Violation("usage", text) for text in used.misread()]
-    return faults + [Violation("oversubscribed", text) for text in used.beyond(rooms or {})]
+    faults += [Violation("usage", *it) for it in used.misread()]
+    return faults + [Violation("oversubscribed", *it) for it in used.beyond(rooms or {})]
 
 
 def by_consumer(operations):
@@ -60,7 +63,9 @@ def lost_order(operations, known):
     for consumer, ops in by_consumer(operations).items():
         if not explained(consumer, ops, known):
             lines = "\n".join(f"  {describe(consumer, op)}" for op in ops)
-            faults.append(f"no order explains consumer {consumer}:\n{lines}")
+            # Two that say they released the same thing do less harm than a write that is lost.
+            kind = "released twice" if explained(consumer, ops, known, lenient=True) else "no order"
+            faults.append((kind, consumer, f"no order explains consumer {consumer}:\n{lines}"))
     return faults
 
 
@@ -75,8 +80,9 @@ def halves(operations, known):
     return faults
 
 
-def explained(consumer, ops, known, forced=None):
-    """Whether there is an order. `forced` decides unknown operations by their number."""
+def explained(consumer, ops, known, forced=None, lenient=False):
+    """Whether there is an order. `forced` decides unknown operations by their number; a `lenient` judge lets a release
+    succeed where nothing is held."""
     forced = forced or {}
     ops = [op for op in ops if op.outcome != REFUSED and forced.get(op.number) is not False]
     must = frozenset(i for i, op in enumerate(ops) if op.outcome == OK or forced.get(op.number))
@@ -94,13 +100,13 @@ def explained(consumer, ops, known, forced=None):
         horizon = min((ends[i] for i in range(len(ops)) if i not in done), default=FOREVER)
         for i, op in enumerate(ops):
             if i not in done and op.began <= horizon:
-                after = step(consumer, op, state)
+                after = step(consumer, op, state, lenient)
                 if after is not None:
                     todo.append((done | {i}, after))
     return False
 
 
-def step(consumer, op, state):
+def step(consumer, op, state, lenient):
     """What the consumer is after the operation, or None if it cannot be next."""
     holds, generation = state
     if f"consumer:{consumer}" in op.sees:
@@ -110,7 +116,7 @@ def step(consumer, op, state):
         return None
     if not op.sets[consumer]:
         # Only what is there can be deleted; a wipe of what is not there leaves nothing either.
-        return None if op.kind == "delete" and not holds else ABSENT
+        return None if op.kind == "delete" and not holds and not lenient else ABSENT
     return op.sets[consumer], (generation or 0) + 1
 
 

@@ -18,7 +18,8 @@ HOST, POOL = "host", "pool"
 ONE, TWO = {HOST: {"VCPU": 1}}, {POOL: {"DISK_GB": 2}}
 INITIAL = {HOST: 1, POOL: 1}
 ROOMS = {HOST: {"VCPU": 2}, POOL: {"DISK_GB": 4}}
-ORDER, HALVES, GENERATION, USAGE, TOO_MUCH = "no order", "halves", "generation", "usage", "oversubscribed"
+ORDER, TWICE, HALVES, GENERATION, USAGE, TOO_MUCH = (
+    "no order", "released twice", "halves", "generation", "usage", "oversubscribed")
 
 
 class Story:
@@ -101,6 +102,8 @@ DOCTORED = {
         Story().put("a", ONE, None).put("a", TWO, 1).put("a", ONE, 1))),
     "an unknown claim happened twice": (ORDER, lambda: (
         Story().put("a", ONE, None, UNKNOWN).read("a", ONE, 1).delete("a").read("a", ONE, 1))),
+    "two released the same": (TWICE, lambda: (
+        Story().put("a", ONE, None).delete("a", began=10, ended=12).delete("a", began=10, ended=12))),
     "a claim happened before it was asked for": (ORDER, lambda: Story().read("a", ONE, 1).put("a", ONE, None)),
     "a consumer's generation leapt": (ORDER, lambda: Story().put("a", ONE, None).read("a", ONE, 2)),
     "a read was stale": (ORDER, lambda: Story().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1).read("a", TWO, 2)),

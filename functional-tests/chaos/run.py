@@ -116,7 +116,7 @@ class Chaos:
         for member in self.members:
             while not self.grants(member):
                 if time.monotonic() > deadline:
-                    return [Violation("no recovery", (
+                    return [Violation("no recovery", None, (
                         f"{member.port} grants nothing {RECOVERY_SECONDS} s after {name}; its log:\n{member.log()}"))]
                 time.sleep(0.05)
         return []
@@ -146,8 +146,9 @@ class Chaos:
         for member in self.members:
             some = self.probes.sample(asked, min(CONSUMERS, len(asked)))
             found += still.answers(member, some) + ([] if self.options.stranger else still.memory(member))
-        found += [Violation("answer", f"one that may not be: {wrong}") for wrong in self.crowd.wrong]
-        found += [Violation("client", f"one ended: {error!r}") for error in self.crowd.errors]
+        found += [Violation("answer", None, f"one that may not be: {wrong}") for wrong in self.crowd.wrong]
+        found += [Violation("client", None, f"one ended: {error!r}") for error in self.crowd.errors]
+        found = once(found)
         if found:
             self.saved = pathlib.Path(tempfile.gettempdir(), f"placet-chaos-{self.options.seed}.jsonl")
             histories.save(start, operations, self.saved)
@@ -170,6 +171,11 @@ class Chaos:
             self.tally.equal("claims were granted and refused, reads answered, and the tables looked at", True,
                              self.says_something())
         self.tally.finish()
+
+
+def once(violations):
+    """One of each kind about each consumer and provider."""
+    return [*{(it.kind, it.about or it.text): it for it in violations}.values()]
 
 
 def samples(violations, most=2):

@@ -61,9 +61,9 @@ class Stillness:
             if fault[0] == "oversubscribed":
                 large = fault[1] in world.ELASTIC and fault[2] <= world.LARGE
                 if not large and fault[1] not in known:
-                    found.append(Violation("oversubscribed", f"in the tables: {fault}"))
+                    found.append(Violation("oversubscribed", fault[1], f"in the tables: {fault}"))
             elif server == "placet" or fault[0] != "no allocations":
-                found.append(Violation("orphan", f"in the tables: {fault}"))
+                found.append(Violation("orphan", fault[1], f"in the tables: {fault}"))
         return found
 
     def answers(self, member, asked):
@@ -83,7 +83,7 @@ class Stillness:
             shown = member.rest.must("GET", path).json["generation"]
             if shown != self.generations[provider]:
                 found.append(f"generation {shown} of {provider}, in the tables is {self.generations[provider]}")
-        return [Violation("answers differ", f"{member.port} shows {what}") for what in found]
+        return [Violation("answers differ", None, f"{member.port} shows {what}") for what in found]
 
     def memory(self, member):
         """Where what a process says from memory alone is not so."""
@@ -103,4 +103,4 @@ class Stillness:
         free = {p for p in world.ROOMS if p not in world.ELASTIC and sum(used[p].values()) < sum(world.ROOMS[p].values())}
         if free - listed:
             found.append(f"nothing of {sorted(free - listed)}, which have room")
-        return [Violation("answers differ", f"{member.port} offers {what}") for what in found]
+        return [Violation("answers differ", None, f"{member.port} offers {what}") for what in found]

@@ -60,10 +60,11 @@ def caption(found):
             f"seed {SEED}, on {len(os.sched_getaffinity(0))} cores ({platform.machine()}) that were shared with other work: "
             "the numbers of operations say nothing about speed. Faults, by chance: " + ", ".join(faults) + ". "
             "OpenStack Placement is served by the standard library's HTTP server, a thread a connection. "
-            "Unknown is what was not answered, or with 500 (OpenStack Placement: any 5xx). Violations by kind: "
-            "`no order` is an answer that no order of all operations on a consumer explains; `oversubscribed` is more "
-            "held of a provider than it has, in the tables or by what was granted; `generation` and `usage` are reads "
-            "outside of what the writes around them allow. Recovery is the time from a fault's end until every process "
+            "Unknown is what was not answered, or with 500 (OpenStack Placement: any 5xx). A violation is counted once for "
+            "each consumer or provider between two rests: `no order`, answers that no order of all operations on a "
+            "consumer explains; `released twice`, the same but for a second DELETE that said 204; `oversubscribed`, "
+            "more held of a provider than it has; `generation` and `usage`, reads outside of what the writes around "
+            "them allow. Recovery is the time from a fault's end until every process "
             "grants a claim.")
     return textwrap.wrap(text, 120)
 

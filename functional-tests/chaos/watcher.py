@@ -52,7 +52,7 @@ class Watcher(threading.Thread):
     def judge(self, rows):
         for provider, generation, used in rows:
             if generation < self.highest.get(provider, 0):
-                self.found.append(Violation("generation", (
+                self.found.append(Violation("generation", provider, (
                     f"in the tables {provider} had generation {self.highest[provider]}, and then {generation}")))
             self.highest[provider] = generation
             room = sum(world.ROOMS.get(provider, {"": float("inf")}).values())
@@ -60,7 +60,8 @@ class Watcher(threading.Thread):
                 self.over.discard(provider)
             elif provider not in self.over:
                 self.over.add(provider)
-                self.found.append(Violation("oversubscribed", f"in the tables {used} of {room} of {provider} are held"))
+                self.found.append(Violation(
+                    "oversubscribed", provider, f"in the tables {used} of {room} of {provider} are held"))
 
     def taken(self):
         """What was found since this was asked."""
