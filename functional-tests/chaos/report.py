@@ -1,6 +1,7 @@
 """What a run comes to: for people, and as one line of JSON for the table (table.py)."""
 
 import json
+import os
 import statistics
 from collections import Counter, defaultdict
 
@@ -10,12 +11,15 @@ class Report:
         self.options = options
         self.counts, self.kinds = Counter(), Counter()
         self.recoveries = defaultdict(list)  # of each fault, the seconds
+        self.calm = []  # the same without a fault: what a busy machine takes anyway
+        self.load = os.getloadavg()[0]
         self.rests = 0
         self.seconds = 0
 
-    def recovered(self, name, lasted, took):
+    def recovered(self, name, calm, lasted, took):
         self.recoveries[name].append(took)
-        print(f"{name}: lasted {lasted:.2f} s, all grant claims {took:.2f} s after it", flush=True)
+        self.calm.append(calm)
+        print(f"{name}: lasted {lasted:.2f} s, all grant claims {took:.2f} s after it ({calm:.2f} s before it)", flush=True)
 
     def violated(self, violations):
         self.kinds += Counter(violation.kind for violation in violations)
@@ -31,6 +35,9 @@ class Report:
         for name, times in sorted(self.recoveries.items()):
             print(f"{len(times)} times {name}: recovered within {statistics.median(times):.2f} s (median), "
                   f"{max(times):.2f} s at most", flush=True)
+        if self.calm:
+            print(f"without a fault all grant claims within {statistics.median(self.calm):.2f} s (median), "
+                  f"{max(self.calm):.2f} s at most", flush=True)
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.kinds.items()))
         print(f"{sum(self.kinds.values())} violations{': ' if kinds else ''}{kinds}", flush=True)
 
@@ -40,8 +47,13 @@ class Report:
             "engine": options.engine, "server": options.server, "mutant": options.mutant,
             "processes": options.processes, "clients": options.clients, "stranger": options.stranger,
             "seed": options.seed, "seconds": round(self.seconds), "faults": options.faults,
-            "operations": self.operations, **{name: self.counts[name] for name in ("ok", "refused", "unknown", "reads")},
-            "rests": self.rests, "violations": dict(self.kinds),
-            "recoveries": {name: {"times": len(times), "median": round(statistics.median(times), 2),
-                                  "worst": round(max(times), 2)} for name, times in self.recoveries.items()},
+            "load": round(self.load, 1), "operations": self.operations,
+            **{name: self.counts[name] for name in ("ok", "refused", "unknown", "reads")},
+            "rests": self.rests, "violations": dict(self.kinds), "calm": times_of(self.calm),
+            "recoveries": {name: times_of(times) for name, times in self.recoveries.items()},
         }) + "\n")
+
+
+def times_of(seconds):
+    return {"times": len(seconds), "median": round(statistics.median(seconds or [0]), 2),
+            "worst": round(max(seconds, default=0), 2)}

@@ -102,13 +102,15 @@ class Chaos:
     def strike(self):
         name = self.chance.choice(self.options.faults)
         fault = FAULTS[name](self.chance, self.members, self.engine)
+        calm = time.monotonic()
+        found = self.recovered("a rest", calm + RECOVERY_SECONDS)
         struck = time.monotonic()
         fault.strike()
         time.sleep(self.chance.uniform(*fault.seconds))
         fault.heal()
         healed = time.monotonic()
-        found = self.recovered(name, healed + RECOVERY_SECONDS)
-        self.report.recovered(name, healed - struck, time.monotonic() - healed)
+        found += self.recovered(name, healed + RECOVERY_SECONDS)
+        self.report.recovered(name, struck - calm, healed - struck, time.monotonic() - healed)
         return found
 
     def recovered(self, name, deadline):

@@ -26,7 +26,7 @@ RUNS = [("placet", "sqlite", 1), *((server, engine, 3) for engine in ("postgresq
 NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mariadb": "MariaDB", "galera": "Galera, 3 nodes",
          "placet": "placet", "upstream": "OpenStack Placement"}
 HEAD = ("| database | service | processes | operations that write | ok | refused | unknown | violations "
-        "| worst recovery |\n|" + "---|" * 9)
+        "| recovery, median of the worst fault | worst | without a fault |\n|" + "---|" * 11)
 
 
 def report(server, engine, processes, given):
@@ -47,25 +47,30 @@ def row(found):
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found["violations"].items()))
     count = f"{sum(found['violations'].values()):,}{f' ({kinds})' if kinds else ''}"
     worst, fault = max((it["worst"], name) for name, it in found["recoveries"].items())
+    median, slowest = max((it["median"], name) for name, it in found["recoveries"].items())
     times = sum(it["times"] for it in found["recoveries"].values())
+    calm = found["calm"]
     cells = [NAMES[found["engine"]], NAMES[found["server"]], found["processes"],
              *(f"{found[name]:,}" for name in ("operations", "ok", "refused", "unknown")), count,
-             f"{worst:.1f} s ({fault}), of {times} faults"]
+             f"{median:.1f} s ({slowest})", f"{worst:.1f} s ({fault}), of {times} faults",
+             f"{calm['median']:.1f} s, {calm['worst']:.1f} s at most"]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
 def caption(found):
     faults = sorted({name for it in found for name in it["recoveries"]})
+    loads = [it["load"] for it in found]
     text = (f"{found[0]['clients']} clients, {min(it['seconds'] for it in found) // 60} minutes each, one after the other, "
-            f"seed {SEED}, on {len(os.sched_getaffinity(0))} cores ({platform.machine()}) that were shared with other work: "
-            "the numbers of operations say nothing about speed. Faults, by chance: " + ", ".join(faults) + ". "
+            f"seed {SEED}, on {len(os.sched_getaffinity(0))} cores ({platform.machine()}) that were shared with other work "
+            f"(load average {min(loads):.0f} to {max(loads):.0f} when they began): neither the numbers of operations nor "
+            "the seconds say how fast a service is. Faults, by chance: " + ", ".join(faults) + ". "
             "OpenStack Placement is served by the standard library's HTTP server, a thread a connection. "
             "Unknown is what was not answered, or with 500 (OpenStack Placement: any 5xx). A violation is counted once for "
             "each consumer or provider between two rests: `no order`, answers that no order of all operations on a "
             "consumer explains; `released twice`, the same but for a second DELETE that said 204; `oversubscribed`, "
             "more held of a provider than it has; `generation` and `usage`, reads outside of what the writes around "
             "them allow. Recovery is the time from a fault's end until every process "
-            "grants a claim.")
+            "grants a claim; the last column is what that takes without a fault.")
     return textwrap.wrap(text, 120)
 
 
