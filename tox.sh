@@ -91,7 +91,7 @@ servers() {
         step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
         step python "beside, $engine" "$PY" functional-tests/beside.py --engine "$engine"
         step python "elsewhere, $engine" "$PY" functional-tests/elsewhere/run.py --engine "$engine"
-        step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3 --seconds 20
+        step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3
     done
     step python "elsewhere, galera" "$PY" functional-tests/elsewhere/run.py --engine galera
 }

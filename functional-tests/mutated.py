@@ -1,41 +1,74 @@
-"""Runs a test with each mutant: without one it passes, and with each it has to fail for the reason that is expected."""
+"""Runs a test with mutants: without one it passes, and with each it has to fail for the reason that is expected."""
 
 import argparse
+import os
+import statistics
 import subprocess
 import sys
+import time
+from typing import NamedTuple
 
 from tally import Tally
 
 SEED = 2026
 
 
-def binary_of(description):
-    """The binary that the command line names: one built with the feature `mutants`."""
+class Case(NamedTuple):
+    """A mutant, the options with which the test is run, and the words of which one has to be in what it says."""
+
+    mutant: str
+    options: list
+    reasons: tuple
+
+
+def arguments(description):
+    """Of the command line: `binary`, one built with the feature `mutants`, `runs` for each mutant, and `only` these."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--binary", required=True)
-    return parser.parse_args().binary
+    parser.add_argument("--runs", type=int, default=1, help="of each mutant, each with another seed: how sure is it?")
+    parser.add_argument("--only", help="these mutants, with commas between them, and no run without one")
+    return parser.parse_args()
 
 
-def check(script, binary, plain, mutated, reasons):
-    """`script` with `plain` has to pass; with `mutated` and each mutant of `reasons` it has to fail and say its reason."""
-    def run(*more):
+class Mutated:
+    def __init__(self, script, given):
+        self.script, self.given, self.tally = script, given, Tally()
+
+    def run(self, options, seed=SEED):
+        # The size of a run is in its options.
+        environment = {name: value for name, value in os.environ.items() if name != "PLACET_TEST_SIZE"}
         return subprocess.run(
-            [sys.executable, str(script), "--binary", binary, "--seed", str(SEED), *more],
-            capture_output=True, text=True, timeout=900)
+            [sys.executable, str(self.script), "--binary", self.given.binary, "--seed", str(seed), *options],
+            capture_output=True, text=True, timeout=1800, env=environment)
 
-    def passes():
-        done = run(*plain)
+    def check(self, controls, cases):
+        """Every run of `controls` has to pass without a mutant, and every case has to be noticed."""
+        only = self.given.only and self.given.only.split(",")
+        for options in [] if only else controls:
+            self.tally.step(f"passes without a mutant: {' '.join(options)}", self.passes, options)
+        for case in cases:
+            if not only or case.mutant in only:
+                self.tally.step(f"mutant {case.mutant} is noticed: {' '.join(case.options)}", self.is_noticed, case)
+        self.tally.finish()
+
+    def passes(self, options):
+        done = self.run(options)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
-    def is_noticed(mutant, reason):
-        done = run(*mutated, "--mutant", mutant)
-        assert done.returncode != 0, f"with the mutant {mutant} it passed"
-        told = [line for line in done.stdout.splitlines() if any(word in line for word in reason)]
-        assert told, f"it failed otherwise than by {reason}:\n{done.stdout[-3000:]}{done.stderr[-2000:]}"
-        print(f"{mutant}: said {len(told)} times, as {told[0].strip()[:200]}")
-
-    tally = Tally()
-    tally.step("without a mutant", passes)
-    for mutant, reason in reasons.items():
-        tally.step(f"mutant {mutant} is noticed", is_noticed, mutant, reason)
-    tally.finish()
+    def is_noticed(self, case):
+        took, missed = [], []
+        for seed in range(SEED, SEED + self.given.runs):
+            begin = time.monotonic()
+            done = self.run([*case.options, "--mutant", case.mutant], seed)
+            told = [line for line in done.stdout.splitlines() if any(word in line for word in case.reasons)]
+            if done.returncode == 0:
+                missed.append(f"with the seed {seed} it passed")
+            elif not told:
+                missed.append(f"it failed otherwise than by {case.reasons}:\n{done.stdout[-3000:]}{done.stderr[-2000:]}")
+            else:
+                took.append(time.monotonic() - begin)
+                said = told[0].strip()[:200]
+        if took:
+            print(f"{case.mutant}: {len(took)} of {self.given.runs} runs, after {statistics.median(took):.0f} s (median), "
+                  f"{max(took):.0f} s at most; as {said}", flush=True)
+        assert not missed, "\n".join(missed)

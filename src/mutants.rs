@@ -10,6 +10,8 @@ pub enum Mutant {
     SkipGuard,
     /// `usage-first`: usage is read before the generation that is to vouch for it.
     UsageFirst,
+    /// `subtract-unremoved`: memory loses the rows that were read of a consumer, and not those that were removed.
+    SubtractUnremoved,
     /// `share-in-flight`: a request is answered by a freshness query that was sent before it came.
     ShareInFlight,
     /// `set-deltas`: what a change counted is set and not added.
@@ -33,6 +35,7 @@ pub fn is(mutant: Mutant) -> bool {
         match name.as_str() {
             "skip-guard" => Some(Mutant::SkipGuard),
             "usage-first" => Some(Mutant::UsageFirst),
+            "subtract-unremoved" => Some(Mutant::SubtractUnremoved),
             "share-in-flight" => Some(Mutant::ShareInFlight),
             "set-deltas" => Some(Mutant::SetDeltas),
             "apply-twice" => Some(Mutant::ApplyTwice),

@@ -5,16 +5,21 @@
 
 import pathlib
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import checker  # noqa: E402
+import history  # noqa: E402
 from history import OK, REFUSED, UNKNOWN, Operation  # noqa: E402
 from tally import Tally  # noqa: E402
 
 HOST, POOL = "host", "pool"
 ONE, TWO = {HOST: {"VCPU": 1}}, {POOL: {"DISK_GB": 2}}
 INITIAL = {HOST: 1, POOL: 1}
+ROOMS = {HOST: {"VCPU": 2}, POOL: {"DISK_GB": 4}}
+ORDER, TWICE, HALVES, GENERATION, USAGE, TOO_MUCH = (
+    "no order", "released twice", "halves", "generation", "usage", "oversubscribed")
 
 
 class Story:
@@ -46,6 +51,9 @@ class Story:
     def generation(self, provider, number, **more):
         return self.add("look", OK, sees={f"provider:{provider}": number}, **more)
 
+    def usage(self, provider, amounts, **more):
+        return self.add("candidates", OK, sees={f"usage:{provider}": amounts}, **more)
+
 
 HONEST = {
     "claim, replacement, release": lambda: (
@@ -63,40 +71,79 @@ HONEST = {
         Story().generation(HOST, 1).put("a", ONE, None).generation(HOST, 2).put("b", ONE, None, UNKNOWN)
         .generation(HOST, 2).generation(HOST, 3)),
     "a refused claim": lambda: Story().put("a", ONE, None, REFUSED).read("a", {}, None).generation(HOST, 1),
+    "usages": lambda: (
+        Story().put("a", ONE, None).usage(HOST, {"VCPU": 1}).put("a", TWO, 1).usage(HOST, {"VCPU": 0}).usage(POOL, {"DISK_GB": 2})
+        .delete("a").usage(POOL, {"DISK_GB": 0})),
+    "usage while it changes": lambda: (
+        Story().put("a", ONE, None, began=0, ended=9).usage(HOST, {"VCPU": 0}, began=1, ended=2)
+        .usage(HOST, {"VCPU": 1}, began=3, ended=4)),
+    "the later of two writes under way in memory, and not yet the other": lambda: (
+        Story().put("a", ONE, None, began=0, ended=20).delete("a", began=1, ended=20).usage(HOST, {"VCPU": -1}, began=2, ended=19)),
+    "usage that an unknown claim may have": lambda: (
+        Story().put("a", ONE, None, UNKNOWN).usage(HOST, {"VCPU": 0}).usage(HOST, {"VCPU": 1})),
+    "no more than there is, one after the other": lambda: (
+        Story().put("a", ONE, None).put("b", ONE, None).delete("a").put("c", ONE, None)),
+    "room that an unknown release may have made": lambda: (
+        Story().put("a", ONE, None).put("b", ONE, None).delete("a", UNKNOWN).put("c", ONE, None)),
 }
 DOCTORED = {
-    "an acknowledged claim is lost": lambda: Story().put("a", ONE, None).read("a", {}, None),
-    "an acknowledged replacement is lost": lambda: Story().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1),
-    "a refused claim left a trace": lambda: Story().put("a", ONE, None, REFUSED).read("a", ONE, 1),
-    "an acknowledged release came back": lambda: Story().put("a", ONE, None).delete("a").read("a", ONE, 1),
-    "half a claim": lambda: Story().put("a", ONE | TWO, None).read("a", ONE, 1),
-    "half an unknown claim": lambda: Story().put("a", ONE | TWO, None, UNKNOWN).read("a", TWO, 1),
-    "half an unknown POST": lambda: (
+    "an acknowledged claim is lost": (ORDER, lambda: Story().put("a", ONE, None).read("a", {}, None)),
+    "an acknowledged replacement is lost": (ORDER, lambda: Story().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1)),
+    "a refused claim left a trace": (ORDER, lambda: Story().put("a", ONE, None, REFUSED).read("a", ONE, 1)),
+    "an acknowledged release came back": (ORDER, lambda: Story().put("a", ONE, None).delete("a").read("a", ONE, 1)),
+    "half a claim": (ORDER, lambda: Story().put("a", ONE | TWO, None).read("a", ONE, 1)),
+    "half an unknown claim": (ORDER, lambda: Story().put("a", ONE | TWO, None, UNKNOWN).read("a", TWO, 1)),
+    "half an unknown POST": (HALVES, lambda: (
         Story().post({"a": ONE, "b": TWO}, {"a": None, "b": None}, UNKNOWN).read("a", ONE, 1).read("b", {}, None)
-        .put("b", ONE, None)),
-    "half an acknowledged POST": lambda: (
-        Story().post({"a": ONE, "b": TWO}, {"a": None, "b": None}).read("a", ONE, 1).read("b", {}, None)),
-    "two won with one generation": lambda: (
-        Story().put("a", ONE, None).put("a", TWO, 1).put("a", ONE, 1)),
-    "an unknown claim happened twice": lambda: (
-        Story().put("a", ONE, None, UNKNOWN).read("a", ONE, 1).delete("a").read("a", ONE, 1)),
-    "a claim happened before it was asked for": lambda: Story().read("a", ONE, 1).put("a", ONE, None),
-    "a consumer's generation leapt": lambda: Story().put("a", ONE, None).read("a", ONE, 2),
-    "a read was stale": lambda: Story().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1).read("a", TWO, 2),
-    "a provider's generation went back": lambda: (
-        Story().put("a", ONE, None).generation(HOST, 2).put("b", ONE, None).generation(HOST, 2)),
-    "a provider's generation leapt": lambda: Story().put("a", ONE, None).generation(HOST, 3),
-    "a refused claim moved a generation": lambda: Story().put("a", ONE, None, REFUSED).generation(HOST, 2),
+        .put("b", ONE, None))),
+    "half an acknowledged POST": (ORDER, lambda: (
+        Story().post({"a": ONE, "b": TWO}, {"a": None, "b": None}).read("a", ONE, 1).read("b", {}, None))),
+    "two won with one generation": (ORDER, lambda: (
+        Story().put("a", ONE, None).put("a", TWO, 1).put("a", ONE, 1))),
+    "an unknown claim happened twice": (ORDER, lambda: (
+        Story().put("a", ONE, None, UNKNOWN).read("a", ONE, 1).delete("a").read("a", ONE, 1))),
+    "two released the same": (TWICE, lambda: (
+        Story().put("a", ONE, None).delete("a", began=10, ended=12).delete("a", began=10, ended=12))),
+    "a claim happened before it was asked for": (ORDER, lambda: Story().read("a", ONE, 1).put("a", ONE, None)),
+    "a consumer's generation leapt": (ORDER, lambda: Story().put("a", ONE, None).read("a", ONE, 2)),
+    "a read was stale": (ORDER, lambda: Story().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1).read("a", TWO, 2)),
+    "a provider's generation went back": (GENERATION, lambda: (
+        Story().put("a", ONE, None).generation(HOST, 2).put("b", ONE, None).generation(HOST, 2))),
+    "a provider's generation went back, though either may be": (GENERATION, lambda: (
+        Story().put("a", ONE, None, UNKNOWN).generation(HOST, 2).generation(HOST, 1))),
+    "a provider's generation leapt": (GENERATION, lambda: Story().put("a", ONE, None).generation(HOST, 3)),
+    "a refused claim moved a generation": (GENERATION, lambda: Story().put("a", ONE, None, REFUSED).generation(HOST, 2)),
+    "memory lacks an acknowledged claim": (USAGE, lambda: Story().put("a", ONE, None).usage(HOST, {"VCPU": 0})),
+    "memory has a released claim": (USAGE, lambda: Story().put("a", ONE, None).delete("a").usage(HOST, {"VCPU": 1})),
+    "memory has a refused claim": (USAGE, lambda: Story().put("a", ONE, None, REFUSED).usage(HOST, {"VCPU": 1})),
+    "memory has less than nothing": (USAGE, lambda: Story().put("a", ONE, None).delete("a").usage(HOST, {"VCPU": -1})),
+    "memory has the later of two writes, and not the other, which has ended": (USAGE, lambda: (
+        Story().put("a", ONE, None).delete("a", began=2, ended=20).usage(HOST, {"VCPU": -1}, began=3, ended=19))),
+    "more is granted than there is": (TOO_MUCH, lambda: (
+        Story().put("a", ONE, None).put("b", ONE, None).put("c", ONE, None))),
+    "more is granted than there is, and released later": (TOO_MUCH, lambda: (
+        Story().put("a", ONE, None).put("b", ONE, None).put("c", ONE, None).delete("a").delete("b"))),
 }
+
+
+def again(story):
+    """The same history, written to a file and read from it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "history")
+        history.save({"initial": INITIAL, "consumers": {}, "rooms": ROOMS}, story.operations, path)
+        start, operations = history.load(path)
+    return checker.check(operations, **start)
 
 
 def main():
     tally = Tally()
     for name, story in HONEST.items():
-        tally.equal(f"passes: {name}", [], checker.check(story().operations, INITIAL))
-    for name, story in DOCTORED.items():
-        faults = checker.check(story().operations, INITIAL)
-        (tally.ok if faults else tally.fail)(f"is noticed: {name}")
+        tally.equal(f"passes: {name}", [], checker.check(story().operations, INITIAL, rooms=ROOMS))
+    for name, (kind, story) in DOCTORED.items():
+        faults = checker.check(story().operations, INITIAL, rooms=ROOMS)
+        tally.equal(f"is noticed, as {kind}: {name}", {kind}, {fault.kind for fault in faults})
+        kinds = [fault.kind for fault in faults]
+        tally.equal(f"is noticed in the file: {name}", kinds, [fault.kind for fault in again(story())], show=False)
     tally.finish()
 
 

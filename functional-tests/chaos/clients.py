@@ -1,32 +1,39 @@
 """Clients that claim, replace, move, release and look, each from a seed of its own, and write down what they were told.
 
-A client works on consumers of its own, and now and then on one of somebody else. Of what it does not know
-the end it reads what came of it before it goes on.
+A client works on consumers of its own, on one of somebody else, on those that all quarrel over, and at its desk,
+where what it reads elsewhere after a write can be but one thing. Of what it does not know the end it reads what
+came of it before it goes on.
 """
 
-import http.client
-import json
 import random
 import threading
-import time
 
 import world
-from history import OK, REFUSED, UNKNOWN
+from asking import SECONDS, Asking
+from history import OK, UNKNOWN
 
 OWN, ASKED_OFTEN = 4, 10  # consumers at a time; operations on one before it is left alone
-SECONDS = 20  # for an answer
+QUARRELS, QUARRELLED_OFTEN = 3, 30
+HELD_TIGHT = 2
+HABITS = ("squeeze", "quarrel", "sit", "resize")  # which of a client's acts can be half of all
 
 
 class Crowd:
     """The clients. They can be held, so that everything comes to rest."""
 
-    def __init__(self, seed, clients, services, history):
-        self.services, self.history = services, history
+    def __init__(self, options, services, history, strangers=()):
+        self.services, self.history, self.habit = services, history, options.habit
+        self.strangers = set(strangers)  # the providers that another program claims too
         self.stopped, self.going = threading.Event(), threading.Event()
         self.shared = []  # consumers that somebody else may ask for too
-        self.clients = [Client(self, random.Random(f"{seed}/{n}")) for n in range(clients)]
+        self.quarrels = {}  # consumer -> how often it was asked for
+        self.clients = [Client(self, n, random.Random(f"{options.seed}/{n}")) for n in range(options.clients)]
         self.wrong = []  # answers that no client should get
         self.errors = []
+
+    def shows(self, provider):
+        """Whether what memory says of a provider is to be judged: what another program does is learnt late."""
+        return provider in world.ROOMS and provider not in self.strangers
 
     def start(self):
         self.going.set()
@@ -38,7 +45,7 @@ class Crowd:
         """Waits until nobody is asking for anything."""
         self.going.clear()
         for client in self.clients:
-            if not client.idle.wait(4 * SECONDS):
+            if not client.idle.wait(6 * SECONDS):
                 raise AssertionError("a client is still waiting for an answer")
 
     def go_on(self):
@@ -48,21 +55,35 @@ class Crowd:
         self.stopped.set()
         self.going.set()
         for thread in self.threads:
-            thread.join(4 * SECONDS)
+            thread.join(6 * SECONDS)
             assert not thread.is_alive(), "a client is still waiting for an answer"
 
+    def quarrel(self, chance):
+        """A consumer that everybody asks for, and not too often: then another takes its place."""
+        quarrels = [consumer for consumer, asked in list(self.quarrels.items()) if asked < QUARRELLED_OFTEN]
+        if len(quarrels) < QUARRELS:
+            quarrels = [*quarrels, world.new_consumer(chance)]
+            self.quarrels = {consumer: self.quarrels.get(consumer, 0) for consumer in quarrels}
+        consumer = chance.choice(quarrels)
+        self.quarrels[consumer] = self.quarrels.get(consumer, 0) + 1
+        return consumer
 
-class Client:
-    def __init__(self, crowd, chance):
-        self.crowd, self.chance, self.history = crowd, chance, crowd.history
+
+class Client(Asking):
+    def __init__(self, crowd, number, chance):
+        super().__init__(crowd, chance)
+        self.number = number
         self.own = {}  # consumer -> [what it holds, generation, how often it was asked for]
+        self.tight = []  # consumers that hold something of a tight host
+        self.desk = [world.new_consumer(chance), None]
         self.idle = threading.Event()
-        self.connections = {}
-        self.crowded = False
 
     def run(self):
         acts = [self.claim] * 5 + [self.replace] * 4 + [self.move] * 3 + [self.gang] * 2 + [self.release] * 3 + [
-            self.wipe, self.rival, self.rival, self.resize, self.look, self.look]
+            self.wipe, self.resize] + [self.rival] * 2 + [self.look] * 2 + [self.survey] * 2 + [
+            self.squeeze] * 5 + [self.quarrel] * 4 + [self.sit] * 3
+        if self.crowd.habit:  # half of all that it does
+            acts += [getattr(self, self.crowd.habit)] * len(acts)
         try:
             while not self.crowd.stopped.is_set():
                 if not self.crowd.going.is_set():
@@ -80,26 +101,24 @@ class Client:
         finally:
             self.idle.set()
 
-    # --- what it does -------------------------------------------------------------------------
-
     def claim(self):
         if len(self.own) < OWN:
             consumer = world.new_consumer(self.chance)
             self.crowd.shared = [*self.crowd.shared[-20:], consumer]
-            self.put("claim", consumer, world.some_room(self.chance), None)
+            self.learn(self.put("claim", consumer, world.some_room(self.chance), None))
 
     def replace(self):
         for consumer, (holds, generation, _) in self.some(1):
             if holds or world.phoenix(consumer):
-                self.put("replace", consumer, world.some_room(self.chance), generation)
+                self.learn(self.put("replace", consumer, world.some_room(self.chance), generation))
 
     def move(self):
         """As a live migration does: a new consumer takes over what is held, the old one goes elsewhere."""
         for consumer, (holds, generation, _) in self.some(1):
             if holds:
                 other = world.new_consumer(self.chance)
-                self.post("move", {other: holds, consumer: world.some_room(self.chance)},
-                          {other: None, consumer: generation})
+                self.several("move", {other: holds, consumer: world.some_room(self.chance)},
+                             {other: None, consumer: generation})
 
     def gang(self):
         """All or nothing for several new consumers, and perhaps the end of an old one."""
@@ -108,17 +127,24 @@ class Client:
         for consumer, (holds, generation, _) in self.some(1):
             if holds and not world.phoenix(consumer):
                 sets[consumer], expects[consumer] = {}, generation
-        self.post("gang", sets, expects)
+        self.several("gang", sets, expects)
+
+    def several(self, kind, sets, expects):
+        touches = {provider for holds in sets.values() for provider in holds}
+        for consumer, holds in sets.items():
+            if not holds:
+                touches |= set(self.own[consumer][0])
+        self.learn(self.post(kind, sets, expects, touches))
 
     def release(self):
         for consumer, (holds, _, _) in self.some(1):
             if holds:
-                self.delete(consumer)
+                self.learn(self.delete(consumer))
 
     def wipe(self):
         for consumer, (holds, generation, _) in self.some(1):
             if holds and not world.phoenix(consumer):
-                self.put("wipe", consumer, {}, generation, list(holds))
+                self.learn(self.put("wipe", consumer, {}, generation, list(holds)))
 
     def rival(self):
         """Meddles with somebody else's consumer, as it is now."""
@@ -127,29 +153,58 @@ class Client:
             seen = self.read(consumer)
             if seen and seen[0]:
                 if self.chance.random() < 0.5:
-                    self.put("rival", consumer, world.some_room(self.chance), seen[1])
+                    self.learn(self.put("rival", consumer, world.some_room(self.chance), seen[1]))
                 else:
-                    self.delete(consumer)
+                    self.learn(self.delete(consumer))
+
+    def quarrel(self):
+        """Replaces or releases what all the others do, too."""
+        consumer = self.crowd.quarrel(self.chance)
+        if self.chance.random() < 0.4:
+            self.delete(consumer)
+        elif seen := self.read(consumer):
+            self.put("quarrel", consumer, world.some_room(self.chance), seen[1])
+
+    def squeeze(self):
+        """Gives back some of a host that is almost full, and wants some again at once, as all the others do."""
+        if len(self.tight) >= HELD_TIGHT:
+            self.delete(self.tight.pop(0))
+        consumer = world.new_consumer(self.chance)
+        asked = {self.chance.choice(world.TIGHT): {"VCPU": self.chance.randint(1, 2)}}
+        op = self.put("squeeze", consumer, asked, None)
+        self.crowded = False
+        if op.outcome != OK and self.tight:
+            self.delete(self.tight.pop(0))
+        if op.outcome in (OK, UNKNOWN):
+            self.tight.append(consumer)
+
+    def sit(self):
+        """Writes at its desk through one process, and reads through another what memory has of it."""
+        desk = world.DESKS[self.number % len(world.DESKS)]
+        (consumer, generation), service = self.desk, self.service()
+        op = self.put("sit", consumer, {desk: {"VCPU": self.chance.randint(1, 3)}}, generation, service=service)
+        if op.outcome != OK:
+            self.delete(consumer)
+            self.desk = [world.new_consumer(self.chance), None]
+            return
+        self.desk[1] = (generation or 0) + 1
+        look = self.chance.choice((self.candidates, self.list))
+        look(f"resources=VCPU:1&in_tree={desk}", service=self.service(other_than=service))
 
     def resize(self):
         provider = self.chance.choice(world.ELASTIC)
-        generation = self.look(provider)
+        generation = self.look_at(provider)
         if generation is not None:
-            total = self.chance.choice((world.SMALL, world.LARGE))
-            op = self.history.begin("resize", touches=[provider])
-            self.ask(op, "PUT", f"/resource_providers/{provider}/inventories", {
-                "resource_provider_generation": generation, "inventories": {"VCPU": {"total": total}}})
+            self.resize_to(provider, self.chance.choice((world.SMALL, world.LARGE)), generation)
 
-    def look(self, provider=None):
-        provider = provider or self.chance.choice(world.PROVIDERS)
-        op = self.history.begin("look")
-        answer = self.ask(op, "GET", f"/resource_providers/{provider}", reads=True)
-        if answer is not None:
-            op.sees = {f"provider:{provider}": answer["generation"]}
-            return answer["generation"]
-        return None
+    def look(self):
+        provider = self.chance.choice(world.PROVIDERS)
+        self.chance.choice((self.look_at, self.usages_of))(provider)
 
-    # --- how it does it -----------------------------------------------------------------------
+    def survey(self):
+        """What there is to be had, which is answered from memory."""
+        what = self.chance.choice(("resources=VCPU:1", "resources=DISK_GB:1"))
+        self.chance.choice((self.candidates, self.list))(what)
 
     def some(self, count):
         """So many of its consumers, after what became of the unknown ones was read."""
@@ -164,26 +219,6 @@ class Client:
         known = [item for item in self.own.items() if item[1][1] != UNKNOWN]
         return self.chance.sample(known, min(count, len(known)))
 
-    def put(self, kind, consumer, holds, generation, wiped=()):
-        op = self.history.begin(kind, sets={consumer: holds}, expects={consumer: generation},
-                                touches=[*holds, *wiped])
-        self.ask(op, "PUT", f"/allocations/{consumer}", world.body(holds, generation))
-        self.learn(op)
-
-    def post(self, kind, sets, expects):
-        touches = {provider for holds in sets.values() for provider in holds}
-        for consumer, holds in sets.items():
-            if not holds:
-                touches |= set(self.own[consumer][0])
-        op = self.history.begin(kind, sets=sets, expects=expects, touches=sorted(touches))
-        self.ask(op, "POST", "/allocations", {c: world.body(holds, expects[c]) for c, holds in sets.items()})
-        self.learn(op)
-
-    def delete(self, consumer):
-        op = self.history.begin("delete", sets={consumer: {}})
-        self.ask(op, "DELETE", f"/allocations/{consumer}")
-        self.learn(op)
-
     def learn(self, op):
         for consumer, holds in op.sets.items():
             if op.outcome == OK:
@@ -193,47 +228,3 @@ class Client:
             elif consumer in self.own or op.outcome == UNKNOWN:
                 # A refusal may say that somebody else was there.
                 self.own.setdefault(consumer, [{}, None, 0])[1] = UNKNOWN
-
-    def read(self, consumer):
-        """What it holds and its generation, or None if nobody answers."""
-        op = self.history.begin("read")
-        answer = self.ask(op, "GET", f"/allocations/{consumer}", reads=True)
-        if answer is None:
-            return None
-        holds = {provider: found["resources"] for provider, found in answer["allocations"].items()}
-        op.sees = {f"consumer:{consumer}": (holds, answer.get("consumer_generation"))}
-        return [holds, answer.get("consumer_generation")]
-
-    def ask(self, op, method, path, sent=None, reads=False):
-        """Sends it to one of the processes and writes down what came of it; a read's answer, if there is one."""
-        service = self.chance.choice(self.crowd.services)
-        try:
-            status, raw = self.send(service, method, path, sent)
-        except (OSError, http.client.HTTPException) as error:
-            self.connections.pop(service, None)
-            if reads:
-                op.kind, op.outcome = f"{op.kind}, unanswered", REFUSED
-            op.answer = repr(error)[:200]
-            time.sleep(self.chance.uniform(0, 0.1))
-            return None
-        op.end(service.outcome(status), f"{service.port} {status} {raw}" if status >= 300 else str(service.port))
-        self.crowded = self.crowded or "capacity" in raw
-        if status >= 500 and reads or op.outcome == UNKNOWN and reads:
-            op.outcome = REFUSED
-        if status not in service.expected:
-            self.crowd.wrong.append(f"{method} {path} {sent}: {status} {raw[:300]}")
-        return json.loads(raw) if reads and status == 200 else None
-
-    def send(self, service, method, path, sent):
-        connection = self.connections.get(service)
-        if connection is None:
-            connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=SECONDS)
-            self.connections[service] = connection
-        try:
-            connection.request(method, path, sent and json.dumps(sent), {
-                "x-auth-token": "admin", "openstack-api-version": "placement 1.39", "content-type": "application/json"})
-            response = connection.getresponse()
-            return response.status, response.read().decode("utf-8", "replace")
-        except BaseException:
-            connection.close()
-            raise

@@ -12,12 +12,14 @@ OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
 
 @dataclass
 class Operation:
-    """One request. Times are of one monotonic clock; one that was never answered has no end.
+    """One request. Times are of one monotonic clock; one that was never answered has no end. One that could not even
+    be sent is refused, and has no end either.
 
     `sets` says for each consumer what it holds afterwards, {provider: {class: amount}}, {} for nothing;
     `expects` the generation that it must have before (None: it must not be there), and lacks consumers
     that are asked nothing. `touches` are the providers whose generation rises by one. A read has `sees`:
-    for a consumer (what it holds, its generation), for a provider its generation.
+    for a `consumer:` (what it holds, its generation), for a `provider:` its generation, for the `usage:`
+    of a provider what is used of each class.
     """
 
     number: int
@@ -34,6 +36,10 @@ class Operation:
     def end(self, outcome, answer=""):
         self.ended = time.monotonic()
         self.outcome, self.answer = outcome, answer[:200]
+
+    def seen(self, what):
+        """By name, what it saw of a `consumer`, a `provider` or a `usage`."""
+        return {name.removeprefix(f"{what}:"): it for name, it in self.sees.items() if name.startswith(f"{what}:")}
 
 
 class History:
@@ -55,9 +61,18 @@ class History:
 
 
 def counts(operations):
-    """By outcome, of those that write."""
-    return Counter(op.outcome for op in operations if op.sets or op.touches)
+    """By outcome, of those that write and were sent; and how many reads were answered."""
+    sent = [op for op in operations if op.outcome == UNKNOWN or op.ended is not None]
+    found = Counter(op.outcome for op in sent if op.sets or op.touches)
+    found["reads"] = sum(bool(op.sees) for op in operations)
+    return found
 
 
-def save(operations, path):
-    path.write_text("".join(json.dumps(asdict(op)) + "\n" for op in operations))
+def save(start, operations, path):
+    """`start`: what the tables held before the first operation, as the checker wants it."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in (start, *map(asdict, operations))))
+
+
+def load(path):
+    start, *operations = map(json.loads, path.read_text().splitlines())
+    return start, [Operation(**it) for it in operations]

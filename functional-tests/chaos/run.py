@@ -1,12 +1,17 @@
 """Clients claim at once through several processes while things break; then it is reasoned whether the answers were true.
 
     chaos/run.py [--engine ENGINE] [--processes N] [--seconds S | --minutes M] [--seed N] [--clients N]
-                 [--faults NAME,…] [--stranger] [--server placet|upstream] [--binary PATH] [--mutant NAME]
+                 [--habit NAME] [--faults all|NAME,…] [--durable] [--stranger]
+                 [--keep-going] [--report FILE] [--server placet|upstream] [--binary PATH] [--mutant NAME]
 
 Again and again something of `--faults` happens (none with an empty list), ends, and every process has to
 grant claims again. Then everybody is held, and the history since the last such rest is checked
-(checker.py), and the tables, and the answers of every process (stillness.py). The seed makes the same
-choices again, though not the same moments. A history that cannot be is written to a file.
+(checker.py), and the tables, and the answers of every process (stillness.py); the tables are looked at all
+the time, too (watcher.py). The first violation ends the run, unless it is to keep going.
+
+The seed makes the same choices again: the faults, in which order, how long they last, and what each client
+asks for as long as it is answered the same. It does not make the same moments again: those are the
+machine's. So a history that cannot be is written to a file, and checker.py judges that file again.
 """
 
 import argparse
@@ -24,16 +29,23 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race")]
 import checker  # noqa: E402
 import clients  # noqa: E402
 import engines  # noqa: E402
+import faults  # noqa: E402
 import history as histories  # noqa: E402
+import late  # noqa: E402
 import services  # noqa: E402
 import stillness  # noqa: E402
 import stranger  # noqa: E402
+import watcher  # noqa: E402
 import world  # noqa: E402
-from faults import FAULTS  # noqa: E402
+from checker import Violation  # noqa: E402
+from report import Report  # noqa: E402
 from tally import Tally  # noqa: E402
 
+FAULTS = faults.FAULTS | late.FAULTS
 CALM = (0.5, 3.0)  # seconds between a rest and the next fault
 RECOVERY_SECONDS = 90
+SLOW = 4  # how much longer a busy machine may take until a run says something
+CONSUMERS = 10  # whose allocations are compared at each rest, by each process
 PROBE = "00000000-0000-4000-8000-00000000aaaa"
 
 
@@ -41,10 +53,10 @@ class Chaos:
     def __init__(self, options, engine, database, members):
         self.options, self.engine, self.database, self.members = options, engine, database, members
         self.chance = random.Random(options.seed)
+        self.probes = random.Random(f"{options.seed}/probes")  # apart: how many there are is no choice
         self.history = histories.History()
         self.tally = Tally()
-        self.counts, self.recoveries = Counter(), Counter()
-        self.longest = {}
+        self.report = Report(options)
 
     def run(self):
         rest = self.members[0].rest
@@ -52,52 +64,67 @@ class Chaos:
         rest.must("POST", "/resource_providers", {"name": "probe", "uuid": PROBE})
         rest.must("PUT", f"/resource_providers/{PROBE}/inventories",
                   {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 100000}}})
-        self.crowd = clients.Crowd(self.options.seed, self.options.clients, self.members, self.history)
+        self.crowd = clients.Crowd(
+            self.options, self.members, self.history, world.HOSTS if self.options.stranger else ())
         self.stranger = stranger.Stranger(
             self.database, self.options.seed, self.history, self.crowd.going, self.crowd.stopped)
-        self.crowd.start()
-        if self.options.stranger:
-            self.stranger.start()
-        end, number = time.monotonic() + self.options.seconds, 0
-        try:
-            while time.monotonic() < end and not self.tally.failed:
-                number += 1
-                self.tally.step(f"part {number}", self.part, show=False)
-        finally:
-            self.crowd.finish()
+        with watcher.Watcher(self.database) as self.watcher:
+            self.crowd.start()
             if self.options.stranger:
-                self.stranger.join(60)
-        self.report(number)
+                self.stranger.start()
+            try:
+                self.parts()
+            finally:
+                self.crowd.finish()
+                if self.options.stranger:
+                    self.stranger.join(60)
+        self.finish()
+
+    def parts(self):
+        begin = time.monotonic()
+        while (lasted := time.monotonic() - begin) < self.options.seconds or (
+                not self.says_something() and lasted < SLOW * self.options.seconds):
+            self.tally.step(f"part {self.report.rests + 1}", self.part, show=False)
+            self.report.seconds = time.monotonic() - begin
+            if self.tally.failed and not (self.options.keep_going and self.crowd.going.is_set()):
+                return
 
     def part(self):
         """Some calm, a fault, its end, and a rest that judges it all."""
         time.sleep(self.chance.uniform(*CALM))
-        if self.options.faults:
-            name = self.chance.choice(self.options.faults)
-            fault = FAULTS[name](self.chance, self.members, self.engine)
-            struck = time.monotonic()
-            fault.strike()
-            time.sleep(self.chance.uniform(*fault.seconds))
-            fault.heal()
-            healed = time.monotonic()
-            self.recovered()
-            took = time.monotonic() - healed
-            self.recoveries[name] += 1
-            self.longest[name] = max(self.longest.get(name, 0), took)
-            print(f"{name}: lasted {healed - struck:.2f} s, all grant claims {took:.2f} s after it", flush=True)
-        self.rest()
+        found = self.strike() if self.options.faults else []
+        found += self.rest()
+        if found:
+            self.report.violated(found)
+            told = "\n".join(str(it) for it in samples(found))
+            raise AssertionError(f"{len(found)} violations (history in {self.saved}):\n{told}")
 
-    def recovered(self):
+    def strike(self):
+        name = self.chance.choice(self.options.faults)
+        fault = FAULTS[name](self.chance, self.members, self.engine)
+        calm = time.monotonic()
+        found = self.recovered("a rest", calm + RECOVERY_SECONDS)
+        struck = time.monotonic()
+        fault.strike()
+        time.sleep(self.chance.uniform(*fault.seconds))
+        fault.heal()
+        healed = time.monotonic()
+        found += self.recovered(name, healed + RECOVERY_SECONDS)
+        self.report.recovered(name, struck - calm, healed - struck, time.monotonic() - healed)
+        return found
+
+    def recovered(self, name, deadline):
         """Waits until every process grants and releases a claim."""
-        deadline = time.monotonic() + RECOVERY_SECONDS
         for member in self.members:
             while not self.grants(member):
-                assert time.monotonic() < deadline, (
-                    f"{member.port} grants nothing {RECOVERY_SECONDS} s after the fault; its log:\n{member.log()}")
+                if time.monotonic() > deadline:
+                    return [Violation("no recovery", None, (
+                        f"{member.port} grants nothing {RECOVERY_SECONDS} s after {name}; its log:\n{member.log()}"))]
                 time.sleep(0.05)
+        return []
 
     def grants(self, member):
-        consumer = world.new_consumer(self.chance)
+        consumer = world.new_consumer(self.probes)
         try:
             answer = member.rest("PUT", f"/allocations/{consumer}", world.body({PROBE: {"VCPU": 1}}, None))
             return answer.status == 204 and member.rest("DELETE", f"/allocations/{consumer}").status == 204
@@ -105,66 +132,99 @@ class Chaos:
             return False
 
     def rest(self):
+        """Holds everybody, and says what cannot be."""
         self.crowd.hold()
         assert not self.options.stranger or self.stranger.idle.wait(60), "the other program does not end its claim"
         still = stillness.Stillness(self.database)
-        asked = {c for op in self.history.operations for c in op.sets}
-        still.record(self.history, sorted(asked))
+        asked = sorted({c for op in self.history.operations for c in op.sets})
+        still.record(self.history, asked)
+        start = {"initial": self.generations, "consumers": self.consumers, "rooms": world.ROOMS}
         operations = self.history.cut()
-        self.counts += histories.counts(operations)
-        faults = checker.check(operations, self.generations, self.consumers)
-        faults += still.faults(self.options.server) + still.answers(self.members)
+        self.report.counts += histories.counts(operations)
+        self.report.rests += 1
+        found = checker.check(operations, **start)
+        found += still.faults(self.options.server, self.watcher.over) + self.watcher.taken()
         # What another program claims, candidates show once a command touched that provider.
-        if not self.options.stranger:
-            faults += [fault for member in self.members for fault in still.candidates(member)]
-        faults += [f"an answer that may not be: {wrong}" for wrong in self.crowd.wrong]
-        faults += [f"a client ended: {error!r}" for error in self.crowd.errors]
-        if faults:
-            path = pathlib.Path(tempfile.gettempdir(), f"placet-chaos-{self.options.seed}.jsonl")
-            histories.save(operations, path)
-            raise AssertionError(f"{len(faults)} faults (history in {path}):\n" + "\n".join(faults[:5]))
+        for member in self.members:
+            some = self.probes.sample(asked, min(CONSUMERS, len(asked)))
+            found += still.answers(member, some) + ([] if self.options.stranger else still.memory(member))
+        found += [Violation("answer", None, f"one that may not be: {wrong}") for wrong in self.crowd.wrong]
+        found += [Violation("client", None, f"one ended: {error!r}") for error in self.crowd.errors]
+        found = once(found)
+        if found:
+            self.saved = pathlib.Path(tempfile.gettempdir(), f"placet-chaos-{self.options.seed}.jsonl")
+            histories.save(start, operations, self.saved)
         self.generations, self.consumers = still.generations, still.consumers
+        self.crowd.wrong.clear()
+        self.crowd.errors.clear()
         self.crowd.go_on()
+        return found
 
-    def report(self, parts):
-        total = sum(self.counts.values())
-        told = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in ("ok", "refused", "unknown"))
-        print(f"{total} operations that write: {told}; {self.stranger.granted} claims of another program; "
-              f"{parts} rests", flush=True)
-        for name, times in sorted(self.recoveries.items()):
-            print(f"{times} times {name}: recovered within {self.longest[name]:.2f} s at most", flush=True)
-        # A run in which nothing was granted, or no fault hit anything, proves nothing.
+    def says_something(self):
+        """A run in which nothing was granted, or nobody looked, proves nothing."""
+        counts = self.report.counts
+        return counts["ok"] > 20 and counts["refused"] > 0 and counts["reads"] > 20 and self.watcher.looks > 20
+
+    def finish(self):
+        self.report.show(self.stranger.granted)
+        if self.options.report:
+            self.report.save(self.options.report)
         if not self.tally.failed:
-            self.tally.equal("claims were granted and refused", True, self.counts["ok"] > 20 and self.counts["refused"] > 0)
+            self.tally.equal("claims were granted and refused, reads answered, and the tables looked at", True,
+                             self.says_something())
         self.tally.finish()
 
 
-def main():
+def once(violations):
+    """One of each kind about each consumer and provider."""
+    return [*{(it.kind, it.about or it.text): it for it in violations}.values()]
+
+
+def samples(violations, most=2):
+    """A few of each kind."""
+    seen = Counter()
+    for violation in violations:
+        seen[violation.kind] += 1
+        if seen[violation.kind] <= most:
+            yield violation
+
+
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     engines.add_option(parser)
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
     parser.add_argument("--stranger", action="store_true", help="another program claims in the same tables")
+    parser.add_argument("--durable", action="store_true", help="the database keeps what it acknowledged when the power goes")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--clients", type=int, default=12)
-    parser.add_argument("--seconds", type=float, default=1800 if os.environ.get("PLACET_TEST_SIZE") == "full" else 30)
+    parser.add_argument("--habit", choices=clients.HABITS, help="what clients do half of the time")
+    parser.add_argument("--seconds", type=float, default=600 if os.environ.get("PLACET_TEST_SIZE") == "full" else 20)
     parser.add_argument("--minutes", type=float, help="instead of seconds")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--faults", help=f"with commas between them, of {', '.join(FAULTS)}; all that are possible")
+    parser.add_argument("--faults", default="all", help=f"all that are possible, or with commas between them, of {', '.join(FAULTS)}")
+    parser.add_argument("--keep-going", action="store_true", help="count violations, and do not end with the first")
+    parser.add_argument("--report", type=pathlib.Path, help="a file for the figures, as JSON")
     options = parser.parse_args()
     options.seconds = options.minutes * 60 if options.minutes else options.seconds
+    if options.faults != "all":
+        options.faults = [name for name in options.faults.split(",") if name]
+        if unknown := set(options.faults) - set(FAULTS):
+            parser.error(f"no such fault: {', '.join(sorted(unknown))}")
+    return options
+
+
+def main():
+    options = arguments()
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
-    with engines.Engine(options.engine) as engine:
-        if options.faults is None:
+    with engines.Engine(options.engine, options.durable) as engine:
+        if options.faults == "all":
             options.faults = [name for name, fault in FAULTS.items() if fault.possible(engine)]
-        else:
-            options.faults = [name for name in options.faults.split(",") if name]
         database = engine.create()
         nodes = [engine.at(database, n) for n in range(len(engine.nodes) if engine.kind == "galera" else 1)]
-        with services.members(
-                options.server, nodes, options.processes, options.binary, environment) as members:
+        with services.members(options, nodes, environment) as members:
             Chaos(options, engine, database, members).run()
 
 

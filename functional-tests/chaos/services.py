@@ -11,6 +11,7 @@ from rest import Rest
 class Member(live.Service):
     """One of them. Clients ask `outcome` what an answer means."""
 
+    proxy = None  # through which it reaches its database, where something is to happen on the way
     # 500 is placet's word for "nobody knows", 503 for "it did not happen".
     expected = (200, 204, 404, 409, 500, 503)
 
@@ -32,9 +33,19 @@ class Member(live.Service):
 
 
 @contextlib.contextmanager
-def members(kind, urls, count, binary=None, environment=None):
-    """So many of them, on the database behind the URLs of its nodes in turn."""
-    options = {"placement_database": {"max_overflow": "60"}} if kind == "upstream" else {}
+def members(options, databases, environment=None):
+    """As many processes as the options say, on the nodes in turn; where a COMMIT may come late, the first by a proxy."""
+    settings = {"placement_database": {"max_overflow": "60"}} if options.server == "upstream" else {}
     with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(Member(
-            kind, options, binary, urls[n % len(urls)], environment=environment)) for n in range(count)]
+        found = []
+        for n in range(options.processes):
+            database, proxy = databases[n % len(databases)], None
+            if n == 0 and "late-commit" in options.faults:
+                from servers.proxy import Proxy
+
+                proxy = stack.enter_context(Proxy(database))
+                database = proxy.database
+            member = Member(options.server, settings, options.binary, database, environment=environment)
+            member.proxy = proxy
+            found.append(stack.enter_context(member))
+        yield found

@@ -1,23 +1,28 @@
-"""What there is to claim: hosts of fixed room, a pool that all share, and hosts whose room changes."""
+"""What there is to claim: hosts of fixed room, a pool that all share, hosts whose room changes, hosts that are almost
+always full, and for each client a desk that nobody else asks for."""
 
 import uuid
 
 HOSTS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(4)]
 ELASTIC = [f"00000000-0000-4000-8000-00000000010{n}" for n in range(2)]
+TIGHT = [f"00000000-0000-4000-8000-00000000020{n}" for n in range(2)]
+DESKS = [f"00000000-0000-4000-8000-0000000003{n:02}" for n in range(12)]
 POOL = "00000000-0000-4000-8000-0000000000ff"
-HOST_ROOM, POOL_ROOM = 40, 100
+HOST_ROOM, POOL_ROOM, TIGHT_ROOM, DESK_ROOM = 40, 100, 4, 10
 SMALL, LARGE = 30, 50  # the totals that an elastic host goes between
-PROVIDERS = [*HOSTS, *ELASTIC, POOL]
+ROOMS = {
+    **{host: {"VCPU": HOST_ROOM} for host in HOSTS}, **{host: {"VCPU": LARGE} for host in ELASTIC},
+    **{host: {"VCPU": TIGHT_ROOM} for host in TIGHT}, **{desk: {"VCPU": DESK_ROOM} for desk in DESKS},
+    POOL: {"DISK_GB": POOL_ROOM}}
+PROVIDERS = [*ROOMS]
 
 
 def prepare(rest):
     """Makes the world; returns the providers' generations."""
-    for provider in PROVIDERS:
-        name, total = ("DISK_GB", POOL_ROOM) if provider == POOL else ("VCPU", HOST_ROOM)
-        total = LARGE if provider in ELASTIC else total
+    for provider, room in ROOMS.items():
         rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
-        rest.must("PUT", f"/resource_providers/{provider}/inventories",
-                  {"resource_provider_generation": 0, "inventories": {name: {"total": total}}})
+        rest.must("PUT", f"/resource_providers/{provider}/inventories", {
+            "resource_provider_generation": 0, "inventories": {name: {"total": total} for name, total in room.items()}})
     return dict.fromkeys(PROVIDERS, 1)
 
 

@@ -30,7 +30,7 @@ pub struct Decider {
     alone: bool,
     rules: Rules,
     #[cfg(feature = "mutants")]
-    usage_first: super::mutant::UsageFirst,
+    earlier: super::mutant::Earlier,
 }
 
 /// What a batch's state rests on.
@@ -48,7 +48,7 @@ impl Decider {
             alone,
             rules,
             #[cfg(feature = "mutants")]
-            usage_first: Default::default(),
+            earlier: Default::default(),
         }
     }
 
@@ -61,6 +61,8 @@ impl Decider {
         let newest = self.live.newest();
         let now = dialect::row_time(conn);
         let consumers = gather::consumers(conn, named, now)?;
+        #[cfg(feature = "mutants")]
+        let consumers = self.earlier.spoil_consumers(consumers);
         let base = match basis {
             Basis::Snapshot => Base::Snapshot(newest),
             Basis::Database if self.live.is_doubtful() => {
@@ -70,7 +72,7 @@ impl Decider {
             Basis::Database => Base::Rows(gather::rows(conn, named, &consumers, newest.catalog())?),
         };
         #[cfg(feature = "mutants")]
-        let base = self.usage_first.spoil(base);
+        let base = self.earlier.spoil(base);
         let mut state = State::new(base, consumers, now.and_utc());
         state.class_users = gather::class_users(conn, named)?;
         state.trait_users = gather::trait_users(conn, named)?;
@@ -174,7 +176,7 @@ impl Batch for Decider {
 
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()> {
         #[cfg(feature = "mutants")]
-        self.usage_first.read(conn)?;
+        self.earlier.read(conn)?;
         if self.live.is_doubtful() {
             // The batch does not wait for all to be read: until then it decides on rows that it reads itself.
             self.follower.wake();

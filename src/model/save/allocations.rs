@@ -7,10 +7,14 @@ use crate::db::DbResult;
 use crate::db::dialect::{LIST_MAX, insert_rows};
 use crate::db::schema::allocations;
 use crate::model::state::ConsumerEntry;
+use crate::mutants::{self, Mutant};
 
 /// Deletes by id and checks the count: a row that somebody else has replaced must not be subtracted.
 pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
     use allocations as t;
+    if mutants::is(Mutant::SubtractUnremoved) {
+        return delete_whatever_is_there(save);
+    }
     let ids: Vec<i32> = replaced(save)
         .flat_map(|(_, entry)| &entry.held)
         .map(|row| row.id)
@@ -20,6 +24,14 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
         deleted += diesel::delete(t::table.filter(t::id.eq_any(chunk))).execute(save.conn)?;
     }
     Ok(Guard::expect(ids.len(), deleted))
+}
+
+/// What a mutant does: nobody looks whether the rows that go are those that were read.
+fn delete_whatever_is_there(save: &mut Save<'_>) -> DbResult<Guard> {
+    use allocations as t;
+    let consumers: Vec<&String> = replaced(save).map(|(uuid, _)| uuid).collect();
+    diesel::delete(t::table.filter(t::consumer_id.eq_any(consumers))).execute(save.conn)?;
+    Ok(Guard::Held)
 }
 
 pub fn insert(save: &mut Save<'_>) -> DbResult<Guard> {

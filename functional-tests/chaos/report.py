@@ -1,0 +1,59 @@
+"""What a run comes to: for people, and as one line of JSON for the table (table.py)."""
+
+import json
+import os
+import statistics
+from collections import Counter, defaultdict
+
+
+class Report:
+    def __init__(self, options):
+        self.options = options
+        self.counts, self.kinds = Counter(), Counter()
+        self.recoveries = defaultdict(list)  # of each fault, the seconds
+        self.calm = []  # the same without a fault: what a busy machine takes anyway
+        self.load = os.getloadavg()[0]
+        self.rests = 0
+        self.seconds = 0
+
+    def recovered(self, name, calm, lasted, took):
+        self.recoveries[name].append(took)
+        self.calm.append(calm)
+        print(f"{name}: lasted {lasted:.2f} s, all grant claims {took:.2f} s after it ({calm:.2f} s before it)", flush=True)
+
+    def violated(self, violations):
+        self.kinds += Counter(violation.kind for violation in violations)
+
+    @property
+    def operations(self):
+        return sum(self.counts[outcome] for outcome in ("ok", "refused", "unknown"))
+
+    def show(self, stranger):
+        told = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in ("ok", "refused", "unknown"))
+        print(f"{self.operations} operations that write: {told}; {self.counts['reads']} reads; "
+              f"{stranger} claims of another program; {self.rests} rests", flush=True)
+        for name, times in sorted(self.recoveries.items()):
+            print(f"{len(times)} times {name}: recovered within {statistics.median(times):.2f} s (median), "
+                  f"{max(times):.2f} s at most", flush=True)
+        if self.calm:
+            print(f"without a fault all grant claims within {statistics.median(self.calm):.2f} s (median), "
+                  f"{max(self.calm):.2f} s at most", flush=True)
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.kinds.items()))
+        print(f"{sum(self.kinds.values())} violations{': ' if kinds else ''}{kinds}", flush=True)
+
+    def save(self, path):
+        options = self.options
+        path.write_text(json.dumps({
+            "engine": options.engine, "server": options.server, "mutant": options.mutant,
+            "processes": options.processes, "clients": options.clients, "stranger": options.stranger,
+            "seed": options.seed, "seconds": round(self.seconds), "faults": options.faults,
+            "load": round(self.load, 1), "operations": self.operations,
+            **{name: self.counts[name] for name in ("ok", "refused", "unknown", "reads")},
+            "rests": self.rests, "violations": dict(self.kinds), "calm": times_of(self.calm),
+            "recoveries": {name: times_of(times) for name, times in self.recoveries.items()},
+        }) + "\n")
+
+
+def times_of(seconds):
+    return {"times": len(seconds), "median": round(statistics.median(seconds or [0]), 2),
+            "worst": round(max(seconds, default=0), 2)}

@@ -1,0 +1,102 @@
+"""The same workload under the same faults: placet, and OpenStack Placement beside it, as a table.
+
+    chaos/table.py [--minutes M] [--binary PATH] [--engines NAME,…] [--reports FOLDER] [--write]
+
+Each run keeps going after violations and counts them. A run whose report is in FOLDER already, for as many
+minutes, is not made again. --write puts the table into README.md.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+HERE = pathlib.Path(__file__).resolve().parent
+README = HERE.parent.parent / "README.md"
+BEGIN, END = "<!-- functional-tests/chaos/table.py --write begins here -->", "<!-- and ends here, chaos -->"
+SEED = 2026
+# On SQLite placet is one process, and OpenStack Placement's own documentation advises against it.
+RUNS = [("placet", "sqlite", 1), *((server, engine, 3) for engine in ("postgresql", "mariadb", "galera")
+                                   for server in ("placet", "upstream"))]
+NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mariadb": "MariaDB", "galera": "Galera, 3 nodes",
+         "placet": "placet", "upstream": "OpenStack Placement"}
+HEAD = ("| database | service | processes | operations that write | ok | refused | unknown | violations "
+        "| recovery, median of the worst fault | worst | without a fault |\n|" + "---|" * 11)
+
+
+def report(server, engine, processes, given):
+    """What a run of this kind came to: an earlier one's report, or that of a new one."""
+    path = given.reports / f"{server}-{engine}.json"
+    if path.exists() and (found := json.loads(path.read_text()))["seconds"] >= given.minutes * 60:
+        return found
+    command = [sys.executable, HERE / "run.py", "--server", server, "--engine", engine, "--processes", processes,
+               "--minutes", given.minutes, "--seed", SEED, "--keep-going", "--report", path]
+    command += ["--binary", given.binary] if given.binary else []
+    print(f"{server} on {engine} …", file=sys.stderr, flush=True)
+    with open(path.with_suffix(".log"), "w") as log:
+        subprocess.run([str(word) for word in command], stdout=log, stderr=log, check=False)
+    return json.loads(path.read_text())
+
+
+def row(found):
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found["violations"].items()))
+    count = f"{sum(found['violations'].values()):,}{f' ({kinds})' if kinds else ''}"
+    worst, fault = max((it["worst"], name) for name, it in found["recoveries"].items())
+    median, slowest = max((it["median"], name) for name, it in found["recoveries"].items())
+    times = sum(it["times"] for it in found["recoveries"].values())
+    calm = found["calm"]
+    cells = [NAMES[found["engine"]], NAMES[found["server"]], found["processes"],
+             *(f"{found[name]:,}" for name in ("operations", "ok", "refused", "unknown")), count,
+             f"{median:.1f} s ({slowest})", f"{worst:.1f} s ({fault}), of {times} faults",
+             f"{calm['median']:.1f} s, {calm['worst']:.1f} s at most"]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def caption(found):
+    faults = sorted({name for it in found for name in it["recoveries"]})
+    loads = [it["load"] for it in found]
+    text = (f"{found[0]['clients']} clients, {min(it['seconds'] for it in found) // 60} minutes each, one after the other, "
+            f"seed {SEED}, on {len(os.sched_getaffinity(0))} cores ({platform.machine()}) that were shared with other work "
+            f"(load average {min(loads):.0f} to {max(loads):.0f} when they began): neither the numbers of operations nor "
+            "the seconds say how fast a service is. Faults, by chance: " + ", ".join(faults) + ". "
+            "OpenStack Placement is served by the standard library's HTTP server, a thread a connection. "
+            "Unknown is what was not answered, or with 500 (OpenStack Placement: any 5xx). A violation is counted once for "
+            "each consumer or provider between two rests: `no order`, answers that no order of all operations on a "
+            "consumer explains; `released twice`, the same but for a second DELETE that said 204; `oversubscribed`, "
+            "more held of a provider than it has; `generation` and `usage`, reads outside of what the writes around "
+            "them allow. Recovery is the time from a fault's end until every process "
+            "grants a claim; the last column is what that takes without a fault.")
+    return textwrap.wrap(text, 120)
+
+
+def write(text):
+    before, rest_of = README.read_text().split(BEGIN)
+    _, after = rest_of.split(END)
+    README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=3)
+    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser.add_argument("--engines", default="sqlite,postgresql,mariadb,galera")
+    parser.add_argument("--reports", type=pathlib.Path, help="where reports are kept, and found")
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    given = parser.parse_args()
+    given.reports = given.reports or pathlib.Path(tempfile.mkdtemp(prefix="placet-chaos-"))
+    given.reports.mkdir(exist_ok=True)
+    found = [report(server, engine, processes, given) for server, engine, processes in RUNS
+             if engine in given.engines.split(",")]
+    text = "\n".join([*caption(found), "", *HEAD.splitlines(), *map(row, found)])
+    print(text)
+    if given.write:
+        write(text)
+
+
+if __name__ == "__main__":
+    main()

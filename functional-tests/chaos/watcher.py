@@ -1,0 +1,69 @@
+"""Looks at the tables all the time, by SQL: what must not be even for a moment."""
+
+import contextlib
+import threading
+import time
+
+import world
+from checker import Violation
+
+# One statement sees one moment.
+LOOK = (
+    "SELECT p.uuid, p.generation, COALESCE(SUM(a.used), 0) FROM resource_providers p"
+    " LEFT JOIN allocations a ON a.resource_provider_id = p.id GROUP BY p.uuid, p.generation")
+PAUSE, AGAIN = 0.02, 0.2  # seconds between looks, and after a database did not answer
+
+
+class Watcher(threading.Thread):
+    """Use it as a context manager."""
+
+    def __init__(self, database):
+        super().__init__(daemon=True)
+        self.database = database
+        self.stopped = threading.Event()
+        self.found, self.looks = [], 0
+        self.highest = {}  # generation of each provider
+        self.over = set()  # those that hold too much
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped.set()
+        self.join(60)
+
+    def run(self):
+        connection = None
+        while not self.stopped.wait(PAUSE):
+            try:
+                connection = connection or self.database.connect()
+                rows = connection.execute(LOOK).fetchall()
+            except Exception:  # the engine's own: it may be down
+                if connection:
+                    with contextlib.suppress(Exception):
+                        connection.close()
+                connection = None
+                time.sleep(AGAIN)
+            else:
+                self.looks += 1
+                self.judge(rows)
+
+    def judge(self, rows):
+        for provider, generation, used in rows:
+            if generation < self.highest.get(provider, 0):
+                self.found.append(Violation("generation", provider, (
+                    f"in the tables {provider} had generation {self.highest[provider]}, and then {generation}")))
+            self.highest[provider] = generation
+            room = sum(world.ROOMS.get(provider, {"": float("inf")}).values())
+            if used <= room:
+                self.over.discard(provider)
+            elif provider not in self.over:
+                self.over.add(provider)
+                self.found.append(Violation(
+                    "oversubscribed", provider, f"in the tables {used} of {room} of {provider} are held"))
+
+    def taken(self):
+        """What was found since this was asked."""
+        found, self.found = self.found, []
+        return found
