@@ -8,7 +8,8 @@ is a pool's. All of it is set-based SQL of one text; what engines call otherwise
 from dataclasses import dataclass
 
 UUID = {"provider": "a1000000", "consumer": "c1000000", "aggregate": "e1000000"}
-PROJECTS = USERS = 5_000
+PROJECTS = USERS = 20_000
+BIG_PROJECTS = 100  # half of all consumers are theirs
 AGGREGATES = 1_000
 POOL_EVERY, TREE = 200, 5
 # What another process left to be followed, and one that has been silent for long.
@@ -46,8 +47,8 @@ WORDS = {
     "mariadb": Words("(SELECT CAST(seq AS SIGNED) AS n FROM seq_1_to_{}) s", "LPAD({}, 12, '0')", div="(({}) DIV {})",
                      past="UTC_TIMESTAMP(6) - INTERVAL 2 HOUR", now="UTC_TIMESTAMP(6)", gather="ANALYZE TABLE {}"),
 }
-GROWING = ("resource_providers", "inventories", "allocations", "consumers", "projects", "users", "placement_aggregates",
-           "resource_provider_traits", "resource_provider_aggregates", "placet_changes")
+LOADED = ("resource_providers", "inventories", "allocations", "consumers", "projects", "users", "placement_aggregates",
+           "resource_provider_traits", "resource_provider_aggregates", "placet_writers", "placet_changes")
 
 
 def statements(words, providers, first):
@@ -79,7 +80,9 @@ def statements(words, providers, first):
     yield (f"INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id) "
            f"SELECT {first} + n, 1001 + {mod.format('n', AGGREGATES)} FROM {rows}")
     yield ("INSERT INTO consumers (uuid, project_id, user_id, generation, consumer_type_id) "
-           f"SELECT {words.uuid('consumer', 'n')}, 1 + {mod.format('n', PROJECTS)}, 1 + {mod.format('n', USERS)}, 1, "
+           f"SELECT {words.uuid('consumer', 'n')}, 1 + CASE WHEN {mod.format('n', 2)} = 0 "
+           f"THEN {mod.format(div.format('n', 2), BIG_PROJECTS)} ELSE {mod.format('n', PROJECTS)} END, "
+           f"1 + {mod.format('n', USERS)}, 1, "
            f"101 + {mod.format('n', 2)} FROM {rows}")
     # A consumer has processors and memory of a host and disk of a pool; two hundred have what one pool gives.
     for klass, amount, where in ((0, 2, "n"), (1, 4096, "n"),
@@ -112,7 +115,7 @@ def load(database, providers):
             for table in ("resource_providers", "placement_aggregates", "consumer_types"):
                 connection.execute(f"SELECT setval('{table}_id_seq', (SELECT max(id) FROM {table}))")
         connection.execute("COMMIT")
-        for table in GROWING if words.gather else ():
+        for table in LOADED if words.gather else ():
             connection.execute(f"{words.gather} {table}" if "{}" not in words.gather else words.gather.format(table))
     finally:
         connection.close()
