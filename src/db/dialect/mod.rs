@@ -146,6 +146,15 @@ pub fn has_other_writers(conn: &DbConnection) -> bool {
     !matches!(conn, DbConnection::Sqlite(_))
 }
 
+/// Whether a new row whose uuid and name are both taken is refused for its name: the constraint that was made first.
+pub fn checks_names_first(conn: &DbConnection) -> bool {
+    match conn {
+        #[cfg(feature = "postgresql")]
+        DbConnection::Postgresql(_) => true,
+        _ => false,
+    }
+}
+
 /// What a database compares of a name.
 pub type Folding = fn(&str) -> String;
 
