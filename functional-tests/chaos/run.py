@@ -1,7 +1,7 @@
 """Clients claim at once through several processes while things break; then it is reasoned whether the answers were true.
 
     chaos/run.py [--engine ENGINE] [--processes N] [--seconds S | --minutes M] [--seed N] [--clients N]
-                 [--faults NAME,…] [--stranger] [--server placet|upstream] [--binary PATH] [--mutant NAME]
+                 [--faults NAME,…] [--durable] [--stranger] [--server placet|upstream] [--binary PATH] [--mutant NAME]
 
 Again and again something of `--faults` happens (none with an empty list), ends, and every process has to
 grant claims again. Then everybody is held, and the history since the last such rest is checked
@@ -19,12 +19,13 @@ import time
 from collections import Counter
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race"), str(HERE.parent / "galera")]
 
 import checker  # noqa: E402
 import clients  # noqa: E402
 import engines  # noqa: E402
 import history as histories  # noqa: E402
+import lost  # noqa: E402
 import services  # noqa: E402
 import stillness  # noqa: E402
 import stranger  # noqa: E402
@@ -122,7 +123,8 @@ class Chaos:
         if faults:
             path = pathlib.Path(tempfile.gettempdir(), f"placet-chaos-{self.options.seed}.jsonl")
             histories.save(operations, path)
-            raise AssertionError(f"{len(faults)} faults (history in {path}):\n" + "\n".join(faults[:5]))
+            blame = lost.explain(self.engine, self.database, operations, faults) if self.engine.kind == "galera" else []
+            raise AssertionError(f"{len(faults)} faults (history in {path}):\n" + "\n".join(faults[:5] + blame[:10]))
         self.generations, self.consumers = still.generations, still.consumers
         self.crowd.go_on()
 
@@ -146,6 +148,7 @@ def main():
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
     parser.add_argument("--stranger", action="store_true", help="another program claims in the same tables")
+    parser.add_argument("--durable", action="store_true", help="the database keeps what it acknowledged when the power goes")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--clients", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=1800 if os.environ.get("PLACET_TEST_SIZE") == "full" else 30)
@@ -156,7 +159,7 @@ def main():
     options.seconds = options.minutes * 60 if options.minutes else options.seconds
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
-    with engines.Engine(options.engine) as engine:
+    with engines.Engine(options.engine, options.durable) as engine:
         if options.faults is None:
             options.faults = [name for name, fault in FAULTS.items() if fault.possible(engine)]
         else:

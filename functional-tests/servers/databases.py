@@ -58,17 +58,24 @@ def sqlite(path):
     return found
 
 
-def postgresql(port, name, host="127.0.0.1"):
+def postgresql(ports, name, host="127.0.0.1", more=None):
+    """`ports` may be several with commas between them; `more` are options of the URL."""
+    more = more or {}
+    ports = str(ports).split(",")
+
     def connect():
         import psycopg2
 
         connection = psycopg2.connect(
-            host=host, port=port, user=USER, password=PASSWORD, dbname=name, connect_timeout=10)
+            host=",".join([host] * len(ports)), port=",".join(ports), user=USER, password=PASSWORD, dbname=name,
+            connect_timeout=10, **more)
         connection.autocommit = True
         return connection
 
-    shell = ["psql", f"postgresql://{USER}:{QUOTED}@{host}:{port}/{name}"]
-    return Database(f"postgresql+psycopg2://{USER}:{QUOTED}@{host}:{port}/{name}", connect, "postgresql", name, shell)
+    hosts = ",".join(f"{host}:{port}" for port in ports)
+    options = "?" + "&".join(f"{option}={value}" for option, value in more.items()) if more else ""
+    place = f"{USER}:{QUOTED}@{hosts}/{name}{options}"
+    return Database(f"postgresql+psycopg2://{place}", connect, "postgresql", name, ["psql", f"postgresql://{place}"])
 
 
 def mariadb(port, name, host="127.0.0.1"):
