@@ -6,7 +6,7 @@
 #   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
 #                the API reference
 #   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
-#                databases, and chaos with three processes
+#                databases, and chaos with three processes; a standby that takes over; a Galera cluster
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -90,6 +90,9 @@ servers() {
         step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
         step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3 --seconds 20
     done
+    step python standby "$PY" functional-tests/standby.py
+    step python galera "$PY" functional-tests/galera/run.py
+    step python "chaos, galera" "$PY" functional-tests/chaos/run.py --engine galera --durable --processes 3 --seconds 25
 }
 
 clients() {
@@ -106,6 +109,8 @@ long() {
         step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants"
     step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
     step python engines "$PY" functional-tests/engines_test.py
+    step python "chaos, galera, long" "$PY" functional-tests/chaos/run.py \
+        --engine galera --durable --processes 3 --clients 24 --minutes 10
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream

@@ -60,7 +60,9 @@ class Logs:
         """Of one acknowledged write: (who lost it, or None; in words what shows it)."""
         found = self.of(consumer, holds)
         if not found:
-            return "placet", "no node's binary log has it: it was acknowledged and never committed"
+            return "placet", (
+                "no node's binary log has a commit that left it so: it was acknowledged and never committed, unless "
+                "another request of the same batch changed the consumer again")
         for logged in found.values():
             commit = next(iter(logged.values()))
             lacks = [node for node in self.held if self.lacks(node, commit)]
@@ -71,8 +73,9 @@ class Logs:
 
 
 def explain(engine, database, operations, faults):
-    """For each acknowledged write of the consumers that faults name, whose fault it is where it is not there."""
-    blamed = [op for op in operations if op.outcome == OK and any(c in fault for c in op.sets for fault in faults)]
+    """For each acknowledged write of what faults name, consumers or providers, whose fault it is if it is not there."""
+    named = "\n".join(faults)
+    blamed = [op for op in operations if op.outcome == OK and any(name in named for name in [*op.sets, *op.touches])]
     if not blamed:
         return []
     logs, told = Logs(engine, database), []
@@ -81,4 +84,4 @@ def explain(engine, database, operations, faults):
             who, shown = logs.verdict(consumer, holds)
             if who:
                 told.append(f"lost by {who}: operation {op.number}, {op.kind} of {consumer}: {shown}")
-    return told + logs.overwritten() or ["nothing was lost by the cluster: all commits of these consumers are in all nodes' tables"]
+    return told + logs.overwritten() or ["nothing was lost by the cluster: all of these commits are in all nodes' tables"]

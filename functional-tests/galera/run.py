@@ -19,6 +19,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "chaos"), str(HERE.parent / 
 
 import engines  # noqa: E402
 import fairness  # noqa: E402
+import lagging  # noqa: E402
 import lost_cases  # noqa: E402
 import services  # noqa: E402
 import standstill  # noqa: E402
@@ -64,6 +65,7 @@ def test(tally, engine, options, full):
     if options.only in (None, "standstill"):
         with on_each_node(engine, options.binary, commit_timeout=str(standstill.COMMIT_TIMEOUT)) as (_, members):
             world.prepare(members[0].rest)
+            tally.step("a node that lags shows nothing old", lagging.shows_nothing_old, engine, members)
             standstill.check(tally, engine, members)
     if options.only in (None, "lost"):
         with on_each_node(engine, options.binary) as (database, members):
