@@ -63,10 +63,13 @@ def test(tally, engine, options, full):
             world.prepare(members[0].rest)
             fairness.check(tally, engine, members, database, options)
     if options.only in (None, "standstill"):
-        with on_each_node(engine, options.binary, commit_timeout=str(standstill.COMMIT_TIMEOUT)) as (_, members):
+        with on_each_node(engine, options.binary, commit_timeout=str(standstill.COMMIT_TIMEOUT)) as (database, members):
             world.prepare(members[0].rest)
             tally.step("a node that lags shows nothing old", lagging.shows_nothing_old, engine, members)
             standstill.check(tally, engine, members)
+            if full:
+                tally.step("a process finds another host when its node is killed", standstill.finds_another_host,
+                           engine, database, options.binary)
     if options.only in (None, "lost"):
         with on_each_node(engine, options.binary) as (database, members):
             lost_cases.check(tally, engine, database, members, full)

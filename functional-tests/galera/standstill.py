@@ -6,13 +6,17 @@ the node out. Afterwards all answer as before.
 """
 
 import contextlib
+import random
 import threading
 import time
 
+import services
 import world
+from servers import databases
 
 COMMIT_TIMEOUT = 3  # seconds, of the processes here
 MORE = 3  # that a busy machine may add
+ONE = {world.POOL: {"DISK_GB": 1}}
 WITHOUT = 12  # until the others go on without the node
 READS = ("/resource_providers", f"/resource_providers/{world.POOL}", f"/resource_providers/{world.POOL}/usages",
          "/allocations/00000000-0000-4000-8000-00000000abcd", "/usages?project_id=p", "/traits",
@@ -84,3 +88,21 @@ def after(engine, members):
     began = time.monotonic()
     others_go_on(members)
     assert time.monotonic() - began < WITHOUT
+
+
+def finds_another_host(engine, database, binary):
+    """A process whose URL has several nodes goes on with the next one when its own is killed."""
+    dead = engine.nodes[2]
+    several = databases.mariadb(dead.port, database.name, others=[node.port for node in engine.nodes[:2]])
+    with services.Member("placet", binary=binary, database=several) as member:
+        chance, number = random.Random(8), 0
+        member.rest.must("PUT", f"/allocations/{world.new_consumer(chance)}", world.body(ONE, None))
+        dead.kill()
+        began, status = time.monotonic(), None
+        while status != 204:
+            number += 1
+            assert time.monotonic() - began < WITHOUT, f"{status} after {WITHOUT} s"
+            status = member.rest("PUT", f"/allocations/{world.new_consumer(chance)}", world.body(ONE, None)).status
+        print(f"        granted {time.monotonic() - began:.1f} s after the node was killed, at try {number}", flush=True)
+    dead.restart()
+    engine.several.settle()

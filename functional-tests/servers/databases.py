@@ -78,7 +78,8 @@ def postgresql(ports, name, host="127.0.0.1", more=None):
     return Database(f"postgresql+psycopg2://{place}", connect, "postgresql", name, ["psql", f"postgresql://{place}"])
 
 
-def mariadb(port, name, host="127.0.0.1"):
+def mariadb(port, name, host="127.0.0.1", others=()):
+    """`others` are ports of the URL behind the first one, which alone is connected to here."""
     def connect():
         import pymysql
 
@@ -86,5 +87,6 @@ def mariadb(port, name, host="127.0.0.1"):
             host=host, port=port, user=USER, password=PASSWORD, database=name or None, autocommit=True,
             connect_timeout=10, read_timeout=60, write_timeout=60, charset="utf8mb4")
 
+    hosts = ",".join(f"{host}:{each}" for each in (port, *others))
     shell = ["mariadb", "--no-defaults", f"-h{host}", f"-P{port}", f"-u{USER}", f"-p{PASSWORD}", name]
-    return Database(f"mysql+pymysql://{USER}:{QUOTED}@{host}:{port}/{name}", connect, "mariadb", name, shell)
+    return Database(f"mysql+pymysql://{USER}:{QUOTED}@{hosts}/{name}", connect, "mariadb", name, shell)

@@ -115,15 +115,23 @@ class Cluster:
 
     def start(self):
         first, *others = self.nodes
-        first.make()
-        for node in others:  # quicker than making each anew; it is sent the first one's data anyway
-            shutil.copytree(first.data, node.data)
+        # What has the data of a cluster that ended in order is sent what came since, and not everything.
+        first.make().start(arguments=["--wsrep-new-cluster"]).stop()
+        for node in others:
+            shutil.copytree(first.data, node.data, ignore=shutil.ignore_patterns("galera.cache", "binlog.*"))
             for path in (node.data, *node.data.rglob("*")):
                 if node.owner:
                     os.chown(path, node.owner["user"], node.owner["group"])
         first.start(arguments=["--wsrep-new-cluster"])
         for node in others:
-            node.start()
+            node.start(wait=False)
+        for node in others:
+            node.wait()
+        promised = mariadb.DURABLE if first.durable else mariadb.FAST
+        for node in self.nodes:
+            found = node.database("").query("SELECT @@innodb_flush_log_at_trx_commit")
+            if found != ((promised["innodb-flush-log-at-trx-commit"],),):
+                raise RuntimeError(f"{node.name} does not keep commits as it was told: {found}")
         return self
 
     def whole(self):
