@@ -8,7 +8,7 @@
 #   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
 #                databases, plans of statements, random requests beside OpenStack Placement, two placets beside two
 #                OpenStack Placements, and chaos with three processes; what one of three processes acknowledged is read
-#                from the others, on Galera too
+#                from the others, on Galera too; a standby that takes over; a Galera cluster
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -99,6 +99,9 @@ servers() {
         step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3
     done
     step python "elsewhere, galera" "$PY" functional-tests/elsewhere/run.py --engine galera
+    step python standby "$PY" functional-tests/standby.py
+    step python galera "$PY" functional-tests/galera/run.py
+    step python "chaos, galera" "$PY" functional-tests/chaos/run.py --engine galera --durable --processes 3 --seconds 25
 }
 
 clients() {
@@ -116,6 +119,8 @@ long() {
         step python "mutants, elsewhere" "$PY" functional-tests/elsewhere/mutants.py --binary "$TOX/placet-mutants"
     step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
     step python engines "$PY" functional-tests/engines_test.py
+    step python "chaos, galera, long" "$PY" functional-tests/chaos/run.py \
+        --engine galera --durable --processes 3 --clients 24 --minutes 10
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream
