@@ -1,0 +1,182 @@
+"""A proxy on loopback between a client and a database server, which can break what it carries at a chosen moment.
+
+It understands as much of PostgreSQL's and MariaDB's protocols as it takes to know each statement's text, prepared or
+not, and where its answer ends. Connections are not encrypted: what would encrypt them is refused or not offered.
+
+    with Proxy(database) as proxy:
+        plan = proxy.plan(BEFORE, lambda moment: moment.request.starts("COMMIT"), Moment.cut)
+        …                                     # somebody works with proxy.database
+        assert plan.struck.wait(10)
+
+`seen` has every statement that was executed, with the link on which it came.
+"""
+
+import contextlib
+import dataclasses
+import socket
+import threading
+import time
+import urllib.parse
+
+from servers import databases, talk_mariadb, talk_postgresql
+from servers.talk import close
+
+# The moments of a statement: not sent to the server yet; sent; its whole answer is here, and not passed back yet.
+BEFORE, SENT, ANSWERED = "before", "sent", "answered"
+LATE_ANSWER_SECONDS = 10
+
+
+class Cut(Exception):
+    """The link is to end."""
+
+
+@dataclasses.dataclass
+class Moment:
+    """Where a statement is. A plan's action is called with it, and everything on the link waits for the action."""
+
+    when: str
+    link: "Link"
+    request: object
+
+    def cut(self):
+        """Both connections end: what was not sent by now never is, what was not passed back is lost."""
+        raise Cut
+
+    def cut_and_deliver(self, seconds):
+        """Before: the client's connection ends now, and the server is sent the statement only so much later."""
+        self.link.hang_up()
+        time.sleep(seconds)
+        self.link.deliver_to_nobody(self.request)
+        raise Cut
+
+
+class Plan:
+    """An action for the first moment that fits. `struck` is set once it was done; what it raised is in `error`."""
+
+    def __init__(self, when, fits, action):
+        self.when, self.fits, self.action = when, fits, action
+        self.struck = threading.Event()
+        self.error = None
+
+    def strike(self, moment):
+        try:
+            self.action(moment)
+        except Cut:
+            raise
+        except BaseException as error:  # a thread has nobody to tell: whoever waits for the plan looks at it
+            self.error = error
+            raise Cut from error
+        finally:
+            self.struck.set()
+
+
+class Proxy:
+    """Use it as a context manager. `database` is the same database through it."""
+
+    def __init__(self, database):
+        url = urllib.parse.urlsplit(database.url)
+        self.server = (url.hostname, url.port)
+        self.talk = {"postgresql": talk_postgresql, "mariadb": talk_mariadb}[database.engine]
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.listener.getsockname()[1]
+        self.database = getattr(databases, database.engine)(self.port, database.name)
+        self.lock = threading.Lock()
+        self.links, self.seen, self.plans = [], [], []
+        self.made = 0
+
+    def __enter__(self):
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        close(self.listener)
+        self.cut_all()
+
+    def plan(self, when, fits, action):
+        """Has `action(moment)` done at the first moment of this kind for which `fits(moment)` holds."""
+        plan = Plan(when, fits, action)
+        with self.lock:
+            self.plans.append(plan)
+        return plan
+
+    def forget(self):
+        """No plan is carried out any more."""
+        with self.lock:
+            self.plans.clear()
+
+    def cut_all(self):
+        """Every connection ends, as when a switch fails; new ones are carried again."""
+        for link in list(self.links):
+            link.end()
+
+    def reach(self, when, link, request):
+        moment = Moment(when, link, request)
+        with self.lock:
+            if when == BEFORE and request.executes:
+                link.note(request)
+                self.seen.append((link, request))
+            plan = next((each for each in self.plans if each.when == when and each.fits(moment)), None)
+            if plan:
+                self.plans.remove(plan)
+        if plan:
+            plan.strike(moment)
+
+    def _accept(self):
+        with contextlib.suppress(OSError):  # of the listener, which was closed
+            while True:
+                client, _ = self.listener.accept()
+                self.made += 1
+                threading.Thread(target=Link(self, client, self.made).run, daemon=True).start()
+
+
+class Link:
+    """One client's connection, and its own to the server. `writes`: whether placet's writer was seen on it."""
+
+    def __init__(self, proxy, client, number):
+        self.proxy, self.client, self.number = proxy, client, number
+        self.server = None
+        self.writes = False
+
+    def note(self, request):
+        self.writes = self.writes or request.starts("UPDATE", "INSERT") and "placet_writers" in request.text
+
+    def run(self):
+        self.proxy.links.append(self)
+        try:
+            self.server = socket.create_connection(self.proxy.server, timeout=10)
+            self.server.settimeout(None)
+            for end in (self.client, self.server):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.talk = self.proxy.talk.Talk(self.client, self.server)
+            self.talk.log_in()
+            while True:
+                self._carry()
+        except (Cut, OSError, ValueError):  # ValueError: `end` closed what is waited for
+            pass
+        finally:
+            self.end()
+            self.proxy.links.remove(self)
+
+    def _carry(self):
+        """One statement and its answer."""
+        request = self.talk.next_request()
+        self.proxy.reach(BEFORE, self, request)
+        self.server.sendall(request.raw)
+        self.proxy.reach(SENT, self, request)
+        answer = self.talk.answer(request)
+        self.proxy.reach(ANSWERED, self, request)
+        self.client.sendall(answer)
+
+    def hang_up(self):
+        """To the client alone."""
+        close(self.client)
+
+    def deliver_to_nobody(self, request):
+        self.server.sendall(request.raw)
+        self.server.settimeout(LATE_ANSWER_SECONDS)
+        self.talk.answer(request)
+
+    def end(self):
+        for connection in (self.client, self.server):
+            if connection:
+                close(connection)
