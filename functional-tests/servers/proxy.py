@@ -8,7 +8,8 @@ not, and where its answer ends. Connections are not encrypted: what would encryp
         …                                     # somebody works with proxy.database
         assert plan.struck.wait(10)
 
-`seen` has every statement that was executed, with the link on which it came.
+`seen` has every statement that was executed, with the link on which it came. Those of a connection on which somebody
+writes have a number, in the order in which they came on all such connections.
 """
 
 import contextlib
@@ -82,7 +83,7 @@ class Proxy:
         self.database = getattr(databases, database.engine)(self.port, database.name)
         self.lock = threading.Lock()
         self.links, self.seen, self.plans = [], [], []
-        self.made = 0
+        self.made = self.written = 0
 
     def __enter__(self):
         threading.Thread(target=self._accept, daemon=True).start()
@@ -113,13 +114,18 @@ class Proxy:
         moment = Moment(when, link, request)
         with self.lock:
             if when == BEFORE and request.executes:
-                link.note(request)
-                self.seen.append((link, request))
+                self._number(link, request)
             plan = next((each for each in self.plans if each.when == when and each.fits(moment)), None)
             if plan:
                 self.plans.remove(plan)
         if plan:
             plan.strike(moment)
+
+    def _number(self, link, request):
+        link.writes = link.writes or request.begins_to_write()
+        if link.writes:
+            request.number, self.written = self.written, self.written + 1
+        self.seen.append((link, request))
 
     def _accept(self):
         with contextlib.suppress(OSError):  # of the listener, which was closed
@@ -130,15 +136,12 @@ class Proxy:
 
 
 class Link:
-    """One client's connection, and its own to the server. `writes`: whether placet's writer was seen on it."""
+    """One client's connection, and its own to the server. `writes`: whether a transaction that may write was begun."""
 
     def __init__(self, proxy, client, number):
         self.proxy, self.client, self.number = proxy, client, number
         self.server = None
         self.writes = False
-
-    def note(self, request):
-        self.writes = self.writes or request.starts("UPDATE", "INSERT") and "placet_writers" in request.text
 
     def run(self):
         self.proxy.links.append(self)
@@ -172,9 +175,11 @@ class Link:
         close(self.client)
 
     def deliver_to_nobody(self, request):
-        self.server.sendall(request.raw)
-        self.server.settimeout(LATE_ANSWER_SECONDS)
-        self.talk.answer(request)
+        """Unless the server is gone meanwhile: then it never comes."""
+        with contextlib.suppress(OSError):
+            self.server.sendall(request.raw)
+            self.server.settimeout(LATE_ANSWER_SECONDS)
+            self.talk.answer(request)
 
     def end(self):
         for connection in (self.client, self.server):
