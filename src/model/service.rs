@@ -117,7 +117,18 @@ impl Model {
         read: impl FnOnce(&mut DbConnection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let database = self.database.clone();
-        blocking(move || database.read(read)).await
+        self.in_time(move || database.read(read)).await
+    }
+
+    /// Does what waits for the database on a thread that may wait. A server that stands still says nothing: then it is
+    /// not waited for.
+    async fn in_time<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        let done = tokio::time::timeout(self.database.pool_timeout(), blocking(work)).await;
+        done.unwrap_or_else(|_| {
+            Err(Error::Unavailable {
+                detail: "it does not answer".to_owned(),
+            })
+        })
     }
 
     /// A snapshot that shows every change acknowledged before the call, by any process.
@@ -142,7 +153,7 @@ impl Model {
             });
         }
         let (database, live) = (self.database.clone(), self.live.clone());
-        blocking(move || {
+        self.in_time(move || {
             if database.read(|conn| Ok(unknown.any_is_there(conn)?))? {
                 live.check(&mut followed::connect(&database)?, &BTreeSet::new(), true)?;
             }
