@@ -89,7 +89,9 @@ servers() {
         step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
         step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
         step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3 --seconds 20
+        step python "certainty, $engine" "$PY" functional-tests/certainty/run.py --engine "$engine"
     done
+    step python "certainty, galera" "$PY" functional-tests/certainty/run.py --engine galera commit
 }
 
 clients() {
@@ -104,8 +106,14 @@ long() {
     all
     mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants" &&
         step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants"
+    for engine in postgresql mariadb; do
+        step python "proxy, $engine" "$PY" functional-tests/proxy_test.py --engine "$engine"
+        step python "mutants, certainty, $engine" "$PY" functional-tests/certainty/mutants.py --engine "$engine" \
+            --binary "$TOX/placet-mutants"
+    done
     step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
     step python engines "$PY" functional-tests/engines_test.py
+    step python "certainty, every statement, galera" "$PY" functional-tests/certainty/run.py --engine galera strikes
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream

@@ -17,6 +17,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race")]
 
+import away  # noqa: E402
 import engines  # noqa: E402
 import live  # noqa: E402
 import stage as stages  # noqa: E402
@@ -26,36 +27,51 @@ from servers.proxy import Proxy  # noqa: E402
 from tally import Tally  # noqa: E402
 from world import World  # noqa: E402
 
-TOPICS = (strikes.at_every_statement, strikes.while_in_doubt)
 PATIENCE = {"placet": {"commit_timeout": "60"}}
 
 
 @contextlib.contextmanager
 def stage(engine, options):
-    """placet behind a proxy, and another one beside it."""
+    """placet behind a proxy, and another one beside it: on Galera on the last node, of which nobody kills any."""
     database = engine.create()
+    *others, last = [engine.at(database, n) for n in range(len(engine.nodes))][1:] or [database]
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
-    with Proxy(database) as proxy, \
+    with Proxy(database, *others) as proxy, \
             live.Service("placet", PATIENCE, options.binary, proxy.database, environment=environment) as placet, \
-            live.Service("placet", PATIENCE, options.binary, database) as other:
+            live.Service("placet", PATIENCE, options.binary, last) as other:
         rest = Rest(placet.port, timeout=120)
         world = World(random.Random(options.seed), rest)
-        yield stages.Stage(proxy, database, engine.nodes[0], rest, Rest(other.port, timeout=120), world)
+        settle = engine.several.settle if engine.kind == "galera" else lambda: None
+        yield stages.Stage(proxy, last, engine.nodes, rest, Rest(other.port, timeout=120), world, settle)
+
+
+def struck(*kinds):
+    def topic(tally, engine, options):
+        with stage(engine, options) as here:
+            for each in kinds:
+                each(tally, here, random.Random(options.seed), options.full)
+    return topic
+
+
+TOPICS = {
+    "commit": struck(strikes.at_commit), "strikes": struck(strikes.at_every_statement, strikes.while_in_doubt),
+    "away": away.topic}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", choices=("postgresql", "mariadb", "galera"), default="postgresql")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--full", action="store_true", default=os.environ.get("PLACET_TEST_SIZE") == "full")
+    parser.add_argument("--full", action=argparse.BooleanOptionalAction, default=os.environ.get("PLACET_TEST_SIZE") == "full")
     parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
+    parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
     tally = Tally()
-    with engines.Engine(options.engine) as engine, stage(engine, options) as here:
-        for topic in TOPICS:
-            topic(tally, here, random.Random(options.seed), options.full)
+    with engines.Engine(options.engine) as engine:
+        for topic in options.topics or ("strikes", "away"):
+            TOPICS[topic](tally, engine, options)
     tally.finish()
 
 

@@ -6,43 +6,87 @@ import time
 
 import witness
 from servers.proxy import BEFORE
+from strikes import CUT, KILL, LATE, LATE_ELSEWHERE
 from world import LEAD
 
 HOLD_SECONDS = 0.15  # in which requests that come together reach the writer's queue
 DOWN_SECONDS = 0.2
 
 
+class Missed(AssertionError):
+    """A moment that was to be struck never came."""
+
+
 class Stage:
-    """`node` is the server that is killed; `settle` waits after its restart."""
+    """Which server is killed says the link that is struck. `settle` waits after its restart until all is well."""
 
-    def __init__(self, proxy, database, node, placet, other, world, settle=lambda: None):
-        self.proxy, self.database, self.node, self.world = proxy, database, node, world
+    def __init__(self, proxy, database, nodes, placet, other, world, settle=lambda: None):
+        self.proxy, self.database, self.nodes, self.world = proxy, database, nodes, world
         self.placet, self.other, self.settle = placet, other, settle
-        self.base = 0
+        self.names = [CUT, KILL, LATE] + ([LATE_ELSEWHERE] if len(nodes) > 1 else [])
+        self.home = proxy.servers[0]
+        self.base = self.end = 0
 
-    def undisturbed(self, kinds):
-        """The statements that requests of these kinds send, when nothing breaks."""
-        self.play(kinds, [])  # what is named for the first time takes more statements
-        self.play(kinds, [])
-        return self.sent()
+    def kill(self, port):
+        next(node for node in self.nodes if node.port == port).kill()
 
-    def sent(self):
-        """The writer's statements since the last requests were sent."""
-        return [request for _, request in self.proxy.seen if request.number is not None and request.number >= self.base]
+    def restart(self):
+        """What was killed, if anything was."""
+        dead = [node for node in self.nodes if not node.alive]
+        for node in dead:
+            node.restart()
+        if dead:
+            self.settle()
+
+    def elsewhere(self):
+        """From now on new connections go to another node, where there is one."""
+        self.proxy.servers[:2] = self.proxy.servers[1::-1]
+
+    def _home(self):
+        """Whatever was before: the writer has a connection to the first node, on which it has written."""
+        first = self.home
+        if self.proxy.servers[0] == first and any(
+                link.writes and link.port == first[1] for link in list(self.proxy.links)):
+            return
+        self.proxy.servers.sort(key=lambda server: server != first)
+        self.proxy.cut_all()
+        lead = self.world.claim(self.placet, {LEAD: 1})
+        witness.wait_for("a claim", lambda: self.placet.must(lead.method, lead.path, lead.body))
+        self.world.happened(lead)
+
+    def sends(self, kinds, strikes=()):
+        """The statements that the writer sends for requests of these kinds, after the last of these strikes."""
+        self.play(kinds, strikes)  # what is named for the first time takes more statements
+        self.play(kinds, strikes)
+        while self._kept_house():
+            self.play(kinds, strikes)
+        first = self.base + sum(strike.step + 1 for strike in strikes)
+        return [request for request in self._sent() if request.number >= first]
 
     def play(self, kinds, strikes):
         """Sends the requests, breaks what is to be broken, and judges what they were answered.
 
         More strikes than one: the next is counted from the statement after the one before.
         """
+        self._home()
         try:
             self._play([kind(self.world, self.placet) for kind in kinds], strikes)
-        except BaseException:
+        except BaseException as error:
             self.proxy.forget()
-            if not self.node.alive:
-                self.node.restart()
+            self.restart()
             witness.wait_for("the tables", lambda: self.world.resign(witness.tables(self.database)))
-            raise
+            if not isinstance(error, Missed) or not self._kept_house():
+                raise
+            self.play(kinds, strikes)
+
+    def _sent(self):
+        """The writer's statements from when the last requests were sent until the last was answered."""
+        return [request for _, request in self.proxy.seen
+                if request.number is not None and self.base <= request.number < self.end]
+
+    def _kept_house(self):
+        """Once a minute the writer says that it lives, between two transactions: then moments come later than counted."""
+        return any(request.starts("UPDATE", "DELETE") and not request.inside for request in self._sent())
 
     def _play(self, requests, strikes):
         with concurrent.futures.ThreadPoolExecutor(len(requests) + 1) as pool:
@@ -68,7 +112,9 @@ class Stage:
             plans, sent = self._send_together(pool, sends, requests, strikes)
         for strike, plan in zip(strikes, plans):
             self._attend(strike, plan, sent)
-        return [each.result(180) for each in sent]
+        answers = [each.result(180) for each in sent]
+        self.end = self.proxy.written
+        return answers
 
     def _send_together(self, pool, sends, requests, strikes):
         """A claim goes ahead; the rest waits while its COMMIT is held back, and becomes one batch."""
@@ -93,7 +139,7 @@ class Stage:
         for strike in strikes:
             base += strike.step
             plans.append(self.proxy.plan(
-                strike.when, lambda moment, number=base: moment.request.number == number, strike.action(self.node)))
+                strike.when, lambda moment, number=base: moment.request.number == number, strike.action(self)))
             base += 1
         return plans
 
@@ -101,13 +147,13 @@ class Stage:
         """Waits for a strike, and brings up again what it killed."""
         while not plan.struck.wait(0.01):
             if all(each.done() for each in sent) and not plan.struck.is_set():
-                raise AssertionError(f"the moment never came: {strike}")
+                self.end = self.proxy.written
+                raise Missed(f"the moment never came: {strike}")
         if plan.error:
             raise plan.error
         if strike.kills:
             time.sleep(DOWN_SECONDS)
-            self.node.restart()
-            self.settle()
+            self.restart()
 
     def _really(self, request):
         """What became of it, for the report."""

@@ -72,11 +72,14 @@ class Plan:
 
 
 class Proxy:
-    """Use it as a context manager. `database` is the same database through it."""
+    """Use it as a context manager. `database` is the same database through it.
 
-    def __init__(self, database):
-        url = urllib.parse.urlsplit(database.url)
-        self.server = (url.hostname, url.port)
+    With `others`, the same database on other nodes, it is a balancer: a new connection goes to the first that takes it.
+    """
+
+    def __init__(self, database, *others):
+        urls = [urllib.parse.urlsplit(each.url) for each in (database, *others)]
+        self.servers = [(url.hostname, url.port) for url in urls]
         self.talk = {"postgresql": talk_postgresql, "mariadb": talk_mariadb}[database.engine]
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
@@ -121,8 +124,17 @@ class Proxy:
         if plan:
             plan.strike(moment)
 
+    def connect(self):
+        for server in self.servers[:-1]:
+            with contextlib.suppress(OSError):
+                return socket.create_connection(server, timeout=10)
+        return socket.create_connection(self.servers[-1], timeout=10)
+
     def _number(self, link, request):
-        link.writes = link.writes or request.begins_to_write()
+        link.inside = link.inside or request.begins_to_write()
+        link.writes = link.writes or link.inside
+        request.inside = link.inside
+        link.inside = link.inside and not request.starts("COMMIT", "ROLLBACK")
         if link.writes:
             request.number, self.written = self.written, self.written + 1
         self.seen.append((link, request))
@@ -136,18 +148,19 @@ class Proxy:
 
 
 class Link:
-    """One client's connection, and its own to the server. `writes`: whether a transaction that may write was begun."""
+    """One client's connection, and its own to the server at `port`. `writes`: a transaction that may write was begun."""
 
     def __init__(self, proxy, client, number):
         self.proxy, self.client, self.number = proxy, client, number
-        self.server = None
-        self.writes = False
+        self.server = self.port = None
+        self.writes = self.inside = False
 
     def run(self):
         self.proxy.links.append(self)
         try:
-            self.server = socket.create_connection(self.proxy.server, timeout=10)
+            self.server = self.proxy.connect()
             self.server.settimeout(None)
+            self.port = self.server.getpeername()[1]
             for end in (self.client, self.server):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.talk = self.proxy.talk.Talk(self.client, self.server)

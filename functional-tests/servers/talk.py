@@ -18,6 +18,7 @@ class Request:
     text: str = ""
     executes: bool = False  # and does not only prepare, close, or ping
     number: int | None = None  # as the proxy counts
+    inside: bool = False  # a transaction that writes, its BEGIN and its end included
 
     def starts(self, *words):
         """Whether one of these words begins one of its statements."""
