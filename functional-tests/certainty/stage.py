@@ -9,7 +9,7 @@ from servers.proxy import BEFORE
 from strikes import CUT, KILL, LATE, LATE_ELSEWHERE
 from world import LEAD
 
-HOLD_SECONDS = 0.15  # in which requests that come together reach the writer's queue
+HOLD_SECONDS = 0.1  # in which requests that come together reach the writer's queue
 DOWN_SECONDS = 0.2
 
 

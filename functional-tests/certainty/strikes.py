@@ -9,7 +9,7 @@ from servers.proxy import ANSWERED, BEFORE, SENT, Moment
 # writer finds out about it on another node.
 CUT, KILL, LATE, LATE_ELSEWHERE = "cut", "kill", "late", "late, on another node,"
 LATE_SECONDS = 0.4
-FEW = 4  # of many, where time is short
+FEW = 3  # of many, where time is short
 
 
 @dataclasses.dataclass
@@ -90,7 +90,7 @@ def few(chance, every, together):
     kills = [strike for strike in every if strike.kills]
     if not together:
         return some(chance, at_commit, 2)
-    return at_commit + some(chance, others, FEW) + some(chance, kills, 2)
+    return at_commit + some(chance, others, FEW) + some(chance, kills, 1)
 
 
 def some(chance, many, number):

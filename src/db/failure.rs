@@ -45,7 +45,9 @@ impl Failure {
 
     pub fn may_be_tried_again(&self) -> bool {
         match self {
-            Failure::Overtaken | Failure::GivenUp | Failure::Displaced | Failure::Setup(SetupError::Connect { .. }) => true,
+            Failure::Overtaken | Failure::GivenUp | Failure::Displaced | Failure::Setup(SetupError::Connect { .. }) => {
+                true
+            }
             Failure::Database(error) => matches!(fault::classify(error), Fault::Retry | Fault::Lost),
             _ => false,
         }

@@ -182,7 +182,10 @@ impl Opener {
 
     fn failed_since(&self, moment: Instant) -> Option<String> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.as_ref().filter(|(when, _)| *when >= moment).map(|(_, why)| why.clone())
+        failed
+            .as_ref()
+            .filter(|(when, _)| *when >= moment)
+            .map(|(_, why)| why.clone())
     }
 }
 

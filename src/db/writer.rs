@@ -244,7 +244,11 @@ impl<B: Batch> Writer<B> {
             return Err(Failure::Overtaken);
         };
         let deadline = jobs.iter().map(|job| job.deadline).min();
-        begin(conn, self.database.lock_timeout(), deadline.unwrap_or_else(Instant::now))?;
+        begin(
+            conn,
+            self.database.lock_timeout(),
+            deadline.unwrap_or_else(Instant::now),
+        )?;
         let written = contain(|| write(&mut self.batch, &mut self.identity, conn, &commands, overtaken));
         let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
