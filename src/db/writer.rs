@@ -325,8 +325,10 @@ impl<B: Batch> Writer<B> {
         let left = deadline.saturating_duration_since(Instant::now());
         dialect::wait_for_locks(&mut conn, left.clamp(PAUSE, self.database.lock_timeout().max(PAUSE)))?;
         let outcome = self.identity.fence(&mut conn)?;
-        dialect::wait_for_locks(&mut conn, self.database.lock_timeout())?;
-        self.conn = Some(conn);
+        // The doubt is over, whatever becomes of this connection.
+        if dialect::wait_for_locks(&mut conn, self.database.lock_timeout()).is_ok() {
+            self.conn = Some(conn);
+        }
         Ok(outcome)
     }
 }
