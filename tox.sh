@@ -97,11 +97,13 @@ servers() {
         step python "plans, $engine" "$PY" functional-tests/plans/run.py --engine "$engine"
         step python "differential, $engine" "$PY" functional-tests/differential/run.py --engine "$engine" "${beside[@]}"
         step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3
+        step python "certainty, $engine" "$PY" functional-tests/certainty/run.py --engine "$engine"
     done
     step python "elsewhere, galera" "$PY" functional-tests/elsewhere/run.py --engine galera
     step python standby "$PY" functional-tests/standby.py
     step python galera "$PY" functional-tests/galera/run.py
     step python "chaos, galera" "$PY" functional-tests/chaos/run.py --engine galera --durable --processes 3 --seconds 25
+    step python "certainty, galera" "$PY" functional-tests/certainty/run.py --engine galera commit
 }
 
 clients() {
@@ -117,8 +119,14 @@ long() {
     mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants" &&
         step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants" &&
         step python "mutants, elsewhere" "$PY" functional-tests/elsewhere/mutants.py --binary "$TOX/placet-mutants"
+    for engine in postgresql mariadb; do
+        step python "proxy, $engine" "$PY" functional-tests/proxy_test.py --engine "$engine"
+        step python "mutants, certainty, $engine" "$PY" functional-tests/certainty/mutants.py --engine "$engine" \
+            --binary "$TOX/placet-mutants"
+    done
     step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
     step python engines "$PY" functional-tests/engines_test.py
+    step python "certainty, every statement, galera" "$PY" functional-tests/certainty/run.py --engine galera strikes
     step python "chaos, galera, long" "$PY" functional-tests/chaos/run.py \
         --engine galera --durable --processes 3 --clients 24 --minutes 10
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.

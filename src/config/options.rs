@@ -203,7 +203,7 @@ pub struct Placet {
     /// Seconds that requests in flight get to finish after SIGTERM or SIGINT.
     #[validate(range(min = 0, max = 3_600))]
     pub shutdown_timeout: u64,
-    /// Seconds that a command may wait for its turn, and for which its commit is tried again; then 503.
+    /// Seconds for which a command may wait for its turn and is tried again, both together; then 503.
     #[validate(range(min = 1, max = 600))]
     pub commit_timeout: u64,
     /// Commands that may wait at the writer; one more is 503.
