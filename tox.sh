@@ -3,10 +3,11 @@
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
-#   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
+#   functional   placet live: its own gabbi files, races, adoption, upgrades, options, generations, random requests,
 #                the API reference
 #   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
-#                databases, and chaos with three processes
+#                databases, adoption, README's guide from OpenStack Placement and back, and chaos with three
+#                processes
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -62,6 +63,7 @@ functional() {
     step python adoption "$PY" functional-tests/adoption.py
     step python beside "$PY" functional-tests/beside.py
     step python revisions "$PY" functional-tests/revisions.py
+    step python syncs "$PY" functional-tests/syncs.py
     step python generations "$PY" functional-tests/generations.py
     step python differential "$PY" functional-tests/differential/run.py
     step python options "$PY" functional-tests/options.py
@@ -88,6 +90,8 @@ servers() {
         step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
         step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
         step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
+        step python "adoption, $engine" "$PY" functional-tests/adoption.py --engine "$engine"
+        step python "switching, $engine" "$PY" functional-tests/switching.py --engine "$engine"
         step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3 --seconds 20
     done
 }
@@ -109,6 +113,11 @@ long() {
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream
+    for engine in postgresql mariadb; do
+        step python "syncs, $engine" "$PY" functional-tests/syncs.py --engine "$engine"
+        step python "conformance, adopted, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 \
+            --fixtures adopted --engine "$engine"
+    done
     for engine in sqlite postgresql mariadb; do
         step python "revisions, upstream, $engine" "$PY" functional-tests/revisions.py --tool upstream --engine "$engine"
     done
