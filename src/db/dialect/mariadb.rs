@@ -191,8 +191,8 @@ pub fn has_old_tables(conn: &mut MysqlConnection) -> QueryResult<bool> {
     let sql = "SELECT CAST((SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() \
                AND index_name IN ('inventories_resource_provider_id_idx', 'ix_placement_aggregates_uuid', \
                'resource_providers_name_idx')) \
-               + NOT EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE() \
-               AND table_name = 'consumers' AND column_name = 'consumer_type_id') AS SIGNED INTEGER) AS signs";
+               + (NOT EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE() \
+               AND table_name = 'consumers' AND column_name = 'consumer_type_id')) AS SIGNED INTEGER) AS signs";
     Ok(diesel::sql_query(sql).get_result::<Signs>(conn)?.signs > 0)
 }
 
