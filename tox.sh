@@ -3,12 +3,13 @@
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
-#   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
+#   functional   placet live: its own gabbi files, races, adoption, upgrades, options, generations, random requests,
 #                the API reference
 #   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
-#                databases, plans of statements, random requests beside OpenStack Placement, two placets beside two
-#                OpenStack Placements, and chaos with three processes; what one of three processes acknowledged is read
-#                from the others, on Galera too; a standby that takes over; a Galera cluster
+#                databases, adoption, README's guide from OpenStack Placement and back, plans of statements, random
+#                requests beside OpenStack Placement, two placets beside two OpenStack Placements, what one of three
+#                processes acknowledged read from the others, chaos with three processes, commits that break; on Galera
+#                too; a standby that takes over
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -64,6 +65,7 @@ functional() {
     step python adoption "$PY" functional-tests/adoption.py
     step python beside "$PY" functional-tests/beside.py
     step python revisions "$PY" functional-tests/revisions.py
+    step python syncs "$PY" functional-tests/syncs.py
     step python generations "$PY" functional-tests/generations.py
     step python differential "$PY" functional-tests/differential/run.py
     step python plans "$PY" functional-tests/plans/run.py
@@ -92,6 +94,8 @@ servers() {
         step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
         step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
         step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
+        step python "adoption, $engine" "$PY" functional-tests/adoption.py --engine "$engine"
+        step python "switching, $engine" "$PY" functional-tests/switching.py --engine "$engine"
         step python "beside, $engine" "$PY" functional-tests/beside.py --engine "$engine"
         step python "elsewhere, $engine" "$PY" functional-tests/elsewhere/run.py --engine "$engine"
         step python "plans, $engine" "$PY" functional-tests/plans/run.py --engine "$engine"
@@ -133,6 +137,7 @@ long() {
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream
     for engine in postgresql mariadb; do
+        step python "syncs, $engine" "$PY" functional-tests/syncs.py --engine "$engine"
         step python "conformance, adopted, $engine" \
             "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted --engine "$engine"
         step python "generations, $engine" "$PY" functional-tests/generations.py --engine "$engine"

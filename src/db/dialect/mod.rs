@@ -282,6 +282,16 @@ pub fn change_schema<T>(
     result
 }
 
+/// Whether a table that was to be made is there as of OpenStack's oldest revision: MariaDB commits each by itself, so
+/// another program may have made it meanwhile.
+pub fn has_old_tables(conn: &mut DbConnection) -> QueryResult<bool> {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(inner) => mariadb::has_old_tables(inner),
+        _ => Ok(false),
+    }
+}
+
 /// The names of all tables.
 pub fn table_names(conn: &mut DbConnection) -> QueryResult<Vec<String>> {
     #[derive(QueryableByName)]
