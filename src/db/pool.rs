@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::Connection;
 use diesel::connection::InstrumentationEvent;
@@ -63,12 +63,13 @@ impl Database {
             target: url::parse(&settings.url)?,
             lock_timeout: settings.lock_timeout,
             statements: Arc::default(),
+            recycle_time: settings.recycle_time,
         };
         let readers = r2d2::Pool::builder()
             .max_size(settings.max_pool_size.max(1))
             .min_idle(Some(0))
             .connection_timeout(settings.pool_timeout)
-            .max_lifetime(Some(settings.recycle_time))
+            .max_lifetime(None)
             .build_unchecked(opener.clone());
         Ok(Database {
             opener,
@@ -97,10 +98,10 @@ impl Database {
 
     /// Reads in one moment of the database, on a connection of the pool.
     pub fn read<T>(&self, read: impl FnOnce(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
-        let mut conn = self.readers.get().map_err(|error| Error::Unavailable {
+        let mut reader = self.readers.get().map_err(|error| Error::Unavailable {
             detail: error.to_string(),
         })?;
-        dialect::read_transaction(&mut conn, read)
+        dialect::read_transaction(&mut reader.conn, read)
     }
 
     /// A connection of one's own, which may write.
@@ -134,7 +135,16 @@ impl Database {
 struct Opener {
     target: Target,
     lock_timeout: Duration,
+    recycle_time: Duration,
     statements: Arc<AtomicU64>,
+}
+
+/// A connection of the pool.
+struct Reader {
+    conn: DbConnection,
+    born: Instant,
+    /// Whether it was handed out before: one that was not is new, whatever the clock says.
+    used: bool,
 }
 
 impl Opener {
@@ -151,24 +161,35 @@ impl Opener {
 }
 
 impl r2d2::ManageConnection for Opener {
-    type Connection = DbConnection;
+    type Connection = Reader;
     type Error = SetupError;
 
-    fn connect(&self) -> Result<DbConnection, SetupError> {
-        self.open(Purpose::Read)
+    fn connect(&self) -> Result<Reader, SetupError> {
+        Ok(Reader {
+            conn: self.open(Purpose::Read)?,
+            born: Instant::now(),
+            used: false,
+        })
     }
 
-    fn is_valid(&self, conn: &mut DbConnection) -> Result<(), SetupError> {
-        match dialect::is_alive(conn) {
-            true => Ok(()),
-            false => Err(SetupError::Connect {
+    /// The pool asks this whenever it hands one out, so that none is used that is older than it may be.
+    fn is_valid(&self, reader: &mut Reader) -> Result<(), SetupError> {
+        let gone = |detail: &str| {
+            Err(SetupError::Connect {
                 place: "the pool".to_string(),
-                detail: "connection lost".to_string(),
-            }),
+                detail: detail.to_string(),
+            })
+        };
+        if std::mem::replace(&mut reader.used, true) && reader.born.elapsed() > self.recycle_time {
+            return gone("connection too old");
+        }
+        match dialect::is_alive(&mut reader.conn) {
+            true => Ok(()),
+            false => gone("connection lost"),
         }
     }
 
-    fn has_broken(&self, conn: &mut DbConnection) -> bool {
-        std::thread::panicking() || conn.is_broken()
+    fn has_broken(&self, reader: &mut Reader) -> bool {
+        std::thread::panicking() || reader.conn.is_broken()
     }
 }
