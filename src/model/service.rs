@@ -15,14 +15,15 @@ use super::naming::Names;
 use super::standard;
 use crate::db::queue::WriterHandle;
 use crate::db::writer::{self, WriterSettings};
-use crate::db::{Database, DbConnection, ServingLock, SetupError, followed};
+use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, followed};
 use crate::error::{Error, Result};
 use crate::search::Snapshot;
 
 /// The model of one process. Clones share it.
 #[derive(Clone)]
 pub struct Model {
-    database: Database,
+    pub(super) database: Database,
+    pub(super) replica: Option<Replica>,
     live: Arc<Live>,
     follower: Follower,
     writer: WriterHandle<Decider>,
@@ -86,6 +87,7 @@ impl Model {
         let (live, follower) = parts.ok_or(SetupError::NotSynced)?;
         let model = Model {
             database,
+            replica: None,
             live,
             follower,
             writer,
@@ -187,7 +189,7 @@ impl Model {
 }
 
 /// Does what waits for the database on a thread that may wait.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| {
         Err(Error::Internal {
