@@ -51,16 +51,22 @@ def host(rest, rng, total):
 
 @contextlib.contextmanager
 def held(database, table, column, values):
-    """Another program has some rows locked for a moment, so that whoever changes them meets the others there."""
+    """Another program has some rows for a moment, so that whoever wants them meets the others there.
+
+    A consumer that is not there is made, and unmade.
+    """
     with contextlib.closing(database.connect()) as connection:
         for statement in foreign.BEGIN[database.engine]:
             connection.execute(statement)
         if database.engine != "sqlite":  # whose one lock we have
             marks = ", ".join("?" * len(values))
-            connection.execute(f"SELECT id FROM {table} WHERE {column} IN ({marks}) FOR UPDATE", values).fetchall()
+            sql = f"SELECT id FROM {table} WHERE {column} IN ({marks}) FOR UPDATE"
+            if not connection.execute(sql, values).fetchall():
+                connection.execute(
+                    f"INSERT INTO {table} ({column}, project_id, user_id, generation) VALUES (?, 0, 0, 0)", values)
         yield
         time.sleep(HELD_SECONDS)
-        connection.execute("COMMIT")
+        connection.execute("ROLLBACK")
 
 
 def send(requests, services, hold=None):

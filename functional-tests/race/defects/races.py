@@ -28,6 +28,10 @@ class Race:
             " WHERE c.uuid = ?", [uuid])
         return rows[0] if rows else None
 
+    def meet_at(self, uuid):
+        """In every second round those who make a consumer wait for each other there, and all but one find it made."""
+        self.hold = ("consumers", "uuid", [uuid]) if self.rng.random() < 0.5 else None
+
     def held(self, uuid, ledger):
         """What a consumer holds: a list of amounts."""
         rows = ledger.query("SELECT used FROM allocations WHERE consumer_id = ? ORDER BY used", [uuid])
@@ -63,6 +67,7 @@ class Newcomer(Race):
         self.asked = self.rng.sample(amounts, CLIENTS)
         self.requests = [
             claim(self.uuid, {provider: amount}, owner=owner) for amount, owner in zip(self.asked, self.owners)]
+        self.meet_at(self.uuid)
 
     def expected(self):
         return self.one_granted()
@@ -98,7 +103,8 @@ class HollowDelete(Race):
         self.rest.must("PUT", f"/allocations/{self.uuid}", body_of({provider: 1}))
         replace = [claim(self.uuid, {provider: n + 2}, generation=1) for n in range(CLIENTS // 2)]
         delete = [Request("DELETE", f"/allocations/{self.uuid}", later=True) for _ in range(CLIENTS // 2)]
-        self.requests = self.rng.sample(replace + delete, CLIENTS)
+        # Services are asked in turn: one replaces, the other deletes.
+        self.requests = [request for pair in zip(replace, delete) for request in pair]
         # A replacement stops when it has the allocations, and those who delete find them so.
         self.hold = "consumers", "uuid", [self.uuid]
 
@@ -118,6 +124,7 @@ class NullGranted(Race):
     def prepare(self):
         self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, ROOM)
         self.requests = [claim(self.uuid, {provider: n + 1}) for n in range(CLIENTS)]
+        self.meet_at(self.uuid)
 
     def violation(self, answers, ledger):
         granted = [answer.status for answer in answers].count(GRANTED)
@@ -134,6 +141,7 @@ class UnseenWiped(Race):
         self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, ROOM)
         self.amounts = self.rng.sample([0] * (CLIENTS // 2) + list(range(1, CLIENTS // 2 + 1)), CLIENTS)
         self.requests = [claim(self.uuid, {provider: amount} if amount else {}) for amount in self.amounts]
+        self.meet_at(self.uuid)
 
     def violation(self, answers, ledger):
         # After a claim was granted, the consumer exists, and null is refused.

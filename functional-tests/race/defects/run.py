@@ -16,7 +16,7 @@ import random
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent)]
+sys.path[1:1] = [str(HERE.parent.parent), str(HERE.parent)]
 
 import engines  # noqa: E402
 import live  # noqa: E402
@@ -26,7 +26,7 @@ from races import RACES  # noqa: E402
 from rest import Rest  # noqa: E402
 from tally import Tally  # noqa: E402
 
-ROUNDS = {"full": 100}.get(os.environ.get("PLACET_TEST_SIZE"), 12)
+ROUNDS = {"full": 50}.get(os.environ.get("PLACET_TEST_SIZE"), 8)
 SHOWN = 3
 
 

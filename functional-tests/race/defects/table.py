@@ -13,7 +13,7 @@ import sys
 import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent)]
+sys.path[1:1] = [str(HERE.parent.parent), str(HERE.parent)]
 
 import engines  # noqa: E402
 from races import RACES  # noqa: E402
