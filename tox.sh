@@ -62,6 +62,7 @@ functional() {
     done
     step python gabbi "$PY" functional-tests/run_gabbi.py
     step python race "$PY" functional-tests/race/run.py
+    step python defects "$PY" functional-tests/race/defects/run.py
     step python adoption "$PY" functional-tests/adoption.py
     step python beside "$PY" functional-tests/beside.py
     step python revisions "$PY" functional-tests/revisions.py
@@ -93,6 +94,8 @@ servers() {
         step python "gabbi, $engine" "$PY" functional-tests/run_gabbi.py --engine "$engine"
         step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
         step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
+        step python "defects, $engine" "$PY" functional-tests/race/defects/run.py --engine "$engine"
+        step python "pool, $engine" "$PY" functional-tests/pool.py --engine "$engine"
         step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
         step python "adoption, $engine" "$PY" functional-tests/adoption.py --engine "$engine"
         step python "switching, $engine" "$PY" functional-tests/switching.py --engine "$engine"
@@ -108,6 +111,8 @@ servers() {
     step python galera "$PY" functional-tests/galera/run.py
     step python "chaos, galera" "$PY" functional-tests/chaos/run.py --engine galera --durable --processes 3 --seconds 25
     step python "certainty, galera" "$PY" functional-tests/certainty/run.py --engine galera commit
+    step python replica "$PY" functional-tests/replica.py
+    step python "replica, mariadb" "$PY" functional-tests/replica.py --engine mariadb
 }
 
 clients() {
@@ -120,6 +125,7 @@ all() { lint; unit; functional; conformance; servers; clients; }
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     all
+    features
     mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants" &&
         step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants" &&
         step python "mutants, elsewhere" "$PY" functional-tests/elsewhere/mutants.py --binary "$TOX/placet-mutants"
@@ -141,9 +147,19 @@ long() {
         step python "conformance, adopted, $engine" \
             "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted --engine "$engine"
         step python "generations, $engine" "$PY" functional-tests/generations.py --engine "$engine"
+        step python "defects, upstream, $engine" "$PY" functional-tests/race/defects/run.py --server upstream --engine "$engine"
     done
     for engine in sqlite postgresql mariadb; do
         step python "revisions, upstream, $engine" "$PY" functional-tests/revisions.py --tool upstream --engine "$engine"
+    done
+}
+
+# Every other choice of engines: what `lint` checks has all of them.
+features() {
+    local choice
+    for choice in "" postgresql mariadb postgresql-tls "mutants,$ENGINES"; do
+        step one "clippy, ${choice:-sqlite}" cargo clippy --all-targets --quiet --no-default-features --features "$choice" -- \
+            -D warnings
     done
 }
 

@@ -69,12 +69,13 @@ impl Database {
             lock_timeout: settings.lock_timeout,
             statements: Arc::default(),
             failed: Arc::default(),
+            recycle_time: settings.recycle_time,
         };
         let readers = r2d2::Pool::builder()
             .max_size(settings.max_pool_size.max(1))
             .min_idle(Some(0))
             .connection_timeout(RETRY)
-            .max_lifetime(Some(settings.recycle_time))
+            .max_lifetime(None)
             .error_handler(Box::new(r2d2::NopErrorHandler))
             .build_unchecked(opener.clone());
         Ok(Database {
@@ -105,8 +106,8 @@ impl Database {
 
     /// Reads in one moment of the database, on a connection of the pool.
     pub fn read<T>(&self, read: impl FnOnce(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
-        let mut conn = self.reader()?;
-        dialect::read_transaction(&mut conn, read)
+        let mut reader = self.reader()?;
+        dialect::read_transaction(&mut reader.conn, read)
     }
 
     /// A connection of the pool. Where all are busy one is waited for; where there is none, and none can be made, whoever
@@ -158,9 +159,18 @@ impl Database {
 struct Opener {
     target: Target,
     lock_timeout: Duration,
+    recycle_time: Duration,
     statements: Arc<AtomicU64>,
     /// When the pool could last not have a connection, and why.
     failed: Arc<Mutex<Option<(Instant, String)>>>,
+}
+
+/// A connection of the pool.
+struct Reader {
+    conn: DbConnection,
+    born: Instant,
+    /// Whether it was handed out before: one that was not is new, whatever the clock says.
+    used: bool,
 }
 
 impl Opener {
@@ -186,28 +196,40 @@ impl Opener {
 }
 
 impl r2d2::ManageConnection for Opener {
-    type Connection = DbConnection;
+    type Connection = Reader;
     type Error = SetupError;
 
-    fn connect(&self) -> Result<DbConnection, SetupError> {
-        self.open(Purpose::Read).inspect_err(|error| {
+    fn connect(&self) -> Result<Reader, SetupError> {
+        let opened = self.open(Purpose::Read).inspect_err(|error| {
             log::debug!("A reader's connection could not be made: {error}");
             let failed = Some((Instant::now(), error.to_string()));
             *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        });
+        Ok(Reader {
+            conn: opened?,
+            born: Instant::now(),
+            used: false,
         })
     }
 
-    fn is_valid(&self, conn: &mut DbConnection) -> Result<(), SetupError> {
-        match dialect::is_alive(conn) {
-            true => Ok(()),
-            false => Err(SetupError::Connect {
+    /// The pool asks this whenever it hands one out, so that none is used that is older than it may be.
+    fn is_valid(&self, reader: &mut Reader) -> Result<(), SetupError> {
+        let gone = |detail: &str| {
+            Err(SetupError::Connect {
                 place: "the pool".to_string(),
-                detail: "connection lost".to_string(),
-            }),
+                detail: detail.to_string(),
+            })
+        };
+        if std::mem::replace(&mut reader.used, true) && reader.born.elapsed() > self.recycle_time {
+            return gone("connection too old");
+        }
+        match dialect::is_alive(&mut reader.conn) {
+            true => Ok(()),
+            false => gone("connection lost"),
         }
     }
 
-    fn has_broken(&self, conn: &mut DbConnection) -> bool {
-        std::thread::panicking() || conn.is_broken()
+    fn has_broken(&self, reader: &mut Reader) -> bool {
+        std::thread::panicking() || reader.conn.is_broken()
     }
 }
