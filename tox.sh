@@ -6,7 +6,9 @@
 #   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
 #                the API reference
 #   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
-#                databases, and chaos with three processes
+#                databases, plans of statements, random requests beside OpenStack Placement, two placets beside two
+#                OpenStack Placements, and chaos with three processes; what one of three processes acknowledged is read
+#                from the others, on Galera too; a standby that takes over; a Galera cluster
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -64,6 +66,7 @@ functional() {
     step python revisions "$PY" functional-tests/revisions.py
     step python generations "$PY" functional-tests/generations.py
     step python differential "$PY" functional-tests/differential/run.py
+    step python plans "$PY" functional-tests/plans/run.py
     step python options "$PY" functional-tests/options.py
     step python operations "$PY" functional-tests/operations.py
     step python process "$PY" functional-tests/process/run.py
@@ -81,15 +84,24 @@ conformance() {
 
 servers() {
     live || return
-    local engine on=("$PY" functional-tests/engines.py run)
+    local engine on=("$PY" functional-tests/engines.py run) beside=(--seconds 25)
+    [[ ${PLACET_TEST_SIZE:-} == full ]] && beside=(--seconds 900)
     for engine in postgresql mariadb; do
         step cargo "unit, $engine" "${on[@]}" "$engine" -- cargo test "${FEATURES[@]}" --lib -- db:: model::
         step python "gabbi, $engine" "$PY" functional-tests/run_gabbi.py --engine "$engine"
         step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
         step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
         step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
+        step python "beside, $engine" "$PY" functional-tests/beside.py --engine "$engine"
+        step python "elsewhere, $engine" "$PY" functional-tests/elsewhere/run.py --engine "$engine"
+        step python "plans, $engine" "$PY" functional-tests/plans/run.py --engine "$engine"
+        step python "differential, $engine" "$PY" functional-tests/differential/run.py --engine "$engine" "${beside[@]}"
         step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3
     done
+    step python "elsewhere, galera" "$PY" functional-tests/elsewhere/run.py --engine galera
+    step python standby "$PY" functional-tests/standby.py
+    step python galera "$PY" functional-tests/galera/run.py
+    step python "chaos, galera" "$PY" functional-tests/chaos/run.py --engine galera --durable --processes 3 --seconds 25
 }
 
 clients() {
@@ -103,12 +115,20 @@ long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     all
     mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants" &&
-        step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants"
+        step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants" &&
+        step python "mutants, elsewhere" "$PY" functional-tests/elsewhere/mutants.py --binary "$TOX/placet-mutants"
     step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
     step python engines "$PY" functional-tests/engines_test.py
+    step python "chaos, galera, long" "$PY" functional-tests/chaos/run.py \
+        --engine galera --durable --processes 3 --clients 24 --minutes 10
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream
+    for engine in postgresql mariadb; do
+        step python "conformance, adopted, $engine" \
+            "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted --engine "$engine"
+        step python "generations, $engine" "$PY" functional-tests/generations.py --engine "$engine"
+    done
     for engine in sqlite postgresql mariadb; do
         step python "revisions, upstream, $engine" "$PY" functional-tests/revisions.py --tool upstream --engine "$engine"
     done

@@ -1,22 +1,29 @@
 """placet and OpenStack Placement serve one database at the same time.
 
-    beside.py [--binary PATH]
+    beside.py [--engine ENGINE] [--seed N] [--binary PATH]
 
 What OpenStack Placement writes leaves no change that placet could follow: the comparison in the background has to
-find it, and until then placet must grant no claim that does not fit.
+find it, and until then placet must grant no claim that does not fit. On a server two of each are written to behind one
+balancer, too (rolling.py).
 """
 
 import argparse
-import sys
+import contextlib
+import os
+import random
 import time
 
+import engines
 import live
+import rolling
 from rest import Rest
 from tally import Tally
 
 HOSTS = 6
 TOTAL = 8
 PATIENCE = 30
+OPTIONS = {"placet": {"comparison_interval": str(rolling.INTERVAL), "strict_step_size": "true"}}
+SIZE = (40, 10_000) if os.environ.get("PLACET_TEST_SIZE") == "full" else (3, 320)  # races, and writes from all sides
 AGGREGATE = "e0000000-0000-4000-8000-0000000000a1"
 
 
@@ -101,13 +108,9 @@ def over_capacity(service, placet):
     eventually("what was written by hand", False, lambda: host(3) in candidates(placet, 1))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary")
-    binary = parser.parse_args().binary
-    tally = Tally()
-    options = {"placet": {"comparison_interval": "1"}}
-    with live.Service("placet", options, binary) as ours, live.Service("upstream", database=ours.database) as theirs:
+def one_of_each(tally, engine, binary):
+    with live.Service("placet", OPTIONS, binary, engine=engine) as ours, live.Service(
+            "upstream", database=ours.database) as theirs:
         placet, upstream = Rest(ours.port), Rest(theirs.port)
         prepare(placet)
         tally.step("claims and releases", claims_and_releases, placet, upstream)
@@ -115,6 +118,33 @@ def main():
         tally.step("aggregates", aggregates_without_generations, placet, upstream)
         tally.step("providers", providers, placet, upstream)
         tally.step("over capacity", over_capacity, ours, placet)
+
+
+def behind_one_balancer(tally, engine, binary, seed):
+    database = engine.create()
+    # A connection for each client; OpenStack Placement holds up to two.
+    pool = {"placement_database": {"max_overflow": str(4 * rolling.CLIENTS)}}
+    with contextlib.ExitStack() as stack:
+        def two(kind, options):
+            return [stack.enter_context(live.Service(kind, options, binary, database)) for _ in range(2)]
+
+        placets, upstreams = two("placet", OPTIONS), two("upstream", pool)
+        careful = two("upstream", pool | {"placement": {"allocation_conflict_retry_count": "1"}})
+        rolling.run(tally, seed, placets, upstreams, careful, *SIZE)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    engines.add_option(parser)
+    options = parser.parse_args()
+    tally = Tally()
+    with engines.Engine(options.engine) as engine:
+        one_of_each(tally, engine, options.binary)
+        if engine.kind != "sqlite":
+            print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
+            behind_one_balancer(tally, engine, options.binary, options.seed)
     tally.finish()
 
 

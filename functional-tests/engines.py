@@ -78,7 +78,8 @@ class Engine:
             if template:
                 shutil.copy(template.path, path)
             return databases.sqlite(path)
-        return self.nodes[0].create(name, template and template.name)
+        created = self.nodes[0].create(name, template and template.name)
+        return self.at(created, 0) if self.kind == "postgresql-pair" else created
 
     def drop(self, database):
         """Takes a database away, whoever is connected."""
@@ -89,7 +90,9 @@ class Engine:
             self.nodes[0].drop(database.name)
 
     def at(self, database, number):
-        """The same database through another node."""
+        """The same database through another node; of a pair always the one that may write."""
+        if self.kind == "postgresql-pair":
+            return self.several.database(database.name)
         return database if self.kind == "sqlite" else self.nodes[number].database(database.name)
 
 

@@ -48,13 +48,23 @@ class Rest:
             sent["content-type"] = "application/json"
         sent.update(headers or {})
         sent = {name: value for name, value in sent.items() if value is not None}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
+        return self._exchange(method, path, data, sent)
+
+    def _connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
+
+    def _exchange(self, method, path, data, headers):
+        connection = self._connect()
         try:
-            connection.request(method, path, body=data, headers=sent)
-            response = connection.getresponse()
-            return Answer(response.status, response.getheaders(), response.read())
+            return self._ask(connection, method, path, data, headers)
         finally:
             connection.close()
+
+    @staticmethod
+    def _ask(connection, method, path, data, headers):
+        connection.request(method, path, body=data, headers=headers)
+        response = connection.getresponse()
+        return Answer(response.status, response.getheaders(), response.read())
 
     def must(self, method, path, body=None, version=None, status=(200, 201, 204)):
         """A request of a test's preparation: anything but success ends the test."""
@@ -62,3 +72,13 @@ class Rest:
         if answer.status not in status:
             raise RuntimeError(f"{method} {path} {body!r} was answered with {answer}")
         return answer
+
+
+class KeptRest(Rest):
+    """The same over one connection that is kept: for one thread, and a service that does not go away."""
+
+    connection = None
+
+    def _exchange(self, method, path, data, headers):
+        self.connection = self.connection or self._connect()
+        return self._ask(self.connection, method, path, data, headers)

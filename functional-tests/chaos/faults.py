@@ -108,7 +108,25 @@ class Isolate(OfDatabase):
         self.settle()
 
 
+class FailOver(Fault):
+    """SIGKILL to the primary, and its synchronous standby takes its place. Before the next time it gets a new one."""
+
+    seconds = (0.0, 1.0)
+
+    @classmethod
+    def possible(cls, engine):
+        return engine.kind == "postgresql-pair"
+
+    def strike(self):
+        self.engine.several.mend()
+        self.engine.nodes[0].kill()
+
+    def heal(self):
+        self.engine.several.promote()
+
+
 FAULTS = {
     "kill-placet": KillPlacet, "pause-placet": PausePlacet, "kill-database": KillDatabase,
     "stop-database": StopDatabase, "pause-database": PauseDatabase, "isolate": Isolate,
+    "fail-over": FailOver,
 }

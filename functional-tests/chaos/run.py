@@ -24,7 +24,7 @@ import time
 from collections import Counter
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race"), str(HERE.parent / "galera")]
 
 import checker  # noqa: E402
 import clients  # noqa: E402
@@ -32,6 +32,7 @@ import engines  # noqa: E402
 import faults  # noqa: E402
 import history as histories  # noqa: E402
 import late  # noqa: E402
+import lost  # noqa: E402
 import services  # noqa: E402
 import stillness  # noqa: E402
 import stranger  # noqa: E402
@@ -45,6 +46,7 @@ FAULTS = faults.FAULTS | late.FAULTS
 CALM = (0.5, 3.0)  # seconds between a rest and the next fault
 RECOVERY_SECONDS = 90
 SLOW = 4  # how much longer a busy machine may take until a run says something
+BLAMES = 10
 CONSUMERS = 10  # whose allocations are compared at each rest, by each process
 PROBE = "00000000-0000-4000-8000-00000000aaaa"
 
@@ -57,6 +59,7 @@ class Chaos:
         self.history = histories.History()
         self.tally = Tally()
         self.report = Report(options)
+        self.blame = []  # on Galera: who lost what was acknowledged, by the nodes' binary logs
 
     def run(self):
         rest = self.members[0].rest
@@ -96,7 +99,7 @@ class Chaos:
         found += self.rest()
         if found:
             self.report.violated(found)
-            told = "\n".join(str(it) for it in samples(found))
+            told = "\n".join([*(str(it) for it in samples(found)), *self.blame[:BLAMES]])
             raise AssertionError(f"{len(found)} violations (history in {self.saved}):\n{told}")
 
     def strike(self):
@@ -154,6 +157,8 @@ class Chaos:
         if found:
             self.saved = pathlib.Path(tempfile.gettempdir(), f"placet-chaos-{self.options.seed}.jsonl")
             histories.save(start, operations, self.saved)
+            if self.engine.kind == "galera":
+                self.blame = lost.explain(self.engine, self.database, operations, [str(it) for it in found])
         self.generations, self.consumers = still.generations, still.consumers
         self.crowd.wrong.clear()
         self.crowd.errors.clear()

@@ -11,7 +11,10 @@ from asked import is_candidates
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "differences.md"
 
 
-INTEGRITY = re.compile(r"Update conflict: \(sqlite3\.IntegrityError\) UNIQUE constraint failed: inventories\..*", re.S)
+INTEGRITY = re.compile(r"Update conflict: (\(sqlite3\.IntegrityError\) UNIQUE constraint failed: inventories\."
+                       r"|\(psycopg2\.errors\.UniqueViolation\) .*\buniq_inventories0resource_provider_resource_class\b"
+                       r"|\(pymysql\.err\.IntegrityError\) \(1062, .*\buniq_inventories0resource_provider_resource_class\b"
+                       r").*", re.S)
 EXISTS = re.compile(r"Update conflict: inventory of class \w+ exists on resource provider [0-9a-f-]{36}\s*", re.S)
 
 
@@ -27,6 +30,12 @@ def quoted_from_the_database(request, theirs, ours, found, tables):
     """Nothing but the quotation differs: status, headers, code and what is said before it are the same."""
     cut = INTEGRITY.sub("", detail(theirs)), EXISTS.sub("", detail(ours))
     return set(found) == {"body"} and cut[0] != detail(theirs) and cut[1] != detail(ours) and cut[0] == cut[1]
+
+
+def both_quote_the_database(theirs, ours):
+    """Upstream beside itself: what the two quote differs in the time of the row that was refused."""
+    cut = INTEGRITY.sub("", detail(theirs)), INTEGRITY.sub("", detail(ours))
+    return cut[0] != detail(theirs) and cut[0] == cut[1]
 
 
 def crash(says, *statuses, ours_says=""):
@@ -96,9 +105,18 @@ RULES = [
      crash("codec can't decode", 400, ours_says="Invalid query string parameters")),
     ("an `allocation_ratio` that is `NaN` or `-Infinity`",
      any_of(crash("cannot convert float", 400, ours_says="is no finite number"),
-            crash("NOT NULL constraint failed: inventories.allocation_ratio", 400, ours_says="is no finite number"))),
+            crash("NOT NULL constraint failed: inventories.allocation_ratio", 400, ours_says="is no finite number"),
+            crash("inf can not be used with MySQL", 400, ours_says="is no finite number"),
+            crash("inf can not be used with MySQL", 409, ours_says="generation conflict"),
+            crash("nan can not be used with MySQL", 400, ours_says="is no finite number"))),
     (MINUS_INFINITY, stored("is no finite number")),
-    (TOO_LONG_TO_KEEP, too_long),
+    (TOO_LONG_TO_KEEP, any_of(
+        too_long, crash("value too long for type character varying(36)", 400, ours_says="has at most 36 characters"),
+        crash("Data too long for column", 400, ours_says="has at most 36 characters"))),
+    ("on PostgreSQL: `GET /usages` from 1.38 on, and a forbidden trait in the group without a suffix over trees",
+     any_of(crash("psycopg2.errors.GroupingError", 200), crash("psycopg2.errors.UndefinedFunction", 200))),
+    ("on PostgreSQL: a NUL character in a path or a body",
+     crash("cannot contain NUL (0x00) characters", 400, ours_says="no text with a NUL character")),
     ("a resource class whose name ends with a line feed (`POST /resource_classes`)",
      crash("Header value may not contain control characters", 400, ours_says="cannot end with a line feed")),
 ] + candidates.RULES

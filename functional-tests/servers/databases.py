@@ -58,20 +58,28 @@ def sqlite(path):
     return found
 
 
-def postgresql(port, name, host="127.0.0.1"):
+def postgresql(ports, name, host="127.0.0.1", more=None):
+    """`ports` may be several with commas between them; `more` are options of the URL."""
+    more = more or {}
+    ports = str(ports).split(",")
+
     def connect():
         import psycopg2
 
         connection = psycopg2.connect(
-            host=host, port=port, user=USER, password=PASSWORD, dbname=name, connect_timeout=10)
+            host=",".join([host] * len(ports)), port=",".join(ports), user=USER, password=PASSWORD, dbname=name,
+            connect_timeout=10, **more)
         connection.autocommit = True
         return connection
 
-    shell = ["psql", f"postgresql://{USER}:{QUOTED}@{host}:{port}/{name}"]
-    return Database(f"postgresql+psycopg2://{USER}:{QUOTED}@{host}:{port}/{name}", connect, "postgresql", name, shell)
+    hosts = ",".join(f"{host}:{port}" for port in ports)
+    options = "?" + "&".join(f"{option}={value}" for option, value in more.items()) if more else ""
+    place = f"{USER}:{QUOTED}@{hosts}/{name}{options}"
+    return Database(f"postgresql+psycopg2://{place}", connect, "postgresql", name, ["psql", f"postgresql://{place}"])
 
 
-def mariadb(port, name, host="127.0.0.1"):
+def mariadb(port, name, host="127.0.0.1", others=()):
+    """`others` are ports of the URL behind the first one, which alone is connected to here."""
     def connect():
         import pymysql
 
@@ -79,5 +87,6 @@ def mariadb(port, name, host="127.0.0.1"):
             host=host, port=port, user=USER, password=PASSWORD, database=name or None, autocommit=True,
             connect_timeout=10, read_timeout=60, write_timeout=60, charset="utf8mb4")
 
+    hosts = ",".join(f"{host}:{each}" for each in (port, *others))
     shell = ["mariadb", "--no-defaults", f"-h{host}", f"-P{port}", f"-u{USER}", f"-p{PASSWORD}", name]
-    return Database(f"mysql+pymysql://{USER}:{QUOTED}@{host}:{port}/{name}", connect, "mariadb", name, shell)
+    return Database(f"mysql+pymysql://{USER}:{QUOTED}@{hosts}/{name}", connect, "mariadb", name, shell)

@@ -16,6 +16,7 @@ LIBRARIES = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_sm
 TIMES = ("evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S;evs.suspect_timeout=PT2S;"
          "evs.inactive_timeout=PT6S;evs.install_timeout=PT6S;gcache.size=64M")
 NODES = 3
+GTID_DOMAIN = 100  # of the cluster's commits; what a node does by itself has a domain of its own above it
 SETTLED_SECONDS = 3
 
 
@@ -29,12 +30,14 @@ def library():
 
 
 class Server(mariadb.Server):
-    def __init__(self, name, durable):
-        super().__init__(name, durable)
+    def __init__(self, number, durable):
+        super().__init__(f"galera-{number}", durable)
+        self.number = number
         machine.program("rsync", "rsync")
         self.library = library()
         self.group, self.transfer, self.everything = machine.free_ports(3)
         self.peers = []
+        self.kept = self.folder / "logged"
 
     def settings(self):
         address = f"127.0.0.1:{self.group}"
@@ -46,7 +49,28 @@ class Server(mariadb.Server):
             "wsrep-cluster-address": "gcomm://" + ",".join(f"127.0.0.1:{peer.group}" for peer in self.peers),
             "wsrep-sst-method": "rsync", "wsrep-sst-receive-address": f"127.0.0.1:{self.everything}",
             "wsrep-slave-threads": 4, "binlog-format": "ROW", "innodb-autoinc-lock-mode": 2,
-            "default-storage-engine": "InnoDB"}
+            "default-storage-engine": "InnoDB",
+            # What each node committed, by one numbering of the whole cluster: galera/lost.py reads it.
+            "log-bin": "binlog", "log-slave-updates": 1, "server-id": 1 + self.number, "wsrep-gtid-mode": 1,
+            "wsrep-gtid-domain-id": GTID_DOMAIN, "gtid-domain-id": GTID_DOMAIN + 1 + self.number,
+            "expire-logs-days": 0}
+
+    def start(self, wait=True, arguments=()):
+        self.keep_binary_logs()
+        return super().start(wait, arguments)
+
+    def keep_binary_logs(self):
+        """Gives what it logged so far a second name: a node that is sent everything loses its own logs."""
+        self.kept.mkdir(exist_ok=True)
+        for path in sorted(self.data.glob("binlog.[0-9]*")):
+            name = self.kept / f"{path.stat().st_ino}-{path.name}"
+            if not name.exists():
+                os.link(path, name)
+
+    def binary_logs(self):
+        """Everything that it ever logged, in order; what is under way too."""
+        self.keep_binary_logs()
+        return sorted(self.kept.iterdir(), key=lambda path: path.stat().st_mtime_ns)
 
     def answers(self):
         """Whether it takes part: it has what the others have, and is of the majority."""
@@ -85,21 +109,29 @@ class Server(mariadb.Server):
 
 class Cluster:
     def __init__(self, durable=False):
-        self.nodes = [Server(f"galera-{n}", durable) for n in range(NODES)]
+        self.nodes = [Server(n, durable) for n in range(NODES)]
         for node in self.nodes:
             node.peers = self.nodes
 
     def start(self):
         first, *others = self.nodes
-        first.make()
-        for node in others:  # quicker than making each anew; it is sent the first one's data anyway
-            shutil.copytree(first.data, node.data)
+        # What has the data of a cluster that ended in order is sent what came since, and not everything.
+        first.make().start(arguments=["--wsrep-new-cluster"]).stop()
+        for node in others:
+            shutil.copytree(first.data, node.data, ignore=shutil.ignore_patterns("galera.cache", "binlog.*"))
             for path in (node.data, *node.data.rglob("*")):
                 if node.owner:
                     os.chown(path, node.owner["user"], node.owner["group"])
         first.start(arguments=["--wsrep-new-cluster"])
         for node in others:
-            node.start()
+            node.start(wait=False)
+        for node in others:
+            node.wait()
+        promised = mariadb.DURABLE if first.durable else mariadb.FAST
+        for node in self.nodes:
+            found = node.database("").query("SELECT @@innodb_flush_log_at_trx_commit")
+            if found != ((promised["innodb-flush-log-at-trx-commit"],),):
+                raise RuntimeError(f"{node.name} does not keep commits as it was told: {found}")
         return self
 
     def whole(self):

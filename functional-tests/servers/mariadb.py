@@ -1,5 +1,7 @@
 """A MariaDB server."""
 
+import os
+
 from servers import databases, machine
 from servers.node import Node
 
@@ -27,7 +29,7 @@ class Server(Node):
         self.tool(
             machine.program("mariadb-install-db", "mariadb-server"), "--no-defaults", f"--datadir={self.data}",
             "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
-            f"--extra-file={first}")
+            f"--extra-file={first}", env={**os.environ, "TMPDIR": str(self.folder)})
         return self
 
     def settings(self):

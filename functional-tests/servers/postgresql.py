@@ -1,6 +1,7 @@
 """A PostgreSQL server, and a pair of them of which the second has whatever the first acknowledges."""
 
 import signal
+import time
 
 from servers import databases, machine
 from servers.node import Node
@@ -8,6 +9,8 @@ from servers.node import Node
 # A commit is in the kernel's hands: SIGKILL takes nothing away, a power cut would.
 FAST = {"fsync": "off", "synchronous_commit": "on", "full_page_writes": "off"}
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+
+SYNCHRONOUS_SECONDS = 60
 
 
 class Server(Node):
@@ -62,9 +65,10 @@ class Server(Node):
 class Standby(Server):
     """Follows another server."""
 
-    def __init__(self, primary):
-        super().__init__(f"{primary.name}-standby", primary.durable)
+    def __init__(self, primary, port=None):
+        super().__init__("postgresql-standby", primary.durable)
         self.primary = primary
+        self.port = port or self.port
 
     def make(self):
         source = (f"host=127.0.0.1 port={self.primary.port} user={databases.USER} "
@@ -74,25 +78,54 @@ class Standby(Server):
         return self
 
     def promote(self):
-        """Makes it a primary of its own, which waits for no standby."""
-        self.database("postgres").query("SELECT pg_promote(true)")
+        """Makes it a primary of its own, which waits for no standby, though the one that it is a copy of did."""
+        database = self.database("postgres")
+        database.query("SELECT pg_promote(true)")
+        database.run("ALTER SYSTEM RESET synchronous_standby_names")
+        database.query("SELECT pg_reload_conf()")
 
 
 class Pair:
-    """A primary whose commits are acknowledged once the standby has them, and the standby."""
+    """A primary whose commits are acknowledged once the standby has them, and the standby, in `nodes`."""
 
     def __init__(self, durable=False):
         # `remote_apply` instead of `on` would hold only reads of the standby back; nobody reads it.
         settings = {"synchronous_commit": "on"}
-        self.primary = Server("postgresql-primary", durable, settings)
-        self.nodes = [self.primary]
+        self.nodes = [Server("postgresql-primary", durable, settings)]
 
     def start(self):
-        self.primary.make().start()
-        standby = Standby(self.primary)
-        self.nodes.append(standby)
+        self.nodes[0].make().start()
+        self.follow(Standby(self.nodes[0]))
+        return self
+
+    def follow(self, standby):
+        """Makes the standby, and has the primary wait for it from now on."""
+        primary = self.nodes[0]
+        self.nodes[1:] = [standby]
         standby.make().start()
-        database = self.primary.database("postgres")
+        database = primary.database("postgres")
         database.run("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
         database.query("SELECT pg_reload_conf()")
-        return self
+        deadline = time.monotonic() + SYNCHRONOUS_SECONDS
+        while not database.query("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the standby does not keep up; its log ends with:\n{standby.log()}")
+            time.sleep(0.05)
+
+    def promote(self):
+        """After the end of the primary: the standby is the primary."""
+        dead, standby = self.nodes
+        standby.promote()
+        self.nodes[:] = [standby, dead]
+
+    def mend(self):
+        """In place of the dead server comes a new standby, on its port."""
+        primary, dead = self.nodes
+        if not dead.alive:
+            dead.remove()
+            self.follow(Standby(primary, dead.port))
+
+    def database(self, name):
+        """A database of whichever server may write."""
+        return databases.postgresql(",".join(str(node.port) for node in self.nodes), name, more={
+            "target_session_attrs": "read-write"})

@@ -50,7 +50,11 @@ impl Failure {
     }
 
     pub fn may_be_one_commands_fault(&self) -> bool {
-        matches!(self, Failure::Panicked) || matches!(self.fault(), Some(Fault::Refuse { .. } | Fault::Unknown))
+        matches!(self, Failure::Panicked)
+            || matches!(
+                self.fault(),
+                Some(Fault::Refuse { .. } | Fault::Unstorable | Fault::Unknown)
+            )
     }
 
     pub fn into_error(self) -> Error {

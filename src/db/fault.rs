@@ -17,6 +17,8 @@ pub enum Fault {
     Lost,
     /// The database takes no more writes: corrupt, full or read-only. Trying again cannot help.
     Stop,
+    /// A text of the command is none that the database keeps.
+    Unstorable,
     /// Nobody knows. The command that met it is refused, and it is not tried again.
     Unknown,
 }
@@ -47,6 +49,9 @@ impl From<DieselError> for Error {
         let detail = error.to_string();
         match classify(&error) {
             Fault::Retry | Fault::Lost | Fault::Stop => Error::Unavailable { detail },
+            Fault::Unstorable => Error::BadRequest {
+                detail: "The database keeps no text with a NUL character.".into(),
+            },
             Fault::Refuse { .. } | Fault::Unknown => {
                 // What a database says is for the operator; a client can do nothing with it.
                 log::error!("The database refused a statement: {detail}");

@@ -143,7 +143,10 @@ impl Identity {
         }
         dialect::rollback(conn)?;
         Ok(match self.token_of_next(conn)? {
-            Some(token) if token == self.next => Doubt::Happened,
+            Some(token) if token == self.next => {
+                self.outlast(conn)?;
+                Doubt::Happened
+            }
             Some(token) if token == self.fence => {
                 self.is_at(token);
                 Doubt::NeverHappened
@@ -151,6 +154,17 @@ impl Identity {
             None if self.is_in_place(conn)? => Doubt::Open,
             _ => Doubt::Unknown,
         })
+    }
+
+    /// Commits again, after the batch. A primary whose standby was away while it was killed, or while it ended the waiting
+    /// connection, shows what the standby never got; where this commit is acknowledged, the standby has both.
+    fn outlast(&self, conn: &mut DbConnection) -> DbResult<()> {
+        use placet_writers as w;
+        let own = w::table.filter(w::id.eq(&self.id));
+        diesel::update(own)
+            .set(w::seen_at.eq(diesel::dsl::now))
+            .execute(conn)
+            .map(|_| ())
     }
 
     /// Whose the next revision is: the change says it, or where it is gone the writer's row.

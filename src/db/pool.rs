@@ -142,8 +142,9 @@ impl Opener {
         let mut conn = dialect::connect(&self.target, purpose, self.lock_timeout)?;
         let statements = self.statements.clone();
         conn.set_instrumentation(move |event: InstrumentationEvent<'_>| {
-            if let InstrumentationEvent::StartQuery { .. } = event {
+            if let InstrumentationEvent::StartQuery { query, .. } = event {
                 statements.fetch_add(1, Ordering::Relaxed);
+                log::trace!("{query}");
             }
         });
         Ok(conn)

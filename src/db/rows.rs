@@ -64,6 +64,8 @@ impl UpdateFromRows {
         Ok(updated)
     }
 
+    /// From some hundred rows on SQLite would make an index of them, by a column in which most may be alike, and look every
+    /// row of the table up in it. Behind a plus no index is made: each of the rows is looked up in the table.
     fn sqlite(&self, rows: usize) -> String {
         let row = format!("({})", vec!["?"; self.columns.len()].join(", "));
         format!(
@@ -73,7 +75,7 @@ impl UpdateFromRows {
             self.table,
             self.set,
             self.stamp,
-            self.filter,
+            self.filter.replace("v.", "+v."),
         )
     }
 
@@ -129,7 +131,7 @@ impl UpdateFromRows {
     }
 }
 
-/// `DELETE FROM table WHERE (columns) IN (rows)`.
+/// Deletes the rows whose two columns have one of the pairs.
 pub struct DeleteRows {
     pub table: &'static str,
     pub columns: [&'static str; 2],
@@ -168,9 +170,15 @@ impl DeleteRows {
         self.with(&format!("VALUES {}", pairs.join(", ")))
     }
 
+    /// As with updates: MariaDB scans the whole table for a list of pairs, and locks as it goes.
     #[cfg(feature = "mariadb")]
     fn mariadb(&self, rows: usize) -> String {
-        self.with(&vec!["(?, ?)"; rows].join(", "))
+        let (table, [first, second]) = (self.table, self.columns);
+        format!(
+            "DELETE {table} FROM (SELECT ? AS one, ? AS other{more}) v \
+             STRAIGHT_JOIN {table} ON {table}.{first} = v.one AND {table}.{second} = v.other",
+            more = " UNION ALL SELECT ?, ?".repeat(rows - 1),
+        )
     }
 
     fn with(&self, pairs: &str) -> String {

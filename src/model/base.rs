@@ -22,11 +22,16 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// `names` are those of the rows, as the commands spell them.
-    pub fn new(catalog: Catalog, rows: Vec<ProviderRow>, names: HashMap<Arc<str>, ProviderId>) -> Rows {
+    /// `uuids` and `names` are those of the rows, as the commands spell them.
+    pub fn new(
+        catalog: Catalog,
+        rows: Vec<ProviderRow>,
+        uuids: HashMap<Arc<str>, ProviderId>,
+        names: HashMap<Arc<str>, ProviderId>,
+    ) -> Rows {
         Rows {
             catalog,
-            uuids: rows.iter().map(|row| (row.uuid.clone(), row.id)).collect(),
+            uuids,
             names,
             rows: rows.into_iter().map(|row| (row.id, row)).collect(),
         }
@@ -34,6 +39,14 @@ impl Rows {
 }
 
 impl Base {
+    /// How many providers there are: the most that a batch can change.
+    pub fn count(&self) -> usize {
+        match self {
+            Base::Snapshot(snapshot) => snapshot.len(),
+            Base::Rows(rows) => rows.rows.len(),
+        }
+    }
+
     pub fn catalog(&self) -> &Catalog {
         match self {
             Base::Snapshot(snapshot) => snapshot.catalog(),

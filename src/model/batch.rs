@@ -15,10 +15,11 @@ use super::gather;
 use super::live::Live;
 use super::named::Named;
 use super::save::{Committed, Saved, save};
+use super::spelled::Spelled;
 use super::state::State;
 use crate::db::writer::{Batch, Ran};
 use crate::db::{Commit, DbConnection, DbResult, dialect};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::search::{Catalog, Snapshot};
 
 /// See the module.
@@ -54,6 +55,10 @@ impl Decider {
 
     /// The state to decide on, and the rows it was made of where those came from the database.
     fn state(&self, conn: &mut DbConnection, named: &Named<'_>, basis: Basis) -> DbResult<State> {
+        if !named.going_classes.is_empty() {
+            // Nothing in the tables ties an inventory to its class: who gives a provider one must not meet its end.
+            dialect::hold_writers(conn)?;
+        }
         let newest = self.live.newest();
         let now = dialect::row_time(conn);
         let consumers = gather::consumers(conn, named, now)?;
@@ -69,9 +74,11 @@ impl Decider {
         };
         #[cfg(feature = "mutants")]
         let base = self.earlier.spoil(base);
+        let touched = base.count();
         let mut state = State::new(base, consumers, now.and_utc());
-        state.class_users = gather::class_users(conn, named)?;
-        state.trait_users = gather::trait_users(conn, named)?;
+        state.names_first = dialect::checks_names_first(conn);
+        state.class_users = gather::class_users(conn, named, touched)?;
+        state.trait_users = gather::trait_users(conn, named, touched)?;
         state.trait_times = gather::trait_times(conn, named)?;
         Ok(state)
     }
@@ -129,6 +136,13 @@ fn is_refusal(error: &diesel::result::Error) -> bool {
     matches!(error, DatabaseError(UniqueViolation | ForeignKeyViolation, _))
 }
 
+/// Whether a command means one consumer by two spellings, which MariaDB takes for the same. To whom they come one after
+/// the other the second is stale.
+fn names_one_consumer_twice(conn: &DbConnection, commands: &[&Command]) -> bool {
+    let consumers: Vec<&str> = Named::of(commands).consumers.into_iter().collect();
+    Spelled::apart(conn, &consumers).is_err()
+}
+
 enum Attempt {
     Settled {
         answers: Vec<Result<Answer>>,
@@ -146,6 +160,15 @@ impl Batch for Decider {
     type Change = Committed;
 
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
+        if commands.len() == 1 && names_one_consumer_twice(conn, commands) {
+            return Ok(Ran::Decided {
+                answers: vec![Err(Error::StaleConsumerGeneration {
+                    expected: "0".to_owned(),
+                    got: "None".to_owned(),
+                })],
+                change: None,
+            });
+        }
         let attempt = match self.attempts(conn, commands, overtaken) {
             // What one command writes stands in nobody's way but another process's, which wrote it meanwhile.
             Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && is_refusal(&error) => {

@@ -15,7 +15,7 @@ use super::load;
 use super::named::Named;
 use super::spelled::Spelled;
 use super::state::{ConsumerEntry, ConsumerRow, HeldRow};
-use crate::db::dialect::{has_other_writers, in_lists, insert_rows, lock_rows};
+use crate::db::dialect::{folding, has_other_writers, in_lists, insert_rows, lock_rows};
 use crate::db::schema::{
     allocations, consumer_types, consumers, inventories, projects, resource_classes, resource_provider_traits,
     resource_providers, traits, users,
@@ -82,6 +82,9 @@ pub fn consumers(
     Ok(found)
 }
 
+/// How many characters the uuid of a consumer has at most, in the tables.
+const UUID_MAX: usize = 36;
+
 /// How often locks are taken again because somebody else was faster. What is not locked then is refused when it is
 /// written, by a guard or a constraint, and the batch is decided again.
 const TURNS: usize = 10;
@@ -102,8 +105,9 @@ fn lock_consumers(conn: &mut DbConnection, uuids: &[&str], spelled: &Spelled<'_>
         })?;
         let there: HashSet<String> = there.into_iter().map(|uuid| spelled.named(uuid)).collect();
         missing.retain(|uuid| !there.contains(*uuid));
-        let rows: Vec<_> = missing
-            .iter()
+        // Nobody is called so: the column does not hold it, and MariaDB would cut it to the name of somebody else.
+        let possible = missing.iter().filter(|uuid| uuid.chars().count() <= UUID_MAX);
+        let rows: Vec<_> = possible
             .map(|uuid| {
                 (
                     t::created_at.eq(now),
@@ -184,8 +188,20 @@ pub fn rows(
         known.clone()
     };
     let rows = load::providers(conn, &ids)?;
-    let names = names_of(conn, named, &rows)?;
-    Ok(Rows::new(catalog, rows, names))
+    let (uuids, names) = (uuids_of(conn, named, &rows), names_of(conn, named, &rows)?);
+    Ok(Rows::new(catalog, rows, uuids, names))
+}
+
+/// Which providers the commands name, in every spelling that they use: MariaDB finds a row by several.
+fn uuids_of(conn: &DbConnection, named: &Named<'_>, rows: &[ProviderRow]) -> HashMap<Arc<str>, ProviderId> {
+    let fold = folding(conn);
+    let there: HashMap<String, ProviderId> = rows.iter().map(|row| (fold(&row.uuid), row.id)).collect();
+    let spelled = named.providers.iter();
+    let spelled = spelled.filter_map(|uuid| Some((Arc::from(*uuid), *there.get(&fold(uuid))?)));
+    rows.iter()
+        .map(|row| (row.uuid.clone(), row.id))
+        .chain(spelled)
+        .collect()
 }
 
 /// Which providers have the names that commands want to give: the database says what it takes for the same name.
@@ -266,21 +282,32 @@ fn provider_ids(
     Ok(ids.into_iter().collect())
 }
 
-/// Which providers have an inventory of a class that is to be deleted.
-pub fn class_users(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTreeSet<(ClassId, ProviderId)>> {
+/// Which providers have an inventory of a class that is to be deleted: of each class one more than the batch may take
+/// it from, for those are enough to say that it is in use, and every host may have it.
+pub fn class_users(
+    conn: &mut DbConnection,
+    named: &Named<'_>,
+    touched: usize,
+) -> DbResult<BTreeSet<(ClassId, ProviderId)>> {
     use inventories as t;
-    if named.going_classes.is_empty() {
-        return Ok(BTreeSet::new());
+    let mut users = BTreeSet::new();
+    for name in &named.going_classes {
+        let rows: Vec<(i32, i32)> = t::table
+            .inner_join(resource_classes::table.on(resource_classes::id.eq(t::resource_class_id)))
+            .filter(resource_classes::name.eq(*name))
+            .select((t::resource_class_id, t::resource_provider_id))
+            .limit(one_more(touched))
+            .load(conn)?;
+        users.extend(
+            rows.into_iter()
+                .map(|(it, provider)| (ClassId(it), ProviderId(provider))),
+        );
     }
-    let rows: Vec<(i32, i32)> = t::table
-        .inner_join(resource_classes::table.on(resource_classes::id.eq(t::resource_class_id)))
-        .filter(resource_classes::name.eq_any(&named.going_classes))
-        .select((t::resource_class_id, t::resource_provider_id))
-        .load(conn)?;
-    Ok(rows
-        .into_iter()
-        .map(|(class, provider)| (ClassId(class), ProviderId(provider)))
-        .collect())
+    Ok(users)
+}
+
+fn one_more(touched: usize) -> i64 {
+    i64::try_from(touched).unwrap_or(i64::MAX).saturating_add(1)
 }
 
 /// Since when the named traits are there.
@@ -298,19 +325,25 @@ pub fn trait_times(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTree
         .collect())
 }
 
-/// Which providers have a trait that is to be deleted.
-pub fn trait_users(conn: &mut DbConnection, named: &Named<'_>) -> DbResult<BTreeSet<(TraitId, ProviderId)>> {
+/// Which providers have a trait that is to be deleted, as with classes.
+pub fn trait_users(
+    conn: &mut DbConnection,
+    named: &Named<'_>,
+    touched: usize,
+) -> DbResult<BTreeSet<(TraitId, ProviderId)>> {
     use resource_provider_traits as t;
-    if named.going_traits.is_empty() {
-        return Ok(BTreeSet::new());
+    let mut users = BTreeSet::new();
+    for name in &named.going_traits {
+        let rows: Vec<(i32, i32)> = t::table
+            .inner_join(traits::table.on(traits::id.eq(t::trait_id)))
+            .filter(traits::name.eq(*name))
+            .select((t::trait_id, t::resource_provider_id))
+            .limit(one_more(touched))
+            .load(conn)?;
+        users.extend(
+            rows.into_iter()
+                .map(|(it, provider)| (TraitId(it), ProviderId(provider))),
+        );
     }
-    let rows: Vec<(i32, i32)> = t::table
-        .inner_join(traits::table.on(traits::id.eq(t::trait_id)))
-        .filter(traits::name.eq_any(&named.going_traits))
-        .select((t::trait_id, t::resource_provider_id))
-        .load(conn)?;
-    Ok(rows
-        .into_iter()
-        .map(|(it, provider)| (TraitId(it), ProviderId(provider)))
-        .collect())
+    Ok(users)
 }

@@ -27,6 +27,8 @@ pub struct Model {
     follower: Follower,
     writer: WriterHandle<Decider>,
     alone: bool,
+    /// How long a read waits for the database.
+    patience: Duration,
 }
 
 /// A snapshot to answer from.
@@ -90,6 +92,7 @@ impl Model {
             follower,
             writer,
             alone,
+            patience: settings.commit_timeout,
         };
         let running = Running {
             thread,
@@ -117,7 +120,7 @@ impl Model {
         read: impl FnOnce(&mut DbConnection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let database = self.database.clone();
-        blocking(move || database.read(read)).await
+        blocking(self.patience, move || database.read(read)).await
     }
 
     /// A snapshot that shows every change acknowledged before the call, by any process.
@@ -142,7 +145,7 @@ impl Model {
             });
         }
         let (database, live) = (self.database.clone(), self.live.clone());
-        blocking(move || {
+        blocking(self.patience, move || {
             if database.read(|conn| Ok(unknown.any_is_there(conn)?))? {
                 live.check(&mut followed::connect(&database)?, &BTreeSet::new(), true)?;
             }
@@ -186,12 +189,25 @@ impl Model {
     }
 }
 
-/// Does what waits for the database on a thread that may wait.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| {
-        Err(Error::Internal {
-            detail: format!("a read ended in a panic: {error}"),
-        })
-    })
+/// Does what waits for the database on a thread that may wait. Not for ever: a server that stands still, or a Galera node
+/// that waits for others, closes no connection, and the client library of MariaDB is told no time of its own.
+async fn blocking<T: Send + 'static>(
+    patience: Duration,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let mut done = tokio::task::spawn_blocking(work);
+    match tokio::time::timeout(patience, &mut done).await {
+        Ok(done) => done.unwrap_or_else(|error| {
+            Err(Error::Internal {
+                detail: format!("a read ended in a panic: {error}"),
+            })
+        }),
+        Err(_) => {
+            // What no thread has begun yet nobody waits for any more.
+            done.abort();
+            Err(Error::Unavailable {
+                detail: "it did not answer in time".to_owned(),
+            })
+        }
+    }
 }

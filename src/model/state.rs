@@ -85,6 +85,8 @@ pub struct State {
     pub trait_users: BTreeSet<(TraitId, ProviderId)>,
     /// Since when the traits that the batch names are there; not those that it makes.
     pub trait_times: BTreeMap<String, Moment>,
+    /// Whether a new provider whose uuid and name are both taken is refused for its name.
+    pub names_first: bool,
     /// Rows that the batch makes have negative ids until they are written.
     next_new: i32,
 }
@@ -104,6 +106,7 @@ impl State {
             class_users: BTreeSet::new(),
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),
+            names_first: false,
             next_new: 0,
         }
     }
@@ -119,8 +122,13 @@ impl State {
     pub fn find_provider(&self, uuid: &str) -> Option<ProviderId> {
         match self.uuids.get(uuid) {
             Some(found) => *found,
-            None => self.base.by_uuid(uuid),
+            // By another spelling, one that the batch deleted.
+            None => self.base.by_uuid(uuid).filter(|id| self.is_living(*id)),
         }
+    }
+
+    fn is_living(&self, id: ProviderId) -> bool {
+        self.providers.get(&id).is_none_or(|entry| entry.now.is_some())
     }
 
     pub fn find_name(&self, name: &str) -> Option<ProviderId> {

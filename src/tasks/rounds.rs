@@ -10,6 +10,13 @@ pub const SLICE: usize = 500;
 /// How much faster it goes after it found something, to the end of the next round: where one writes, more is written.
 const HURRY: u32 = 10;
 
+/// A provider's uuid, and a class of it.
+type Place = (String, String);
+
+fn place(over: &Over) -> Place {
+    (over.provider.clone(), over.class.clone())
+}
+
 /// Where the comparison is.
 pub struct Rounds {
     interval: Duration,
@@ -17,9 +24,9 @@ pub struct Rounds {
     pub after: i32,
     /// Rounds, the present one among them, in which it hurries.
     hurried: u32,
-    /// Who was over capacity in this round, and in the one before: each is told once.
-    over: BTreeSet<Over>,
-    told: BTreeSet<Over>,
+    /// Who was over capacity in this round, and in the one before: each is told once, however the amounts change.
+    over: BTreeSet<Place>,
+    told: BTreeSet<Place>,
 }
 
 impl Rounds {
@@ -49,9 +56,9 @@ impl Rounds {
         let new = compared
             .over
             .iter()
-            .filter(|over| !self.told.contains(over) && !self.over.contains(over));
+            .filter(|over| !self.told.contains(&place(over)) && !self.over.contains(&place(over)));
         let new = new.cloned().collect();
-        self.over.extend(compared.over.iter().cloned());
+        self.over.extend(compared.over.iter().map(place));
         self.after = compared.next.unwrap_or(0);
         if compared.next.is_none() {
             self.told = std::mem::take(&mut self.over);
@@ -107,5 +114,8 @@ mod tests {
         assert_eq!(told(&mut rounds, &["a", "b"]), 1);
         assert_eq!(told(&mut rounds, &["b"]), 0);
         assert_eq!(told(&mut rounds, &["a", "b"]), 1, "it was well in between");
+        let mut more = slice(None, &[], &["a"]);
+        more.over[0].used += 1;
+        assert!(rounds.take(&more).is_empty(), "it is told already");
     }
 }

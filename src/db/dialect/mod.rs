@@ -146,6 +146,15 @@ pub fn has_other_writers(conn: &DbConnection) -> bool {
     !matches!(conn, DbConnection::Sqlite(_))
 }
 
+/// Whether a new row whose uuid and name are both taken is refused for its name: the constraint that was made first.
+pub fn checks_names_first(conn: &DbConnection) -> bool {
+    match conn {
+        #[cfg(feature = "postgresql")]
+        DbConnection::Postgresql(_) => true,
+        _ => false,
+    }
+}
+
 /// What a database compares of a name.
 pub type Folding = fn(&str) -> String;
 
@@ -186,6 +195,12 @@ where
 /// own `transaction` must not be used.
 pub fn begin_write(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, begin_write)
+}
+
+/// Lets no other writer decide or commit anything until the transaction ends: takes the rows of `placet_writers`, which
+/// are the first that every batch writes. For what no row that both would write can guard.
+pub fn hold_writers(conn: &mut DbConnection) -> QueryResult<()> {
+    engine!(conn, hold_writers)
 }
 
 /// How long statements of this session wait for another's lock from now on.

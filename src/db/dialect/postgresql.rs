@@ -23,12 +23,14 @@ pub fn connect(server: &Server, purpose: Purpose, patience: Duration) -> Result<
 
 /// A session's settings. A transaction whose client is gone must not hold a hot provider. The language of messages is
 /// the administrator's to choose: where this user may, it is English, because `messages` reads the texts of errors that
-/// diesel gives no kind.
+/// diesel gives no kind. Rows that are named are looked up one by one: at the price that a page has by default, as of a
+/// turning disk, a list of some hundred keys would have whole tables read.
 fn prepare(conn: &mut PgConnection, purpose: Purpose, patience: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; \
          SET lock_timeout = {patience}; \
          SET idle_in_transaction_session_timeout = {idle}; \
+         SET random_page_cost = 1.1; \
          DO $$ BEGIN PERFORM set_config('lc_messages', 'C', false); \
                EXCEPTION WHEN insufficient_privilege THEN NULL; END $$",
         access = if purpose == Purpose::Read {
@@ -41,12 +43,21 @@ fn prepare(conn: &mut PgConnection, purpose: Purpose, patience: Duration) -> Que
     ))
 }
 
+/// It holds no rows, and a start that reads a big cloud may be busy with one table for longer than a writer may be idle.
 pub fn begin_read(conn: &mut PgConnection) -> QueryResult<()> {
-    conn.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    conn.batch_execute(
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
+    )
 }
 
 pub fn begin_write(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+}
+
+pub fn hold_writers(conn: &mut PgConnection) -> QueryResult<()> {
+    diesel::sql_query("SELECT id FROM placet_writers ORDER BY id FOR UPDATE")
+        .execute(conn)
+        .map(|_| ())
 }
 
 pub fn wait_for_locks(conn: &mut PgConnection, patience: Duration) -> QueryResult<()> {

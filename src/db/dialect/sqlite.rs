@@ -71,6 +71,11 @@ pub fn begin_write(conn: &mut SqliteConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN IMMEDIATE")
 }
 
+/// `begin_write` holds the one lock.
+pub fn hold_writers(_: &mut SqliteConnection) -> QueryResult<()> {
+    Ok(())
+}
+
 pub fn wait_for_locks(conn: &mut SqliteConnection, patience: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!("PRAGMA busy_timeout = {}", patience.as_millis()))
 }

@@ -61,16 +61,18 @@ pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
     Ok(view(state, id))
 }
 
-/// Where both are taken, the uuid is what upstream complains of.
+/// Where both are taken, upstream complains of what the database found first.
 fn check_unique(state: &State, create: &Create) -> Result<()> {
-    let duplicate = if state.find_provider(&create.uuid).is_some() {
-        format!("uuid: {}", create.uuid)
-    } else if state.find_name(&create.name).is_some() {
-        format!("name: {}", create.name)
+    let uuid = state
+        .find_provider(&create.uuid)
+        .map(|_| format!("uuid: {}", create.uuid));
+    let name = state.find_name(&create.name).map(|_| format!("name: {}", create.name));
+    let duplicate = if state.names_first {
+        name.or(uuid)
     } else {
-        return Ok(());
+        uuid.or(name)
     };
-    Err(Error::DuplicateProvider { duplicate })
+    duplicate.map_or(Ok(()), |duplicate| Err(Error::DuplicateProvider { duplicate }))
 }
 
 /// `PUT /resource_providers/{uuid}`.

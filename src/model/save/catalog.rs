@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 
 use super::{Guard, Save};
@@ -104,19 +105,19 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
     let gone = |entry: &NameEntry| entry.base.is_some() && entry.now.is_none();
     let classes = save.state.classes.iter().filter(|(_, it)| gone(it)).map(|(id, _)| id.0);
     let classes: Vec<i32> = classes.collect();
-    let users = inventories::table.select(inventories::resource_class_id);
     let mut deleted = 0;
     if !classes.is_empty() {
         use resource_classes as t;
-        let unused = t::table.filter(t::id.eq_any(&classes)).filter(t::id.ne_all(users));
+        let users = inventories::table.filter(inventories::resource_class_id.eq(t::id));
+        let unused = t::table.filter(t::id.eq_any(&classes)).filter(not(exists(users)));
         deleted += diesel::delete(unused).execute(save.conn)?;
     }
     let going = save.state.traits.iter().filter(|(_, it)| gone(it)).map(|(id, _)| id.0);
     let going: Vec<i32> = going.collect();
-    let users = resource_provider_traits::table.select(resource_provider_traits::trait_id);
     if !going.is_empty() {
         use traits as t;
-        let unused = t::table.filter(t::id.eq_any(&going)).filter(t::id.ne_all(users));
+        let users = resource_provider_traits::table.filter(resource_provider_traits::trait_id.eq(t::id));
+        let unused = t::table.filter(t::id.eq_any(&going)).filter(not(exists(users)));
         deleted += diesel::delete(unused).execute(save.conn)?;
     }
     Ok(Guard::expect(classes.len() + going.len(), deleted))

@@ -7,6 +7,7 @@ mod claims;
 mod comparison;
 mod following;
 mod foreign;
+mod names;
 mod process;
 mod providers;
 mod reads;
@@ -14,6 +15,7 @@ mod replays;
 mod reshapes;
 mod several;
 mod usages;
+mod writers;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};

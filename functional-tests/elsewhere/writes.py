@@ -1,0 +1,255 @@
+"""Every way to write: what is sent, what it makes of the worker's world, and what has to show it."""
+
+from world import POOL, SHARED, Provider
+
+CHILDREN, NAMES, CONSUMERS = 3, 4, 8
+KINDS = {}  # by name: the route, and what makes a write of it
+
+
+class Write:
+    """A request, what has happened once it is acknowledged, and the things that show it."""
+
+    def __init__(self, method, path, body, done, shows, pool=(0, 0), version="latest"):
+        self.method, self.path, self.body, self.version = method, path, body, version
+        self.done, self.shows = done, shows
+        self.pool = pool  # how much more of the pool is used, and how often its generation moves
+
+
+def kind(route):
+    def taken(function):
+        KINDS[function.__name__] = route, function
+        return function
+    return taken
+
+
+def an_inventory(world, at_least=0):
+    total = at_least + world.chance.randint(4, 60)
+    return {"total": total, "reserved": world.chance.randint(0, 2), "min_unit": 1, "max_unit": 1000, "step_size": 1,
+            "allocation_ratio": world.chance.choice((1.0, 1.5, 4.0))}
+
+
+def one_of(world, things):
+    """One of them, or None."""
+    things = list(things)
+    return world.chance.choice(things) if things else None
+
+
+def at(provider, more=""):
+    return f"/resource_providers/{provider.uuid}{more}"
+
+
+def moved(provider):
+    provider.generation += 1
+
+
+# --- providers ---
+
+@kind("POST /resource_providers")
+def provider_created(world):
+    if len(world.providers) >= len(world.roots) + CHILDREN:
+        return None
+    made = Provider(world.new_name("child"), world.new_uuid(), world.chance.choice(world.living()))
+    body = {"name": made.name, "uuid": made.uuid, "parent_provider_uuid": made.parent.uuid}
+
+    def done():
+        world.providers[made.uuid] = made
+    return Write("POST", "/resource_providers", body, done, [made])
+
+
+@kind("PUT /resource_providers/{uuid}")
+def provider_renamed(world):
+    provider, name = world.chance.choice(world.living()), world.new_name("renamed")
+    body = {"name": name}
+    if provider.parent:
+        body["parent_provider_uuid"] = provider.parent.uuid
+
+    def done():
+        provider.name = name
+    return Write("PUT", at(provider), body, done, [provider])
+
+
+@kind("PUT /resource_providers/{uuid}")
+def provider_moved(world):
+    """To another place of its tree, or to the other tree, with all that hangs on it."""
+    provider = one_of(world, (p for p in world.living() if p.parent))
+    below = lambda p: p is provider or (p.parent and below(p.parent))  # noqa: E731
+    parent = provider and one_of(world, (p for p in world.living() if not below(p)))
+    if not parent:
+        return None
+    old = provider.root
+
+    def done():
+        provider.parent = parent
+    return Write("PUT", at(provider), {"name": provider.name, "parent_provider_uuid": parent.uuid}, done,
+                 [provider, old])
+
+
+@kind("DELETE /resource_providers/{uuid}")
+def provider_deleted(world):
+    parents = {p.parent for p in world.living()}
+    provider = one_of(world, (
+        p for p in world.living() if p.parent and p not in parents and not world.is_used(p)))
+
+    def done():
+        provider.alive = False
+        del world.providers[provider.uuid]
+    return provider and Write("DELETE", at(provider), None, done, [provider])
+
+
+# --- inventories ---
+
+@kind("POST /resource_providers/{uuid}/inventories")
+def inventory_added(world):
+    provider = world.chance.choice(world.living())
+    name = one_of(world, (c for c in world.classes if c not in provider.inventories))
+    inventory = an_inventory(world)
+
+    def done():
+        provider.inventories[name] = inventory
+        moved(provider)
+    return name and Write("POST", at(provider, "/inventories"), {"resource_class": name, **inventory}, done, [provider])
+
+
+@kind("PUT /resource_providers/{uuid}/inventories")
+def inventories_replaced(world):
+    provider = world.chance.choice(world.living())
+    kept = {name: an_inventory(world, world.used(provider, name)) for name in world.classes
+            if world.used(provider, name) or world.chance.random() < 0.6}
+
+    def done():
+        provider.inventories = kept
+        moved(provider)
+    return Write("PUT", at(provider, "/inventories"), {
+        "resource_provider_generation": provider.generation, "inventories": kept}, done, [provider])
+
+
+@kind("PUT /resource_providers/{uuid}/inventories/{resource_class}")
+def inventory_updated(world):
+    provider = world.chance.choice(world.living())
+    name = one_of(world, provider.inventories)
+    if not name:
+        return None
+    inventory = an_inventory(world, world.used(provider, name))
+
+    def done():
+        provider.inventories[name] = inventory
+        moved(provider)
+    return Write("PUT", at(provider, f"/inventories/{name}"), {
+        "resource_provider_generation": provider.generation, **inventory}, done, [provider])
+
+
+@kind("DELETE /resource_providers/{uuid}/inventories/{resource_class}")
+def inventory_removed(world):
+    provider = world.chance.choice(world.living())
+    name = one_of(world, (c for c in provider.inventories if not world.used(provider, c)))
+
+    def done():
+        del provider.inventories[name]
+        moved(provider)
+    return name and Write("DELETE", at(provider, f"/inventories/{name}"), None, done, [provider])
+
+
+@kind("DELETE /resource_providers/{uuid}/inventories")
+def inventories_cleared(world):
+    provider = one_of(world, (p for p in world.living() if p.inventories and not world.is_used(p)))
+
+    def done():
+        provider.inventories = {}
+        moved(provider)
+    return provider and Write("DELETE", at(provider, "/inventories"), None, done, [provider])
+
+
+# --- aggregates and traits of providers ---
+
+@kind("PUT /resource_providers/{uuid}/aggregates")
+def aggregates_replaced(world):
+    provider = world.chance.choice(world.living())
+    chosen = {it for it in world.aggregates if world.chance.random() < 0.5}
+    chosen |= provider.aggregates - set(world.aggregates)
+
+    def done():
+        provider.aggregates = chosen
+        moved(provider)
+    return Write("PUT", at(provider, "/aggregates"), {
+        "aggregates": sorted(chosen), "resource_provider_generation": provider.generation}, done, [provider])
+
+
+@kind("PUT /resource_providers/{uuid}/aggregates")
+def pool_marked(world):
+    """As before 1.19, when it moved no generation: everybody has to read the pool again, amid claims of it."""
+    consumer = one_of(world, world.consumers.values())
+    return consumer and Write("PUT", f"/resource_providers/{POOL}/aggregates", [SHARED, world.new_uuid()], lambda: None,
+                              [consumer], version="1.18")
+
+
+@kind("PUT /resource_providers/{uuid}/traits")
+def traits_replaced(world):
+    provider = world.chance.choice(world.living())
+    chosen = {it for it in world.traits if world.chance.random() < 0.5}
+
+    def done():
+        provider.generation += chosen != provider.traits
+        provider.traits = chosen
+    return Write("PUT", at(provider, "/traits"), {
+        "traits": sorted(chosen), "resource_provider_generation": provider.generation}, done, [provider])
+
+
+@kind("DELETE /resource_providers/{uuid}/traits")
+def traits_cleared(world):
+    provider = one_of(world, (p for p in world.living() if p.traits))
+
+    def done():
+        provider.traits = set()
+        moved(provider)
+    return provider and Write("DELETE", at(provider, "/traits"), None, done, [provider])
+
+
+# --- names ---
+
+def _made(world, names, prefix):
+    return world.new_name(prefix) if len(names) < 2 + NAMES else None
+
+
+@kind("POST /resource_classes")
+def class_created(world):
+    name = _made(world, world.classes, "CUSTOM_CLASS")
+    return name and Write("POST", "/resource_classes", {"name": name}, lambda: world.classes.append(name), [("class", name)])
+
+
+@kind("PUT /resource_classes/{name}")
+def class_ensured(world):
+    name = _made(world, world.classes, "CUSTOM_CLASS")
+    return name and Write("PUT", f"/resource_classes/{name}", None, lambda: world.classes.append(name), [("class", name)])
+
+
+@kind("PUT /resource_classes/{name}")
+def class_renamed(world):
+    """As it is done before 1.7; providers keep it under its new name."""
+    old, new = one_of(world, (c for c in world.classes if c.startswith("CUSTOM"))), world.new_name("CUSTOM_NEW")
+
+    def done():
+        world.classes[world.classes.index(old)] = new
+        for things in [p.inventories for p in world.living()] + [h for c in world.consumers.values() for h in c.holds.values()]:
+            if old in things:
+                things[new] = things.pop(old)
+    having = [p for p in world.living() if old in p.inventories]
+    return old and Write("PUT", f"/resource_classes/{old}", {"name": new}, done, [("class", old), ("class", new), *having],
+                         version="1.6")
+
+
+@kind("DELETE /resource_classes/{name}")
+def class_deleted(world):
+    name = one_of(world, (c for c in world.classes if c.startswith("CUSTOM") and not world.is_class_used(c)))
+    return name and Write("DELETE", f"/resource_classes/{name}", None, lambda: world.classes.remove(name), [("class", name)])
+
+
+@kind("PUT /traits/{name}")
+def trait_ensured(world):
+    name = _made(world, world.traits, "CUSTOM_TRAIT")
+    return name and Write("PUT", f"/traits/{name}", None, lambda: world.traits.append(name), [("trait", name)])
+
+
+@kind("DELETE /traits/{name}")
+def trait_deleted(world):
+    name = one_of(world, (t for t in world.traits if t.startswith("CUSTOM") and not world.is_trait_used(t)))
+    return name and Write("DELETE", f"/traits/{name}", None, lambda: world.traits.remove(name), [("trait", name)])

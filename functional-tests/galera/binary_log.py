@@ -1,0 +1,94 @@
+"""What a node's binary log says that it committed: transactions that bear a token of placet's writers."""
+
+import re
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+
+from servers import machine
+
+ROW = re.compile(r"### (INSERT INTO|DELETE FROM|UPDATE) `([^`]*)`\.`([^`]*)`")
+VALUE = re.compile(r"###   @(\d+)=(.*)")
+POSITION = re.compile(r"# at (\d+)")
+GTID = re.compile(r"\tGTID (\d+-\d+-\d+)")
+# Columns by their number, as the log names them.
+WRITER, REVISION, TOKEN = 1, 2, 3  # of placet_changes
+PROVIDER, CONSUMER, CLASS, USED = 4, 5, 6, 7  # of allocations
+UUID, GENERATION = 4, 6  # of resource_providers
+
+
+@dataclass
+class Commit:
+    """One transaction. `gave` and `took` have by consumer the allocations that it wrote and removed, as
+    (provider's id, class's id, amount); `moved` has by provider its generation before and after."""
+
+    file: str
+    position: int
+    gtid: str
+    writer: str = None
+    revision: int = None
+    token: str = None
+    gave: dict = field(default_factory=dict)
+    took: dict = field(default_factory=dict)
+    moved: dict = field(default_factory=dict)
+
+    @property
+    def place(self):
+        return f"{self.file}, position {self.position}, GTID {self.gtid}, writer {self.writer}, revision {self.revision}"
+
+    def row(self, action, table, images):
+        values = images[-1]
+        if table == "resource_providers" and action == "UPDATE":
+            before, _ = self.moved.get(values[UUID], (int(images[0][GENERATION]), None))
+            self.moved[values[UUID]] = before, int(values[GENERATION])
+        elif table == "placet_changes" and action == "INSERT INTO":
+            self.writer, self.revision, self.token = values[WRITER], int(values[REVISION]), values[TOKEN]
+        elif table == "allocations" and action != "UPDATE":
+            side = self.gave if action == "INSERT INTO" else self.took
+            found = int(values[PROVIDER]), int(values[CLASS]), int(values[USED])
+            side.setdefault(values[CONSUMER], Counter())[found] += 1
+
+    def left(self, consumer):
+        """What it left the consumer with: what it gave and did not take again."""
+        return self.gave.get(consumer, Counter()) - self.took.get(consumer, Counter())
+
+
+def commits(node, database):
+    """All that the node ever logged of the database and that bears a token, in its order."""
+    found = []
+    for path in node.binary_logs():
+        found += [commit for commit in _transactions(path, database) if commit.token]
+    return found
+
+
+def _transactions(path, database):
+    """The transactions of one file that were committed."""
+    lines = subprocess.run(
+        [machine.program("mariadb-binlog", "mariadb-client"), "--no-defaults", "--base64-output=DECODE-ROWS", "-v",
+         f"--database={database}", str(path)],
+        capture_output=True, text=True, errors="replace", check=True).stdout.splitlines()
+    commit = row = None
+    at = 0
+    for line in lines:
+        if line.startswith("###"):
+            if value := VALUE.match(line):
+                row[2][-1][int(value[1])] = value[2].strip("'")
+                continue
+            if line in ("### SET", "### WHERE"):
+                row[2].append({})
+                continue
+            if commit and row:
+                commit.row(*row)
+            began = ROW.match(line)
+            row = (began[1], began[3], []) if began else row
+            continue
+        if commit and row:
+            commit.row(*row)
+        row = None
+        if position := POSITION.match(line):
+            at = int(position[1])
+        elif gtid := GTID.search(line):
+            commit = Commit(path.name.split("-", 1)[1], at, gtid[1])
+        elif line.startswith("COMMIT") and commit:
+            yield commit
+            commit = None

@@ -1,0 +1,46 @@
+"""What PostgreSQL executed, and how: its own account of each statement, by auto_explain."""
+
+import json
+import re
+
+from judge import Access, Executed
+
+SETTINGS = {
+    "session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on",
+    "auto_explain.log_timing": "off", "auto_explain.log_format": "json", "auto_explain.log_nested_statements": "on",
+}
+ENTRY = re.compile(r"LOG:  duration: [\d.]+ ms  plan:\n((?:\t.*\n)+)")
+
+
+class Capture:
+    """From now on all that is executed in a database is kept."""
+
+    def __init__(self, engine, database):
+        self.path = engine.nodes[0].folder / "log"
+        self.dbname = database.name
+        for name, value in SETTINGS.items():
+            database.run(f"ALTER DATABASE \"{database.name}\" SET {name} = '{value}'")
+        self.offset = self.path.stat().st_size
+
+    def follow(self, services):
+        """The engine knows all of them."""
+
+    def taken(self, _=()):
+        """What was executed since the last time."""
+        with open(self.path, errors="replace") as log:
+            log.seek(self.offset)
+            text = log.read()
+            self.offset = log.tell()
+        for entry in ENTRY.finditer(text):
+            told = json.loads(entry[1].replace("\n\t", "\n"))
+            yield Executed(told["Query Text"], list(accesses(told["Plan"])))
+
+
+def accesses(plan):
+    if "Relation Name" in plan and plan["Node Type"].endswith("Scan"):
+        removed = sum(plan.get(f"Rows Removed by {what}", 0) for what in ("Filter", "Index Recheck"))
+        rows = round((plan["Actual Rows"] + removed) * plan["Actual Loops"])
+        by_index = plan["Node Type"] == "Bitmap Heap Scan" or "Index Cond" in plan
+        yield Access(plan["Relation Name"], not by_index, rows)
+    for inner in plan.get("Plans", []):
+        yield from accesses(inner)

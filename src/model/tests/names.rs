@@ -1,0 +1,152 @@
+//! Classes and traits that one process deletes while another gives them to a provider: nothing has what is not there.
+
+use std::time::Duration;
+
+use super::process::Process;
+use super::*;
+use crate::db::dialect;
+use crate::db::writer::{Batch, Ran};
+use crate::error::Error;
+use crate::model::command::{Answer, Command, Write};
+use crate::model::{inventories, resource_classes, traits};
+
+const CLASS: &str = "CUSTOM_GOING";
+const TRAIT: &str = "CUSTOM_GOING_TOO";
+/// Until the second of two processes waits for the first, or has its own way.
+const A_WHILE: Duration = Duration::from_millis(300);
+
+/// Two processes that know one host, a class and a trait; `None` on SQLite, where one waits for the other's every write.
+async fn two() -> Option<(Fixture, Process, Process)> {
+    let mut f = fixture();
+    if !dialect::has_other_writers(&f.conn) {
+        return None;
+    }
+    f.host(1, 10).await.unwrap();
+    f.model
+        .submit(resource_classes::Ensure { name: CLASS.into() })
+        .await
+        .unwrap();
+    f.model.submit(traits::Ensure { name: TRAIT.into() }).await.unwrap();
+    let (a, b) = (Process::start(&f.database, false), Process::start(&f.database, false));
+    Some((f, a, b))
+}
+
+fn give_class() -> Command {
+    inventories::Add {
+        provider: uuid(1),
+        class: CLASS.into(),
+        inventory: inventory(5),
+        reserved_may_equal_total: true,
+    }
+    .into_command()
+}
+
+fn delete_class() -> Command {
+    resource_classes::Delete { name: CLASS.into() }.into_command()
+}
+
+fn give_trait() -> Command {
+    traits::Replace {
+        provider: uuid(1),
+        generation: 1,
+        traits: vec![TRAIT.into()],
+    }
+    .into_command()
+}
+
+fn delete_trait() -> Command {
+    traits::Delete { name: TRAIT.into() }.into_command()
+}
+
+/// What came of both, where the second began after the first had decided and before it committed.
+fn interleaved(mut a: Process, first: Command, mut b: Process, second: Command) -> [Result<Answer>; 2] {
+    dialect::begin_write(&mut a.conn).unwrap();
+    assert!(a.identity.raise_revision(&mut a.conn).unwrap());
+    let Ran::Decided { mut answers, change } = a.decider.run(&mut a.conn, &[&first], false).unwrap() else {
+        panic!("nobody was there before the first");
+    };
+    let change = a.decider.describe(&change.expect("the first writes"));
+    let later = std::thread::spawn(move || b.until_decided(&second));
+    std::thread::sleep(A_WHILE);
+    a.identity.record(&mut a.conn, &change).unwrap();
+    dialect::commit(&mut a.conn).unwrap();
+    [answers.remove(0), later.join().unwrap()]
+}
+
+impl Process {
+    /// A command tried as the writer tries it: again where a guard was lost.
+    fn until_decided(&mut self, command: &Command) -> Result<Answer> {
+        for _ in 0..10 {
+            if let Some((mut answers, pending)) = self.commit(&[command], true).unwrap() {
+                self.publish(pending);
+                return answers.remove(0);
+            }
+        }
+        panic!("it is never decided")
+    }
+}
+
+impl Fixture {
+    /// That every class of an inventory, and every trait of a provider, is there.
+    fn check_names(&mut self) {
+        for (table, column, names) in [
+            ("inventories", "resource_class_id", "resource_classes"),
+            ("resource_provider_traits", "trait_id", "traits"),
+        ] {
+            let odd = format!("SELECT COUNT(*) AS n FROM {table} WHERE {column} NOT IN (SELECT id FROM {names})");
+            assert_eq!(self.number(&odd), 0, "{table} of what is not there");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_class_that_is_about_to_be_given_is_not_deleted() {
+    let Some((mut f, a, b)) = two().await else { return };
+    let [given, deleted] = interleaved(a, give_class(), b, delete_class());
+    assert!(given.is_ok(), "{given:?}");
+    f.check_names();
+    assert!(matches!(deleted, Err(Error::ClassInUse { .. })), "{deleted:?}");
+}
+
+#[actix_web::test]
+async fn a_class_that_is_about_to_be_deleted_is_not_given() {
+    let Some((mut f, a, b)) = two().await else { return };
+    let [deleted, given] = interleaved(a, delete_class(), b, give_class());
+    assert!(deleted.is_ok(), "{deleted:?}");
+    f.check_names();
+    assert!(matches!(given, Err(Error::InvalidInventory { .. })), "{given:?}");
+}
+
+#[actix_web::test]
+async fn a_class_that_is_about_to_be_deleted_is_not_renamed_and_the_other_way_round() {
+    let Some((mut f, a, b)) = two().await else { return };
+    let rename = resource_classes::Rename {
+        from: CLASS.into(),
+        to: "CUSTOM_RENAMED".into(),
+    };
+    let [renamed, deleted] = interleaved(a, rename.into_command(), b, delete_class());
+    assert!(renamed.is_ok(), "{renamed:?}");
+    assert!(matches!(deleted, Err(Error::ClassNotFound { .. })), "{deleted:?}");
+    assert_eq!(
+        f.number("SELECT COUNT(*) AS n FROM resource_classes WHERE name = 'CUSTOM_RENAMED'"),
+        1
+    );
+}
+
+#[actix_web::test]
+async fn a_trait_that_is_about_to_be_given_is_not_deleted() {
+    let Some((mut f, a, b)) = two().await else { return };
+    let [given, deleted] = interleaved(a, give_trait(), b, delete_trait());
+    assert!(given.is_ok(), "{given:?}");
+    f.check_names();
+    assert!(matches!(deleted, Err(Error::TraitInUse { .. })), "{deleted:?}");
+}
+
+#[actix_web::test]
+async fn a_trait_that_is_about_to_be_deleted_is_not_given() {
+    let Some((mut f, a, b)) = two().await else { return };
+    let [deleted, given] = interleaved(a, delete_trait(), b, give_trait());
+    assert!(deleted.is_ok(), "{deleted:?}");
+    f.check_names();
+    assert!(matches!(given, Err(Error::UnknownTraits { .. })), "{given:?}");
+}

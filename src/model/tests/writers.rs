@@ -1,0 +1,106 @@
+//! A writer's row and what it leaves, on every engine: its fence, what it prunes, and a row that is lost.
+
+use std::time::Duration;
+
+use super::process::Process;
+use super::*;
+use crate::db::{Doubt, dialect};
+use crate::model::command::{Command, Write};
+
+/// Two processes that know a host with 10 VCPU, and each other.
+async fn two() -> (Fixture, Process, Process) {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    let (mut a, mut b) = (Process::start(&f.database, false), Process::start(&f.database, false));
+    a.follow();
+    b.follow();
+    (f, a, b)
+}
+
+fn takes(consumer: u32, amount: i64) -> Command {
+    claim(consumer, 1, "VCPU", amount, Expected::New).into_command()
+}
+
+impl Process {
+    /// Sends all of a batch but its end, and leaves it open.
+    fn open_batch(&mut self) {
+        dialect::begin_write(&mut self.conn).unwrap();
+        assert!(self.identity.raise_revision(&mut self.conn).unwrap());
+        self.identity.record(&mut self.conn, "{}").unwrap();
+    }
+}
+
+#[actix_web::test]
+async fn a_fence_finds_what_was_committed_and_waits_for_what_is_under_way() {
+    let (f, mut a, mut b) = two().await;
+    a.open_batch();
+    dialect::commit(&mut a.conn).unwrap();
+    let mut elsewhere = f.database.connect().unwrap();
+    assert_eq!(a.identity.fence(&mut elsewhere).unwrap(), Doubt::Happened);
+    a.identity.committed();
+
+    a.open_batch();
+    let mut identity = a.identity.clone();
+    let fence = std::thread::spawn(move || identity.fence(&mut elsewhere).unwrap());
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!fence.is_finished(), "it does not know yet");
+    dialect::commit(&mut a.conn).unwrap();
+    assert_eq!(fence.join().unwrap(), Doubt::Happened);
+    a.identity.committed();
+    a.write(&[&takes(10, 2)]);
+    b.follow();
+    check_shown(&b.live.newest(), &mut b.conn);
+}
+
+#[actix_web::test]
+async fn a_commit_that_its_fence_overtook_never_happens() {
+    let (f, mut a, mut b) = two().await;
+    let mut late = a.identity.clone();
+    a.open_batch();
+    dialect::rollback(&mut a.conn).unwrap();
+    let mut elsewhere = f.database.connect().unwrap();
+    assert_eq!(a.identity.fence(&mut elsewhere).unwrap(), Doubt::NeverHappened);
+    dialect::begin_write(&mut elsewhere).unwrap();
+    assert!(!late.raise_revision(&mut elsewhere).unwrap(), "the fence has its place");
+    dialect::rollback(&mut elsewhere).unwrap();
+    a.write(&[&takes(10, 2)]);
+    b.follow();
+    check_shown(&b.live.newest(), &mut b.conn);
+}
+
+#[actix_web::test]
+async fn who_is_slower_than_a_writers_own_pruning_reads_everything() {
+    let (mut f, mut a, mut b) = two().await;
+    a.write(&[&takes(10, 2)]);
+    f.execute("UPDATE placet_changes SET committed_at = '2001-01-01 00:00:00'");
+    assert!(a.identity.keep_house(&mut a.conn).unwrap());
+    let writer = a.identity.clone().committed().writer;
+    let left = format!("SELECT COUNT(*) AS n FROM placet_changes WHERE writer = '{writer}'");
+    assert_eq!(f.number(&left), 0);
+    b.follow();
+    check_shown(&b.live.newest(), &mut b.conn);
+    a.write(&[&takes(11, 3)]);
+    b.follow();
+    check_shown(&b.live.newest(), &mut b.conn);
+}
+
+#[actix_web::test]
+async fn a_writer_whose_row_is_lost_takes_another_and_nothing_is_lost() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    let mut b = Process::start(&f.database, false);
+    for (consumer, lost) in [
+        (10, "DELETE FROM placet_writers"),
+        (11, "UPDATE placet_writers SET token = 'another'"),
+    ] {
+        f.execute(lost);
+        f.model
+            .submit(claim(consumer, 1, "VCPU", 2, Expected::New))
+            .await
+            .unwrap();
+        b.follow();
+        check_shown(&b.live.newest(), &mut b.conn);
+        f.check_snapshot().await;
+    }
+    assert_eq!(f.used(1), 4);
+}
