@@ -78,9 +78,9 @@ impl Follower {
     }
 }
 
-/// What a mutant answers with too: requests that came after the query was sent.
+/// What a mutant answers with too: requests that came after the query was sent, as to a slow database.
 fn come_in_flight(wishes: &Receiver<Option<Reply>>) -> impl Iterator<Item = Reply> {
-    std::thread::sleep(PAUSE);
+    std::thread::sleep(5 * PAUSE);
     wishes.try_iter().flatten()
 }
 
