@@ -63,20 +63,22 @@ def at_every_statement(tally, stage, chance, full):
         every = all_of(seen or [], stage.names)
         if not full:
             every = few(chance, every, len(kinds) > 1)
+        elif len(stage.nodes) > 1:
+            every = fewer_kills(chance, every)
         for strike in every:
             _play(tally, stage, name, kinds, [strike])
 
 
 def while_in_doubt(tally, stage, chance, full):
     """After a COMMIT that broke, what the writer sends to find out about it breaks too, or comes late."""
-    for name, kinds in world.EVERY.items() if full else list(world.EVERY.items())[-1:]:
-        *_, commit = (strike for strike in all_of(stage.sends(kinds), [CUT]))
-        for when, how in (BEFORE, CUT), (ANSWERED, CUT), (BEFORE, LATE):
-            first = dataclasses.replace(commit, when=when, name=how)
-            after = tally.step(f"{name}: what it sends after {first}", stage.sends, kinds, [first])
-            every = all_of(after or [], (CUT, KILL, LATE))
-            for second in every if full else some(chance, every, FEW):
-                _play(tally, stage, name, kinds, [first, second])
+    name, kinds = list(world.EVERY.items())[-1]
+    *_, commit = all_of(stage.sends(kinds), [CUT])
+    for when, how in (BEFORE, CUT), (ANSWERED, CUT), (BEFORE, LATE):
+        first = dataclasses.replace(commit, when=when, name=how)
+        after = tally.step(f"{name}: what it sends after {first}", stage.sends, kinds, [first])
+        every = all_of(after or [], (CUT, KILL, LATE))
+        for second in fewer_kills(chance, every) if full else some(chance, every, FEW):
+            _play(tally, stage, name, kinds, [first, second])
 
 
 def _play(tally, stage, name, kinds, strikes):
@@ -91,6 +93,12 @@ def few(chance, every, together):
     if not together:
         return some(chance, at_commit, 2)
     return at_commit + some(chance, others, FEW) + some(chance, kills, 1)
+
+
+def fewer_kills(chance, every):
+    """A restart takes seconds, of a Galera node most."""
+    kills = [strike for strike in every if strike.kills]
+    return [strike for strike in every if not strike.kills] + some(chance, kills, 4 * FEW)
 
 
 def some(chance, many, number):
