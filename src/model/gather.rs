@@ -259,12 +259,16 @@ fn provider_ids(
             .load(&mut *conn)
     })?;
     let mut roots: BTreeSet<Option<i32>> = BTreeSet::new();
+    let fold = folding(conn);
+    let folded = |uuids: &BTreeSet<&str>| uuids.iter().map(|uuid| fold(uuid)).collect::<HashSet<String>>();
+    let (parents, trees) = (folded(&named.parents), folded(&named.trees));
     for (id, root, uuid) in &found {
+        let uuid = fold(uuid);
         ids.insert(*id);
-        if named.parents.contains(uuid.as_str()) {
+        if parents.contains(&uuid) {
             ids.extend(root);
         }
-        if named.trees.contains(uuid.as_str()) {
+        if trees.contains(&uuid) {
             roots.insert(*root);
         }
     }
