@@ -7,7 +7,7 @@ import time
 import world
 from history import OK, REFUSED, UNKNOWN
 
-SECONDS = 20  # for an answer
+SECONDS = 60  # for an answer: who gives up sooner leaves a request under way that nobody knows the end of
 
 
 class Asking:
