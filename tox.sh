@@ -3,12 +3,13 @@
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
-#   functional   placet live: its own gabbi files, races, adoption, options, generations, random requests,
+#   functional   placet live: its own gabbi files, races, adoption, upgrades, options, generations, random requests,
 #                the API reference
 #   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
-#                databases, plans of statements, random requests beside OpenStack Placement, two placets beside two
-#                OpenStack Placements, and chaos with three processes; what one of three processes acknowledged is read
-#                from the others, on Galera too; a standby that takes over; a Galera cluster
+#                databases, adoption, README's guide from OpenStack Placement and back, plans of statements, random
+#                requests beside OpenStack Placement, two placets beside two OpenStack Placements, what one of three
+#                processes acknowledged read from the others, chaos with three processes, commits that break; on Galera
+#                too; a standby that takes over
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
 #   clients      an operator's session with the real `openstack` client
@@ -61,9 +62,11 @@ functional() {
     done
     step python gabbi "$PY" functional-tests/run_gabbi.py
     step python race "$PY" functional-tests/race/run.py
+    step python defects "$PY" functional-tests/race/defects/run.py
     step python adoption "$PY" functional-tests/adoption.py
     step python beside "$PY" functional-tests/beside.py
     step python revisions "$PY" functional-tests/revisions.py
+    step python syncs "$PY" functional-tests/syncs.py
     step python generations "$PY" functional-tests/generations.py
     step python differential "$PY" functional-tests/differential/run.py
     step python plans "$PY" functional-tests/plans/run.py
@@ -91,17 +94,25 @@ servers() {
         step python "gabbi, $engine" "$PY" functional-tests/run_gabbi.py --engine "$engine"
         step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
         step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
+        step python "defects, $engine" "$PY" functional-tests/race/defects/run.py --engine "$engine"
+        step python "pool, $engine" "$PY" functional-tests/pool.py --engine "$engine"
         step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
+        step python "adoption, $engine" "$PY" functional-tests/adoption.py --engine "$engine"
+        step python "switching, $engine" "$PY" functional-tests/switching.py --engine "$engine"
         step python "beside, $engine" "$PY" functional-tests/beside.py --engine "$engine"
         step python "elsewhere, $engine" "$PY" functional-tests/elsewhere/run.py --engine "$engine"
         step python "plans, $engine" "$PY" functional-tests/plans/run.py --engine "$engine"
         step python "differential, $engine" "$PY" functional-tests/differential/run.py --engine "$engine" "${beside[@]}"
         step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3
+        step python "certainty, $engine" "$PY" functional-tests/certainty/run.py --engine "$engine"
     done
     step python "elsewhere, galera" "$PY" functional-tests/elsewhere/run.py --engine galera
     step python standby "$PY" functional-tests/standby.py
     step python galera "$PY" functional-tests/galera/run.py
     step python "chaos, galera" "$PY" functional-tests/chaos/run.py --engine galera --durable --processes 3 --seconds 25
+    step python "certainty, galera" "$PY" functional-tests/certainty/run.py --engine galera commit
+    step python replica "$PY" functional-tests/replica.py
+    step python "replica, mariadb" "$PY" functional-tests/replica.py --engine mariadb
 }
 
 clients() {
@@ -114,23 +125,41 @@ all() { lint; unit; functional; conformance; servers; clients; }
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     all
+    features
     mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants" &&
         step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants" &&
         step python "mutants, elsewhere" "$PY" functional-tests/elsewhere/mutants.py --binary "$TOX/placet-mutants"
+    for engine in postgresql mariadb; do
+        step python "proxy, $engine" "$PY" functional-tests/proxy_test.py --engine "$engine"
+        step python "mutants, certainty, $engine" "$PY" functional-tests/certainty/mutants.py --engine "$engine" \
+            --binary "$TOX/placet-mutants"
+    done
     step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
     step python engines "$PY" functional-tests/engines_test.py
+    step python "certainty, every statement, galera" "$PY" functional-tests/certainty/run.py --engine galera strikes
     step python "chaos, galera, long" "$PY" functional-tests/chaos/run.py \
         --engine galera --durable --processes 3 --clients 24 --minutes 10
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
     step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
     step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream
     for engine in postgresql mariadb; do
+        step python "syncs, $engine" "$PY" functional-tests/syncs.py --engine "$engine"
         step python "conformance, adopted, $engine" \
             "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted --engine "$engine"
         step python "generations, $engine" "$PY" functional-tests/generations.py --engine "$engine"
+        step python "defects, upstream, $engine" "$PY" functional-tests/race/defects/run.py --server upstream --engine "$engine"
     done
     for engine in sqlite postgresql mariadb; do
         step python "revisions, upstream, $engine" "$PY" functional-tests/revisions.py --tool upstream --engine "$engine"
+    done
+}
+
+# Every other choice of engines: what `lint` checks has all of them.
+features() {
+    local choice
+    for choice in "" postgresql mariadb postgresql-tls "mutants,$ENGINES"; do
+        step one "clippy, ${choice:-sqlite}" cargo clippy --all-targets --quiet --no-default-features --features "$choice" -- \
+            -D warnings
     done
 }
 

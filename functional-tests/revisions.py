@@ -17,6 +17,8 @@ import tempfile
 import engines
 import live
 from rest import Rest
+from tables.contents import changed, contents, unexplained
+from tables.shapes import differences, shape
 from tally import Tally
 
 REVISIONS = ["b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", "a082b8bb98d0"]
@@ -109,45 +111,6 @@ def fill(database, revision, null_roots=False, missing=False):
     connection.close()
 
 
-def inspected(database):
-    import sqlalchemy
-
-    engine = sqlalchemy.create_engine(database.url)
-    try:
-        return Shape(sqlalchemy.inspect(engine))
-    finally:
-        engine.dispose()
-
-
-class Shape:
-    """Tables, columns, indexes and keys of a database."""
-
-    def __init__(self, inspector):
-        self.tables = {}
-        for table in inspector.get_table_names():
-            self.tables[table] = {
-                "columns": [(c["name"], str(c["type"]), c["nullable"], str(c["default"]))
-                            for c in inspector.get_columns(table)],
-                "indexes": sorted((str(i["name"]), i["column_names"], bool(i["unique"])) for i in inspector.get_indexes(table)),
-                "unique": sorted((str(u["name"]), u["column_names"]) for u in inspector.get_unique_constraints(table)),
-                "keys": sorted((str(k["name"]), k["constrained_columns"], k["referred_table"])
-                               for k in inspector.get_foreign_keys(table)),
-            }
-
-    def of_openstack(self):
-        return {name: what for name, what in self.tables.items() if not name.startswith("placet_")}
-
-
-def rows(database, shape):
-    """By table, the rows with the columns of that shape."""
-    found = {}
-    for table, what in shape.of_openstack().items():
-        if table != "alembic_version":
-            columns = ", ".join(column[0] for column in what["columns"])
-            found[table] = {repr(tuple(row)) for row in database.query(f"SELECT {columns} FROM {table}")}
-    return found
-
-
 def version(database):
     return [row[0] for row in database.query("SELECT version_num FROM alembic_version")]
 
@@ -158,7 +121,7 @@ class Suite:
         self.empty = {}
 
     def at(self, revision, **variant):
-        """A filled database of that revision, its shape and its rows."""
+        """A filled database of that revision, and its rows."""
         if revision not in self.empty:
             made = self.engine.create()
             process = self.tool.start(made, revision, python=UPGRADE)
@@ -167,19 +130,15 @@ class Suite:
             self.empty[revision] = made
         database = self.engine.create(self.empty[revision])
         fill(database, revision, **variant)
-        shape = inspected(database)
-        return database, shape, rows(database, shape)
+        return database, contents(database)
 
-    def whole(self, database, shape, before):
-        """It is at head as OpenStack Placement makes it, has every row, and nothing more than placet's tables."""
+    def whole(self, database, before, standard=()):
+        """It is at head as OpenStack Placement makes it, and has the same rows; `standard` names may have come."""
         assert version(database) == [HEAD], version(database)
-        after, head = inspected(database), inspected(self.empty[HEAD])
-        for table, what in head.of_openstack().items():
-            assert after.tables[table] == what, f"{table}:\n{after.tables[table]}\n{what}"
-        assert after.of_openstack().keys() == head.of_openstack().keys(), after.tables.keys()
-        for table, kept in rows(database, shape).items():
-            lost = before[table] - kept
-            assert not lost, f"{table} lost {lost}"
+        wrong = differences(shape(self.empty[HEAD]), shape(database))
+        assert not wrong, wrong
+        wrong = unexplained(before, contents(database), standard)
+        assert not wrong, wrong
 
     def run(self):
         self.at(HEAD)
@@ -194,17 +153,46 @@ class Suite:
         self.tally.step("missing consumers at head", self.missing_at_head)
         self.tally.step("online_data_migrations, step by step", self.step_by_step)
         self.tally.step("db stamp", self.stamp)
+        if self.tool.kind == "placet":
+            self.tally.step("a revision that is not known", self.unknown)
 
     def sync(self, revision):
-        database, shape, before = self.at(revision)
+        database, before = self.at(revision)
+        if self.tool.kind == "placet" and revision != HEAD:
+            self.unserved(database, before, revision, HEAD, "`placet db sync`")
         code, out, err = self.tool.run(database, "db", "sync")
         assert code == 0, out + err
-        self.whole(database, shape, before)
-        now = rows(database, inspected(database))
+        self.whole(database, before)
+        now = contents(database)
         assert self.tool.run(database, "db", "sync")[0] == 0
-        assert rows(database, inspected(database)) == now, "a second sync changed rows"
+        assert not changed(now, contents(database)), "a second sync changed rows"
         assert self.tool.run(database, "db", "version")[1].split()[0] == HEAD
         self.alike(database)
+
+    def unserved(self, database, before, *words, sync="false"):
+        """placet does not serve it, says why in one line, and touches nothing."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.engine.folder))
+        config = live.write_config(folder, {"placement_database": {"sync_on_startup": sync}}, database)
+        done = subprocess.run(
+            [str(live.placet_binary(self.tool.binary)), "--config-file", str(config), "--bind", "127.0.0.1:0"],
+            capture_output=True, text=True, timeout=60, cwd=folder, env=live.clean_environment(), check=False)
+        told = [line for line in done.stderr.splitlines() if line.startswith("placet: ")]
+        assert done.returncode == 1 and len(told) == 1, f"{done.returncode} {done.stdout} {done.stderr}"
+        assert all(word in told[0] for word in words), told
+        assert not changed(before, contents(database)), "rows are others"
+
+    def unknown(self):
+        """A database of a newer OpenStack Placement is left alone, by whatever command."""
+        database, _ = self.at(HEAD)
+        newer = "0123456789ab"
+        database.run("UPDATE alembic_version SET version_num = ?", [newer])
+        before, tables = contents(database), shape(database)
+        for sync in ("false", "true"):
+            self.unserved(database, before, newer, HEAD, sync=sync)
+        code, _, err = self.tool.run(database, "db", "sync")
+        assert code == 1 and newer in err and HEAD in err, f"{code} {err}"
+        assert self.tool.run(database, "db", "version")[1].split()[0] == newer
+        assert not changed(before, contents(database)) and shape(database) == tables, "it was touched"
 
     def alike(self, database):
         """The tool's own service answers from it, then the other one does, and both say the same."""
@@ -220,22 +208,23 @@ class Suite:
 
     def two_syncs(self, revision):
         """placet's are safe; of OpenStack Placement's, one may fail."""
-        database, shape, before = self.at(revision)
+        database, before = self.at(revision)
         both = [self.tool.start(database, "db", "sync") for _ in range(2)]
         ended = [(process.communicate(timeout=120), process.returncode) for process in both]
         codes = sorted(code for _, code in ended)
         assert codes == [0, 0] or self.tool.kind == "upstream" and codes == [0, 1], ended
-        self.whole(database, shape, before)
+        self.whole(database, before)
 
     def refused(self, sentence, check, variant, stays):
         """sync refuses, and says what to do; done, it goes on. Nothing is lost on the way."""
-        database, shape, before = self.at(REVISIONS[0], **variant)
+        database, before = self.at(REVISIONS[0], **variant)
+        copy = self.engine.create(database) if self.tool.kind == "placet" else None
         code, out, _ = self.tool.run(database, "status", "upgrade", "check")
         assert code == check, f"{code} {out}"
         code, _, err = self.tool.run(database, "db", "sync")
         assert code == 1 and sentence in err and self.tool.hint in err, f"{code} {err}"
         assert version(database) == [stays], version(database)
-        assert rows(database, shape) == before
+        assert not unexplained(before, contents(database)), "rows are others"
         code, out, err = self.tool.run(database, "db", "online_data_migrations")
         assert code == 0 and "Running batches of 50 until complete" in out, f"{code} {out} {err}"
         for name, count in (("set_root_provider_ids", 2 if "null_roots" in variant else 0),
@@ -243,11 +232,14 @@ class Suite:
             assert (f"{count} rows matched query {name}, {count} migrated" in out) == bool(count), out
             assert any(line.split() == ["|", name, "|", str(count), "|", str(count), "|"] for line in out.splitlines()), out
         self.migrated(database, variant)
+        mended = contents(database)
+        if copy:
+            theirs = Tool("upstream", None, self.tool.folder)
+            assert theirs.run(copy, "db", "online_data_migrations")[0] == 0
+            assert not changed(timeless(contents(copy)), timeless(mended)), changed(timeless(contents(copy)), timeless(mended))
         code, out, err = self.tool.run(database, "db", "sync")
         assert code == 0, out + err
-        if "null_roots" in variant:  # their rows were changed, as they should be
-            before["resource_providers"] = set()
-        self.whole(database, shape, before)
+        self.whole(database, mended)
         assert self.tool.run(database, "status", "upgrade", "check")[0] == 0
         self.alike(database)
 
@@ -264,7 +256,7 @@ class Suite:
 
     def missing_at_head(self):
         """At head nothing blocks: the check warns, and the migrations mend it."""
-        database, _, before = self.at(HEAD, missing=True)
+        database, before = self.at(HEAD, missing=True)
         code, out, _ = self.tool.run(database, "status", "upgrade", "check")
         flat = " ".join(out.replace("|", " ").split())
         assert code == 1 and "There are 2 incomplete consumers table records for existing allocations." in flat, out
@@ -272,12 +264,13 @@ class Suite:
         assert self.tool.run(database, "db", "sync")[0] == 0
         assert self.tool.run(database, "db", "online_data_migrations")[0] == 0
         assert self.tool.run(database, "status", "upgrade", "check")[0] == 0
-        for table, kept in rows(database, inspected(self.empty[HEAD])).items():
-            assert before[table] <= kept, table
+        touched = changed(before, contents(database))
+        assert touched.keys() == {"consumers", "projects", "users"}, touched
+        assert not any(gone for gone, _ in touched.values()), touched
 
     def step_by_step(self):
         """With --max-count: 1 while something was done, then 0; other exit codes for what makes no sense."""
-        database, _, _ = self.at(REVISIONS[0], null_roots=True, missing=True)
+        database, _ = self.at(REVISIONS[0], null_roots=True, missing=True)
         codes = [self.tool.run(database, "db", "online_data_migrations", "--max-count", "1")[0] for _ in range(5)]
         assert codes == [1, 1, 1, 1, 0], codes
         for wrong in ("0", "-1", "many"):
@@ -286,7 +279,7 @@ class Suite:
             assert (code, out) == (127, "Must supply a positive value for max_count\n"), (code, out)
 
     def stamp(self):
-        database, shape, before = self.at(HEAD)
+        database, before = self.at(HEAD)
         for revision, becomes in (("422ece571366", ["422ece571366"]), ("head", [HEAD]), ("base", [])):
             code, out, err = self.tool.run(database, "db", "stamp", revision)
             assert code == 0 and version(database) == becomes, f"{revision}: {code} {out} {err} {version(database)}"
@@ -294,9 +287,15 @@ class Suite:
         code, _, err = self.tool.run(database, "db", "stamp", "nonsense")
         assert code == 1 and "Can't locate revision identified by 'nonsense'" in err, f"{code} {err}"
         assert self.tool.run(database, "db", "stamp")[0] == 2
-        assert version(database) == [HEAD] and rows(database, shape) == before
+        assert version(database) == [HEAD] and not changed(before, contents(database))
         new = self.engine.create()
         assert self.tool.run(new, "db", "stamp", "422ece571366")[0] == 0 and version(new) == ["422ece571366"]
+
+
+def timeless(found):
+    """Whether times are there, not which."""
+    return {table: [{name: value is not None if name.endswith("_at") else value for name, value in row.items()}
+                    for row in rows] for table, rows in found.items()}
 
 
 def sorted_lists(value):

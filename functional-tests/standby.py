@@ -122,13 +122,15 @@ def main():
                         help="for which fail-overs are begun")
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    # What chaos asks for besides.
+    parser.set_defaults(engine="postgresql-pair", server="placet", processes=2, faults=["fail-over"], stranger=False,
+                        habit=None, mutant=None, keep_going=False, report=None)
     options = parser.parse_args()
-    options.faults, options.stranger, options.server = ["fail-over"], False, "placet"
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
     tally = Tally()
-    with engines.Engine("postgresql-pair") as engine:
+    with engines.Engine(options.engine) as engine:
         database = engine.create()
-        with services.members("placet", [database], 2, options.binary) as members:
+        with services.members(options, [database]) as members:
             waiting = Waiting(engine, database, members, options.seed)
             tally.step("a wait for the standby that is ended is no acknowledgement", waiting.case, waiting.terminated)
             tally.step("nor is one that a primary forgot in a crash", waiting.case, waiting.restarted)

@@ -39,6 +39,8 @@ OPTIONS = world.OPTIONS | {"placet": {"comparison_interval": "10"}}
 TRACED = {"RUST_LOG": "info,placet::db::pool=trace"}
 HOUSEKEEPING_SECONDS = 62
 PATIENCE_SECONDS = 120
+# A start reads everything.
+live.START_SECONDS = 300
 # What the rules must find: all of a table, and too much of one by an index.
 BAD = ("SELECT uuid FROM resource_providers WHERE generation = 77", "SELECT sum(used) FROM allocations WHERE resource_class_id = 1")
 

@@ -8,42 +8,69 @@ from locked import consumer, is_busy, reads_go_on
 from placet import Placet
 
 LIMIT = 3_500_000
+# Python ignores SIGXFSZ and hands that down where signals are not restored: a write then fails as on a full disk.
+FULL = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, resource.RLIM_INFINITY)),
+        "restore_signals": False}
 
 
-def no_file_grows():
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
+def make_room(placet):
+    resource.prlimit(placet.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def fill(placet, crowd):
+    """Claims and releases until one is refused."""
+    for number in range(3000):
+        name = consumer(number)
+        crowd.host[name] = HOSTS[number % 4]
+        answer = placet.rest("PUT", f"/allocations/{name}", claim(crowd.host[name]))
+        if answer.status != 204:
+            return answer
+        crowd.granted.add(name)
+        if number % 3 == 2:
+            answer = placet.rest("DELETE", f"/allocations/{name}")
+            if answer.status != 204:
+                return answer
+            crowd.released.add(name)
+    raise AssertionError("the disk never filled")
+
+
+def filled(here, then):
+    """A placet on a disk that is full."""
+    with Placet(here, {}) as placet:
+        prepare(placet.rest)
+        placet.stop()
+    crowd = Crowd(chance("full disk"), clients=8)
+    with Placet(here, {}, extra={"RUST_LOG": "error"}, **FULL) as placet:
+        is_busy(fill(placet, crowd))
+        check(len(crowd.granted) > 20, "full at once")
+        reads_go_on(placet)
+        then(placet, crowd)
+        placet.stop()
+    return crowd
+
+
+def grants(placet, crowd, number):
+    name = consumer(number)
+    crowd.host[name] = HOSTS[0]
+    equal(placet.rest("PUT", f"/allocations/{name}", claim(HOSTS[0])).status, 204)
+    crowd.granted.add(name)
 
 
 @case("a full disk: claims are refused with 503, reads go on, and a restart with room finds what was acknowledged")
 def full_disk():
-    # Python ignores SIGXFSZ and hands that down where signals are not restored: a write then fails as on a full disk.
-    limited = {"preexec_fn": no_file_grows, "restore_signals": False}
     with folder() as here:
-        with Placet(here, {}) as placet:
-            prepare(placet.rest)
-            placet.stop()
-        crowd = Crowd(chance("full disk"), clients=8)
-        with Placet(here, {}, extra={"RUST_LOG": "error"}, **limited) as placet:
-            refused = None
-            for number in range(3000):
-                name = consumer(number)
-                crowd.host[name] = HOSTS[number % 4]
-                answer = placet.rest("PUT", f"/allocations/{name}", claim(crowd.host[name]))
-                if answer.status != 204:
-                    refused = answer
-                    break
-                crowd.granted.add(name)
-                if number % 3 == 2:
-                    answer = placet.rest("DELETE", f"/allocations/{name}")
-                    if answer.status != 204:
-                        refused = answer
-                        break
-                    crowd.released.add(name)
-            check(refused, "the disk never filled")
-            is_busy(refused)
-            check(len(crowd.granted) > 20, "full at once")
-            reads_go_on(placet)
-            placet.stop()
+        crowd = filled(here, lambda *_: None)
         with Placet(here, {}) as placet:
             audit(crowd, placet)
-            equal(placet.rest("PUT", f"/allocations/{consumer(9999)}", claim(HOSTS[0])).status, 204)
+            grants(placet, crowd, 9999)
+
+
+@case("a disk that was full and has room again: claims are granted without a restart, and nothing refused is there")
+def room_again():
+    def then(placet, crowd):
+        make_room(placet)
+        audit(crowd, placet)
+        grants(placet, crowd, 9998)
+        audit(crowd, placet)
+    with folder() as here:
+        filled(here, then)

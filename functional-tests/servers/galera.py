@@ -18,6 +18,7 @@ TIMES = ("evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S;evs.suspe
 NODES = 3
 GTID_DOMAIN = 100  # of the cluster's commits; what a node does by itself has a domain of its own above it
 SETTLED_SECONDS = 3
+TRIES = 3  # to start a node again
 
 
 def library():
@@ -85,11 +86,21 @@ class Server(mariadb.Server):
         return int(self.status("wsrep_cluster_size") or 0)
 
     def restart(self, wait=True):
-        """After a kill it says where its data ends, so that it is sent what it missed and not everything."""
-        self.stop()
-        history, number = self.position()
-        known = [f"--wsrep-start-position={history}:{number}"] if number >= 0 else []
-        return self.start(wait, known)
+        """After a kill it says where its data ends, so that it is sent what it missed and not everything.
+
+        Tried again, as a service manager does: who took its ports meanwhile keeps it from joining.
+        """
+        for tries_left in reversed(range(TRIES)):
+            self.stop()
+            history, number = self.position()
+            known = [f"--wsrep-start-position={history}:{number}"] if number >= 0 else []
+            self.transfer, self.everything = machine.free_ports(2)
+            try:
+                return self.start(wait, known)
+            except RuntimeError:
+                if not tries_left:
+                    raise
+        return self
 
     def position(self):
         """Where the data ends while it does not run: the uuid of the cluster's history, and a number."""

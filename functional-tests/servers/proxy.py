@@ -8,7 +8,8 @@ not, and where its answer ends. Connections are not encrypted: what would encryp
         …                                     # somebody works with proxy.database
         assert plan.struck.wait(10)
 
-`seen` has every statement that was executed, with the link on which it came.
+`seen` has every statement that was executed, with the link on which it came. Those of a connection on which somebody
+writes have a number, in the order in which they came on all such connections.
 """
 
 import contextlib
@@ -71,18 +72,21 @@ class Plan:
 
 
 class Proxy:
-    """Use it as a context manager. `database` is the same database through it."""
+    """Use it as a context manager. `database` is the same database through it.
 
-    def __init__(self, database):
-        url = urllib.parse.urlsplit(database.url)
-        self.server = (url.hostname, url.port)
+    With `others`, the same database on other nodes, it is a balancer: a new connection goes to the first that takes it.
+    """
+
+    def __init__(self, database, *others):
+        urls = [urllib.parse.urlsplit(each.url) for each in (database, *others)]
+        self.servers = [(url.hostname, url.port) for url in urls]
         self.talk = {"postgresql": talk_postgresql, "mariadb": talk_mariadb}[database.engine]
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
         self.database = getattr(databases, database.engine)(self.port, database.name)
         self.lock = threading.Lock()
         self.links, self.seen, self.plans = [], [], []
-        self.made = 0
+        self.made = self.written = 0
 
     def __enter__(self):
         threading.Thread(target=self._accept, daemon=True).start()
@@ -113,13 +117,27 @@ class Proxy:
         moment = Moment(when, link, request)
         with self.lock:
             if when == BEFORE and request.executes:
-                link.note(request)
-                self.seen.append((link, request))
+                self._number(link, request)
             plan = next((each for each in self.plans if each.when == when and each.fits(moment)), None)
             if plan:
                 self.plans.remove(plan)
         if plan:
             plan.strike(moment)
+
+    def connect(self):
+        for server in self.servers[:-1]:
+            with contextlib.suppress(OSError):
+                return socket.create_connection(server, timeout=10)
+        return socket.create_connection(self.servers[-1], timeout=10)
+
+    def _number(self, link, request):
+        link.inside = link.inside or request.begins_to_write()
+        link.writes = link.writes or link.inside
+        request.inside = link.inside
+        link.inside = link.inside and not request.starts("COMMIT", "ROLLBACK")
+        if link.writes:
+            request.number, self.written = self.written, self.written + 1
+        self.seen.append((link, request))
 
     def _accept(self):
         with contextlib.suppress(OSError):  # of the listener, which was closed
@@ -130,21 +148,19 @@ class Proxy:
 
 
 class Link:
-    """One client's connection, and its own to the server. `writes`: whether placet's writer was seen on it."""
+    """One client's connection, and its own to the server at `port`. `writes`: a transaction that may write was begun."""
 
     def __init__(self, proxy, client, number):
         self.proxy, self.client, self.number = proxy, client, number
-        self.server = None
-        self.writes = False
-
-    def note(self, request):
-        self.writes = self.writes or request.starts("UPDATE", "INSERT") and "placet_writers" in request.text
+        self.server = self.port = None
+        self.writes = self.inside = False
 
     def run(self):
         self.proxy.links.append(self)
         try:
-            self.server = socket.create_connection(self.proxy.server, timeout=10)
+            self.server = self.proxy.connect()
             self.server.settimeout(None)
+            self.port = self.server.getpeername()[1]
             for end in (self.client, self.server):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.talk = self.proxy.talk.Talk(self.client, self.server)
@@ -172,9 +188,11 @@ class Link:
         close(self.client)
 
     def deliver_to_nobody(self, request):
-        self.server.sendall(request.raw)
-        self.server.settimeout(LATE_ANSWER_SECONDS)
-        self.talk.answer(request)
+        """Unless the server is gone meanwhile: then it never comes."""
+        with contextlib.suppress(OSError):
+            self.server.sendall(request.raw)
+            self.server.settimeout(LATE_ANSWER_SECONDS)
+            self.talk.answer(request)
 
     def end(self):
         for connection in (self.client, self.server):

@@ -17,10 +17,15 @@ class Request:
     raw: bytes
     text: str = ""
     executes: bool = False  # and does not only prepare, close, or ping
+    number: int | None = None  # as the proxy counts
+    inside: bool = False  # a transaction that writes, its BEGIN and its end included
 
     def starts(self, *words):
         """Whether one of these words begins one of its statements."""
         return any(each.strip().upper().startswith(words) for each in self.text.split(";"))
+
+    def begins_to_write(self):
+        return self.starts("BEGIN", "START TRANSACTION") and "READ ONLY" not in self.text.upper()
 
 
 class Talk:

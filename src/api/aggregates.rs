@@ -10,7 +10,7 @@ use crate::wire::aggregates as wire;
 pub async fn list(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let found = call
-        .model()
+        .reader()
         .read(move |conn| aggregates::of_provider(conn, &uuid))
         .await?;
     Ok(Reply::json(wire::write(call.version, &found)).modified(None))

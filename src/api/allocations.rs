@@ -9,7 +9,7 @@ use crate::wire::allocations as wire;
 pub async fn show(call: Call) -> Result<Reply> {
     let consumer = call.field("consumer_uuid").to_owned();
     let found = call
-        .model()
+        .reader()
         .read(move |conn| allocations::of_consumer(conn, &consumer))
         .await?;
     Ok(Reply::json(wire::write_consumer(call.version, &found)).modified(found.modified))
@@ -39,7 +39,7 @@ pub async fn release(call: Call) -> Result<Reply> {
 pub async fn list_of_provider(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let found = call
-        .model()
+        .reader()
         .read(move |conn| allocations::of_provider(conn, &uuid))
         .await?;
     Ok(Reply::json(wire::write_provider(call.version, &found)).modified(found.modified))

@@ -13,7 +13,7 @@ use super::pieces::{self, About, Pieces, Source, Waiting};
 use super::reply::Reply;
 use super::service::{Service, Settings};
 use crate::error::Result;
-use crate::model::Model;
+use crate::model::{Model, Reader};
 use crate::search::Interrupt;
 use crate::version::Version;
 
@@ -27,6 +27,8 @@ pub struct Call {
     /// Who waits for the answer; nobody knows where there is no connection.
     pub(super) client: Option<Client>,
     pub(super) fields: Vec<(&'static str, String)>,
+    /// Whether what its answer shows may lag: see `[placet] slave_routes`.
+    pub(super) may_lag: bool,
     pub(super) service: Arc<Service>,
 }
 
@@ -49,6 +51,11 @@ impl Call {
 
     pub fn model(&self) -> &Model {
         &self.service.model
+    }
+
+    /// What an answer's rows are read with. What a change depends on is read with `model` instead.
+    pub fn reader(&self) -> Reader {
+        self.model().reader(self.may_lag)
     }
 
     pub fn settings(&self) -> &Settings {

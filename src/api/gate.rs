@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue, VARY};
+use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -129,6 +129,7 @@ async fn serve(
         mount: Mount::of(request, &service.settings),
         client: request.conn_data::<Client>().cloned(),
         fields,
+        may_lag: route.method == Method::GET && service.settings.slave_routes.contains(&route.path),
         service,
     };
     Ok((route.handler)(call).await?)

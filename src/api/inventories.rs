@@ -9,7 +9,7 @@ use crate::wire::inventories as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let found = call.model().read(move |conn| inventories::list(conn, &uuid)).await?;
+    let found = call.reader().read(move |conn| inventories::list(conn, &uuid)).await?;
     Ok(listed(&found, None))
 }
 
@@ -42,7 +42,7 @@ pub async fn clear(call: Call) -> Result<Reply> {
 pub async fn show(call: Call) -> Result<Reply> {
     let (uuid, class) = (call.field("uuid").to_owned(), call.field("resource_class").to_owned());
     let found = call
-        .model()
+        .reader()
         .read(move |conn| inventories::show(conn, &uuid, &class))
         .await?;
     shown(&found, None)

@@ -36,7 +36,7 @@ mod usages;
 
 pub use cors::Cors;
 pub use openapi::text as openapi;
-pub use routes::guarded_by;
+pub use routes::{guarded_by, slave_routes};
 pub use server::serve;
 pub use service::{Listen, Service, Settings};
 

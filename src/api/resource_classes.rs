@@ -7,7 +7,7 @@ use crate::model::resource_classes::{self, Delete};
 use crate::wire::resource_classes as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
-    let found = call.model().read(resource_classes::list).await?;
+    let found = call.reader().read(resource_classes::list).await?;
     let newest = found.iter().filter_map(|it| it.modified).max();
     Ok(Reply::json(wire::write_list(call.prefix(), &found)).modified(newest))
 }
@@ -22,7 +22,7 @@ pub async fn create(call: Call) -> Result<Reply> {
 pub async fn show(call: Call) -> Result<Reply> {
     let name = call.field("name").to_owned();
     let found = call
-        .model()
+        .reader()
         .read(move |conn| resource_classes::show(conn, &name))
         .await?;
     Ok(Reply::json(wire::write_one(call.prefix(), &found.name)).modified(found.modified))

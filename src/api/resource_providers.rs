@@ -56,7 +56,7 @@ pub async fn create_silently(call: Call) -> Result<Reply> {
 pub async fn show(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let provider = call
-        .model()
+        .reader()
         .read(move |conn| resource_providers::show(conn, &uuid))
         .await?;
     Ok(shown(&call, &provider))

@@ -1,5 +1,7 @@
 //! The route table: every URL that placet answers, since which version, and who may.
 
+use actix_web::http::Method;
+
 use super::route::{Guard, Handler, Route};
 use super::{
     aggregates, allocation_candidates, allocations, inventories, openapi, reshaper, resource_classes,
@@ -159,4 +161,33 @@ pub fn guarded_by(rule: &str) -> Vec<String> {
         }
     }
     routes
+}
+
+/// Answered from memory, whatever the database is.
+const FROM_MEMORY: [&str; 2] = [PROVIDERS, CANDIDATES];
+
+/// The paths of routes that are named as `GET /usages` and may read a copy of the database that lags.
+///
+/// # Errors
+/// The first that is no such route, as a sentence that names all which are.
+pub fn slave_routes(names: &[String]) -> Result<Vec<&'static str>, String> {
+    let mut known: Vec<&'static str> = Vec::new();
+    for route in ROUTES {
+        let reads = route.method == Method::GET && route.rule().is_some() && !FROM_MEMORY.contains(&route.path);
+        if reads && !known.contains(&route.path) {
+            known.push(route.path);
+        }
+    }
+    let find = |name: &String| -> Result<&'static str, String> {
+        let words: Vec<&str> = name.split_whitespace().collect();
+        let path = known.iter().find(|path| words == ["GET", **path]);
+        path.copied().ok_or_else(|| {
+            let all: Vec<String> = known.iter().map(|path| format!("GET {path}")).collect();
+            format!(
+                "'{name}' is no route that reads the database for its answer alone; those are {}",
+                all.join(", ")
+            )
+        })
+    };
+    names.iter().map(find).collect()
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use super::{Failure, data_migrations};
-use crate::config::Options;
+use crate::config::{Options, Secret};
 use crate::db::migrate::Synced;
-use crate::db::{Database, Settings};
+use crate::db::{Database, Replica, Settings};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -63,11 +63,34 @@ pub fn told(synced: Synced) -> &'static str {
 
 /// The configured database; nothing is connected yet.
 pub fn open(options: &Options) -> Result<Database, Failure> {
+    Ok(Database::open(&settings(
+        options,
+        options.placement_database.required()?,
+    ))?)
+}
+
+/// How long a request waits for a connection to the copy before it reads the database itself.
+const REPLICA_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The configured copy, if any, with a pool as large as the database's own; nothing is connected yet.
+pub fn open_replica(options: &Options) -> Result<Option<Replica>, Failure> {
+    let url = options.placement_database.slave_connection.as_ref();
+    // Where no route reads it, it may be whatever upstream was given.
+    let Some(url) = url.filter(|_| !options.placet.slave_routes.is_empty()) else {
+        return Ok(None);
+    };
+    let mut settings = settings(options, url);
+    settings.pool_timeout = settings.pool_timeout.min(REPLICA_PATIENCE);
+    let rest = settings.retry_interval.max(Duration::from_secs(1));
+    Ok(Some(Replica::new(Database::open(&settings)?, rest)))
+}
+
+fn settings(options: &Options, url: &Secret) -> Settings {
     let commit_timeout = Duration::from_secs(options.placet.commit_timeout);
     let options = &options.placement_database;
-    let defaults = Settings::new(options.required()?.reveal());
+    let defaults = Settings::new(url.reveal());
     let connections = options.max_pool_size.unwrap_or(defaults.max_pool_size);
-    let settings = Settings {
+    Settings {
         url: defaults.url,
         max_pool_size: connections.saturating_add(options.max_overflow.unwrap_or(0)),
         pool_timeout: options.pool_timeout.map_or(defaults.pool_timeout, Duration::from_secs),
@@ -76,6 +99,5 @@ pub fn open(options: &Options) -> Result<Database, Failure> {
         lock_timeout: defaults.lock_timeout.min(commit_timeout),
         max_retries: options.max_retries,
         retry_interval: Duration::from_secs(options.retry_interval),
-    };
-    Ok(Database::open(&settings)?)
+    }
 }

@@ -127,6 +127,8 @@ pub enum Failure {
     },
     #[error("there is no microversion {0}: GET / shows the oldest and the newest")]
     Microversion(String),
+    #[error("[placet] slave_routes: {0}")]
+    SlaveRoutes(String),
     #[error("serving failed: {0}")]
     Serve(std::io::Error),
 }

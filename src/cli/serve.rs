@@ -27,18 +27,20 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
     }
     log_options(configuration)?;
     let policy = policy::live(&options.oslo_policy)?;
+    let slave_routes = api::slave_routes(&options.placet.slave_routes).map_err(Failure::SlaveRoutes)?;
     // Taken first, so that an address in use is said before the database is touched.
     let bind = options.placet.bind;
     let listener = listen(bind).map_err(|reason| Failure::Listen { bind, reason })?;
     let address = listener
         .local_addr()
         .map_err(|reason| Failure::Listen { bind, reason })?;
-    let database = db::open(options)?;
+    let (database, replica) = (db::open(options)?, db::open_replica(options)?);
     // Held to the end, and taken before a schema is touched that another process may be serving.
     let serving = Serving::from(database.lock_for_serving()?);
     database.reach()?;
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options), serving)?;
+    let model = model.with_replica(replica);
     let interval = Duration::from_secs(options.placet.comparison_interval);
     let comparison = Comparison::start(model.clone(), interval).map_err(|reason| SetupError::Thread {
         detail: reason.to_string(),
@@ -47,7 +49,7 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
         model,
         policy,
         auth: Strategy::NoAuth2,
-        settings: settings(options),
+        settings: settings(options, slave_routes),
     };
     greet(options, address);
     log::info!("serving on {address}");
@@ -101,7 +103,7 @@ fn rules(options: &Options) -> Rules {
     }
 }
 
-fn settings(options: &Options) -> api::Settings {
+fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings {
     api::Settings {
         url_prefix: options.placet.url_prefix.clone(),
         max_body_size: options.placet.max_body_size,
@@ -120,6 +122,7 @@ fn settings(options: &Options) -> api::Settings {
             interrupt: search::Interrupt::default(),
         },
         stale_reads: Duration::from_secs(options.placet.stale_reads_seconds),
+        slave_routes,
         randomize: options.placement.randomize_allocation_candidates,
     }
 }

@@ -39,19 +39,59 @@ pub fn boxed(header: &str, cells: &[String]) -> String {
     format!("{rule}{}{body}", draw(header))
 }
 
-/// Words in lines of at most `width` characters, all but the first indented by two.
+/// Words in lines of at most `width` characters, all but the first indented by two, as Python's textwrap does it: a word
+/// may be broken after a hyphen, and one that is longer than a line anywhere.
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is a first line");
-        let room = last.chars().count() + 1 + word.chars().count() <= width;
-        match (last.trim().is_empty(), room) {
-            (true, _) => last.push_str(word),
-            (false, true) => last.push_str(&format!(" {word}")),
-            (false, false) => lines.push(format!("  {word}")),
+        let mut gap = " ";
+        for part in parts(word) {
+            append(&mut lines, gap, part, width);
+            gap = "";
         }
     }
     lines.join("\n")
+}
+
+/// Puts a part of a word on the last line, or where there is no room on the next one.
+fn append(lines: &mut Vec<String>, gap: &str, part: &str, width: usize) {
+    let mut rest = part;
+    loop {
+        let indent = if lines.len() > 1 { 2 } else { 0 };
+        let last = lines.last_mut().expect("there is a first line");
+        let used = last.chars().count();
+        let gap = if used > indent { gap } else { "" };
+        let room = width.saturating_sub(used + gap.len());
+        let length = rest.chars().count();
+        if length <= room {
+            last.push_str(gap);
+            last.push_str(rest);
+            return;
+        }
+        if length > width - 2 && room > 0 {
+            let cut = rest.char_indices().nth(room).map_or(rest.len(), |(at, _)| at);
+            last.push_str(gap);
+            last.push_str(&rest[..cut]);
+            rest = &rest[cut..];
+        }
+        lines.push("  ".to_owned());
+    }
+}
+
+/// A word in the parts between which a line may end: behind a hyphen that has letters on both sides.
+fn parts(word: &str) -> Vec<&str> {
+    let letter = |c: Option<&char>| c.is_some_and(|c| c.is_alphabetic() || *c == '_');
+    let chars: Vec<char> = word.chars().collect();
+    let (mut parts, mut begin) = (Vec::new(), 0);
+    for (number, (at, _)) in word.char_indices().enumerate().filter(|(_, (_, c))| *c == '-') {
+        let before = number >= 2 && letter(chars.get(number - 1)) && letter(chars.get(number - 2));
+        if before && letter(chars.get(number + 1)) && letter(chars.get(number + 2)) {
+            parts.push(&word[begin..=at]);
+            begin = at + 1;
+        }
+    }
+    parts.push(&word[begin..]);
+    parts
 }
 
 /// Where the room left cannot be halved, a text of even length has more of it before.
@@ -87,6 +127,14 @@ mod tests {
     fn words_are_wrapped_as_textwrap_does() {
         assert_eq!(wrapped("one two three four", 9), "one two\n  three\n  four");
         assert_eq!(wrapped("one two three", 13), "one two three");
+        assert_eq!(
+            wrapped("one backwards-compatible a-b x-ray", 14),
+            "one backwards-\n  compatible\n  a-b x-ray"
+        );
+        assert_eq!(
+            wrapped("see https://a.example/bc", 12),
+            "see https://\n  a.example/\n  bc"
+        );
     }
 
     #[test]

@@ -42,6 +42,10 @@ pub enum ConfigError {
         "auth_strategy = noauth2 lets everybody in, and {bind} is not a loopback address: bind to 127.0.0.1, or set [placet] allow_noauth2_anywhere = true"
     )]
     Noauth2Anywhere { bind: std::net::SocketAddr },
+    #[error(
+        "[placet] slave_routes names routes, and [placement_database] slave_connection no database that they could read: give its URL, or name no routes"
+    )]
+    NoSlave,
 }
 
 /// A value that does not fit.

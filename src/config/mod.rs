@@ -115,22 +115,31 @@ impl Options {
     /// Whether these options may be served; the answer is what to warn of.
     ///
     /// # Errors
-    /// Keystone, which is not built yet; everybody let in from everywhere; no database named.
+    /// Keystone, which is not built yet; everybody let in from everywhere; no database named, or none for `slave_routes`.
     pub fn check_serving(&self) -> Result<Vec<String>> {
         if self.api.auth_strategy == AuthStrategy::Keystone {
             return Err(ConfigError::KeystoneNotBuilt);
         }
         self.placement_database.required()?;
+        let mut warnings = Vec::new();
+        match (&self.placement_database.slave_connection, self.placet.slave_routes.as_slice()) {
+            (None, [_, ..]) => return Err(ConfigError::NoSlave),
+            (Some(_), []) => warnings.push(
+                "[placement_database] slave_connection: nothing is read there as long as [placet] slave_routes names no routes"
+                    .to_owned(),
+            ),
+            _ => {}
+        }
         let bind = self.placet.bind;
-        if bind.ip().is_loopback() {
-            return Ok(Vec::new());
+        if !bind.ip().is_loopback() {
+            if !self.placet.allow_noauth2_anywhere {
+                return Err(ConfigError::Noauth2Anywhere { bind });
+            }
+            warnings.push(format!(
+                "auth_strategy = noauth2 on {bind}: whoever reaches this address may do anything"
+            ));
         }
-        if !self.placet.allow_noauth2_anywhere {
-            return Err(ConfigError::Noauth2Anywhere { bind });
-        }
-        Ok(vec![format!(
-            "auth_strategy = noauth2 on {bind}: whoever reaches this address may do anything"
-        )])
+        Ok(warnings)
     }
 }
 

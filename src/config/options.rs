@@ -94,6 +94,8 @@ pub enum GenerationStrategy {
 pub struct PlacementDatabase {
     /// The database's URL, in SQLAlchemy's spelling.
     pub connection: Option<Secret>,
+    /// The URL of a copy that may lag; read by what `[placet] slave_routes` names.
+    pub slave_connection: Option<Secret>,
     /// Make or upgrade the schema at start.
     pub sync_on_startup: bool,
     /// Whether nothing at all is configured: the database is placet's own file, made and upgraded at start.
@@ -203,7 +205,7 @@ pub struct Placet {
     /// Seconds that requests in flight get to finish after SIGTERM or SIGINT.
     #[validate(range(min = 0, max = 3_600))]
     pub shutdown_timeout: u64,
-    /// Seconds that a command may wait for its turn, and for which its commit is tried again; then 503.
+    /// Seconds for which a command may wait for its turn and is tried again, both together; then 503.
     #[validate(range(min = 1, max = 600))]
     pub commit_timeout: u64,
     /// Commands that may wait at the writer; one more is 503.
@@ -227,6 +229,8 @@ pub struct Placet {
     /// Seconds for which searches may be answered from memory while the database is away; 0: not at all, they are 503.
     #[validate(range(min = 0, max = 86_400))]
     pub stale_reads_seconds: u64,
+    /// Routes such as `GET /usages` that are read by `[placement_database] slave_connection`, and may lag.
+    pub slave_routes: Vec<String>,
 }
 
 /// Text that is not for logs: `Debug` shows a database URL without its password.
@@ -346,9 +350,13 @@ impl Placement {
 impl PlacementDatabase {
     fn read(reader: &Reader) -> Result<Self> {
         const SECTION: &str = "placement_database";
-        let connection = reader.optional_text(SECTION, "connection")?;
+        let url = |name| -> Result<Option<Secret>> {
+            let text = reader.optional_text(SECTION, name)?;
+            Ok(text.filter(|url| !url.is_empty()).map(Secret::new))
+        };
         Ok(Self {
-            connection: connection.filter(|url| !url.is_empty()).map(Secret::new),
+            connection: url("connection")?,
+            slave_connection: url("slave_connection")?,
             sync_on_startup: reader.boolean(SECTION, "sync_on_startup")?,
             embedded: reader.unconfigured(),
             connection_recycle_time: reader.number(SECTION, "connection_recycle_time")?,
@@ -384,6 +392,7 @@ impl Placet {
             max_candidates: reader.number(SECTION, "max_candidates")?,
             comparison_interval: reader.number(SECTION, "comparison_interval")?,
             stale_reads_seconds: reader.number(SECTION, "stale_reads_seconds")?,
+            slave_routes: reader.list(SECTION, "slave_routes")?,
         })
     }
 }

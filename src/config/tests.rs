@@ -354,3 +354,18 @@ fn files_are_found_where_upstream_finds_them() {
         "cannot read the configuration /nowhere/x.conf: it does not exist"
     );
 }
+
+#[test]
+fn routes_that_lag_need_a_database_to_read() {
+    let text =
+        |more: &str| format!("[api]\nauth_strategy=noauth2\n[placement_database]\nconnection=sqlite:///x\n{more}");
+    let routes = "[placet]\nslave_routes = GET /usages, GET /traits\n";
+    assert_eq!(options(&text(routes)).check_serving(), Err(ConfigError::NoSlave));
+    let both = options(&text(&format!("slave_connection=sqlite:///y\n{routes}")));
+    assert_eq!(both.check_serving(), Ok(Vec::new()));
+    assert_eq!(both.placet.slave_routes, ["GET /usages", "GET /traits"]);
+    let warnings = options(&text("slave_connection=sqlite:///y\n"))
+        .check_serving()
+        .unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+}

@@ -13,6 +13,8 @@ pub(super) enum Failure {
     Unknown(String),
     /// A defect of placet, met before COMMIT was sent.
     Panicked,
+    /// A caller gave its command up before COMMIT was sent.
+    GivenUp,
     /// The writer's own row is not as it left it: the tables are not those that it knew.
     Displaced,
 }
@@ -43,7 +45,9 @@ impl Failure {
 
     pub fn may_be_tried_again(&self) -> bool {
         match self {
-            Failure::Overtaken | Failure::Displaced | Failure::Setup(SetupError::Connect { .. }) => true,
+            Failure::Overtaken | Failure::GivenUp | Failure::Displaced | Failure::Setup(SetupError::Connect { .. }) => {
+                true
+            }
             Failure::Database(error) => matches!(fault::classify(error), Fault::Retry | Fault::Lost),
             _ => false,
         }
@@ -57,16 +61,23 @@ impl Failure {
             )
     }
 
+    /// What a caller is told who cannot wait for another try. Nothing was done.
+    pub fn for_the_impatient(&self) -> Error {
+        match self {
+            Failure::Overtaken => Error::Busy {
+                detail: "Others kept changing the same rows.".to_owned(),
+            },
+            other => Error::Unavailable {
+                detail: other.to_string(),
+            },
+        }
+    }
+
     pub fn into_error(self) -> Error {
         match self {
             Failure::Database(error) => error.into(),
             Failure::Setup(error) => error.into(),
-            Failure::Displaced => Error::Unavailable {
-                detail: "it is not the one that it was".to_owned(),
-            },
-            Failure::Overtaken => Error::Busy {
-                detail: "Others kept changing the same rows.".to_owned(),
-            },
+            Failure::Displaced | Failure::Overtaken | Failure::GivenUp => self.for_the_impatient(),
             Failure::Unknown(detail) => Error::UnknownOutcome { detail },
             Failure::Panicked => Error::Internal {
                 detail: "The change met a defect of placet; nothing was done.".into(),
@@ -83,7 +94,8 @@ impl std::fmt::Display for Failure {
             Failure::Overtaken => f.write_str("others changed what it rests on"),
             Failure::Unknown(detail) => f.write_str(detail),
             Failure::Panicked => f.write_str("it met a defect"),
-            Failure::Displaced => f.write_str("the database is not the one that it was"),
+            Failure::GivenUp => f.write_str("it was given up before it was done"),
+            Failure::Displaced => f.write_str("it is not the one that it was"),
         }
     }
 }

@@ -101,6 +101,10 @@ pub enum SetupError {
     )]
     OldRevision { found: String },
     #[error(
+        "the database is at several alembic revisions at once ({found}): another program upgraded it meanwhile. When none is at work any more, make it anew, or look which one its tables are at and run `placet db stamp REVISION`"
+    )]
+    SeveralRevisions { found: String },
+    #[error(
         "There is at least one resource provider table record which is missing its root provider id. Run the \"placet db online_data_migrations\" command"
     )]
     NullRoots,
@@ -111,7 +115,7 @@ pub enum SetupError {
     #[error("Can't locate revision identified by '{0}'")]
     NoRevision(String),
     #[error(
-        "the database has tables but no alembic revision: it is not OpenStack Placement's, and placet leaves it alone"
+        "the database has tables but no alembic revision: it is not OpenStack Placement's, or its `placement-manage db sync` did not end yet; placet leaves it alone"
     )]
     Foreign,
     #[error("the database was made by a newer placet: migration {migration} is unknown to this one")]

@@ -131,6 +131,9 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
     if found.alembic.is_none() {
         on_each!(&mut *conn, inner => run(inner, &migrations.openstack, &[]))?;
     }
+    if found.alembic.is_none() || found.begun {
+        alembic::settle(conn)?;
+    }
     let done = on_each!(&mut *conn, inner => run(inner, &migrations.placet, &found.placet))?;
     let run_at = dialect::now();
     let rows: Vec<_> = done
@@ -175,13 +178,18 @@ impl Found {
 fn look(conn: &mut DbConnection) -> Result<Found, SetupError> {
     let tables = dialect::table_names(conn)?;
     let has = |name: &str| tables.iter().any(|table| table == name);
-    let alembic = match has("alembic_version") {
+    let mut alembic: Vec<String> = match has("alembic_version") {
         true => alembic_version::table
             .select(alembic_version::version_num)
-            .first(conn)
-            .optional()?,
-        false => None,
+            .order(alembic_version::version_num)
+            .load(conn)?,
+        false => Vec::new(),
     };
+    if alembic.len() > 1 {
+        return Err(SetupError::SeveralRevisions {
+            found: alembic.join(", "),
+        });
+    }
     let placet = match has("placet_migrations") {
         true => placet_migrations::table
             .select(placet_migrations::version)
@@ -193,7 +201,7 @@ fn look(conn: &mut DbConnection) -> Result<Found, SetupError> {
     Ok(Found {
         others,
         begun: has("placet_migrations") && placet.is_empty(),
-        alembic,
+        alembic: alembic.pop(),
         placet,
     })
 }

@@ -12,6 +12,7 @@ pub mod migrate;
 pub mod pool;
 mod pruning;
 pub mod queue;
+mod replica;
 pub mod rows;
 pub mod schema;
 pub mod url;
@@ -24,6 +25,7 @@ pub use identity::Commit;
 pub use identity::{Doubt, Identity};
 pub use lock::ServingLock;
 pub use pool::{Database, Settings};
+pub use replica::Replica;
 
 /// What a query answers; `fault::classify` says what to do about an error.
 pub type DbResult<T> = diesel::QueryResult<T>;

@@ -1,8 +1,8 @@
 //! The configured database, and how its connections are had: readers from a pool, each writer its own.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use diesel::Connection;
 use diesel::connection::InstrumentationEvent;
@@ -12,6 +12,10 @@ use super::dialect::{self, Purpose};
 use super::url::{self, Target};
 use super::{DbConnection, SetupError};
 use crate::error::Error;
+
+/// How long the pool waits at most before it tries again to have a connection, and a read before it looks whether any
+/// can be had.
+const RETRY: Duration = Duration::from_millis(500);
 
 /// How to reach the database.
 #[derive(Debug, Clone)]
@@ -52,6 +56,7 @@ impl Settings {
 pub struct Database {
     opener: Opener,
     readers: r2d2::Pool<Opener>,
+    pool_timeout: Duration,
     max_retries: i64,
     retry_interval: Duration,
 }
@@ -63,16 +68,20 @@ impl Database {
             target: url::parse(&settings.url)?,
             lock_timeout: settings.lock_timeout,
             statements: Arc::default(),
+            failed: Arc::default(),
+            recycle_time: settings.recycle_time,
         };
         let readers = r2d2::Pool::builder()
             .max_size(settings.max_pool_size.max(1))
             .min_idle(Some(0))
-            .connection_timeout(settings.pool_timeout)
-            .max_lifetime(Some(settings.recycle_time))
+            .connection_timeout(RETRY)
+            .max_lifetime(None)
+            .error_handler(Box::new(r2d2::NopErrorHandler))
             .build_unchecked(opener.clone());
         Ok(Database {
             opener,
             readers,
+            pool_timeout: settings.pool_timeout,
             max_retries: settings.max_retries,
             retry_interval: settings.retry_interval,
         })
@@ -97,10 +106,26 @@ impl Database {
 
     /// Reads in one moment of the database, on a connection of the pool.
     pub fn read<T>(&self, read: impl FnOnce(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
-        let mut conn = self.readers.get().map_err(|error| Error::Unavailable {
-            detail: error.to_string(),
-        })?;
-        dialect::read_transaction(&mut conn, read)
+        let mut reader = self.reader()?;
+        dialect::read_transaction(&mut reader.conn, read)
+    }
+
+    /// A connection of the pool. Where all are busy one is waited for; where there is none, and none can be made, whoever
+    /// asks is told so at once.
+    fn reader(&self) -> Result<r2d2::PooledConnection<Opener>, Error> {
+        let began = Instant::now();
+        loop {
+            let left = self.pool_timeout.saturating_sub(began.elapsed());
+            let error = match self.readers.get_timeout(left.min(RETRY)) {
+                Ok(conn) => return Ok(conn),
+                Err(error) => error.to_string(),
+            };
+            let failure = self.opener.failed_since(began);
+            if left.is_zero() || self.readers.state().connections == 0 && failure.is_some() {
+                let detail = failure.unwrap_or(error);
+                return Err(Error::Unavailable { detail });
+            }
+        }
     }
 
     /// A connection of one's own, which may write.
@@ -134,7 +159,18 @@ impl Database {
 struct Opener {
     target: Target,
     lock_timeout: Duration,
+    recycle_time: Duration,
     statements: Arc<AtomicU64>,
+    /// When the pool could last not have a connection, and why.
+    failed: Arc<Mutex<Option<(Instant, String)>>>,
+}
+
+/// A connection of the pool.
+struct Reader {
+    conn: DbConnection,
+    born: Instant,
+    /// Whether it was handed out before: one that was not is new, whatever the clock says.
+    used: bool,
 }
 
 impl Opener {
@@ -149,27 +185,51 @@ impl Opener {
         });
         Ok(conn)
     }
+
+    fn failed_since(&self, moment: Instant) -> Option<String> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed
+            .as_ref()
+            .filter(|(when, _)| *when >= moment)
+            .map(|(_, why)| why.clone())
+    }
 }
 
 impl r2d2::ManageConnection for Opener {
-    type Connection = DbConnection;
+    type Connection = Reader;
     type Error = SetupError;
 
-    fn connect(&self) -> Result<DbConnection, SetupError> {
-        self.open(Purpose::Read)
+    fn connect(&self) -> Result<Reader, SetupError> {
+        let opened = self.open(Purpose::Read).inspect_err(|error| {
+            log::debug!("A reader's connection could not be made: {error}");
+            let failed = Some((Instant::now(), error.to_string()));
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        });
+        Ok(Reader {
+            conn: opened?,
+            born: Instant::now(),
+            used: false,
+        })
     }
 
-    fn is_valid(&self, conn: &mut DbConnection) -> Result<(), SetupError> {
-        match dialect::is_alive(conn) {
-            true => Ok(()),
-            false => Err(SetupError::Connect {
+    /// The pool asks this whenever it hands one out, so that none is used that is older than it may be.
+    fn is_valid(&self, reader: &mut Reader) -> Result<(), SetupError> {
+        let gone = |detail: &str| {
+            Err(SetupError::Connect {
                 place: "the pool".to_string(),
-                detail: "connection lost".to_string(),
-            }),
+                detail: detail.to_string(),
+            })
+        };
+        if std::mem::replace(&mut reader.used, true) && reader.born.elapsed() > self.recycle_time {
+            return gone("connection too old");
+        }
+        match dialect::is_alive(&mut reader.conn) {
+            true => Ok(()),
+            false => gone("connection lost"),
         }
     }
 
-    fn has_broken(&self, conn: &mut DbConnection) -> bool {
-        std::thread::panicking() || conn.is_broken()
+    fn has_broken(&self, reader: &mut Reader) -> bool {
+        std::thread::panicking() || reader.conn.is_broken()
     }
 }

@@ -1,27 +1,73 @@
 //! The way to the writer: a bounded queue of commands, each with the time until which it may wait and whom to answer.
+//!
+//! A database that is gone says so, and the writer answers in time. One that stands still says nothing: then the caller
+//! gives its command up, and what was given up is never committed.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::writer::{Batch, WriterSettings};
 use crate::error::{Error, Result};
+
+/// How much later than the writer a caller loses patience: the writer's answer says more.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// A command that waits for its turn.
 pub(super) struct Job<B: Batch> {
     pub command: B::Command,
     pub deadline: Instant,
+    turn: Arc<Mutex<Turn>>,
     reply: oneshot::Sender<Result<B::Answer>>,
 }
 
+/// How far a command is: its caller and the writer agree on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Nothing of it can be in the database.
+    Open,
+    /// COMMIT is about to be sent, or was: only the database knows.
+    Committing,
+    /// Its caller was told that it did not happen.
+    GivenUp,
+}
+
 impl<B: Batch> Job<B> {
+    /// Asked before COMMIT is sent: false where the caller gave it up. After true it cannot any more.
+    pub fn may_commit(&self) -> bool {
+        change(&self.turn, Turn::Open, Turn::Committing)
+    }
+
+    /// It was not committed, and is to be tried again.
+    pub fn reopen(&self) {
+        change(&self.turn, Turn::Committing, Turn::Open);
+    }
+
+    /// Whether it is worth another try.
+    pub fn is_waited_for(&self) -> bool {
+        let turn = *self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        turn != Turn::GivenUp && self.deadline > Instant::now()
+    }
+
     /// Answers it. A caller that went away does not hear it: what was committed stays.
     pub fn answer(self, result: Result<B::Answer>) {
         if self.reply.send(result).is_err() {
             log::debug!("A client went away before its change was answered");
         }
     }
+}
+
+/// Whether it was `from`, and is `to` now.
+fn change(turn: &Mutex<Turn>, from: Turn, to: Turn) -> bool {
+    let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let is = *turn == from;
+    if is {
+        *turn = to;
+    }
+    is
 }
 
 /// A queue as the settings say: the way in, and what comes out of it.
@@ -47,12 +93,14 @@ impl<B: Batch> Clone for WriterHandle<B> {
 }
 
 impl<B: Batch> WriterHandle<B> {
-    /// Hands a command over and waits until it was committed or refused.
+    /// Hands a command over and waits until it was committed or refused, or the database stood still for too long.
     pub async fn submit(&self, command: B::Command) -> Result<B::Answer> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, mut answer) = oneshot::channel();
+        let turn = Arc::new(Mutex::new(Turn::Open));
         let job = Job {
             command,
             deadline: Instant::now() + self.patience,
+            turn: turn.clone(),
             reply,
         };
         self.queue.try_send(job).map_err(|error| match error {
@@ -63,10 +111,21 @@ impl<B: Batch> WriterHandle<B> {
                 detail: "It is shutting down.".to_owned(),
             },
         })?;
-        answer.await.unwrap_or_else(|_| {
-            Err(Error::UnknownOutcome {
-                detail: "the writer stopped.".to_owned(),
-            })
-        })
+        let unknown = |detail: &str| Error::UnknownOutcome {
+            detail: detail.to_owned(),
+        };
+        let answered = match timeout(2 * self.patience + GRACE, &mut answer).await {
+            Err(_) if change(&turn, Turn::Open, Turn::GivenUp) => {
+                return Err(Error::Unavailable {
+                    detail: "it does not answer".to_owned(),
+                });
+            }
+            // Its COMMIT is under way. Whoever is told the truth needs not ask.
+            Err(_) => timeout(self.patience, answer)
+                .await
+                .map_err(|_| unknown("the database does not answer."))?,
+            Ok(answered) => answered,
+        };
+        answered.unwrap_or_else(|_| Err(unknown("the writer stopped.")))
     }
 }

@@ -176,8 +176,7 @@ impl<B: Batch> Writer<B> {
 
     /// Commits the jobs together; where the database refuses them, halves them until the guilty one stands alone.
     fn carry_out(&mut self, mut jobs: Vec<Job<B>>) {
-        let commands: Vec<&B::Command> = jobs.iter().map(|job| &job.command).collect();
-        match self.try_until_patience_ends(&commands) {
+        match self.try_until_patience_ends(&mut jobs) {
             Ok(answers) => {
                 for (job, result) in jobs.into_iter().zip(answers) {
                     job.answer(result);
@@ -188,21 +187,15 @@ impl<B: Batch> Writer<B> {
                 self.carry_out(jobs);
                 self.carry_out(second);
             }
-            Err(failure) => {
-                let error = failure.into_error();
-                log::error!("A batch of {} changes was not committed: {error}", jobs.len());
-                for job in jobs {
-                    job.answer(Err(error.clone()));
-                }
-            }
+            Err(failure) => refuse(jobs, &failure.into_error()),
         }
     }
 
-    fn try_until_patience_ends(&mut self, commands: &[&B::Command]) -> Attempt<Vec<Result<B::Answer>>> {
-        let deadline = Instant::now() + self.patience;
+    /// Tries to commit the jobs. Who cannot wait any longer is refused meanwhile, and is none of them afterwards.
+    fn try_until_patience_ends(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Result<B::Answer>>> {
         let mut overtaken = false;
         loop {
-            let failure = match self.transaction(commands, overtaken, deadline) {
+            let failure = match self.transaction(jobs, overtaken) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
             };
@@ -212,8 +205,17 @@ impl<B: Batch> Writer<B> {
             if matches!(failure, Failure::Displaced) {
                 self.take_new_identity();
             }
-            if !failure.may_be_tried_again() || Instant::now() >= deadline {
+            if !failure.may_be_tried_again() {
                 return Err(failure);
+            }
+            jobs.iter().for_each(Job::reopen);
+            let (waiting, late): (Vec<_>, Vec<_>) = jobs.drain(..).partition(Job::is_waited_for);
+            *jobs = waiting;
+            if !late.is_empty() {
+                refuse(late, &failure.for_the_impatient());
+            }
+            if jobs.is_empty() {
+                return Ok(Vec::new());
             }
             log::debug!("A batch is tried again: {failure}");
             if overtaken || !matches!(failure, Failure::Overtaken) {
@@ -235,18 +237,19 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    fn transaction(
-        &mut self,
-        commands: &[&B::Command],
-        overtaken: bool,
-        deadline: Instant,
-    ) -> Attempt<Vec<Result<B::Answer>>> {
+    fn transaction(&mut self, jobs: &[Job<B>], overtaken: bool) -> Attempt<Vec<Result<B::Answer>>> {
+        let commands: Vec<&B::Command> = jobs.iter().map(|job| &job.command).collect();
         self.follow()?;
         let Some(conn) = self.conn.as_mut() else {
             return Err(Failure::Overtaken);
         };
-        begin(conn, self.database.lock_timeout(), deadline)?;
-        let written = contain(|| write(&mut self.batch, &mut self.identity, conn, commands, overtaken));
+        let deadline = jobs.iter().map(|job| job.deadline).min();
+        begin(
+            conn,
+            self.database.lock_timeout(),
+            deadline.unwrap_or_else(Instant::now),
+        )?;
+        let written = contain(|| write(&mut self.batch, &mut self.identity, conn, &commands, overtaken));
         let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
             Ok((answers, None)) => {
@@ -260,11 +263,15 @@ impl<B: Batch> Writer<B> {
                 return Err(failure);
             }
         };
+        if !jobs.iter().all(Job::may_commit) {
+            dialect::rollback(conn)?;
+            return Err(Failure::GivenUp);
+        }
         if let Err(error) = dialect::commit(conn) {
             if dialect::was_undone(&error) {
                 return Err(Failure::Overtaken);
             }
-            self.settle_doubt(error, deadline)?;
+            self.settle_doubt(error)?;
         }
         let commit = self.identity.committed();
         self.publish(change, &commit);
@@ -288,13 +295,14 @@ impl<B: Batch> Writer<B> {
     }
 
     /// COMMIT answered with an error: finds out whether it happened, on a new connection, by a fence.
-    fn settle_doubt(&mut self, error: diesel::result::Error, deadline: Instant) -> Attempt<()> {
+    fn settle_doubt(&mut self, error: diesel::result::Error) -> Attempt<()> {
         log::warn!("COMMIT answered an error, its outcome is being found out: {error}");
+        let deadline = Instant::now() + self.patience;
         self.conn = None;
         self.batch.doubt();
         loop {
             let outcome = match self.connected() {
-                Ok(_) => self.fence(),
+                Ok(_) => self.fence(deadline),
                 Err(failure) => Err(failure),
             };
             match outcome {
@@ -309,14 +317,27 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Asks by a fence, on a connection that is dropped where that fails.
-    fn fence(&mut self) -> Attempt<Doubt> {
+    /// Asks by a fence, on a connection that is dropped where that fails. The old commit may hold the row that it needs.
+    fn fence(&mut self, deadline: Instant) -> Attempt<Doubt> {
         let Some(mut conn) = self.conn.take() else {
             return Ok(Doubt::Open);
         };
+        let left = deadline.saturating_duration_since(Instant::now());
+        dialect::wait_for_locks(&mut conn, left.clamp(PAUSE, self.database.lock_timeout().max(PAUSE)))?;
         let outcome = self.identity.fence(&mut conn)?;
-        self.conn = Some(conn);
+        // The doubt is over, whatever becomes of this connection.
+        if dialect::wait_for_locks(&mut conn, self.database.lock_timeout()).is_ok() {
+            self.conn = Some(conn);
+        }
         Ok(outcome)
+    }
+}
+
+/// Tells them all that nothing of theirs was done, or why nobody knows.
+fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
+    log::error!("A batch of {} changes was not committed: {error}", jobs.len());
+    for job in jobs {
+        job.answer(Err(error.clone()));
     }
 }
 

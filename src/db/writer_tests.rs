@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -22,6 +22,8 @@ const PANICS: i64 = -2;
 const LOST: i64 = -3;
 /// Finds its transaction undone by the server, once.
 const UNDONE: i64 = -4;
+/// Stands still for longer than its caller waits, as a database does that is paused.
+const STILL: i64 = -5;
 
 /// Writes numbers; a batch is published into `seen`.
 struct Numbers {
@@ -40,6 +42,9 @@ impl Batch for Numbers {
             assert!(**number != PANICS, "a defect");
             if **number == UNDONE && !std::mem::replace(&mut self.undone, true) {
                 conn.batch_execute("ROLLBACK")?;
+            }
+            if **number == STILL {
+                std::thread::sleep(5 * SHORT);
             }
             let times = if **number == TWICE { 2 } else { 1 };
             for _ in 0..times {
@@ -203,6 +208,40 @@ async fn a_lock_that_outlasts_patience_is_answered_and_leaves_nothing() {
     }
     assert_eq!(bench.writer.submit(4).await, Ok(40));
     assert_eq!(bench.count(), 1, "what was refused is not done later");
+}
+
+#[actix_web::test]
+async fn what_its_caller_gave_up_is_never_committed() {
+    let mut bench = bench(100, SHORT);
+    let given_up = bench.writer.submit(STILL).await;
+    assert!(matches!(given_up, Err(Error::Unavailable { .. })), "{given_up:?}");
+    // The writer is still at it, and finds out before it commits.
+    actix_web::rt::time::sleep(3 * SHORT).await;
+    assert_eq!(bench.writer.submit(1).await, Ok(10));
+    assert_eq!(bench.count(), 1, "it was told that nothing was done");
+}
+
+#[actix_web::test]
+async fn a_change_waits_no_longer_than_the_timeout_for_its_turn_and_its_tries_together() {
+    let patience = Duration::from_secs(2);
+    let mut bench = bench(100, patience);
+    bench.lock();
+    let began = Instant::now();
+    let submit = |number: i64| {
+        let writer = bench.writer.clone();
+        actix_web::rt::spawn(async move { (writer.submit(number).await, began.elapsed()) })
+    };
+    let first = submit(1);
+    actix_web::rt::time::sleep(patience / 2).await;
+    let second = submit(2);
+    assert!(first.await.unwrap().0.is_err());
+    let (refused, after) = second.await.unwrap();
+    assert!(refused.is_err(), "the lock is held");
+    assert!(
+        after < 7 * patience / 4,
+        "its tries began anew with its turn: {after:?}"
+    );
+    dialect::rollback(&mut bench.conn).unwrap();
 }
 
 #[actix_web::test]

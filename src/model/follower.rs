@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::live::Live;
-use crate::db::{Database, DbConnection, SetupError, followed};
+use crate::db::{Database, DbConnection, Fault, SetupError, fault, followed};
 use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
 use crate::search::Snapshot;
@@ -133,11 +133,17 @@ impl Thread {
         found
     }
 
+    /// Tries once more where a connection broke since it was last used: the database may be there again long since.
     fn try_to_follow(&mut self) -> Result<Arc<Snapshot>> {
-        let conn = match self.conn.as_mut() {
-            Some(conn) => conn,
-            None => self.conn.insert(followed::connect(&self.database)?),
-        };
+        if let Some(conn) = self.conn.as_mut() {
+            match self.live.follow(conn) {
+                Err(error) if fault::classify(&error) == Fault::Lost => {
+                    log::debug!("What others changed is asked again, on a new connection: {error}");
+                }
+                found => return Ok(found?),
+            }
+        }
+        let conn = self.conn.insert(followed::connect(&self.database)?);
         Ok(self.live.follow(conn)?)
     }
 }

@@ -18,6 +18,7 @@ pub mod load;
 mod mutant;
 mod named;
 mod naming;
+mod reader;
 mod reread;
 pub mod reshaper;
 pub mod resource_classes;
@@ -35,6 +36,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 
 pub use decide::Rules;
 pub use naming::Names;
+pub use reader::Reader;
 pub use service::{Model, Running, Serving, Shown};
 
 /// When a row was last written: `updated_at`, or else `created_at`.

@@ -15,20 +15,21 @@ use super::naming::Names;
 use super::standard;
 use crate::db::queue::WriterHandle;
 use crate::db::writer::{self, WriterSettings};
-use crate::db::{Database, DbConnection, ServingLock, SetupError, followed};
+use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, followed};
 use crate::error::{Error, Result};
 use crate::search::Snapshot;
 
 /// The model of one process. Clones share it.
 #[derive(Clone)]
 pub struct Model {
-    database: Database,
+    pub(super) database: Database,
+    pub(super) replica: Option<Replica>,
     live: Arc<Live>,
     follower: Follower,
     writer: WriterHandle<Decider>,
     alone: bool,
     /// How long a read waits for the database.
-    patience: Duration,
+    pub(super) patience: Duration,
 }
 
 /// A snapshot to answer from.
@@ -88,6 +89,7 @@ impl Model {
         let (live, follower) = parts.ok_or(SetupError::NotSynced)?;
         let model = Model {
             database,
+            replica: None,
             live,
             follower,
             writer,
@@ -191,7 +193,7 @@ impl Model {
 
 /// Does what waits for the database on a thread that may wait. Not for ever: a server that stands still, or a Galera node
 /// that waits for others, closes no connection, and the client library of MariaDB is told no time of its own.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     patience: Duration,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {

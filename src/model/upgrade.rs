@@ -76,9 +76,13 @@ fn rootless(conn: &mut DbConnection, most: i64) -> DbResult<Vec<i32>> {
 /// A provider without a root is of a time before there were trees: it is its own.
 fn set_root_provider_ids(conn: &mut DbConnection, most: i64) -> DbResult<usize> {
     let ids = rootless(conn, most)?;
+    let now = dialect::row_time(conn);
     in_lists(&ids, |ids| {
         diesel::update(resource_providers::table.filter(resource_providers::id.eq_any(ids)))
-            .set(resource_providers::root_provider_id.eq(resource_providers::id.nullable()))
+            .set((
+                resource_providers::root_provider_id.eq(resource_providers::id.nullable()),
+                resource_providers::updated_at.eq(now),
+            ))
             .execute(&mut *conn)
             .map(|count| vec![count])
     })
@@ -87,7 +91,7 @@ fn set_root_provider_ids(conn: &mut DbConnection, most: i64) -> DbResult<usize> 
 
 fn create_incomplete_consumers(conn: &mut DbConnection, most: i64, owner: &Owner) -> DbResult<usize> {
     let uuids = missing(conn, most)?;
-    let now = dialect::now();
+    let now = dialect::row_time(conn);
     let project = [(projects::created_at.eq(now), projects::external_id.eq(&owner.project))];
     insert_rows!(conn, projects::table, &project, or_ignore)?;
     let project: i32 = projects::table

@@ -117,6 +117,7 @@ impl Edge {
                 interrupt: search::Interrupt::default(),
             },
             stale_reads: Duration::ZERO,
+            slave_routes: Vec::new(),
             randomize: false,
             cors: None,
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::route::{Guard, Media, Outside, Route};
-use super::super::routes::ROUTES;
+use super::super::routes::{ROUTES, slave_routes};
 use super::{Edge, admin, anonymous, of};
 use crate::version::Version;
 
@@ -156,5 +156,28 @@ async fn media_are_judged_where_the_table_says_so() {
                 route.path
             );
         }
+    }
+}
+
+#[test]
+fn routes_that_may_lag_are_gets_that_read_rows() {
+    let named = |names: &[&str]| slave_routes(&names.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+    assert_eq!(
+        named(&["GET /usages", "GET  /traits/{name}"]),
+        Ok(vec!["/usages", "/traits/{name}"])
+    );
+    assert_eq!(named(&[]), Ok(Vec::new()));
+    let wrong = [
+        "",
+        "/usages",
+        "PUT /traits/{name}",
+        "GET /",
+        "GET /allocation_candidates",
+        "GET /resource_providers",
+    ];
+    for name in wrong {
+        let refused = named(&["GET /usages", name]).unwrap_err();
+        assert!(refused.starts_with(&format!("'{name}' is no route")), "{refused}");
+        assert!(refused.contains("GET /resource_providers/{uuid}/usages, "), "{refused}");
     }
 }

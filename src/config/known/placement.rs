@@ -32,12 +32,7 @@ pub(super) const ROWS: &[Known] = &[
         "write them into the URL of connection",
     ),
     Known::unused("placement_database", "sqlite_synchronous", MADE_STRICT),
-    Known::unused(
-        "placement_database",
-        "slave_connection",
-        "searches are answered from memory, not by a replica",
-    )
-    .secret(),
+    Known::optional("placement_database", "slave_connection").secret(),
     Known::unused("placement_database", "mysql_sql_mode", MADE_STRICT),
     Known::honoured("placement_database", "connection_recycle_time", "3600"),
     Known::optional("placement_database", "max_pool_size"),

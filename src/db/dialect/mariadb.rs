@@ -6,7 +6,7 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
-use diesel::sql_types::{Integer, Nullable, Text};
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
 use super::Purpose;
 use crate::db::SetupError;
@@ -185,6 +185,21 @@ pub fn unlock_schema(conn: &mut MysqlConnection) {
     if let Err(error) = conn.batch_execute("DO RELEASE_LOCK(CONCAT('placet ', LEFT(DATABASE(), 50)))") {
         log::debug!("The lock of the schema was not given back: {error}");
     }
+}
+
+/// What OpenStack's oldest revision has and the newest has not, or the other way round.
+pub fn has_old_tables(conn: &mut MysqlConnection) -> QueryResult<bool> {
+    #[derive(QueryableByName)]
+    struct Signs {
+        #[diesel(sql_type = BigInt)]
+        signs: i64,
+    }
+    let sql = "SELECT CAST((SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() \
+               AND index_name IN ('inventories_resource_provider_id_idx', 'ix_placement_aggregates_uuid', \
+               'resource_providers_name_idx')) \
+               + (NOT EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE() \
+               AND table_name = 'consumers' AND column_name = 'consumer_type_id')) AS SIGNED INTEGER) AS signs";
+    Ok(diesel::sql_query(sql).get_result::<Signs>(conn)?.signs > 0)
 }
 
 /// FLOAT has four bytes, and its value is what MariaDB writes it as: six digits. Read as a number, 0.9 is 0.89999998.

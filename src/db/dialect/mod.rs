@@ -82,15 +82,19 @@ macro_rules! insert_rows {
 ///
 /// SQLite has one lock, which `begin_write` took: nothing is asked, and nothing found.
 macro_rules! lock_rows {
-    ($conn:expr, $query:expr) => {
+    ($conn:expr, $query:expr) => {{
+        let query = $query;
         match &mut *$conn {
-            $crate::db::DbConnection::Sqlite(_) => diesel::QueryResult::Ok(Vec::new()),
+            $crate::db::DbConnection::Sqlite(_) => {
+                let _not_asked = query;
+                diesel::QueryResult::Ok(Vec::new())
+            }
             #[cfg(feature = "postgresql")]
-            $crate::db::DbConnection::Postgresql(inner) => $query.for_update().load(inner),
+            $crate::db::DbConnection::Postgresql(inner) => query.for_update().load(inner),
             #[cfg(feature = "mariadb")]
-            $crate::db::DbConnection::Mariadb(inner) => $query.for_update().load(inner),
+            $crate::db::DbConnection::Mariadb(inner) => query.for_update().load(inner),
         }
-    };
+    }};
 }
 
 pub(crate) use {insert_rows, lock_rows, on_each};
@@ -280,6 +284,16 @@ pub fn change_schema<T>(
     let result = locked.and_then(|()| finish(conn, change, commit_plainly));
     engine!(conn, unlock_schema);
     result
+}
+
+/// Whether a table that was to be made is there as of OpenStack's oldest revision: MariaDB commits each by itself, so
+/// another program may have made it meanwhile.
+pub fn has_old_tables(conn: &mut DbConnection) -> QueryResult<bool> {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(inner) => mariadb::has_old_tables(inner),
+        _ => Ok(false),
+    }
 }
 
 /// The names of all tables.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// A database on a server.
 #[derive(Clone, PartialEq, Eq)]
@@ -161,6 +163,7 @@ impl Server {
         }
     }
 
+    #[cfg(any(feature = "postgresql", feature = "mariadb"))]
     fn account(&self) -> String {
         let user = encoded(&self.user);
         match &self.password {
@@ -257,6 +260,7 @@ fn decoded(text: &str) -> Option<String> {
     Some(percent_decode_str(text).decode_utf8().ok()?.into_owned())
 }
 
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
 fn encoded(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }

@@ -1,0 +1,102 @@
+"""How OpenStack Placement breaks under concurrency, and that placet does not: eight clients of two processes, again and again.
+
+    race/defects/run.py [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N] [--rounds N]
+                        [--mutant NAME] [RACE...]
+
+For each race of races.py it says in how many rounds the defect was seen, judged by SQL and by the answers. With placet one
+is a failure, and so is any answer that no order of the eight requests gives. Of OpenStack Placement it is measured
+only. A SQLite file is served by one placet.
+"""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import random
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[1:1] = [str(HERE.parent.parent), str(HERE.parent)]
+
+import engines  # noqa: E402
+import live  # noqa: E402
+from field import send  # noqa: E402
+from ledger import Ledger  # noqa: E402
+from races import RACES  # noqa: E402
+from rest import Rest  # noqa: E402
+from tally import Tally  # noqa: E402
+
+ROUNDS = {"full": 50}.get(os.environ.get("PLACET_TEST_SIZE"), 8)
+SHOWN = 3
+
+
+@contextlib.contextmanager
+def services(server, engine, binary=None, mutant=None):
+    """Two processes on one new database, of which the second begins with the first one's tables."""
+    environment = {"PLACET_MUTANT": mutant} if mutant else {}
+    with live.Service(server, {}, binary, environment=environment, engine=engine) as first:
+        if server == "placet" and engine.kind == "sqlite":
+            yield [first]
+            return
+        with live.Service(server, {}, binary, database=first.database, environment=environment) as second:
+            yield [first, second]
+
+
+def measure(name, rounds, seed, found, shown=SHOWN):
+    """Runs one race so often: in how many rounds the defect was seen, and what else was wrong."""
+    rest, ledger = Rest(found[0].port), Ledger(found[0].database)
+    violated, wrong = 0, []
+    for number in range(rounds):
+        race = RACES[name](random.Random(f"{seed}/{name}/{number}"), rest)
+        answers = send(race.requests, found, race.hold)
+        violation = race.violation(answers, ledger)
+        violated += bool(violation)
+        if violation and violated <= shown:
+            print(f"        round {number}: {violation}", flush=True)
+        statuses = sorted(answer.status for answer in answers)
+        if race.expected() and statuses != sorted(race.expected()) or max(statuses) >= 500:
+            wrong.append(f"round {number}: answers {statuses}")
+    print(f"        {name}: violated in {violated} of {rounds} rounds", flush=True)
+    return violated, wrong
+
+
+def judged(name, rounds, seed, found):
+    """Of placet: never, and every answer is one of a right service."""
+    violated, wrong = measure(name, rounds, seed, found)
+    assert not violated, f"{RACES[name].__doc__}: in {violated} of {rounds} rounds"
+    assert not wrong, "\n".join(wrong[:SHOWN])
+    faults = Ledger(found[0].database).faults()
+    assert faults == [], faults
+
+
+def measured(name, rounds, seed, found):
+    """Of OpenStack Placement: how often."""
+    violated, _ = measure(name, rounds, seed, found)
+    print(f"        {RACES[name].__doc__}: {'seen' if violated else 'NOT SEEN'}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary")
+    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
+    engines.add_option(parser)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
+    parser.add_argument("races", nargs="*", metavar="RACE", help=", ".join(RACES))
+    options = parser.parse_args()
+    for name in options.races:
+        if name not in RACES:
+            parser.error(f"no such race: {name} (known: {', '.join(RACES)})")
+    print(f"seed {options.seed} (--seed {options.seed} sends the same requests again)", flush=True)
+    tally = Tally()
+    run = judged if options.server == "placet" else measured
+    with engines.Engine(options.engine) as engine, services(
+            options.server, engine, options.binary, options.mutant) as found:
+        for name in options.races or RACES:
+            tally.step(name, run, name, options.rounds, options.seed, found)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
