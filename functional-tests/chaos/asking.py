@@ -7,7 +7,7 @@ import time
 import world
 from history import OK, REFUSED, UNKNOWN
 
-SECONDS = 20  # for an answer
+SECONDS = 60  # for an answer: who gives up sooner leaves a request under way that nobody knows the end of
 
 
 class Asking:
@@ -105,7 +105,7 @@ class Asking:
             op.answer = repr(error)[:200]
             time.sleep(self.chance.uniform(0, 0.1))
             return None
-        op.end(service.outcome(status), f"{service.port} {status} {raw}" if status >= 300 else str(service.port))
+        op.end(service.outcome(status, raw), f"{service.port} {status} {raw}" if status >= 300 else str(service.port))
         self.crowded = self.crowded or "capacity" in raw
         if reads and (status >= 500 or op.outcome == UNKNOWN):
             op.outcome = REFUSED

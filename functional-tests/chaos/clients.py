@@ -45,7 +45,7 @@ class Crowd:
         """Waits until nobody is asking for anything."""
         self.going.clear()
         for client in self.clients:
-            if not client.idle.wait(6 * SECONDS):
+            if not client.idle.wait(3 * SECONDS):
                 raise AssertionError("a client is still waiting for an answer")
 
     def go_on(self):
@@ -55,7 +55,7 @@ class Crowd:
         self.stopped.set()
         self.going.set()
         for thread in self.threads:
-            thread.join(6 * SECONDS)
+            thread.join(3 * SECONDS)
             assert not thread.is_alive(), "a client is still waiting for an answer"
 
     def quarrel(self, chance):

@@ -32,7 +32,7 @@ CASES = [
     Case("drop-fence", ["--engine", "mariadb", "--processes", "3", *LATE], (ORDER,)),
     # Memory is behind, or drifts away.
     Case("share-in-flight", [*SEVERAL, *STILL, "--habit", "sit"], (GENERATION, USAGE)),
-    Case("subtract-unremoved", [*SEVERAL, *STILL, "--habit", "quarrel"], (USAGE, DIFFER)),
+    Case("subtract-unremoved", [*SEVERAL, *STILL, "--habit", "quarrel"], (USAGE, DIFFER, ORDER)),
     Case("set-deltas", [*SEVERAL, *STILL], (GENERATION, USAGE, DIFFER)),
 ]
 

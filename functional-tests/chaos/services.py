@@ -7,18 +7,20 @@ import live
 from history import OK, REFUSED, UNKNOWN
 from rest import Rest
 
+NOBODY_KNOWS = "The outcome of this request is unknown"
+
 
 class Member(live.Service):
     """One of them. Clients ask `outcome` what an answer means."""
 
     proxy = None  # through which it reaches its database, where something is to happen on the way
-    # 500 is placet's word for "nobody knows", 503 for "it did not happen".
     expected = (200, 204, 404, 409, 500, 503)
 
-    def outcome(self, status):
+    def outcome(self, status, raw):
+        """placet's 503 says that nothing was done, or that nobody knows."""
         if status < 300:
             return OK
-        refused = status < 500 or (status == 503 and self.kind == "placet")
+        refused = status < 500 or (status == 503 and self.kind == "placet" and NOBODY_KNOWS not in raw)
         return REFUSED if refused else UNKNOWN
 
     def pause(self):

@@ -12,19 +12,20 @@ ROWS = (
     " LEFT JOIN allocations a ON a.consumer_id = c.uuid LEFT JOIN resource_providers p ON p.id = a.resource_provider_id"
     " LEFT JOIN resource_classes r ON r.id = a.resource_class_id")
 GENERATIONS = "SELECT uuid, generation FROM resource_providers"
+QUIET = 0.5  # seconds without a change
 SECONDS = 30  # until the tables stand still: what a dead process sent may still be under way
 
 
 class Stillness:
     """One reading of all tables: what each consumer holds with its generation, and the providers' generations."""
 
-    def __init__(self, database):
+    def __init__(self, database, quiet=QUIET):
         self.ledger = Ledger(database)
-        before, deadline = None, time.monotonic() + SECONDS
+        before, deadline = None, time.monotonic() + SECONDS + 2 * quiet
         while (now := self._read()) != before:
             assert time.monotonic() < deadline, "the tables do not come to rest"
             before = now
-            time.sleep(0.5)
+            time.sleep(quiet)
         self.consumers, self.generations = now
         # A row without allocations is no consumer: OpenStack Placement leaves such, and placet's are a fault below.
         self.consumers = {consumer: state for consumer, state in self.consumers.items() if state[0]}

@@ -86,7 +86,11 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::CapacityExceeded { .. }
         | E::ConstraintsViolated { .. } => (StatusCode::CONFLICT, UNDEFINED),
 
-        E::Busy { .. } | E::Unavailable { .. } => (StatusCode::SERVICE_UNAVAILABLE, UNDEFINED),
-        E::UnknownOutcome { .. } | E::Internal { .. } => (StatusCode::INTERNAL_SERVER_ERROR, UNDEFINED),
+        // The text says which of them left nothing: after the last one a generation keeps what is sent again from
+        // happening twice.
+        E::Busy { .. } | E::Unavailable { .. } | E::UnknownOutcome { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, UNDEFINED)
+        }
+        E::Internal { .. } => (StatusCode::INTERNAL_SERVER_ERROR, UNDEFINED),
     }
 }

@@ -15,6 +15,6 @@ pub(super) const ROWS: &[Known] = &[
     Known::honoured("placet", "strict_step_size", "false"),
     Known::honoured("placet", "max_candidates", "100000"),
     Known::honoured("placet", "comparison_interval", "300"),
-    Known::honoured("placet", "stale_reads_seconds", "0"),
     Known::honoured("placet", "slave_routes", ""),
+    Known::honoured("placet", "stale_reads_seconds", "0"),
 ];
