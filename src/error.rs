@@ -176,7 +176,9 @@ pub enum Error {
     #[error("The database is unavailable: {detail}. Nothing was changed; try again.")]
     Unavailable { detail: String },
     /// A commit broke and its outcome could not be found out: all of it happened, or nothing.
-    #[error("The outcome of this request is unknown: {detail} All of it was done, or nothing; look before you try again.")]
+    #[error(
+        "The outcome of this request is unknown: {detail} All of it was done, or nothing; look before you try again."
+    )]
     UnknownOutcome { detail: String },
     #[error("{detail}")]
     Internal { detail: String },
