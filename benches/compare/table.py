@@ -8,8 +8,8 @@ from sides import told
 
 README = ROOT / "README.md"
 BEGIN, END = "<!-- benches/compare/run.py --write begins here -->", "<!-- and ends here too -->"
-HEAD = ("| | clients | placet | p50 | p99 | OpenStack Placement | p50 | p99 | ratio | measure | placet by it "
-        "| refused |\n|" + "---|" * 12)
+HEAD = ("| | clients | placet | p50 | p99 | CPU | OpenStack Placement | p50 | p99 | CPU | ratio | measure | placet by it "
+        "| refused |\n|" + "---|" * 14)
 # A refusal of these is an answer that the question asked for.
 GOOD = ("200", "201", "204")
 
@@ -44,7 +44,7 @@ def _about(machine):
         f"{told()}. *Measure* is what a read or a claim is held against: for reads the wire (w), the load generator's "
         "own stub that answers with as many bytes at once, which no service exceeds; for claims the floor (f), a "
         "compiled client that writes the least that a claim can be, statement by statement, to the same database, "
-        "which only claims that share a transaction exceed. *Refused* counts placet's answers that were no success.")
+        "which only claims that share a transaction exceed. *CPU* is what the service's own processes spent on one. *Refused* counts placet's answers that were no success.")
     return textwrap.wrap(about, 120)
 
 
@@ -81,11 +81,11 @@ def _row(sides):
 
 def _side(record):
     if not record:
-        return ["", "", ""]
+        return [""] * 4
     rate = median(record, "rate")
     if not rate:
-        return [f"none ({_refused(record)})", "", ""]
-    return [f"{_number(rate)}/s", _time(median(record, "p50_us")), _time(median(record, "p99_us"))]
+        return [f"none ({_refused(record)})", "", "", ""]
+    return [f"{_number(rate)}/s", *(_time(median(record, it)) for it in ("p50_us", "p99_us", "cpu_us"))]
 
 
 def _refused(record):
@@ -101,11 +101,11 @@ def _search(found):
     if not found:
         return
     yield "#### The search alone, in microseconds\n"
-    yield "| hosts | shape | asked | found | p50 | p99 |\n|---|---|---|---|---|---|"
+    yield "| hosts | shape | asked | found | p50 | p99 | CPU, mean |\n|---|---|---|---|---|---|---|"
     for it in found:
         for case in it["cases"]:
             yield (f"| {it['hosts']:,} | {it['shape']} | {case['case']} | {case['found']:,} "
-                   f"| {_number(case['p50_us'])} | {_number(case['p99_us'])} |")
+                   f"| {_number(case['p50_us'])} | {_number(case['p99_us'])} | {_number(case['cpu_us'])} |")
 
 
 def _start(records):

@@ -4,6 +4,7 @@ import contextlib
 import json
 import time
 
+import footprint
 from bulk import PROJECT, USER, fill
 from cloud import Cloud
 from generator import TARGET
@@ -59,12 +60,13 @@ class Arena:
 
     def upstream(self):
         if "upstream" not in self.running:
-            service = self.open.enter_context(Upstream(self.copy()))
+            service = self.open.enter_context(Upstream(self.floor()))
             rest.Rest(service.port).must("GET", "/resource_classes")
             self.running["upstream"] = [service]
         return self.running["upstream"]
 
     def floor(self):
+        """A copy for whoever keeps nothing in memory: the floor's claims and OpenStack Placement's, which take turns."""
         if "floor" not in self.running:
             self.running["floor"] = self.copy()
         return self.running["floor"]
@@ -96,7 +98,9 @@ class Arena:
             size = last["bytes"] // max(1, last["done"])
             return self.generator.wire(size, **options | {"scenario": "get"})
         services = self.placet(scenario.processes) if side == "placet" else self.upstream()
-        return self.generator.run("http", port=",".join(str(it.port) for it in services), **options)
+        before = footprint.spent(services)
+        result = self.generator.run("http", port=",".join(str(it.port) for it in services), **options)
+        return result | {"cpu_us": (footprint.spent(services) - before) * 1e6 / max(1, result["done"])}
 
     def sides(self, scenario, wanted):
         """Who is asked: whoever can be, of those that are wanted."""
