@@ -13,7 +13,7 @@
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
 #   long         all of these at full size, and the mutants that tests have to notice
 #   bench        placet beside OpenStack Placement and beside what bounds both: a table, .tox/bench.json, and README's
-#                section; at most 20 minutes on 2 cores. Options that come after it choose parts: `bench --help`
+#                section. Options that come after it choose parts: `bench --help`
 #
 # Needs Rust, a C compiler, Python 3.11 or newer with venv, libmariadb and OpenSSL (Debian's libmariadb-dev, which
 # root need not install), and the network for the first run. What else it installs, it installs under .tox/. The
