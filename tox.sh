@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests placet:  ./tox.sh [lint|unit|functional|conformance|servers|clients|all|long] ...     (all)
+# Tests placet:  ./tox.sh [lint|unit|functional|conformance|servers|clients|all|long|bench] ...     (all)
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
 #   unit         what needs no running service
@@ -15,6 +15,8 @@
 #   clients      an operator's session with the real `openstack` client
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
 #   long         all of these at full size, and the mutants that tests have to notice
+#   bench        placet beside OpenStack Placement and beside what bounds both: a table, .tox/bench.json, and README's
+#                section. Options that come after it choose parts: `bench --help`
 #
 # Needs Rust, a C compiler, Python 3.11 or newer with venv, libmariadb and OpenSSL (Debian's libmariadb-dev, which
 # root need not install), and the network for the first run. What else it installs, it installs under .tox/. The
@@ -44,7 +46,7 @@ bad=()
 
 lint() {
     step one rustfmt cargo fmt --check
-    step one clippy cargo clippy --all-targets --quiet "${FEATURES[@]}" -- -D warnings
+    step one clippy cargo clippy --all-targets --quiet --features "$ENGINES,bench" -- -D warnings
     cargo_deny
     for test in "${LINT_TESTS[@]}"; do has_test "$test" && step cargo "$test" cargo test "${FEATURES[@]}" --test "$test"; done
 }
@@ -163,6 +165,15 @@ features() {
     done
 }
 
+bench() {
+    bench_venv || return
+    step quiet "release build" cargo build --release --bins --features "$ENGINES,bench" || return
+    [[ ${#parts[@]} == 0 ]] && step python "bench, checked" "$TOX/bench-venv/bin/python" benches/compare/check.py
+    # A part of it is for the terminal; all of it is README's.
+    [[ ${#parts[@]} == 0 ]] && parts=(--write)
+    step one bench "$TOX/bench-venv/bin/python" benches/compare/run.py "${parts[@]}"
+}
+
 # --- what they need ------------------------------------------------------------------------------
 
 live() { venv && build; }
@@ -188,14 +199,30 @@ mutants() {
 venv() {
     local wanted=functional-tests/requirements.txt
     cmp -s "$wanted" "$TOX/venv/requirements.txt" && return
-    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
-        { debian python3 || broken venv "needs Python 3.11 or newer"; } || return
-    python3 -c 'import ensurepip, venv' 2>/dev/null ||
-        { debian python3-venv || broken venv "needs Debian's python3-venv (or Python's ensurepip)"; } || return
+    has_python || return
     rm -rf "$TOX/venv"
     step quiet venv python3 -m venv "$TOX/venv" &&
         step quiet requirements "$PY" -m pip install --quiet --disable-pip-version-check -r "$wanted" &&
         cp "$wanted" "$TOX/venv/requirements.txt"
+}
+
+has_python() {
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+        { debian python3 || broken venv "needs Python 3.11 or newer"; } || return
+    python3 -c 'import ensurepip, venv' 2>/dev/null ||
+        { debian python3-venv || broken venv "needs Debian's python3-venv (or Python's ensurepip)"; }
+}
+
+# OpenStack Placement behind uwsgi, apart from what tests need.
+bench_venv() {
+    local wanted=benches/requirements.txt
+    cmp -s "$wanted" "$TOX/bench-venv/requirements.txt" && return
+    has_python || return
+    rm -rf "$TOX/bench-venv"
+    step quiet bench-venv python3 -m venv "$TOX/bench-venv" &&
+        step quiet "bench requirements" "$TOX/bench-venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+            -r "$wanted" &&
+        cp "$wanted" "$TOX/bench-venv/requirements.txt"
 }
 
 rust() {
@@ -292,11 +319,12 @@ broken() {
 }
 
 main() {
-    local stages=("$@") stage
+    local stages=("$@") parts=() stage
     [[ $# == 0 ]] && stages=(all)
+    [[ ${1:-} == bench ]] && stages=(bench) parts=("${@:2}")
     for stage in "${stages[@]}"; do
         case "$stage" in
-            lint | unit | functional | conformance | servers | clients | all | long) ;;
+            lint | unit | functional | conformance | servers | clients | all | long | bench) ;;
             *) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;
         esac
     done

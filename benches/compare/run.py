@@ -1,0 +1,124 @@
+"""placet beside OpenStack Placement and beside what bounds both, in turns, on copies of one database.
+
+    run.py [--engine E]… [--shape S]… [--hosts N] [--rounds N] [--scenario TEXT]… [--group G]… [--full] [--write] …
+
+Without choices: every shape on PostgreSQL, and flat hosts on MariaDB and SQLite; with --full every shape on each
+engine. Servers are private and durable (fsync, a flush for every commit). Results go to a JSON file, a table to the
+terminal, and with --write table and chart into README.md. The release binaries must be there: `./tox.sh bench` builds
+them.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import signal
+import sys
+import time
+
+import chart
+import footprint
+import scenarios
+import table
+from cloud import SHAPES
+from generator import ROOT, Generator
+from turns import Arena
+
+import engines  # noqa: E402  (found where turns.py found live)
+
+ENGINES = ("postgresql", "mariadb", "sqlite")
+SIDES = ("placet", "upstream", "wire", "floor")
+SEARCHED = (10_000, 100_000, 1_000_000)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", action="append", choices=engines.ENGINES, help="again for several")
+    parser.add_argument("--shape", action="append", choices=SHAPES)
+    parser.add_argument("--hosts", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--group", action="append", choices=scenarios.GROUPS)
+    parser.add_argument("--scenario", action="append", default=[], help="those whose name has this text")
+    parser.add_argument("--clients", type=int, action="append", help="only scenarios with so many")
+    parser.add_argument("--side", action="append", choices=SIDES)
+    parser.add_argument("--full", action="store_true", help="every shape on every engine")
+    parser.add_argument("--binary", help="placet, if not that of `cargo build --release`")
+    parser.add_argument("--generator", help="the load generator, if not that of `./tox.sh bench`")
+    parser.add_argument("--json", type=pathlib.Path, default=ROOT / ".tox/bench.json")
+    parser.add_argument("--write", action="store_true", help="table and chart into README.md")
+    return parser.parse_args()
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    chosen = arguments()
+    generator = Generator(chosen.generator)
+    found = {"machine": machine(), "records": [], "search": []}
+    if wants(chosen, "search"):
+        found["search"] = list(search(generator, chosen))
+    for engine, shape in matrix(chosen):
+        with engines.Engine(engine, durable=True) as server, \
+                Arena(server, shape, chosen.hosts, generator, chosen.binary) as arena:
+            found["records"] += compare(arena, chosen)
+        save(chosen.json, found)
+    found["machine"]["seconds"] = time.monotonic() - BEGAN
+    save(chosen.json, found)
+    print(f"\n{table.text(found)}\n\n{len(found['records'])} records in {chosen.json}")
+    if chosen.write:
+        chart.write(found)
+        table.write(found)
+
+
+def matrix(chosen):
+    if chosen.engine or chosen.shape or chosen.full:
+        return [(engine, shape) for engine in chosen.engine or ENGINES for shape in chosen.shape or SHAPES]
+    return [("postgresql", shape) for shape in SHAPES] + [("mariadb", "flat"), ("sqlite", "flat")]
+
+
+def wants(chosen, group):
+    return (not chosen.group or group in chosen.group) and not (chosen.scenario and group in ("start", "search"))
+
+
+def compare(arena, chosen):
+    sides = chosen.side or SIDES
+    records = []
+    if wants(chosen, "start"):
+        records += footprint.start(arena, chosen.rounds)
+    for scenario in scenarios.scenarios(arena.cloud):
+        named = not chosen.scenario or any(text in scenario.name for text in chosen.scenario)
+        crowd = not chosen.clients or scenario.clients in chosen.clients
+        if named and crowd and wants(chosen, scenario.group):
+            new = arena.measure(scenario, chosen.rounds, arena.sides(scenario, sides))
+            print(table.line(new), flush=True)
+            records += new
+    if wants(chosen, "start"):
+        records += footprint.memory(arena)
+    return records
+
+
+def search(generator, chosen):
+    for hosts in SEARCHED:
+        for shape in ("flat", "nested"):
+            if hosts < 1_000_000 or shape == "flat":
+                rounds = 21 if hosts > 100_000 else 101
+                yield {"shape": shape} | generator.run("search", hosts=hosts, shape=shape, rounds=rounds)
+
+
+def machine():
+    """What the figures were measured on."""
+    model = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                  if line.startswith("model name")), platform.machine())
+    return {"cores": len(os.sched_getaffinity(0)), "model": model, "load": os.getloadavg()[0],
+            "date": time.strftime("%Y-%m-%d")}
+
+
+def save(path, found):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=1) + "\n")
+
+
+BEGAN = time.monotonic()
+
+if __name__ == "__main__":
+    main()

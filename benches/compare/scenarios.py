@@ -1,0 +1,87 @@
+"""What is asked of each side, and by how many clients."""
+
+from cloud import RARE
+
+READERS = 4
+CLAIMANTS = (1, 8, 32, 128)
+SCHEDULERS = (1, 8, 32)
+REPORTERS = 8
+PROCESSES = 3
+
+
+class Scenario:
+    """A name, what the generator does, whom it is asked of (`bound`: what placet is held against)."""
+
+    def __init__(self, name, what, clients, path=None, bound=None, seconds=2.0, group=None, processes=1):
+        self.name, self.what, self.clients, self.path = name, what, clients, path
+        self.bound, self.seconds = bound, seconds
+        self.group, self.processes = group or name, processes
+
+    def options(self):
+        options = {"scenario": self.what, "clients": self.clients, "seconds": self.seconds}
+        return options | ({"path": self.path} if self.path else {})
+
+
+def scenarios(cloud):
+    """All of a shape's, in the order of the table."""
+    return [*_candidates(cloud), *_lists(cloud), *_claims(cloud), *_schedulers(cloud), _report()]
+
+
+def _candidates(cloud):
+    base = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:1"
+    # A pool is in no zone, and in nobody's tree.
+    group, tree = ("pool 3", base.replace(",DISK_GB:1", "")) if cloud.shape == "shared" else ("zone 3", base)
+    # No host has so much left, and each has it in all.
+    much = 100_000 if cloud.shape == "nested" else 200_000
+    one, other = cloud.kinds[0][:2]
+    paths = {
+        "limit 1000": f"{base}&limit=1000",
+        "no limit": base,
+        "traits": f"{base}&required={one},{other}&limit=1000",
+        "one host in 1000 fits": f"{base}&root_required={RARE}&limit=1000",
+        "member_of": f"{base}&member_of={cloud.aggregates[group]}&limit=1000",
+        "in_tree": f"{tree}&in_tree={{host}}",
+        "nothing fits": f"/allocation_candidates?resources=VCPU:1,MEMORY_MB:{much},DISK_GB:1&limit=1000",
+    }
+    if cloud.shape == "nested":
+        paths["granular, same_subtree"] = (
+            "/allocation_candidates?resources=DISK_GB:1&resources_NUMA=VCPU:1,MEMORY_MB:512"
+            "&resources_NET=SRIOV_NET_VF:1&same_subtree=_NUMA,_NET&group_policy=none&limit=1000")
+    for name, path in paths.items():
+        yield Scenario(f"candidates, {name}", "get", READERS, path, "wire", 1.0, "candidates")
+
+
+def _lists(cloud):
+    # What every root has.
+    stock = "VCPU" if cloud.shape == "shared" else "DISK_GB"
+    paths = {
+        "all": "/resource_providers",
+        "by room, trait and aggregate":
+            f"/resource_providers?resources={stock}:1&required={cloud.kinds[0][0]}"
+            f"&member_of={cloud.aggregates['zone 0']}",
+    }
+    for name, path in paths.items():
+        yield Scenario(f"list, {name}", "get", READERS, path, "wire", 1.0, "list")
+
+
+def _claims(cloud):
+    for clients in CLAIMANTS:
+        yield Scenario("claims, random hosts", "claims", clients, bound="floor", group="claims")
+    if cloud.shape == "shared":
+        for clients in CLAIMANTS:
+            yield Scenario("claims, all on one pool", "claims-one-pool", clients, group="claims")
+        yield Scenario(f"claims, one pool, {PROCESSES} processes", "claims-one-pool", 32, group="processes",
+                       processes=PROCESSES)
+
+
+def _schedulers(cloud):
+    path = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:1&limit=1000"
+    for clients in SCHEDULERS:
+        yield Scenario("scheduler's loop", "scheduler", clients, path, group="scheduler")
+
+
+def _report():
+    return Scenario("a compute node's report", "report", REPORTERS, bound="wire", group="report")
+
+
+GROUPS = ("candidates", "list", "claims", "processes", "scheduler", "report", "start", "search")

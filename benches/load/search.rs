@@ -1,0 +1,118 @@
+//! The search alone, without HTTP, JSON or database: how long until all candidates are found.
+
+use std::time::Instant;
+
+use clap::Args;
+use placet::search::{Group, GroupPolicy, Request, Settings, Snapshot, Traits, candidates};
+use serde_json::json;
+
+use crate::hosts;
+use crate::world::{request, settings};
+
+const LIMIT: usize = 1000;
+
+#[derive(Args)]
+pub struct Arguments {
+    #[arg(long, default_value_t = 10_000)]
+    hosts: i32,
+    #[arg(long, default_value = "flat")]
+    shape: hosts::Shape,
+    #[arg(long, default_value_t = 201)]
+    rounds: usize,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let snapshot = Snapshot::build(hosts::catalog(), hosts::rows(arguments.hosts, arguments.shape));
+    let nested = matches!(arguments.shape, hosts::Shape::Nested);
+    let mut results = Vec::new();
+    for (name, request) in cases(nested) {
+        results.push(measure(&snapshot, name, &request, arguments.rounds));
+    }
+    println!(
+        "{}",
+        json!({"hosts": arguments.hosts, "providers": snapshot.len(), "cases": results})
+    );
+    Ok(())
+}
+
+fn measure(snapshot: &Snapshot, name: &str, request: &Request, rounds: usize) -> serde_json::Value {
+    let mut found = 0;
+    let before = spent();
+    let mut micros: Vec<f64> = (0..rounds)
+        .map(|round| {
+            // Another order each time, as in another process.
+            let settings = Settings {
+                seed: round as u64,
+                ..settings()
+            };
+            let start = Instant::now();
+            found = candidates(snapshot, request, &settings, ())
+                .and_then(|all| all.select().collect::<Result<Vec<_>, _>>())
+                .map_or(0, |found| found.len());
+            start.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    let cpu = (spent() - before) / 1e3 / rounds as f64;
+    micros.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| micros[((rounds - 1) as f64 * share) as usize];
+    json!({"case": name, "found": found, "p50_us": at(0.5), "p99_us": at(0.99), "cpu_us": cpu})
+}
+
+fn cases(nested: bool) -> Vec<(&'static str, Request)> {
+    let base = |memory: i64, required: &str| {
+        let resources = vec![("VCPU", 1), ("MEMORY_MB", memory), ("DISK_GB", 1)];
+        let group = Group {
+            resources: resources
+                .into_iter()
+                .map(|(name, amount)| (name.to_owned(), amount))
+                .collect(),
+            ..Group::default()
+        };
+        let mut asked = request(vec![group], GroupPolicy::None, Some(LIMIT));
+        // In a tree the root has the trait, and not the provider of the memory.
+        if !required.is_empty() {
+            asked.root_required = Traits {
+                required: vec![[required.to_owned()].into()],
+                ..Traits::default()
+            };
+        }
+        asked
+    };
+    let mut cases = vec![
+        ("limit 1000", base(512, "")),
+        ("one in 1000 fits", base(512, "RARE")),
+        ("nothing fits", base(200_000, "")),
+    ];
+    if nested {
+        cases.push(("granular", granular()));
+    }
+    cases
+}
+
+/// Disk of the root, and a network function of the NUMA node whose cores are taken.
+fn granular() -> Request {
+    let group = |suffix: &str, resources: &[(&str, i64)]| Group {
+        suffix: suffix.to_owned(),
+        resources: resources
+            .iter()
+            .map(|(name, amount)| ((*name).to_owned(), *amount))
+            .collect(),
+        ..Group::default()
+    };
+    let groups = vec![
+        group("", &[("DISK_GB", 1)]),
+        group("_NUMA", &[("VCPU", 1), ("MEMORY_MB", 512)]),
+        group("_NET", &[("SRIOV_NET_VF", 1)]),
+    ];
+    Request {
+        same_subtrees: vec![vec!["_NUMA".to_owned(), "_NET".to_owned()]],
+        ..request(groups, GroupPolicy::None, Some(LIMIT))
+    }
+}
+
+/// Nanoseconds of CPU time of this thread, where the system tells: others that share the cores do not count.
+fn spent() -> f64 {
+    let told = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanos = told.split(' ').next().and_then(|nanos| nanos.parse().ok());
+    nanos.unwrap_or_default()
+}
