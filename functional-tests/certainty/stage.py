@@ -87,8 +87,8 @@ class Stage:
                 if request.number is not None and self.base <= request.number < self.end]
 
     def _kept_house(self):
-        """Once a minute the writer says that it lives, between two transactions: then moments come later than counted."""
-        return any(request.starts("UPDATE", "DELETE") and not request.inside for request in self._sent())
+        """Once a minute the writer clears old changes away, between two transactions: then moments come later than counted."""
+        return any(request.starts("DELETE") and not request.inside for request in self._sent())
 
     def _play(self, requests, strikes):
         with concurrent.futures.ThreadPoolExecutor(len(requests) + 1) as pool:
