@@ -89,30 +89,40 @@ conformance() {
 
 servers() {
     live || return
-    local engine on=("$PY" functional-tests/engines.py run) beside=(--seconds 25)
+    side_by_side "on_engine postgresql" "on_engine mariadb"
+    side_by_side on_galera on_copies
+}
+
+on_engine() {
+    local engine=$1 on=("$PY" functional-tests/engines.py run "$1") beside=(--seconds 25)
     [[ ${PLACET_TEST_SIZE:-} == full ]] && beside=(--seconds 900)
-    for engine in postgresql mariadb; do
-        step cargo "unit, $engine" "${on[@]}" "$engine" -- cargo test "${FEATURES[@]}" --lib -- db:: model::
-        step python "gabbi, $engine" "$PY" functional-tests/run_gabbi.py --engine "$engine"
-        step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
-        step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
-        step python "defects, $engine" "$PY" functional-tests/race/defects/run.py --engine "$engine"
-        step python "pool, $engine" "$PY" functional-tests/pool.py --engine "$engine"
-        step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
-        step python "adoption, $engine" "$PY" functional-tests/adoption.py --engine "$engine"
-        step python "switching, $engine" "$PY" functional-tests/switching.py --engine "$engine"
-        step python "beside, $engine" "$PY" functional-tests/beside.py --engine "$engine"
-        step python "elsewhere, $engine" "$PY" functional-tests/elsewhere/run.py --engine "$engine"
-        step python "plans, $engine" "$PY" functional-tests/plans/run.py --engine "$engine"
-        step python "differential, $engine" "$PY" functional-tests/differential/run.py --engine "$engine" "${beside[@]}"
-        step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3
-        step python "certainty, $engine" "$PY" functional-tests/certainty/run.py --engine "$engine"
-    done
+    step cargo "unit, $engine" "${on[@]}" -- cargo test "${FEATURES[@]}" --lib -- db:: model::
+    step python "gabbi, $engine" "$PY" functional-tests/run_gabbi.py --engine "$engine"
+    step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
+    step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
+    step python "defects, $engine" "$PY" functional-tests/race/defects/run.py --engine "$engine"
+    step python "pool, $engine" "$PY" functional-tests/pool.py --engine "$engine"
+    step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
+    step python "adoption, $engine" "$PY" functional-tests/adoption.py --engine "$engine"
+    step python "switching, $engine" "$PY" functional-tests/switching.py --engine "$engine"
+    step python "beside, $engine" "$PY" functional-tests/beside.py --engine "$engine"
+    step python "elsewhere, $engine" "$PY" functional-tests/elsewhere/run.py --engine "$engine"
+    step python "plans, $engine" "$PY" functional-tests/plans/run.py --engine "$engine"
+    step python "differential, $engine" "$PY" functional-tests/differential/run.py --engine "$engine" "${beside[@]}"
+    step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3
+    step python "certainty, $engine" "$PY" functional-tests/certainty/run.py --engine "$engine"
+}
+
+on_galera() {
     step python "elsewhere, galera" "$PY" functional-tests/elsewhere/run.py --engine galera
-    step python standby "$PY" functional-tests/standby.py
     step python galera "$PY" functional-tests/galera/run.py
     step python "chaos, galera" "$PY" functional-tests/chaos/run.py --engine galera --durable --processes 3 --seconds 25
     step python "certainty, galera" "$PY" functional-tests/certainty/run.py --engine galera commit
+}
+
+# A standby that takes over, and replicas.
+on_copies() {
+    step python standby "$PY" functional-tests/standby.py
     step python replica "$PY" functional-tests/replica.py
     step python "replica, mariadb" "$PY" functional-tests/replica.py --engine mariadb
 }
@@ -122,7 +132,16 @@ clients() {
     step python clients "$PY" functional-tests/clients/session.py
 }
 
-all() { lint; unit; functional; conformance; servers; clients; }
+# Most of it waits, for time-outs and for servers that start: chains side by side keep both cores at work.
+all() {
+    lint
+    unit
+    live || return
+    side_by_side on_sqlite "on_engine postgresql" "on_engine mariadb"
+    side_by_side on_galera on_copies clients
+}
+
+on_sqlite() { functional; conformance; }
 
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
@@ -299,6 +318,32 @@ step() {
     [[ $status == 0 && $how == python && $((p + f + s)) == 0 ]] && f=1
     count "$name" "$p" "$f" "$s" $((SECONDS - start))
     return $((f > 0))
+}
+
+# side_by_side CHAIN...: runs chains of steps at the same time, then shows and counts what came of each.
+side_by_side() {
+    local chain told p f s
+    for chain in "$@"; do
+        told="$LOGS/chain-${chain// /-}"
+        rm -f "$told".*
+        echo "== $chain: side by side with others (meanwhile: $told.log)"
+        (
+            passed=0 failed=0 skipped=0 summary=() bad=()
+            $chain
+            echo "$passed $failed $skipped" >"$told.counts"
+            printf '%s\n' ${summary[@]+"${summary[@]}"} >"$told.summary"
+            printf '%s\n' ${bad[@]+"${bad[@]}"} >"$told.bad"
+        ) >"$told.log" 2>&1 &
+    done
+    wait
+    for chain in "$@"; do
+        told="$LOGS/chain-${chain// /-}"
+        cat "$told.log"
+        read -r p f s <"$told.counts" || { broken "$chain" "did not come to its end"; continue; }
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+        mapfile -t -O "${#summary[@]}" summary <"$told.summary"
+        mapfile -t -O "${#bad[@]}" bad < <(grep . "$told.bad")
+    done
 }
 
 count() {

@@ -5,6 +5,7 @@ left behind is found by that, and taken away by whoever makes the next folder.
 """
 
 import contextlib
+import fcntl
 import glob
 import os
 import pathlib
@@ -29,8 +30,11 @@ def program(name, *packages):
     found = _find(name)
     if not found and os.geteuid() == 0 and shutil.which("apt-get"):
         apt = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
-            subprocess.run(["apt-get", *command], env=apt, capture_output=True, check=False)
+        # Tests that run side by side install one after the other.
+        with open(pathlib.Path(tempfile.gettempdir(), "placet-test-install"), "w") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+                subprocess.run(["apt-get", *command], env=apt, capture_output=True, check=False)
         found = _find(name)
     if not found:
         raise Missing(f"{name} is not installed: apt-get install {' '.join(packages)} (as root)")
