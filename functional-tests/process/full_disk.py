@@ -1,8 +1,11 @@
 """No file may grow any more: what cannot be kept is refused, what was acknowledged stays."""
 
+import contextlib
 import resource
+import subprocess
+import time
 
-from cases import case, chance, check, equal, folder
+from cases import Skip, case, chance, check, equal, folder
 from claims import HOSTS, Crowd, audit, claim, prepare
 from locked import consumer, is_busy, reads_go_on
 from placet import Placet
@@ -11,6 +14,8 @@ LIMIT = 3_500_000
 # Python ignores SIGXFSZ and hands that down where signals are not restored: a write then fails as on a full disk.
 FULL = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, resource.RLIM_INFINITY)),
         "restore_signals": False}
+SMALL, LARGE = "size=3m", "size=16m"
+AT_ONCE = 2  # seconds
 
 
 def make_room(placet):
@@ -74,3 +79,60 @@ def room_again():
         audit(crowd, placet)
     with folder() as here:
         filled(here, then)
+
+
+@contextlib.contextmanager
+def small_disk():
+    """A folder that is a disk of its own."""
+    with folder() as here:
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", SMALL, "tmpfs", str(here)], capture_output=True, text=True, check=False)
+        if mounted.returncode:
+            raise Skip(f"only root can make a small disk: {mounted.stderr.strip()}")
+        try:
+            yield here
+        finally:
+            subprocess.run(["umount", "--lazy", str(here)], check=True)
+
+
+def is_full(answer, began):
+    """Refused at once, and told why: that nothing was done is known, for a full disk keeps no COMMIT."""
+    is_busy(answer)
+    detail = answer.json["errors"][0]["detail"]
+    check("disk is full. Nothing was changed" in detail, detail)
+    check(time.monotonic() - began < AT_ONCE, f"refused after {time.monotonic() - began:.1f} s")
+
+
+def refuses(placet, crowd):
+    """Until it has refused some, one of them at its COMMIT."""
+    for number in range(3000, 3012):
+        name = consumer(number)
+        crowd.host[name] = HOSTS[0]
+        began = time.monotonic()
+        answer = placet.rest("PUT", f"/allocations/{name}", claim(HOSTS[0]))
+        if answer.status == 204:  # a smaller one than that before
+            crowd.granted.add(name)
+        else:
+            is_full(answer, began)
+
+
+@case("a small disk that is full: every claim is refused at once and told why, reads go on, and nothing is lost")
+def small_and_full():
+    with small_disk() as disk, folder() as here:
+        extra = {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{disk}/placet.sqlite", "RUST_LOG": "error"}
+        crowd = Crowd(chance("small disk"), clients=8)
+        with Placet(here, {}, extra=extra) as placet:
+            placet.database = disk / "placet.sqlite"
+            prepare(placet.rest)
+            answer = fill(placet, crowd)
+            check("disk is full" in answer.json["errors"][0]["detail"], answer)
+            check(len(crowd.granted) > 20, "full at once")
+            refuses(placet, crowd)
+            reads_go_on(placet)
+            audit(crowd, placet)
+            placet.kill()
+        subprocess.run(["mount", "-o", f"remount,{LARGE}", str(disk)], check=True)
+        with Placet(here, {}, extra=extra) as placet:
+            placet.database = disk / "placet.sqlite"
+            audit(crowd, placet)
+            grants(placet, crowd, 9997)

@@ -271,6 +271,13 @@ impl<B: Batch> Writer<B> {
             if dialect::was_undone(&error) {
                 return Err(Failure::Overtaken);
             }
+            if dialect::found_no_room(&error) {
+                // There is none for a fence either.
+                if dialect::rollback(conn).is_err() {
+                    self.conn = None;
+                }
+                return Err(error.into());
+            }
             self.settle_doubt(error)?;
         }
         let commit = self.identity.committed();
@@ -312,7 +319,7 @@ impl<B: Batch> Writer<B> {
                 Ok(Doubt::Unknown) => return Err(Failure::Unknown("the writer's own row is gone.".to_owned())),
                 Ok(Doubt::Open) | Err(_) if Instant::now() < deadline => std::thread::sleep(PAUSE),
                 Ok(Doubt::Open) => return Err(Failure::Unknown("the database does not say.".to_owned())),
-                Err(failure) => return Err(Failure::Unknown(failure.into_error().to_string())),
+                Err(failure) => return Err(Failure::Unknown(format!("{failure}."))),
             }
         }
     }

@@ -61,6 +61,15 @@ pub fn classify_message(message: &str) -> Fault {
     found.map_or(Fault::Unknown, |(_, fault)| fault.clone())
 }
 
+/// Whether it is SQLite's word that there was no room for a COMMIT: what was written of it counts for nothing, and nothing
+/// of it is under way anywhere.
+pub fn found_no_room(error: &diesel::result::Error) -> bool {
+    let diesel::result::Error::DatabaseError(_, information) = error else {
+        return false;
+    };
+    information.message().starts_with("database or disk is full")
+}
+
 /// What MariaDB says of a transaction that it has undone: at COMMIT too, where on Galera another node was faster.
 #[cfg(feature = "mariadb")]
 const UNDONE: [&str; 3] = [
