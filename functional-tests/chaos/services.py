@@ -14,7 +14,11 @@ class Member(live.Service):
     """One of them. Clients ask `outcome` what an answer means."""
 
     proxy = None  # through which it reaches its database, where something is to happen on the way
-    expected = (200, 204, 404, 409, 500, 503)
+
+    @property
+    def expected(self):
+        """The statuses that clients may get; whatever breaks, a 500 of placet is a defect."""
+        return (200, 204, 404, 409, 503) + ((500,) if self.kind == "upstream" else ())
 
     def outcome(self, status, raw):
         """placet's 503 says that nothing was done, or that nobody knows."""
