@@ -67,9 +67,9 @@ def caption(found):
             f"(load average {min(loads):.0f} to {max(loads):.0f} when they began): neither the numbers of operations nor "
             "the seconds say how fast a service is. Faults, by chance: " + ", ".join(faults) + ". "
             f"{UPSTREAM if any(it['server'] == 'upstream' for it in found) else ''}"
-            "Unknown is what was not answered, or with 500, or with 503 and the word that nobody knows. A violation is counted once for "
-            "each consumer or provider between two rests: `no order`, answers that no order of all operations on a "
-            "consumer explains; `released twice`, the same but for a second DELETE that said 204; `oversubscribed`, "
+            "Unknown is what was not answered, or with 500, or with 503 and the word that nobody knows. A violation is "
+            "counted once for each consumer or provider between two rests: `no order`, answers that no order of all "
+            "operations on a consumer explains; `released twice`, the same but for a second DELETE that said 204; `oversubscribed`, "
             "more held of a provider than it has; `generation` and `usage`, reads outside of what the writes around "
             "them allow. Recovery is the time from a fault's end until every process "
             "grants a claim; the last column is what that takes without a fault.")

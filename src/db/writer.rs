@@ -139,7 +139,7 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// The row of a writer is its thread's alone, so a heartbeat cannot stand in the way of a commit. A failure is no
+    /// The row is written by this thread, so a heartbeat cannot stand in the way of a commit. A failure is no
     /// harm: the next time does it, long before anybody takes this writer for silent.
     fn keep_house(&mut self) {
         let identity = self.identity.clone();
