@@ -120,11 +120,13 @@ on_galera() {
     step python "certainty, galera" "$PY" functional-tests/certainty/run.py --engine galera commit
 }
 
-# A standby that takes over, and replicas.
+# A standby that takes over, replicas, and servers that vanish.
 on_copies() {
     step python standby "$PY" functional-tests/standby.py
     step python replica "$PY" functional-tests/replica.py
     step python "replica, mariadb" "$PY" functional-tests/replica.py --engine mariadb
+    step python "vanish, postgresql" "$PY" functional-tests/vanish.py --engine postgresql
+    step python "vanish, mariadb" "$PY" functional-tests/vanish.py --engine mariadb
 }
 
 clients() {

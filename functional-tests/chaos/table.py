@@ -62,7 +62,7 @@ def row(found):
 def caption(found):
     faults = sorted({name for it in found for name in it["recoveries"]})
     loads = [it["load"] for it in found]
-    text = (f"{found[0]['clients']} clients, {min(it['seconds'] for it in found) // 60} minutes each, one after the other, "
+    text = (f"{found[0]['clients']} clients, {min(it['seconds'] for it in found):.0f} seconds each, or a little more, one after the other, "
             f"seed {SEED}, on {len(os.sched_getaffinity(0))} cores ({platform.machine()}) that were shared with other work "
             f"(load average {min(loads):.0f} to {max(loads):.0f} when they began): neither the numbers of operations nor "
             "the seconds say how fast a service is. Faults, by chance: " + ", ".join(faults) + ". "
@@ -71,7 +71,8 @@ def caption(found):
             "counted once for each consumer or provider between two rests: `no order`, answers that no order of all "
             "operations on a consumer explains; `released twice`, the same but for a second DELETE that said 204; `oversubscribed`, "
             "more held of a provider than it has; `generation` and `usage`, reads outside of what the writes around "
-            "them allow. Recovery is the time from a fault's end until every process "
+            "them allow; `orphan`, allocations whose consumer is gone; `answers differ`, a process that shows at rest "
+            "what is not in the tables. Recovery is the time from a fault's end until every process "
             "grants a claim; the last column is what that takes without a fault.")
     return textwrap.wrap(text, 120)
 

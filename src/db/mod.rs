@@ -16,6 +16,8 @@ mod replica;
 pub mod rows;
 pub mod schema;
 pub mod url;
+#[cfg(all(feature = "mariadb", target_os = "linux"))]
+mod vanished;
 pub mod writer;
 
 pub use connection::DbConnection;

@@ -11,6 +11,8 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use super::Purpose;
 use crate::db::SetupError;
 use crate::db::url::Server;
+#[cfg(target_os = "linux")]
+use crate::db::vanished;
 
 pub const TABLE_NAMES: &str =
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()";
@@ -29,6 +31,8 @@ pub fn connect(server: &Server, purpose: Purpose, patience: Duration) -> Result<
         let opened = MysqlConnection::establish(&url)
             .map_err(|error| error.to_string())
             .and_then(|mut conn| {
+                #[cfg(target_os = "linux")]
+                vanished::watch(&server.mysql_ports());
                 prepare(&mut conn, server, purpose, patience)?;
                 Ok(conn)
             });

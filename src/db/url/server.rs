@@ -50,14 +50,19 @@ const LIBPQ: [&str; 27] = [
     "user",
 ];
 
+/// How long MariaDB's library tries one host.
+#[cfg(feature = "mariadb")]
+const CONNECT_SECONDS: u32 = 10;
+
 /// What is set where the URL does not say otherwise: a server that went away without a word is noticed.
 #[cfg(feature = "postgresql")]
-const LIBPQ_DEFAULTS: [(&str, &str); 5] = [
+const LIBPQ_DEFAULTS: [(&str, &str); 6] = [
     ("application_name", "placet"),
     ("connect_timeout", "10"),
-    ("keepalives_idle", "30"),
-    ("keepalives_interval", "10"),
-    ("tcp_user_timeout", "30000"),
+    ("keepalives_idle", "10"),
+    ("keepalives_interval", "5"),
+    ("keepalives_count", "3"),
+    ("tcp_user_timeout", "25000"),
 ];
 
 /// Where certificates of public authorities are; for MariaDB's library an authority is the only way to ask for TLS.
@@ -207,6 +212,16 @@ impl Server {
         )
     }
 
+    /// Where the servers listen.
+    #[cfg(all(feature = "mariadb", target_os = "linux"))]
+    pub fn mysql_ports(&self) -> Vec<u16> {
+        let port = |(_, port): &(String, Option<String>)| port.as_deref().unwrap_or("3306").parse().ok();
+        match self.hosts.is_empty() {
+            true => vec![3306],
+            false => self.hosts.iter().filter_map(port).collect(),
+        }
+    }
+
     /// The URLs that diesel reads for MariaDB, one a host.
     #[cfg(feature = "mariadb")]
     pub fn mysql_urls(&self) -> Vec<String> {
@@ -232,6 +247,11 @@ impl Server {
                 "localhost" if !socket => "127.0.0.1".to_owned(),
                 host if host.contains(':') => format!("[{host}]"),
                 host => host.to_owned(),
+            };
+            // Its library takes a list of options in the place of a host, and by itself waits minutes for a silent one.
+            let host = match host.chars().all(|it| it.is_ascii_alphanumeric() || "-._".contains(it)) {
+                true if !socket => format!("host={host};connect-timeout={CONNECT_SECONDS}"),
+                _ => host,
             };
             let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
             format!(
@@ -324,8 +344,8 @@ mod tests {
         assert_eq!(
             server("u:p@localhost,b:2/d?charset=utf8&ssl_ca=/c%20a").mysql_urls(),
             [
-                "mysql://u:p@127.0.0.1/d?ssl_ca=%2Fc%20a",
-                "mysql://u:p@b:2/d?ssl_ca=%2Fc%20a"
+                "mysql://u:p@host=127.0.0.1;connect-timeout=10/d?ssl_ca=%2Fc%20a",
+                "mysql://u:p@host=b;connect-timeout=10:2/d?ssl_ca=%2Fc%20a"
             ]
         );
         assert!(!server("a/d?charset=utf8&ssl_disabled=true&ssl_ca=x").asks_for_tls());
