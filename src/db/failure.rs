@@ -17,6 +17,8 @@ pub(super) enum Failure {
     GivenUp,
     /// The writer's own row is not as it left it: the tables are not those that it knew.
     Displaced,
+    /// Others committed what this process has not followed yet; nothing was decided.
+    Behind,
 }
 
 impl From<diesel::result::Error> for Failure {
@@ -45,9 +47,11 @@ impl Failure {
 
     pub fn may_be_tried_again(&self) -> bool {
         match self {
-            Failure::Overtaken | Failure::GivenUp | Failure::Displaced | Failure::Setup(SetupError::Connect { .. }) => {
-                true
-            }
+            Failure::Overtaken
+            | Failure::GivenUp
+            | Failure::Displaced
+            | Failure::Behind
+            | Failure::Setup(SetupError::Connect { .. }) => true,
             Failure::Database(error) => matches!(fault::classify(error), Fault::Retry | Fault::Lost),
             _ => false,
         }
@@ -64,7 +68,7 @@ impl Failure {
     /// What a caller is told who cannot wait for another try. Nothing was done.
     pub fn for_the_impatient(&self) -> Error {
         match self {
-            Failure::Overtaken => Error::Busy {
+            Failure::Overtaken | Failure::Behind => Error::Busy {
                 detail: "Others kept changing the same rows.".to_owned(),
             },
             other => Error::Unavailable {
@@ -77,7 +81,7 @@ impl Failure {
         match self {
             Failure::Database(error) => error.into(),
             Failure::Setup(error) => error.into(),
-            Failure::Displaced | Failure::Overtaken | Failure::GivenUp => self.for_the_impatient(),
+            Failure::Displaced | Failure::Overtaken | Failure::Behind | Failure::GivenUp => self.for_the_impatient(),
             Failure::Unknown(detail) => Error::UnknownOutcome { detail },
             Failure::Panicked => Error::Internal {
                 detail: "The change met a defect of placet; nothing was done.".into(),
@@ -92,6 +96,7 @@ impl std::fmt::Display for Failure {
             Failure::Database(error) => error.fmt(f),
             Failure::Setup(error) => error.fmt(f),
             Failure::Overtaken => f.write_str("others changed what it rests on"),
+            Failure::Behind => f.write_str("others committed meanwhile"),
             Failure::Unknown(detail) => f.write_str(detail),
             Failure::Panicked => f.write_str("it met a defect"),
             Failure::GivenUp => f.write_str("it was given up before it was done"),

@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 use uuid::Uuid;
 
+use super::followed::{self, Revisions};
 use super::schema::{placet_changes, placet_writers};
 use super::{DbConnection, DbResult, dialect, pruning};
 use crate::mutants::{self, Mutant};
@@ -70,9 +71,27 @@ impl Identity {
 
     /// Raises the revision with a fresh token; false where the row is not as this writer left it.
     pub fn raise_revision(&mut self, conn: &mut DbConnection) -> DbResult<bool> {
+        self.draw_tokens();
+        self.raise_with(conn, &self.next)
+    }
+
+    /// As `raise_revision`, and in the same statement how far every writer was just before; `None` where the engine takes
+    /// no such statement.
+    pub fn raise_and_look(&mut self, conn: &mut DbConnection) -> DbResult<Option<(bool, Revisions)>> {
+        match conn {
+            #[cfg(feature = "postgresql")]
+            DbConnection::Postgresql(conn) => {
+                self.draw_tokens();
+                let (revision, token) = (self.revision, self.token.as_str());
+                followed::raise_and_look(conn, &self.id, (revision, token), &self.next).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn draw_tokens(&mut self) {
         self.next = Uuid::new_v4().to_string();
         self.fence = Uuid::new_v4().to_string();
-        self.raise_with(conn, &self.next)
     }
 
     fn raise_with(&self, conn: &mut DbConnection, token: &str) -> DbResult<bool> {

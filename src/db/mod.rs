@@ -1,6 +1,7 @@
 //! The database: connection, pool, schema, migrations, the writer, and what other writers did. Knows no noun's rules.
 
 mod alembic;
+mod arrays;
 pub mod connection;
 pub mod dialect;
 mod failure;
@@ -15,6 +16,7 @@ pub mod queue;
 mod replica;
 pub mod rows;
 pub mod schema;
+pub mod together;
 pub mod url;
 #[cfg(all(feature = "mariadb", target_os = "linux"))]
 mod vanished;

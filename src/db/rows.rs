@@ -6,7 +6,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Double, Nullable, Text, Timestamp};
 
 use super::DbConnection;
+use super::arrays::{self, Bound, Made, unnest};
 use super::dialect::LIST_MAX;
+#[cfg(feature = "postgresql")]
+use super::together::Together;
 
 /// One bound value.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +19,8 @@ pub enum Value {
     MaybeInt(Option<i64>),
     Real(f64),
     Text(String),
+    /// A text or NULL.
+    MaybeText(Option<String>),
     /// A text that is compared, byte by byte: MariaDB compares no two texts of different collations.
     Key(String),
 }
@@ -40,6 +45,7 @@ macro_rules! run {
             Value::MaybeInt(it) => query.bind::<Nullable<BigInt>, _>(it),
             Value::Real(it) => query.bind::<Double, _>(it),
             Value::Text(it) | Value::Key(it) => query.bind::<Text, _>(it),
+            Value::MaybeText(it) => query.bind::<Nullable<Text>, _>(it),
         });
         match $last {
             Some(time) => query.bind::<Timestamp, _>(time).execute($conn)?,
@@ -56,7 +62,11 @@ impl UpdateFromRows {
             updated += match conn {
                 DbConnection::Sqlite(conn) => run!(conn, self.sqlite(chunk.len()), chunk, Some(now)),
                 #[cfg(feature = "postgresql")]
-                DbConnection::Postgresql(conn) => run!(conn, self.postgresql(chunk.len()), chunk, Some(now)),
+                DbConnection::Postgresql(_) => {
+                    let mut together = Together::default();
+                    together.update(self, now, chunk);
+                    together.run(conn)?.iter().sum()
+                }
                 #[cfg(feature = "mariadb")]
                 DbConnection::Mariadb(conn) => run!(conn, self.mariadb(chunk), chunk, Some(now)),
             };
@@ -76,28 +86,6 @@ impl UpdateFromRows {
             self.set,
             self.stamp,
             self.filter.replace("v.", "+v."),
-        )
-    }
-
-    /// Rows are locked in the order of their ids first: without that, two statements over the same rows deadlock, after a
-    /// second of silence each.
-    #[cfg(feature = "postgresql")]
-    fn postgresql(&self, rows: usize) -> String {
-        let width = self.columns.len();
-        let row = |row: usize| {
-            let values: Vec<String> = (1..=width).map(|it| format!("${}", row * width + it)).collect();
-            format!("({})", values.join(", "))
-        };
-        let (table, filter) = (self.table, self.filter);
-        format!(
-            "WITH v({columns}) AS (VALUES {values}), \
-             l AS (SELECT {table}.id FROM {table} JOIN v ON {filter} ORDER BY {table}.id FOR NO KEY UPDATE OF {table}) \
-             UPDATE {table} SET {set}, {stamp} = ${last} FROM v, l WHERE {table}.id = l.id AND {filter}",
-            columns = self.columns.join(", "),
-            values = (0..rows).map(row).collect::<Vec<_>>().join(", "),
-            set = self.set,
-            stamp = self.stamp,
-            last = rows * width + 1,
         )
     }
 
@@ -128,6 +116,42 @@ impl UpdateFromRows {
             self.stamp,
             table = self.table,
         )
+    }
+}
+
+/// `INSERT INTO table SELECT … FROM rows AS v …`, for engines that take rows as arrays.
+pub struct InsertFromRows {
+    /// With the columns that are written; the first is given the time.
+    pub into: &'static str,
+    /// The names of the values of a row, to be used as `v.name`.
+    pub columns: &'static [&'static str],
+    /// What is written into the columns behind the time.
+    pub select: &'static str,
+    /// What the rows are joined with, and what follows.
+    pub rest: &'static str,
+}
+
+impl InsertFromRows {
+    /// Inserts what is not there yet, and answers of each row that it made what `returning` says.
+    pub fn make(
+        &self,
+        conn: &mut DbConnection,
+        now: NaiveDateTime,
+        rows: &[Vec<Value>],
+        returning: &str,
+    ) -> QueryResult<Vec<Made>> {
+        let (text, bound) = self.postgresql(now, rows);
+        arrays::made(conn, format!("{text} RETURNING {returning}"), bound)
+    }
+
+    /// The statement, without what it returns.
+    pub(super) fn postgresql(&self, now: NaiveDateTime, rows: &[Vec<Value>]) -> (String, Vec<Bound>) {
+        let (rows, bound) = unnest(self.columns, rows);
+        let text = format!(
+            "INSERT INTO {} SELECT ?::timestamp, {} FROM {rows} {}",
+            self.into, self.select, self.rest
+        );
+        (text, std::iter::once(Bound::Time(now)).chain(bound).collect())
     }
 }
 

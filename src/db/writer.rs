@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::failure::Failure;
+use super::followed::Revisions;
 use super::identity::{Commit, Doubt, Identity};
 use super::queue::{Job, WriterHandle, queue};
 use super::{Database, DbConnection, DbResult, Fault, SetupError, dialect, fault};
@@ -32,8 +33,13 @@ pub trait Batch: Send + 'static {
     /// Shows a committed change to this process's readers. Nobody is answered before.
     fn publish(&mut self, conn: &mut DbConnection, change: Self::Change, commit: &Commit) -> DbResult<()>;
 
-    /// Learns what other processes committed: asked on the writer's own connection before each try of a batch.
+    /// Learns what other processes committed: asked on the writer's own connection before each try of a batch, unless
+    /// `quiet` told how far everybody is expected to be.
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()>;
+
+    /// How far every writer was followed, where nobody else has committed anything lately: then it is enough to look, while
+    /// the revision is raised, that this still holds, and `follow` is asked only where it does not.
+    fn quiet(&self) -> Option<Revisions>;
 
     /// Nothing that is in memory may be trusted until all of it was read again. Does not wait for that.
     fn doubt(&mut self);
@@ -81,6 +87,7 @@ pub fn start<B: Batch>(
         conn: Some(conn),
         identity,
         batch,
+        behind: false,
         patience: settings.commit_timeout,
         kept_house: Instant::now(),
     };
@@ -99,6 +106,8 @@ struct Writer<B: Batch> {
     conn: Option<DbConnection>,
     identity: Identity,
     batch: B,
+    /// Others were seen to have committed something, which is to be followed.
+    behind: bool,
     patience: Duration,
     kept_house: Instant,
 }
@@ -174,6 +183,17 @@ impl<B: Batch> Writer<B> {
         Ok(())
     }
 
+    /// Makes sure that what others committed is known, or says what is to be looked at while the revision is raised.
+    fn expected(&mut self) -> Attempt<Option<Revisions>> {
+        let looks = self.conn.as_ref().is_some_and(dialect::looks_while_it_writes);
+        if let Some(expected) = self.batch.quiet().filter(|_| looks && !self.behind) {
+            return Ok(Some(expected));
+        }
+        self.follow()?;
+        self.behind = false;
+        Ok(None)
+    }
+
     /// Commits the jobs together; where the database refuses them, halves them until the guilty one stands alone.
     fn carry_out(&mut self, mut jobs: Vec<Job<B>>) {
         match self.try_until_patience_ends(&mut jobs) {
@@ -205,6 +225,7 @@ impl<B: Batch> Writer<B> {
             if matches!(failure, Failure::Displaced) {
                 self.take_new_identity();
             }
+            self.behind |= matches!(failure, Failure::Behind);
             if !failure.may_be_tried_again() {
                 return Err(failure);
             }
@@ -218,7 +239,7 @@ impl<B: Batch> Writer<B> {
                 return Ok(Vec::new());
             }
             log::debug!("A batch is tried again: {failure}");
-            if overtaken || !matches!(failure, Failure::Overtaken) {
+            if overtaken || !matches!(failure, Failure::Overtaken | Failure::Behind) {
                 std::thread::sleep(PAUSE);
             }
             overtaken |= matches!(failure, Failure::Overtaken);
@@ -239,7 +260,7 @@ impl<B: Batch> Writer<B> {
 
     fn transaction(&mut self, jobs: &[Job<B>], overtaken: bool) -> Attempt<Vec<Result<B::Answer>>> {
         let commands: Vec<&B::Command> = jobs.iter().map(|job| &job.command).collect();
-        self.follow()?;
+        let expected = self.expected()?;
         let Some(conn) = self.conn.as_mut() else {
             return Err(Failure::Overtaken);
         };
@@ -249,7 +270,10 @@ impl<B: Batch> Writer<B> {
             self.database.lock_timeout(),
             deadline.unwrap_or_else(Instant::now),
         )?;
-        let written = contain(|| write(&mut self.batch, &mut self.identity, conn, &commands, overtaken));
+        let written = contain(|| {
+            raise(&mut self.identity, conn, expected.as_ref())?;
+            write(&mut self.batch, &self.identity, conn, &commands, overtaken)
+        });
         let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
             Ok((answers, None)) => {
@@ -367,17 +391,34 @@ fn contain<T>(run: impl FnOnce() -> T) -> Option<T> {
 
 type Written<B> = (Vec<Result<<B as Batch>::Answer>>, Option<<B as Batch>::Change>);
 
-/// All of a transaction between BEGIN and COMMIT. The writer's own row is the first that it locks.
+/// Raises the revision: the writer's own row is the first that a transaction locks. Where nobody was followed before it,
+/// everybody is still where they are `expected` to be.
+fn raise(identity: &mut Identity, conn: &mut DbConnection, expected: Option<&Revisions>) -> Attempt<()> {
+    let looked = match expected {
+        Some(expected) => identity
+            .raise_and_look(conn)?
+            .map(|(raised, now)| (raised, now == *expected)),
+        None => None,
+    };
+    let (raised, is_quiet) = match looked {
+        Some(looked) => looked,
+        None => (identity.raise_revision(conn)?, true),
+    };
+    match (raised, is_quiet) {
+        (false, _) => Err(Failure::Displaced),
+        (true, false) => Err(Failure::Behind),
+        (true, true) => Ok(()),
+    }
+}
+
+/// The rest of a transaction before its COMMIT.
 fn write<B: Batch>(
     batch: &mut B,
-    identity: &mut Identity,
+    identity: &Identity,
     conn: &mut DbConnection,
     commands: &[&B::Command],
     overtaken: bool,
 ) -> Attempt<Written<B>> {
-    if !identity.raise_revision(conn)? {
-        return Err(Failure::Displaced);
-    }
     match batch.run(conn, commands, overtaken)? {
         Ran::Lost => Err(Failure::Overtaken),
         Ran::Decided { answers, change: None } => Ok((answers, None)),

@@ -73,6 +73,10 @@ impl Batch for Numbers {
         Ok(())
     }
 
+    fn quiet(&self) -> Option<crate::db::followed::Revisions> {
+        None
+    }
+
     fn doubt(&mut self) {
         self.doubtful.store(true, Ordering::Release);
     }

@@ -14,12 +14,15 @@ use super::follower::Follower;
 use super::gather;
 use super::live::Live;
 use super::named::Named;
+use super::newcomers::Newcomers;
 use super::save::{Committed, Saved, save};
 use super::spelled::Spelled;
 use super::state::State;
+use crate::db::followed::Revisions;
 use crate::db::writer::{Batch, Ran};
 use crate::db::{Commit, DbConnection, DbResult, dialect};
 use crate::error::{Error, Result};
+use crate::mutants::{self, Mutant};
 use crate::search::{Catalog, Snapshot};
 
 /// See the module.
@@ -29,6 +32,8 @@ pub struct Decider {
     follower: Follower,
     /// Whether nobody else writes changes that would have to be followed.
     alone: bool,
+    /// Whether nothing was new when others were followed last.
+    heard_nothing: bool,
     rules: Rules,
     #[cfg(feature = "mutants")]
     earlier: super::mutant::Earlier,
@@ -47,6 +52,7 @@ impl Decider {
             live,
             follower,
             alone,
+            heard_nothing: false,
             rules,
             #[cfg(feature = "mutants")]
             earlier: Default::default(),
@@ -54,14 +60,17 @@ impl Decider {
     }
 
     /// The state to decide on, and the rows it was made of where those came from the database.
-    fn state(&self, conn: &mut DbConnection, named: &Named<'_>, basis: Basis) -> DbResult<State> {
+    fn state(&self, conn: &mut DbConnection, named: &Named<'_>, made: &Newcomers, basis: Basis) -> DbResult<State> {
         if !named.going_classes.is_empty() {
             // Nothing in the tables ties an inventory to its class: who gives a provider one must not meet its end.
             dialect::hold_writers(conn)?;
         }
         let newest = self.live.newest();
         let now = dialect::row_time(conn);
-        let consumers = gather::consumers(conn, named, now)?;
+        let consumers = match made.all(named).filter(|_| basis == Basis::Snapshot) {
+            Some(all_new) => all_new,
+            None => gather::consumers(conn, named, made, now)?,
+        };
         #[cfg(feature = "mutants")]
         let consumers = self.earlier.spoil_consumers(consumers);
         let base = match basis {
@@ -86,13 +95,15 @@ impl Decider {
     /// On the snapshot where that may do, and on the database where it does not.
     fn attempts(&self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Attempt> {
         let named = Named::of(commands);
+        let mut made = Newcomers::default();
         if !named.beyond_claims && !overtaken && !self.live.is_doubtful() {
-            let attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
+            made = Newcomers::make(conn, commands, &self.rules, dialect::row_time(conn))?;
+            let attempt = self.attempt(conn, commands, &named, &made, Basis::Snapshot)?;
             if !matches!(attempt, Attempt::Doubted) {
                 return Ok(attempt);
             }
         }
-        self.attempt(conn, commands, &named, Basis::Database)
+        self.attempt(conn, commands, &named, &made, Basis::Database)
     }
 
     fn attempt(
@@ -100,9 +111,10 @@ impl Decider {
         conn: &mut DbConnection,
         commands: &[&Command],
         named: &Named<'_>,
+        made: &Newcomers,
         basis: Basis,
     ) -> DbResult<Attempt> {
-        let mut state = self.state(conn, named, basis)?;
+        let mut state = self.state(conn, named, made, basis)?;
         let answers: Vec<Result<Answer>> = commands
             .iter()
             .map(|command| decide(&mut state, &self.rules, command))
@@ -200,9 +212,18 @@ impl Batch for Decider {
             // The batch does not wait for all to be read: until then it decides on rows that it reads itself.
             self.follower.wake();
         } else if !self.alone {
+            let before = self.live.known();
             self.live.follow(conn)?;
+            self.heard_nothing = self.live.known() == before;
         }
         Ok(())
+    }
+
+    fn quiet(&self) -> Option<Revisions> {
+        // These mutants do in `follow` what they do.
+        let spoils = mutants::is(Mutant::UsageFirst) || mutants::is(Mutant::SubtractUnremoved);
+        let trusts = self.heard_nothing && !self.live.is_doubtful() && !spoils;
+        trusts.then(|| self.live.known())
     }
 
     fn doubt(&mut self) {

@@ -13,8 +13,9 @@ use super::Moment;
 use super::base::Rows;
 use super::load;
 use super::named::Named;
+use super::newcomers::Newcomers;
 use super::spelled::Spelled;
-use super::state::{ConsumerEntry, ConsumerRow, HeldRow};
+use super::state::{ConsumerEntry, ConsumerRow, HeldRow, LockRow};
 use crate::db::dialect::{folding, has_other_writers, in_lists, insert_rows, lock_rows};
 use crate::db::schema::{
     allocations, consumer_types, consumers, inventories, projects, resource_classes, resource_provider_traits,
@@ -32,16 +33,19 @@ pub const NOBODY: i32 = -1;
 ///
 /// Where other processes may write, they are locked first, in the order of their uuids, and what the locks guard is read
 /// in the statements after. A row that is not there cannot be locked, so a consumer without one is locked by a row that is
-/// made for it, and nobody else makes it meanwhile: `save` settles that row, or takes it away before COMMIT.
+/// made for it, and nobody else makes it meanwhile: `save` settles that row, or takes it away before COMMIT. Those that were
+/// `made` are locked already.
 pub fn consumers(
     conn: &mut DbConnection,
     named: &Named<'_>,
+    made: &Newcomers,
     now: NaiveDateTime,
 ) -> DbResult<BTreeMap<String, ConsumerEntry>> {
     let uuids: Vec<&str> = named.consumers.iter().copied().collect();
     let spelled = Spelled::apart(conn, &uuids)?;
     if has_other_writers(conn) {
-        lock_consumers(conn, &uuids, &spelled, now)?;
+        let unmade: Vec<&str> = uuids.iter().filter(|uuid| made.row(uuid).is_none()).copied().collect();
+        lock_consumers(conn, &unmade, &spelled, now)?;
     }
     let mut found: BTreeMap<String, ConsumerEntry> = BTreeMap::new();
     let rows: Vec<ConsumerColumns> = in_lists(&uuids, |uuids| {
@@ -63,8 +67,10 @@ pub fn consumers(
     })?;
     for (id, uuid, generation, project_id, project, user, consumer_type) in rows {
         let mut entry = ConsumerEntry::default();
-        if project_id == NOBODY {
-            entry.lock_row = Some(id);
+        if let Some(row) = made.row(&uuid) {
+            entry.lock_row = Some(row.clone());
+        } else if project_id == NOBODY {
+            entry.lock_row = Some(LockRow { id, made: None });
         } else {
             let row = ConsumerRow {
                 id,
@@ -83,7 +89,7 @@ pub fn consumers(
 }
 
 /// How many characters the uuid of a consumer has at most, in the tables.
-const UUID_MAX: usize = 36;
+pub const UUID_MAX: usize = 36;
 
 /// How often locks are taken again because somebody else was faster. What is not locked then is refused when it is
 /// written, by a guard or a constraint, and the batch is decided again.

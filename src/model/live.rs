@@ -61,6 +61,11 @@ impl Live {
         self.doubtful.store(true, Ordering::Release);
     }
 
+    /// How far the snapshot shows everything.
+    pub fn known(&self) -> Revisions {
+        self.ledger().known.clone()
+    }
+
     pub fn is_doubtful(&self) -> bool {
         self.doubtful.load(Ordering::Acquire)
     }

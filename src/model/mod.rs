@@ -18,6 +18,7 @@ pub mod load;
 mod mutant;
 mod named;
 mod naming;
+mod newcomers;
 mod reader;
 mod reread;
 pub mod reshaper;

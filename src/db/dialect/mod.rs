@@ -150,6 +150,15 @@ pub fn has_other_writers(conn: &DbConnection) -> bool {
     !matches!(conn, DbConnection::Sqlite(_))
 }
 
+/// Whether one statement can change rows of several tables, and tell what it found: the way to the server is taken once.
+pub fn looks_while_it_writes(conn: &DbConnection) -> bool {
+    match conn {
+        #[cfg(feature = "postgresql")]
+        DbConnection::Postgresql(_) => true,
+        _ => false,
+    }
+}
+
 /// Whether a new row whose uuid and name are both taken is refused for its name: the constraint that was made first.
 pub fn checks_names_first(conn: &DbConnection) -> bool {
     match conn {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Rules;
 use crate::error::{Error, Result};
-use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Owner, Release};
+use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release};
 use crate::model::inventories::Inventory;
 use crate::model::state::{ConsumerRow, State};
 use crate::search::{ClassId, ProviderId};
@@ -231,19 +231,16 @@ pub fn apply(state: &mut State, rules: &Rules, consumers: &[ConsumerClaim], asks
 
 /// Makes or updates the consumer's row, and moves its generation: a new one begins at 1.
 fn keep_consumer(state: &mut State, rules: &Rules, one: &ConsumerClaim) {
-    let Owner { project, user } = one.owner.clone().unwrap_or_else(|| rules.incomplete_owner.clone());
     let entry = state.consumer(&one.consumer);
-    let (id, generation, kept_type) = match entry.now.take().or_else(|| wiped_row(entry.base.as_ref())) {
-        Some(row) => (row.id, row.generation, row.consumer_type),
-        None => (0, 0, None),
-    };
-    let consumer_type = one.consumer_type.clone().or(kept_type);
-    entry.now = Some(ConsumerRow {
-        id,
-        generation: generation + 1,
-        project,
-        user,
-        consumer_type,
+    let new = rules.new_consumer(one);
+    entry.now = Some(match entry.now.take().or_else(|| wiped_row(entry.base.as_ref())) {
+        Some(row) => ConsumerRow {
+            id: row.id,
+            generation: row.generation + 1,
+            consumer_type: new.consumer_type.or(row.consumer_type),
+            ..new
+        },
+        None => new,
     });
 }
 

@@ -8,9 +8,9 @@ mod resource_classes;
 mod resource_providers;
 mod traits;
 
-use super::allocations::Owner;
+use super::allocations::{ConsumerClaim, Owner};
 use super::command::{Answer, Command};
-use super::state::State;
+use super::state::{ConsumerRow, State};
 use crate::error::Result;
 
 /// What an operator may choose of the rules.
@@ -20,6 +20,20 @@ pub struct Rules {
     pub strict_step_size: bool,
     /// `[placement] incomplete_consumer_project_id` and `…_user_id`: whose a claim is that names no owner.
     pub incomplete_owner: Owner,
+}
+
+impl Rules {
+    /// What a claim makes of a consumer that is not there: its generation begins at 1.
+    pub fn new_consumer(&self, one: &ConsumerClaim) -> ConsumerRow {
+        let Owner { project, user } = one.owner.clone().unwrap_or_else(|| self.incomplete_owner.clone());
+        ConsumerRow {
+            id: 0,
+            generation: 1,
+            project,
+            user,
+            consumer_type: one.consumer_type.clone(),
+        }
+    }
 }
 
 /// Decides one command on the state that those before it left. A refusal leaves the state as it was.

@@ -5,9 +5,18 @@ use diesel::prelude::*;
 use super::{Guard, Save};
 use crate::db::DbResult;
 use crate::db::dialect::{LIST_MAX, insert_rows};
+use crate::db::rows::{InsertFromRows, Value};
 use crate::db::schema::allocations;
+use crate::db::together::Together;
 use crate::model::state::ConsumerEntry;
 use crate::mutants::{self, Mutant};
+
+const INSERT: InsertFromRows = InsertFromRows {
+    into: "allocations (created_at, resource_provider_id, consumer_id, resource_class_id, used)",
+    columns: &["provider", "consumer", "class", "used"],
+    select: "v.provider, v.consumer, v.class, v.used",
+    rest: "",
+};
 
 /// Deletes by id and checks the count: a row that somebody else has replaced must not be subtracted.
 pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
@@ -51,6 +60,23 @@ pub fn insert(save: &mut Save<'_>) -> DbResult<Guard> {
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
     Ok(Guard::Held)
+}
+
+/// What `insert` does, as a part of one statement.
+pub fn insert_together(save: &Save<'_>, together: &mut Together) -> usize {
+    let rows: Vec<Vec<Value>> = replaced(save)
+        .flat_map(|(uuid, entry)| entry.allocations.iter().map(move |allocation| (uuid, allocation)))
+        .map(|(uuid, (provider, class, used))| {
+            vec![
+                Value::Int(save.ids.provider(*provider).into()),
+                Value::Text(uuid.clone()),
+                Value::Int(class.0.into()),
+                Value::Int(*used),
+            ]
+        })
+        .collect();
+    together.insert(&INSERT, save.now, &rows);
+    rows.len()
 }
 
 fn replaced<'a>(save: &Save<'a>) -> impl Iterator<Item = (&'a String, &'a ConsumerEntry)> {

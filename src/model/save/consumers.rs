@@ -8,7 +8,7 @@ use crate::db::DbResult;
 use crate::db::dialect::{LIST_MAX, insert_rows};
 use crate::db::rows::{UpdateFromRows, Value};
 use crate::db::schema::consumers;
-use crate::model::state::ConsumerRow;
+use crate::model::state::{ConsumerRow, LockRow};
 
 const UPDATE: UpdateFromRows = UpdateFromRows {
     table: "consumers",
@@ -63,14 +63,18 @@ pub fn update(save: &mut Save<'_>) -> DbResult<Guard> {
     Ok(Guard::expect(rows.len(), UPDATE.run(save.conn, save.now, &rows)?))
 }
 
-/// New consumers come, and those without allocations go.
+/// A new consumer, by its uuid, with the row that locks it if there is one.
+type New<'a> = (&'a String, Option<&'a LockRow>, &'a ConsumerRow);
+
+/// New consumers come, unless their rows were made as what they are, and those without allocations go.
 pub fn insert_and_delete(save: &mut Save<'_>) -> DbResult<Guard> {
-    let new: Vec<(&String, Option<i32>, &ConsumerRow)> = save
+    let new: Vec<New<'_>> = save
         .state
         .consumers
         .iter()
         .filter(|(_, entry)| entry.base.is_none())
-        .filter_map(|(uuid, entry)| Some((uuid, entry.lock_row, entry.now.as_ref()?)))
+        .filter_map(|(uuid, entry)| Some((uuid, entry.lock_row.as_ref(), entry.now.as_ref()?)))
+        .filter(|(_, lock_row, row)| lock_row.and_then(|it| it.made.as_ref()) != Some(*row))
         .collect();
     if !new.is_empty() {
         let named: Vec<&ConsumerRow> = new.iter().map(|(_, _, row)| *row).collect();
@@ -84,12 +88,12 @@ pub fn insert_and_delete(save: &mut Save<'_>) -> DbResult<Guard> {
 }
 
 /// Makes the rows that locked new consumers theirs.
-fn settle(save: &mut Save<'_>, new: &[(&String, Option<i32>, &ConsumerRow)], owners: &Owners) -> DbResult<Guard> {
+fn settle(save: &mut Save<'_>, new: &[New<'_>], owners: &Owners) -> DbResult<Guard> {
     let rows: Vec<Vec<Value>> = new
         .iter()
         .filter_map(|(_, lock_row, row)| {
             Some(vec![
-                Value::Int((*lock_row)?.into()),
+                Value::Int((*lock_row)?.id.into()),
                 Value::Int(row.generation),
                 Value::Int(owners.project(row).into()),
                 Value::Int(owners.user(row).into()),
@@ -101,7 +105,7 @@ fn settle(save: &mut Save<'_>, new: &[(&String, Option<i32>, &ConsumerRow)], own
 }
 
 /// Inserts those that have no such row: all of them on SQLite, where the whole file is locked.
-fn insert(save: &mut Save<'_>, new: &[(&String, Option<i32>, &ConsumerRow)], owners: &Owners) -> DbResult<()> {
+fn insert(save: &mut Save<'_>, new: &[New<'_>], owners: &Owners) -> DbResult<()> {
     use consumers as t;
     let rows: Vec<_> = new
         .iter()
@@ -127,7 +131,10 @@ fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
         .consumers
         .values()
         .filter(|entry| entry.now.is_none())
-        .filter_map(|entry| entry.base.as_ref().map(|row| row.id).or(entry.lock_row))
+        .filter_map(|entry| {
+            let locked = entry.lock_row.as_ref().map(|row| row.id);
+            entry.base.as_ref().map(|row| row.id).or(locked)
+        })
         .collect();
     if gone.is_empty() {
         return Ok(Guard::Held);

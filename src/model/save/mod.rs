@@ -8,6 +8,7 @@ mod consumers;
 mod inventories;
 mod owners;
 mod resource_providers;
+mod together;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -86,6 +87,8 @@ struct Save<'a> {
     ids: Ids,
 }
 
+type Step = fn(&mut Save<'_>) -> DbResult<Guard>;
+
 /// Writes the difference between the state's bases and what they are now.
 pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
     let wrote = differs(state);
@@ -95,7 +98,8 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
         now: state.now.naive_utc(),
         ids: Ids::default(),
     };
-    let steps: [fn(&mut Save<'_>) -> DbResult<Guard>; 10] = [
+    let claims: &[Step] = &[together::write, consumers::insert_and_delete];
+    let anything: &[Step] = &[
         // Consumers before providers: locks are taken in one order everywhere.
         consumers::update,
         resource_providers::move_generations,
@@ -108,7 +112,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
         allocations::insert,
         catalog::delete,
     ];
-    for step in steps {
+    for step in if together::is_for(&save) { claims } else { anything } {
         if step(&mut save)? == Guard::Lost {
             return Ok(Saved::Lost);
         }

@@ -7,6 +7,7 @@ use crate::db::DbResult;
 use crate::db::dialect::insert_rows;
 use crate::db::rows::{UpdateFromRows, Value};
 use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits, resource_providers};
+use crate::db::together::Together;
 use crate::model::state::ProviderEntry;
 use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, ProviderRow};
@@ -35,7 +36,19 @@ const RENAME: UpdateFromRows = UpdateFromRows {
 };
 
 pub fn move_generations(save: &mut Save<'_>) -> DbResult<Guard> {
-    let moved: Vec<Vec<Value>> = save
+    let (statement, moved) = moves(save);
+    Ok(Guard::expect(moved.len(), statement.run(save.conn, save.now, &moved)?))
+}
+
+/// What `move_generations` does, as a part of one statement.
+pub fn move_together(save: &Save<'_>, together: &mut Together) -> usize {
+    let (statement, moved) = moves(save);
+    together.update(&statement, save.now, &moved);
+    moved.len()
+}
+
+fn moves(save: &Save<'_>) -> (UpdateFromRows, Vec<Vec<Value>>) {
+    let moved = save
         .state
         .providers
         .values()
@@ -49,14 +62,13 @@ pub fn move_generations(save: &mut Save<'_>) -> DbResult<Guard> {
                 Value::Int(base.generation),
                 Value::Int(entry.moves.into()),
             ])
-        })
-        .collect();
+        });
     let statement = if mutants::is(Mutant::SkipGuard) {
         MOVE_UNGUARDED
     } else {
         MOVE
     };
-    Ok(Guard::expect(moved.len(), statement.run(save.conn, save.now, &moved)?))
+    (statement, moved.collect())
 }
 
 pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {

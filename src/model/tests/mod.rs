@@ -8,6 +8,7 @@ mod comparison;
 mod following;
 mod foreign;
 mod names;
+mod newcomers;
 mod process;
 mod providers;
 mod reads;

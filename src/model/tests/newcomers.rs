@@ -1,0 +1,97 @@
+//! Claims of consumers that are new, which are written without being read first.
+
+use super::*;
+use crate::error::Error;
+use crate::model::resource_classes::{Ensure, Rename};
+
+/// So many claims that nobody stood in the way of: after the first, nobody else is expected to do anything.
+async fn settle_down(f: &mut Fixture) {
+    f.host(1, 100).await.unwrap();
+    for consumer in 10..13 {
+        let claim = claim(consumer, 1, "VCPU", 1, Expected::New);
+        f.model.submit(claim).await.unwrap();
+    }
+}
+
+/// OpenStack Placement's older releases left allocations behind whose consumer has no row.
+#[actix_web::test]
+async fn a_new_consumer_gives_back_what_was_left_in_its_name() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    f.execute(&format!(
+        "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) \
+         SELECT id, '{}', 0, 7 FROM resource_providers WHERE uuid = '{}'",
+        uuid(20),
+        uuid(1)
+    ));
+    f.model.submit(claim(20, 1, "VCPU", 2, Expected::New)).await.unwrap();
+    assert_eq!(f.used(1), 3 + 2);
+}
+
+/// A rename moves no generation: only who looks before it decides knows of it.
+#[actix_web::test]
+async fn what_another_process_renamed_is_known_to_the_next_claim() {
+    let mut f = fixture();
+    let database = f.kept.open();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    let (other, _running) = Model::start(database, &writer_settings(), rules(), Serving::Together).unwrap();
+    let ensure = Ensure {
+        name: "CUSTOM_OLD".into(),
+    };
+    f.model.submit(ensure).await.unwrap();
+    settle_down(&mut f).await;
+    let add = Add {
+        provider: uuid(1),
+        class: "CUSTOM_OLD".into(),
+        inventory: inventory(10),
+        reserved_may_equal_total: true,
+    };
+    f.model.submit(add).await.unwrap();
+    f.model
+        .submit(claim(30, 1, "CUSTOM_OLD", 1, Expected::New))
+        .await
+        .unwrap();
+    let rename = Rename {
+        from: "CUSTOM_OLD".into(),
+        to: "CUSTOM_NEW".into(),
+    };
+    other.submit(rename).await.unwrap();
+    let refused = f.model.submit(claim(31, 1, "CUSTOM_OLD", 1, Expected::New)).await;
+    assert!(matches!(refused, Err(Error::ClaimClassNotFound { .. })), "{refused:?}");
+    f.model
+        .submit(claim(31, 1, "CUSTOM_NEW", 1, Expected::New))
+        .await
+        .unwrap();
+    f.check_snapshot().await;
+}
+
+/// Owners and types that are there are found as the row is made, and those that are not come with it.
+#[actix_web::test]
+async fn a_new_consumer_is_whose_the_claim_says() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    let owners = [
+        ("p", "u", None),
+        ("p", "v", Some("VM")),
+        ("q", "v", Some("VM")),
+        ("p", "u", None),
+    ];
+    for (consumer, (project, user, kind)) in (20..).zip(owners) {
+        let mut claim = claim(consumer, 1, "VCPU", 1, Expected::New);
+        claim.consumers[0].owner = Some(Owner {
+            project: project.into(),
+            user: user.into(),
+        });
+        claim.consumers[0].consumer_type = kind.map(str::to_owned);
+        f.model.submit(claim).await.unwrap();
+        let found = f.texts(&format!(
+            "SELECT p.external_id || ' ' || u.external_id || ' ' || COALESCE(t.name, '-') || ' ' || c.generation AS t \
+             FROM consumers c JOIN projects p ON p.id = c.project_id JOIN users u ON u.id = c.user_id \
+             LEFT JOIN consumer_types t ON t.id = c.consumer_type_id WHERE c.uuid = '{}'",
+            uuid(consumer)
+        ));
+        assert_eq!(found, [format!("{project} {user} {} 1", kind.unwrap_or("-"))]);
+    }
+}
