@@ -1,8 +1,10 @@
 //! The names of resource classes, traits and aggregates, with their ids, in both directions.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::ids::{AggregateId, ClassId, TraitId};
 
@@ -32,6 +34,23 @@ struct Inner {
     classes: Names<ClassId>,
     traits: Names<TraitId>,
     aggregates: Names<AggregateId>,
+    kept: Kept,
+}
+
+/// What a reader has made of the names. It is no part of what they are.
+#[derive(Default)]
+struct Kept(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl PartialEq for Kept {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kept")
+    }
 }
 
 impl Default for Catalog {
@@ -51,7 +70,15 @@ impl Catalog {
             classes: Names::new(classes),
             traits: Names::new(traits),
             aggregates: Names::new(aggregates),
+            kept: Kept::default(),
         }))
+    }
+
+    /// What a reader makes of the names, made once and kept as long as they are. All readers make the same kind of
+    /// thing, which this room never looks at.
+    pub fn kept<T: Any + Send + Sync>(&self, make: impl FnOnce(&Self) -> T) -> &T {
+        let kept = self.0.kept.0.get_or_init(|| Box::new(make(self)));
+        kept.downcast_ref().expect("all readers keep the same kind of thing")
     }
 
     pub fn class_id(&self, name: &str) -> Option<ClassId> {

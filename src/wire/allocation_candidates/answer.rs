@@ -1,74 +1,16 @@
 //! The answer: requests that would be granted, and summaries of the providers that they concern.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod requests;
+mod summaries;
+
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use super::super::output::{Number, append, since};
 use crate::error::Result;
-use crate::search::{Candidate, Request, Selection, Slot, Snapshot};
-use crate::version::{
-    ALL_CLASSES_IN_SUMMARIES, ALLOCATIONS_DICT, CANDIDATES_REQUIRED, MAPPINGS, NESTED_CANDIDATES, Version,
-};
-
-/// What can be sent back as a claim.
-#[derive(Serialize)]
-struct AllocationRequest<'a> {
-    allocations: Allocations<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mappings: Option<BTreeMap<&'a str, Vec<&'a str>>>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Allocations<'a> {
-    ByProvider(BTreeMap<&'a str, Share<'a>>),
-    /// Before 1.12.
-    List(Vec<ProviderShare<'a>>),
-}
-
-#[derive(Default, Serialize)]
-struct Share<'a> {
-    resources: BTreeMap<&'a str, i64>,
-}
-
-#[derive(Serialize)]
-struct ProviderShare<'a> {
-    resource_provider: Provider<'a>,
-    #[serde(flatten)]
-    share: Share<'a>,
-}
-
-#[derive(Serialize)]
-struct Provider<'a> {
-    uuid: &'a str,
-}
-
-#[derive(Serialize)]
-struct Summary<'a> {
-    resources: BTreeMap<&'a str, Usage>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    traits: Option<Vec<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent_provider_uuid: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root_provider_uuid: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Usage {
-    capacity: Number,
-    used: i64,
-}
-
-/// What writing an answer needs at hand.
-struct Writer<'a> {
-    version: Version,
-    snapshot: &'a Snapshot,
-    /// The classes that summaries show; all of them where there is no list.
-    shown: Option<&'a BTreeSet<String>>,
-}
+use crate::search::{Request, Selection, Snapshot};
+use crate::version::Version;
+use crate::wire::quoted::Quoted;
+use requests::Requests;
+use summaries::Summaries;
 
 /// What comes next.
 enum Part {
@@ -80,13 +22,13 @@ enum Part {
 
 /// An answer, written piece by piece while its candidates are searched for: what was written is forgotten.
 pub struct Answer {
-    version: Version,
     snapshot: Arc<Snapshot>,
-    shown: Option<BTreeSet<String>>,
+    requests: Requests,
+    summaries: Summaries,
     found: Selection<Arc<Snapshot>, ()>,
     part: Part,
-    /// What stands before the next item.
-    lead: &'static str,
+    /// Whether a part has an item already, from which the next one is set apart.
+    begun: bool,
 }
 
 impl Answer {
@@ -97,15 +39,13 @@ impl Answer {
         request: &Request,
         found: Selection<Arc<Snapshot>, ()>,
     ) -> Answer {
-        let asked = || request.groups.iter().flat_map(|group| &group.resources);
-        let shown = (version < ALL_CLASSES_IN_SUMMARIES).then(|| asked().map(|(class, _)| class.clone()).collect());
         Answer {
-            version,
+            requests: Requests::of(version),
+            summaries: Summaries::of(version, &snapshot, request),
             snapshot,
-            shown,
             found,
             part: Part::Start,
-            lead: "",
+            begun: false,
         }
     }
 
@@ -114,11 +54,8 @@ impl Answer {
     /// # Errors
     /// Those of the search. What is written by then is no answer.
     pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
-        let writer = Writer {
-            version: self.version,
-            snapshot: &self.snapshot,
-            shown: self.shown.as_ref(),
-        };
+        let snapshot = &*self.snapshot;
+        let names = Quoted::of(snapshot.catalog());
         while out.len() < length {
             match self.part {
                 Part::Start => {
@@ -127,19 +64,18 @@ impl Answer {
                 }
                 Part::Requests => match self.found.next().transpose()? {
                     Some(candidate) => {
-                        append(out, self.lead, &writer.request(&candidate));
-                        self.lead = ",";
+                        set_apart(out, &mut self.begun);
+                        self.requests.write(out, snapshot, names, &candidate);
                     }
                     None => {
                         out.extend_from_slice(br#"],"provider_summaries":{"#);
-                        (self.part, self.lead) = (Part::Summaries, "");
+                        (self.part, self.begun) = (Part::Summaries, false);
                     }
                 },
                 Part::Summaries => match self.found.next_summary() {
                     Some(slot) => {
-                        append(out, self.lead, writer.uuid(slot));
-                        append(out, ":", &writer.summary(slot));
-                        self.lead = ",";
+                        set_apart(out, &mut self.begun);
+                        self.summaries.write(out, snapshot, names, slot);
                     }
                     None => {
                         out.extend_from_slice(b"}}");
@@ -158,72 +94,10 @@ impl Answer {
     }
 }
 
-impl<'a> Writer<'a> {
-    fn uuid(&self, slot: Slot) -> &'a str {
-        self.snapshot.uuid(slot)
-    }
-
-    fn request<'b>(&self, candidate: &'b Candidate) -> AllocationRequest<'b>
-    where
-        'a: 'b,
-    {
-        let mut shares: BTreeMap<&str, Share<'_>> = BTreeMap::new();
-        for placement in &candidate.placements {
-            if let Some(class) = self.snapshot.catalog().class_name(placement.class) {
-                shares
-                    .entry(self.uuid(placement.slot))
-                    .or_default()
-                    .resources
-                    .insert(class, placement.amount);
-            }
-        }
-        let mappings = candidate.mappings.iter();
-        let mappings = mappings.map(|(suffix, slots)| (&**suffix, slots.iter().map(|&slot| self.uuid(slot)).collect()));
-        AllocationRequest {
-            allocations: if self.version >= ALLOCATIONS_DICT {
-                Allocations::ByProvider(shares)
-            } else {
-                let shares = shares.into_iter();
-                let shares = shares.map(|(uuid, share)| ProviderShare {
-                    resource_provider: Provider { uuid },
-                    share,
-                });
-                Allocations::List(shares.collect())
-            },
-            mappings: since(self.version, MAPPINGS, mappings).map(Iterator::collect),
-        }
-    }
-
-    fn summary(&self, slot: Slot) -> Summary<'a> {
-        let (snapshot, catalog) = (self.snapshot, self.snapshot.catalog());
-        let resources = snapshot.inventories(slot).filter_map(|(class, inventory, used)| {
-            let class: &str = catalog.class_name(class)?;
-            let shown = self.shown.as_ref().is_none_or(|shown| shown.contains(class));
-            // What is shown is rounded towards zero.
-            shown.then(|| {
-                (
-                    class,
-                    Usage {
-                        capacity: Number::truncated(inventory.capacity()),
-                        used,
-                    },
-                )
-            })
-        });
-        let traits = snapshot
-            .traits(slot)
-            .filter_map(|id| catalog.trait_name(id))
-            .map(|name| &**name);
-        Summary {
-            resources: resources.collect(),
-            traits: since(self.version, CANDIDATES_REQUIRED, traits).map(Iterator::collect),
-            parent_provider_uuid: since(
-                self.version,
-                NESTED_CANDIDATES,
-                snapshot.parent(slot).map(|parent| self.uuid(parent)),
-            ),
-            root_provider_uuid: since(self.version, NESTED_CANDIDATES, self.uuid(snapshot.root(slot))),
-        }
+/// A comma before every item but the first.
+fn set_apart(out: &mut Vec<u8>, begun: &mut bool) {
+    if std::mem::replace(begun, true) {
+        out.push(b',');
     }
 }
 

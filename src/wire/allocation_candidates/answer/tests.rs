@@ -104,7 +104,7 @@ fn requests_by_version() {
 #[test]
 fn summaries_by_version() {
     let vcpu = r#""VCPU":{"capacity":4,"used":2}"#;
-    let all = format!(r#"{{"DISK_GB":{{"capacity":4,"used":0}},{vcpu}}}"#);
+    let all = format!(r#"{{{vcpu},"DISK_GB":{{"capacity":4,"used":0}}}}"#);
     let summaries = |of_root: String, of_child: String| {
         format!(r#""provider_summaries":{{"u1":{{{of_root}}},"u2":{{{of_child}}}}}}}"#)
     };
