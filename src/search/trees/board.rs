@@ -22,6 +22,8 @@ pub(super) struct Board {
     pub offers: Bits,
     /// By provider its tree; only where a tree may serve with one provider alone.
     pub trees: Vec<Slot>,
+    /// Kept for the next tree, for its memory alone: the providers by slot.
+    sorted: Vec<(Slot, usize)>,
 }
 
 /// An inventory whose `min_unit` is no multiple of its `step_size`.
@@ -112,7 +114,9 @@ impl Board {
         if ask.subtrees == 0 {
             return;
         }
-        let mut sorted: Vec<(Slot, usize)> = self.slots.iter().copied().zip(0..).collect();
+        let sorted = &mut self.sorted;
+        sorted.clear();
+        sorted.extend(self.slots.iter().copied().zip(0..));
         sorted.sort_unstable();
         self.above.reset(self.slots.len(), self.slots.len());
         for (provider, &slot) in self.slots.iter().enumerate() {
