@@ -54,7 +54,7 @@ impl<O: Observer> Alone<O> {
         let placement = |&(class, amount): &(ClassId, i64)| Placement { slot, class, amount };
         Some(Candidate {
             placements: self.plan.amounts.iter().map(placement).collect(),
-            mappings: vec![(self.suffix.clone(), vec![slot])],
+            mappings: vec![(self.suffix.clone(), slot.into())],
         })
     }
 }

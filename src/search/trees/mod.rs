@@ -22,6 +22,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::candidates::{Candidate, Placement, Strategy};
 use super::observer::Observer;
+use super::servers::Servers;
 use super::snapshot::{Slot, Snapshot};
 pub(super) use anchors::Anchors;
 pub(super) use ask::Ask;
@@ -238,7 +239,7 @@ fn find_placed(tree: &Begun, placed: &mut Vec<Slot>) {
 
 fn candidate(ask: &Ask, placed: &[Slot]) -> Candidate {
     let mut placements: Vec<Placement> = Vec::with_capacity(placed.len());
-    let mut mappings: Vec<(_, Vec<Slot>)> = Vec::with_capacity(ask.suffixes.len());
+    let mut mappings: Vec<(_, Servers)> = Vec::with_capacity(ask.suffixes.len());
     for (part, &slot) in ask.parts.iter().zip(placed) {
         for &(class, amount) in &ask.kinds[part.kind].plan.amounts {
             let same = |it: &&mut Placement| it.slot == slot && it.class == class;
@@ -247,12 +248,9 @@ fn candidate(ask: &Ask, placed: &[Slot]) -> Candidate {
                 None => placements.push(Placement { slot, class, amount }),
             }
         }
-        if mappings.len() <= part.group {
-            mappings.push((ask.suffixes[part.group].clone(), Vec::with_capacity(1)));
-        }
-        let slots = &mut mappings[part.group].1;
-        if !slots.contains(&slot) {
-            slots.push(slot);
+        match mappings.get_mut(part.group) {
+            Some((_, servers)) => servers.add(slot),
+            None => mappings.push((ask.suffixes[part.group].clone(), slot.into())),
         }
     }
     Candidate { placements, mappings }
