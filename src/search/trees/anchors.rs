@@ -45,7 +45,7 @@ impl<O: Observer> Anchors<O> {
         let bound = || local.iter().find_map(|&(kind, _)| ask.kinds[kind].plan.tree);
         let only = ask.whole.as_ref().and_then(|whole| whole.tree).or_else(bound);
         Self {
-            walk: Walk::new(snapshot, only, seed),
+            walk: Walk::to_trees(snapshot, only, seed),
             ask,
             pools,
             fits,
