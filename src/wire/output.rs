@@ -23,6 +23,25 @@ pub fn append(out: &mut Vec<u8>, lead: &str, value: &(impl Serialize + ?Sized)) 
     serde_json::to_writer(out, value).expect("answers have texts for keys and write to memory");
 }
 
+/// Puts a text in quotes to the end of what is written. Names and uuids need no escapes, as a rule.
+pub fn quote(out: &mut Vec<u8>, text: &str) {
+    if text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+    {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        append(out, "", text);
+    }
+}
+
+/// Puts a whole number to the end of what is written.
+pub fn digits(out: &mut Vec<u8>, number: i64) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
 /// An object, from pairs.
 pub struct Pairs<'a, T>(pub &'a [(Arc<str>, T)]);
 
