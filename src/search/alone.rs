@@ -26,7 +26,7 @@ pub(super) struct Alone<O> {
 impl<O: Observer> Alone<O> {
     pub fn new(snapshot: &Snapshot, request: &Request, plan: Plan, settings: &Settings, observer: O) -> Self {
         Self {
-            walk: Walk::new(snapshot, plan.tree, settings.seed),
+            walk: Walk::to_providers(snapshot, plan.tree, settings.seed),
             plan,
             block: 0,
             lanes: 0,
@@ -54,7 +54,7 @@ impl<O: Observer> Alone<O> {
         let placement = |&(class, amount): &(ClassId, i64)| Placement { slot, class, amount };
         Some(Candidate {
             placements: self.plan.amounts.iter().map(placement).collect(),
-            mappings: vec![(self.suffix.clone(), vec![slot])],
+            mappings: vec![(self.suffix.clone(), slot.into())],
         })
     }
 }

@@ -9,6 +9,7 @@ use super::observer::Observer;
 use super::plan::{self, Plan, TraitIds};
 use super::request::Request;
 use super::selection::Selection;
+use super::servers::Servers;
 use super::snapshot::{ClassId, Slot, Snapshot};
 use super::trees::{Anchors, Ask, Trees};
 use crate::error::{Error, Result};
@@ -47,7 +48,7 @@ pub struct Candidate {
     /// No provider and class twice.
     pub placements: Vec<Placement>,
     /// For each group by its suffix the providers that serve it, none twice.
-    pub mappings: Vec<(Arc<str>, Vec<Slot>)>,
+    pub mappings: Vec<(Arc<str>, Servers)>,
 }
 
 /// An amount of one class from one provider.

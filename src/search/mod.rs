@@ -9,7 +9,7 @@
 //! - `scan`: one block against one plan, a bit for each provider that fits;
 //! - `order`: which block comes when;
 //! - `filter` and `candidates`: the two answers; `alone`: candidates of one provider; `selection`: what of all of them
-//!   an answer holds; `interrupt`: what ends a search from outside;
+//!   an answer holds; `servers`: who serves a group; `interrupt`: what ends a search from outside;
 //! - `trees/`: candidates that several providers serve together;
 //! - `naive`: the slow oracle that tests compare all of it with.
 
@@ -23,6 +23,7 @@ mod plan;
 mod request;
 mod scan;
 mod selection;
+mod servers;
 pub mod snapshot;
 mod trees;
 
@@ -37,6 +38,7 @@ pub use interrupt::Interrupt;
 pub use observer::{Observer, Reason};
 pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
 pub use selection::Selection;
+pub use servers::Servers;
 pub use snapshot::{
     AggregateId, Catalog, Change, ClassId, Delta, Inventory, ProviderId, ProviderRow, Slot, Snapshot, TraitId,
 };

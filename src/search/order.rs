@@ -1,14 +1,14 @@
 //! Which block comes when.
 //!
 //! A search that stops at a limit should have sampled the whole cloud, or schedulers would all get the oldest hosts.
-//! So blocks come in a pseudo-random permutation, computed, not shuffled; and of a block only eight lanes are taken
-//! at a time, the rest in seven later rounds, because neighbours are alike.
+//! So blocks come in a pseudo-random permutation, computed, not shuffled; and of a block only some lanes are taken
+//! at a time, the rest in later rounds, because neighbours are alike. These are eight where providers are looked for; where
+//! trees are, as many as have about four roots, because to look at a block for one tree costs as much as for all.
 
 use super::snapshot::{Slot, Snapshot, by_block};
 
+/// The most rounds in which the lanes of a block come.
 const ROUNDS: usize = 8;
-/// Every eighth lane.
-const STRIPE: u64 = 0x0101_0101_0101_0101;
 
 /// A permutation of `0..len` by arithmetic alone.
 #[derive(Clone, Debug)]
@@ -62,6 +62,9 @@ pub(super) struct Walk {
     only: Option<Vec<(usize, u64)>>,
     order: Permutation,
     seed: u64,
+    /// In how many rounds the lanes of a block come, and those whose turn is first.
+    rounds: usize,
+    stripe: u64,
     round: usize,
     at: usize,
     /// Of the blocks seen so far those that have lanes for later rounds, in order, with all that fit.
@@ -69,14 +72,25 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// The same `seed` over the same version gives the same walk.
-    pub fn new(snapshot: &Snapshot, tree: Option<Slot>, seed: u64) -> Self {
+    /// A walk to providers, a candidate each. The same `seed` over the same version gives the same walk.
+    pub fn to_providers(snapshot: &Snapshot, tree: Option<Slot>, seed: u64) -> Self {
+        Self::new(snapshot, tree, seed, ROUNDS)
+    }
+
+    /// A walk to roots, whose trees are what is looked for: likewise.
+    pub fn to_trees(snapshot: &Snapshot, tree: Option<Slot>, seed: u64) -> Self {
+        Self::new(snapshot, tree, seed, rounds(snapshot))
+    }
+
+    fn new(snapshot: &Snapshot, tree: Option<Slot>, seed: u64, rounds: usize) -> Self {
         let only = tree.map(|root| by_block(snapshot.tree(root)));
         let len = only.as_ref().map_or(snapshot.blocks().len(), Vec::len);
         Self {
             only,
             order: Permutation::new(len, seed),
             seed,
+            rounds,
+            stripe: u64::MAX / ((1 << rounds) - 1),
             round: 0,
             at: 0,
             kept: Vec::new(),
@@ -93,7 +107,7 @@ impl Walk {
         };
         if self.at == end {
             (self.at, self.round) = (0, self.round + 1);
-            if self.kept.is_empty() || self.round == ROUNDS {
+            if self.kept.is_empty() || self.round == self.rounds {
                 (self.order.len, self.kept) = (0, Vec::new());
                 return None;
             }
@@ -104,8 +118,8 @@ impl Walk {
             self.kept[self.at]
         };
         self.at += 1;
-        let turn = (self.round + mix(self.seed ^ block as u64) as usize) % ROUNDS;
-        Some((block, fitting & (STRIPE << turn)))
+        let turn = (self.round + mix(self.seed ^ block as u64) as usize) % self.rounds;
+        Some((block, fitting & (self.stripe << turn)))
     }
 
     fn look(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> (usize, u64) {
@@ -117,6 +131,12 @@ impl Walk {
         }
         (block, fitting)
     }
+}
+
+/// As many as leave four roots or more for each: where trees are small eight, where they are large one.
+fn rounds(snapshot: &Snapshot) -> usize {
+    let tree = snapshot.len().div_ceil(snapshot.roots().max(1));
+    (2 * ROUNDS / tree.next_power_of_two()).clamp(1, ROUNDS)
 }
 
 #[cfg(test)]

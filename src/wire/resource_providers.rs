@@ -1,8 +1,6 @@
 //! `/resource_providers`.
 
-use serde::Serialize;
-
-use super::output::{Link, append, json, since};
+use super::output::{digits, json, quote};
 use super::query::Query;
 use super::schema::Steps;
 use super::value::Value;
@@ -69,49 +67,72 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
     })
 }
 
-#[derive(Serialize)]
-struct One<'a> {
-    uuid: &'a str,
-    name: &'a str,
-    generation: i64,
-    links: Vec<Link<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent_provider_uuid: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root_provider_uuid: Option<&'a str>,
+/// How providers are shown in one version, where the service is mounted at one place. What is the same for all of them is
+/// made once.
+struct Form {
+    nested: bool,
+    /// What stands before each uuid in the links, and after the last.
+    links: Vec<Vec<u8>>,
+    end: Vec<u8>,
 }
 
-fn one<'a>(version: Version, prefix: &str, provider: &'a Provider) -> One<'a> {
-    let url = format!("{prefix}/resource_providers/{}", provider.uuid);
-    let links = LINKS.iter().filter(|(_, first)| version >= *first);
-    let links = links.map(|(rel, _)| Link {
-        rel,
-        href: format!("{url}/{rel}"),
-    });
-    One {
-        uuid: &provider.uuid,
-        name: &provider.name,
-        generation: provider.generation,
-        links: std::iter::once(Link {
-            rel: "self",
-            href: url.clone(),
-        })
-        .chain(links)
-        .collect(),
-        parent_provider_uuid: since(version, NESTED_PROVIDERS, provider.parent.as_deref()),
-        root_provider_uuid: since(version, NESTED_PROVIDERS, &provider.root),
+impl Form {
+    fn new(version: Version, prefix: &str) -> Form {
+        let mut url = json(&format!("{prefix}/resource_providers/"));
+        url.pop();
+        let shown = LINKS.iter().filter(|(_, first)| version >= *first);
+        let shown = shown.map(|(rel, _)| (*rel, format!("/{rel}")));
+        let (mut links, mut before) = (Vec::new(), r#","links":["#.to_owned());
+        let mut after = String::new();
+        for (rel, path) in std::iter::once(("self", String::new())).chain(shown) {
+            let lead = format!(r#"{before}{{"rel":"{rel}","href":"#);
+            links.push([lead.as_bytes(), &url].concat());
+            (before, after) = (format!(r#"{path}"}},"#), format!(r#"{path}"}}]"#));
+        }
+        Form {
+            nested: version >= NESTED_PROVIDERS,
+            links,
+            end: after.into_bytes(),
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>, provider: &Provider) {
+        out.extend_from_slice(br#"{"uuid":"#);
+        let begin = out.len() + 1;
+        quote(out, &provider.uuid);
+        let uuid = begin..out.len() - 1;
+        out.extend_from_slice(br#","name":"#);
+        quote(out, &provider.name);
+        out.extend_from_slice(br#","generation":"#);
+        digits(out, provider.generation);
+        for link in &self.links {
+            out.extend_from_slice(link);
+            out.extend_from_within(uuid.clone());
+        }
+        out.extend_from_slice(&self.end);
+        if self.nested {
+            out.extend_from_slice(br#","parent_provider_uuid":"#);
+            match &provider.parent {
+                Some(parent) => quote(out, parent),
+                None => out.extend_from_slice(b"null"),
+            }
+            out.extend_from_slice(br#","root_provider_uuid":"#);
+            quote(out, &provider.root);
+        }
+        out.push(b'}');
     }
 }
 
 /// Writes one provider; `prefix` is where the service is mounted.
 pub fn write_one(version: Version, prefix: &str, provider: &Provider) -> Vec<u8> {
-    json(&one(version, prefix, provider))
+    let mut out = Vec::new();
+    Form::new(version, prefix).write(&mut out, provider);
+    out
 }
 
 /// A list of providers, written piece by piece: what was written is forgotten.
 pub struct List {
-    version: Version,
-    prefix: String,
+    form: Form,
     left: std::vec::IntoIter<Provider>,
     /// What stands before the next item.
     lead: &'static str,
@@ -120,8 +141,7 @@ pub struct List {
 impl List {
     pub fn new(version: Version, prefix: &str, providers: Vec<Provider>) -> List {
         List {
-            version,
-            prefix: prefix.to_owned(),
+            form: Form::new(version, prefix),
             left: providers.into_iter(),
             lead: r#"{"resource_providers":["#,
         }
@@ -137,7 +157,8 @@ impl List {
                 out.extend_from_slice(b"]}");
                 return false;
             };
-            append(out, self.lead, &one(self.version, &self.prefix, &provider));
+            out.extend_from_slice(self.lead.as_bytes());
+            self.form.write(out, &provider);
             self.lead = ",";
         }
         true

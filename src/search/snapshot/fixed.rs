@@ -10,23 +10,21 @@ use super::lanes::Lanes;
 pub(in crate::search) struct Fixed {
     pub traits: Lanes<TraitId>,
     pub aggregates: Lanes<AggregateId>,
-    /// By class.
-    columns: Vec<(ClassId, Column)>,
+    /// The classes, apart from their columns: to look for one touches no other's column.
+    classes: Vec<ClassId>,
+    columns: Vec<Column>,
 }
 
 impl Fixed {
     pub fn column(&self, class: ClassId) -> Option<&Column> {
-        self.columns
-            .binary_search_by_key(&class, |&(class, _)| class)
-            .ok()
-            .map(|at| &self.columns[at].1)
+        let at = self.classes.binary_search(&class).ok()?;
+        Some(&self.columns[at])
     }
 
     /// The inventories of one lane, by class.
     pub fn inventories(&self, lane: usize) -> impl Iterator<Item = (ClassId, Inventory)> {
-        self.columns
-            .iter()
-            .filter_map(move |(class, column)| Some((*class, column.inventory(lane)?)))
+        let columns = self.classes.iter().zip(&self.columns);
+        columns.filter_map(move |(class, column)| Some((*class, column.inventory(lane)?)))
     }
 
     /// Replaces all of one lane.
@@ -35,22 +33,23 @@ impl Fixed {
         self.traits.set(lane, row.traits.iter().copied());
         self.aggregates.set(lane, row.aggregates.iter().copied());
         for (&class, inventory) in &row.inventories {
-            let at = self
-                .columns
-                .binary_search_by_key(&class, |&(class, _)| class)
-                .unwrap_or_else(|at| {
-                    self.columns.insert(at, (class, Column::empty()));
-                    at
-                });
-            self.columns[at].1.set(lane, inventory);
+            let at = self.classes.binary_search(&class).unwrap_or_else(|at| {
+                self.classes.insert(at, class);
+                self.columns.insert(at, Column::empty());
+                at
+            });
+            self.columns[at].set(lane, inventory);
         }
     }
 
     pub fn clear(&mut self, lane: usize) {
         self.traits.set(lane, []);
         self.aggregates.set(lane, []);
-        self.columns.iter_mut().for_each(|(_, column)| column.clear(lane));
-        self.columns.retain(|(_, column)| column.present != 0);
+        self.columns.iter_mut().for_each(|column| column.clear(lane));
+        let mut columns = self.columns.iter();
+        self.classes
+            .retain(|_| columns.next().is_some_and(|column| column.present != 0));
+        self.columns.retain(|column| column.present != 0);
     }
 }
 

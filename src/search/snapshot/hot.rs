@@ -8,8 +8,9 @@ use super::ids::{ClassId, LANES};
 pub(in crate::search) struct Hot {
     pub generations: [i64; LANES],
     pub modified: [i64; LANES],
-    /// By class; classes without inventory too.
-    sums: Vec<(ClassId, [i64; LANES])>,
+    /// The classes, apart from their sums, as with columns; classes without inventory too.
+    classes: Vec<ClassId>,
+    sums: Vec<[i64; LANES]>,
 }
 
 /// The sums of a class that nobody in a block uses.
@@ -20,34 +21,31 @@ impl Hot {
         Self {
             generations: [0; LANES],
             modified: [0; LANES],
+            classes: Vec::new(),
             sums: Vec::new(),
         }
     }
 
     /// How much of `class` each lane's consumers hold.
     pub fn used(&self, class: ClassId) -> &[i64; LANES] {
-        self.sums
-            .binary_search_by_key(&class, |&(class, _)| class)
-            .map_or(&UNUSED, |at| &self.sums[at].1)
+        let at = self.classes.binary_search(&class);
+        at.map_or(&UNUSED, |at| &self.sums[at])
     }
 
     /// The sums of one lane that are not zero, by class.
     pub fn sums(&self, lane: usize) -> impl Iterator<Item = (ClassId, i64)> {
-        self.sums
-            .iter()
-            .map(move |(class, sums)| (*class, sums[lane]))
+        let sums = self.classes.iter().zip(&self.sums);
+        sums.map(move |(class, sums)| (*class, sums[lane]))
             .filter(|&(_, sum)| sum != 0)
     }
 
     pub fn add(&mut self, lane: usize, class: ClassId, amount: i64) {
-        let at = self
-            .sums
-            .binary_search_by_key(&class, |&(class, _)| class)
-            .unwrap_or_else(|at| {
-                self.sums.insert(at, (class, UNUSED));
-                at
-            });
-        let sum = &mut self.sums[at].1[lane];
+        let at = self.classes.binary_search(&class).unwrap_or_else(|at| {
+            self.classes.insert(at, class);
+            self.sums.insert(at, UNUSED);
+            at
+        });
+        let sum = &mut self.sums[at][lane];
         // Wraps, so that additions commute whatever they are.
         *sum = sum.wrapping_add(amount);
     }
@@ -63,7 +61,10 @@ impl Hot {
     pub fn clear(&mut self, lane: usize) {
         self.generations[lane] = 0;
         self.modified[lane] = 0;
-        self.sums.iter_mut().for_each(|(_, sums)| sums[lane] = 0);
-        self.sums.retain(|(_, sums)| sums.iter().any(|&sum| sum != 0));
+        self.sums.iter_mut().for_each(|sums| sums[lane] = 0);
+        let is_used = |sums: &[i64; LANES]| sums.iter().any(|&sum| sum != 0);
+        let mut sums = self.sums.iter();
+        self.classes.retain(|_| sums.next().is_some_and(is_used));
+        self.sums.retain(is_used);
     }
 }

@@ -208,6 +208,11 @@ impl Snapshot {
         Some((free.min(i64::from(units.max_unit)), units))
     }
 
+    /// How many trees there are.
+    pub(in crate::search) fn roots(&self) -> usize {
+        self.len() - self.children
+    }
+
     /// Is any provider a child?
     pub(in crate::search) fn has_trees(&self) -> bool {
         self.children > 0

@@ -41,7 +41,7 @@ fn a_candidate_names_amounts_and_who_serves_the_group() {
     let snapshot = Snapshot::build(catalog(), vec![bare(5).with(VCPU, 4).with(DISK, 9)]);
     let found = find(&snapshot, &request(group(&[("VCPU", 2), ("DISK_GB", 3)]))).unwrap();
     let slot = snapshot.by_id(ProviderId(5)).unwrap();
-    assert_eq!(found.candidates[0].mappings, [("".into(), vec![slot])]);
+    assert_eq!(found.candidates[0].mappings, [("".into(), slot.into())]);
     let placements = found.candidates[0]
         .placements
         .iter()

@@ -15,8 +15,8 @@ use super::worlds::{row, world};
 use super::{Found, bare, catalog};
 use crate::search::naive::{self, Choice, Rows};
 use crate::search::request::Request;
-use crate::search::snapshot::{Change, ClassId, Delta, ProviderId, ProviderRow, Slot, Snapshot};
-use crate::search::{self, Settings, candidates, providers};
+use crate::search::snapshot::{Change, ClassId, Delta, ProviderId, ProviderRow, Snapshot};
+use crate::search::{self, Servers, Settings, candidates, providers};
 
 fn config() -> ProptestConfig {
     let asked = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
@@ -40,7 +40,7 @@ fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
             .iter()
             .map(|it| ((snapshot.id(it.slot), it.class), it.amount))
             .collect();
-        let named = |(suffix, slots): &(Arc<str>, Vec<Slot>)| {
+        let named = |(suffix, slots): &(Arc<str>, Servers)| {
             let ids: BTreeSet<ProviderId> = slots.iter().map(|&slot| snapshot.id(slot)).collect();
             assert_eq!(ids.len(), slots.len(), "a provider serves a group twice");
             (suffix.to_string(), ids)

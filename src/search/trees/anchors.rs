@@ -26,6 +26,9 @@ pub(in crate::search) struct Anchors<O> {
     /// Sets of sharing providers that were laid out without any provider of the tree: the next tree with the same ones
     /// has nothing new.
     seen: HashSet<Vec<usize>>,
+    /// Kept for the next tree, for their memory alone.
+    reached: Vec<usize>,
+    masks: Vec<u64>,
 }
 
 impl<O: Observer> Anchors<O> {
@@ -42,7 +45,7 @@ impl<O: Observer> Anchors<O> {
         let bound = || local.iter().find_map(|&(kind, _)| ask.kinds[kind].plan.tree);
         let only = ask.whole.as_ref().and_then(|whole| whole.tree).or_else(bound);
         Self {
-            walk: Walk::new(snapshot, only, seed),
+            walk: Walk::to_trees(snapshot, only, seed),
             ask,
             pools,
             fits,
@@ -54,6 +57,8 @@ impl<O: Observer> Anchors<O> {
             lanes: 0,
             seed,
             seen: HashSet::new(),
+            reached: Vec::new(),
+            masks: Vec::new(),
         }
     }
 
@@ -87,9 +92,10 @@ impl<O: Observer> Anchors<O> {
         let layout = snapshot.layout(root.block());
         let ask = &self.ask;
         board.clear(ask);
-        let mut reached = Vec::new();
+        let (reached, masks) = (&mut self.reached, &mut self.masks);
+        reached.clear();
+        masks.resize(ask.kinds.len(), 0);
         let spanned = self.fits.inside(snapshot, root.block()) & root.bit() != 0;
-        let mut masks = vec![0; ask.kinds.len()];
         let mut lay = |block, lanes| {
             for (kind, mask) in masks.iter_mut().enumerate() {
                 *mask = lanes & self.fits.of(snapshot, ask, block, kind);
@@ -97,8 +103,8 @@ impl<O: Observer> Anchors<O> {
                     *mask &= self.fits.inside(snapshot, block);
                 }
             }
-            board.offer(block, &masks);
-            self.pools.reached(snapshot, block, lanes, &mut reached);
+            board.offer(block, masks);
+            self.pools.reached(snapshot, block, lanes, reached);
         };
         let own = [(root.block(), layout.trees[root.lane()])];
         let pieces = layout.spilled(root.lane()).unwrap_or(&own);
@@ -110,7 +116,7 @@ impl<O: Observer> Anchors<O> {
         if board.slots.is_empty() && !is_new(&mut self.seen) {
             return false;
         }
-        for pool in reached {
+        for &pool in &*reached {
             let pool = &self.pools.all[pool];
             board.offer_pool(pool.slot, &pool.kinds);
         }

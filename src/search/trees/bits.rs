@@ -30,6 +30,11 @@ impl Bits {
 
     /// Makes a row what another one is.
     pub fn copy(&mut self, from: usize, to: usize) {
+        // Nearly always, and then a call that copies memory would take most of the time.
+        if self.words == 1 {
+            self.all[to] = self.all[from];
+            return;
+        }
         let first = from * self.words;
         self.all.copy_within(first..first + self.words, to * self.words);
     }

@@ -22,6 +22,16 @@ pub(super) struct Board {
     pub offers: Bits,
     /// By provider its tree; only where a tree may serve with one provider alone.
     pub trees: Vec<Slot>,
+    /// Which of a block's lanes are providers here, and the index of the first of them; in the order of blocks once
+    /// `above` is worked out.
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    block: usize,
+    lanes: u64,
+    first: usize,
 }
 
 /// An inventory whose `min_unit` is no multiple of its `step_size`.
@@ -36,6 +46,7 @@ impl Board {
     /// Forgets the last tree. Providers are added with [`Board::offer`], and then it is [`Board::finish`]ed.
     pub fn clear(&mut self, ask: &Ask) {
         self.slots.clear();
+        self.pieces.clear();
         self.options.resize_with(ask.kinds.len(), Vec::new);
         self.options.iter_mut().for_each(Vec::clear);
     }
@@ -44,6 +55,11 @@ impl Board {
     pub fn offer(&mut self, block: usize, masks: &[u64]) {
         let all = masks.iter().fold(0, |all, mask| all | mask);
         let first = self.slots.len() as u32;
+        self.pieces.push(Piece {
+            block,
+            lanes: all,
+            first: first as usize,
+        });
         self.slots.extend(lanes_of(all).map(|lane| Slot::new(block, lane)));
         for (options, &mask) in self.options.iter_mut().zip(masks) {
             let index = |lane: usize| first + (all & ((1 << lane) - 1)).count_ones();
@@ -54,6 +70,11 @@ impl Board {
     /// Adds a sharing provider of another tree.
     pub fn offer_pool(&mut self, slot: Slot, kinds: &[usize]) {
         let index = self.slots.len() as u32;
+        self.pieces.push(Piece {
+            block: slot.block(),
+            lanes: slot.bit(),
+            first: self.slots.len(),
+        });
         self.slots.push(slot);
         kinds.iter().for_each(|&kind| self.options[kind].push(index));
     }
@@ -112,14 +133,13 @@ impl Board {
         if ask.subtrees == 0 {
             return;
         }
-        let mut sorted: Vec<(Slot, usize)> = self.slots.iter().copied().zip(0..).collect();
-        sorted.sort_unstable();
+        self.pieces.sort_unstable_by_key(|piece| piece.block);
         self.above.reset(self.slots.len(), self.slots.len());
         for (provider, &slot) in self.slots.iter().enumerate() {
             let mut at = Some(slot);
             while let Some(slot) = at {
-                if let Ok(found) = sorted.binary_search_by_key(&slot, |&(slot, _)| slot) {
-                    self.above.set(provider, sorted[found].1);
+                if let Some(found) = index(&self.pieces, slot) {
+                    self.above.set(provider, found);
                 }
                 at = snapshot.near_parent(slot);
             }
@@ -137,4 +157,13 @@ impl Board {
         let options = self.options[kind].iter();
         options.for_each(|&provider| add(into, self.covers.row(provider as usize)));
     }
+}
+
+/// The index of a provider among `pieces` in the order of blocks, if it is one of them.
+fn index(pieces: &[Piece], slot: Slot) -> Option<usize> {
+    let first = pieces.partition_point(|piece| piece.block < slot.block());
+    let mut here = pieces[first..].iter().take_while(|piece| piece.block == slot.block());
+    let piece = here.find(|piece| piece.lanes & slot.bit() != 0)?;
+    let before = piece.lanes & (slot.bit() - 1);
+    Some(piece.first + before.count_ones() as usize)
 }

@@ -22,6 +22,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::candidates::{Candidate, Placement, Strategy};
 use super::observer::Observer;
+use super::servers::Servers;
 use super::snapshot::{Slot, Snapshot};
 pub(super) use anchors::Anchors;
 pub(super) use ask::Ask;
@@ -36,11 +37,15 @@ pub(super) struct Trees<O> {
     begun: VecDeque<Waiting>,
     /// How large these are together.
     laid_out: usize,
+    /// Of those that were put aside the ways that were found last, one after the other: by part which option it had.
+    ways: VecDeque<u32>,
     /// One that is not needed any more, whose memory the next one takes over.
     spare: Option<Box<Begun>>,
     no_more_trees: bool,
     /// By part who serves it, where all are sharing providers, so that it comes again with other trees.
     told: HashSet<Box<[Slot]>>,
+    /// By part who serves it, of the last way.
+    placed: Vec<Slot>,
     steps: u64,
     /// How many trees were given up before all their ways were tried.
     given_up: u32,
@@ -55,9 +60,9 @@ const TREES_GIVEN_UP: u32 = 20;
 /// So many looks of trees are kept.
 const LOOKS: usize = 1 << 14;
 
-/// How many words the trees that wait for their turn may have together: 64 MB at most. Of more trees only the way is kept
-/// that was found last, and to lay one of them out again costs as much as to lay it out did. (Small in tests, so that
-/// random worlds meet it.)
+/// How many words the trees that wait for their third turn or a later one may have together: 64 MB at most. Of more
+/// trees only the way is kept that was found last, and to lay one of them out again costs as much as to lay it out did.
+/// (Small in tests, so that random worlds meet it.)
 const LAID_OUT: usize = if cfg!(test) { 500 } else { 1 << 23 };
 
 /// As [`LAID_OUT`], for a tree of which a search found out what it would have to find out again.
@@ -67,8 +72,8 @@ const LEARNED: usize = 2 * LAID_OUT;
 enum Waiting {
     /// And its size.
     LaidOut(Box<Begun>, usize),
-    /// Its root, and for each part which of its options it had last.
-    PutAside(Slot, Box<[u32]>),
+    /// Its root; its way is in [`Trees::ways`].
+    PutAside(Slot),
 }
 
 #[derive(Debug, Default)]
@@ -85,9 +90,11 @@ impl<O: Observer> Trees<O> {
             strategy,
             begun: VecDeque::new(),
             laid_out: 0,
+            ways: VecDeque::new(),
             spare: None,
             no_more_trees: false,
             told: HashSet::new(),
+            placed: Vec::new(),
             steps: 0,
             given_up: 0,
             barren: HashMap::new(),
@@ -99,7 +106,7 @@ impl<O: Observer> Trees<O> {
     pub fn steps(&self) -> u64 {
         let waiting = self.begun.iter().map(|waiting| match waiting {
             Waiting::LaidOut(tree, _) => tree.placing.steps,
-            Waiting::PutAside(..) => 0,
+            Waiting::PutAside(_) => 0,
         });
         self.steps + waiting.sum::<u64>()
     }
@@ -119,8 +126,10 @@ impl<O: Observer> Trees<O> {
                 self.spare = Some(tree);
                 continue;
             }
-            let placed = placed(&tree);
+            let mut placed = std::mem::take(&mut self.placed);
+            find_placed(&tree, &mut placed);
             let candidate = self.is_new(&placed).then(|| candidate(&self.anchors.ask, &placed));
+            self.placed = placed;
             self.let_wait(tree);
             if candidate.is_some() {
                 return candidate;
@@ -180,23 +189,33 @@ impl<O: Observer> Trees<O> {
                 self.laid_out -= size;
                 Some(tree)
             }
-            Waiting::PutAside(root, way) => {
+            Waiting::PutAside(root) => {
                 let mut tree = self.spare.take().unwrap_or_default();
                 self.anchors.lay_out_again(snapshot, root, &mut tree.board);
                 tree.root = Some(root);
-                tree.placing.resume(&self.anchors.ask, &tree.board, self.given_up, &way);
+                let ask = &self.anchors.ask;
+                let way = self.ways.drain(..ask.parts.len());
+                tree.placing.resume(ask, &tree.board, self.given_up, way);
                 Some(tree)
             }
         }
     }
 
-    /// Its turn comes again.
+    /// Its turn comes again. Most searches end in the first turn, so that in it nothing is kept that a second one would
+    /// find out as fast: the next tree takes its memory over while that is still in the processor's cache.
     fn let_wait(&mut self, mut tree: Box<Begun>) {
+        let learned = tree.placing.has_learned();
+        let first_turn = self.strategy == Strategy::BreadthFirst && !self.no_more_trees;
         let size = size_of::<Begun>() / 8 + tree.board.size() + tree.placing.size();
-        let most = if tree.placing.has_learned() { LEARNED } else { LAID_OUT };
+        let most = match (learned, first_turn) {
+            (true, _) => LEARNED,
+            (false, true) => 0,
+            (false, false) => LAID_OUT,
+        };
         match tree.root {
             Some(root) if !self.begun.is_empty() && self.laid_out + size > most => {
-                self.begun.push_back(Waiting::PutAside(root, tree.placing.way()));
+                self.begun.push_back(Waiting::PutAside(root));
+                self.ways.extend(tree.placing.way());
                 self.steps += std::mem::take(&mut tree.placing.steps);
                 self.spare = Some(tree);
             }
@@ -209,18 +228,18 @@ impl<O: Observer> Trees<O> {
 }
 
 /// By part who serves it.
-fn placed(tree: &Begun) -> Vec<Slot> {
+fn find_placed(tree: &Begun, placed: &mut Vec<Slot>) {
     let slots = &tree.board.slots;
-    let mut placed = vec![slots[0]; tree.placing.depth];
+    placed.clear();
+    placed.resize(tree.placing.depth, slots[0]);
     for (part, provider) in tree.placing.placed() {
         placed[part] = slots[provider];
     }
-    placed
 }
 
 fn candidate(ask: &Ask, placed: &[Slot]) -> Candidate {
     let mut placements: Vec<Placement> = Vec::with_capacity(placed.len());
-    let mut mappings: Vec<(_, Vec<Slot>)> = Vec::with_capacity(ask.suffixes.len());
+    let mut mappings: Vec<(_, Servers)> = Vec::with_capacity(ask.suffixes.len());
     for (part, &slot) in ask.parts.iter().zip(placed) {
         for &(class, amount) in &ask.kinds[part.kind].plan.amounts {
             let same = |it: &&mut Placement| it.slot == slot && it.class == class;
@@ -229,12 +248,9 @@ fn candidate(ask: &Ask, placed: &[Slot]) -> Candidate {
                 None => placements.push(Placement { slot, class, amount }),
             }
         }
-        if mappings.len() <= part.group {
-            mappings.push((ask.suffixes[part.group].clone(), Vec::with_capacity(1)));
-        }
-        let slots = &mut mappings[part.group].1;
-        if !slots.contains(&slot) {
-            slots.push(slot);
+        match mappings.get_mut(part.group) {
+            Some((_, servers)) => servers.add(slot),
+            None => mappings.push((ask.suffixes[part.group].clone(), slot.into())),
         }
     }
     Candidate { placements, mappings }

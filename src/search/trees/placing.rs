@@ -161,14 +161,14 @@ impl Placing {
     }
 
     /// The way that was just found, as [`Placing::resume`] wants it: by depth the option that was taken.
-    pub fn way(&self) -> Box<[u32]> {
-        self.next.iter().map(|&next| next as u32 - 1).collect()
+    pub fn way(&self) -> impl Iterator<Item = u32> {
+        self.next.iter().map(|&next| next as u32 - 1)
     }
 
     /// Begins with the same board again, where that way was found.
-    pub fn resume(&mut self, ask: &Ask, board: &Board, given_up: u32, way: &[u32]) {
+    pub fn resume(&mut self, ask: &Ask, board: &Board, given_up: u32, way: impl Iterator<Item = u32>) {
         self.begin(ask, board, given_up);
-        for &option in way {
+        for option in way {
             let kind = ask.parts[self.order[self.depth]].kind;
             let provider = board.options[kind][option as usize];
             self.next[self.depth] = option as usize + 1;

@@ -138,3 +138,24 @@ fn writes_a_provider_at_1_0() {
         }
     }
 }
+
+#[test]
+fn what_json_needs_escaped_is_escaped_in_links_too() {
+    let odd = Provider {
+        uuid: Arc::from("a\"b"),
+        name: Arc::from("x\\\n"),
+        ..provider(Some("\""))
+    };
+    let body = write_one(Version::MAX, "/\"", &odd);
+    let body = json::read(&body, |_| Ok(())).unwrap();
+    let text = |field: &str| body.field(field).text().to_owned();
+    assert_eq!(
+        (text("uuid"), text("name")),
+        (odd.uuid.to_string(), odd.name.to_string())
+    );
+    assert_eq!(text("parent_provider_uuid"), "\"");
+    let links = body.field("links").items();
+    let hrefs: Vec<&str> = links.iter().map(|link| link.field("href").text()).collect();
+    assert_eq!(hrefs[0], "/\"/resource_providers/a\"b");
+    assert_eq!(hrefs[5], "/\"/resource_providers/a\"b/allocations");
+}
