@@ -157,7 +157,7 @@ def no_copy(binary, database, other, expected):
 
 def on_postgresql(tally, binary, engine):
     database = engine.create()
-    standby = engine.at(database, 1)
+    standby = engine.nodes[1].database(database.name)
 
     def count():
         """Statements begin there: when the last one did."""

@@ -150,7 +150,8 @@ class Stage:
         while not plan.struck.wait(0.01):
             if all(each.done() for each in sent) and not plan.struck.is_set():
                 self.end = self.proxy.written
-                raise Missed(f"the moment never came: {strike}")
+                sent = "\n".join(f"{it.number - self.base} {it.text[:60]!r}" for it in self._sent())
+                raise Missed(f"the moment never came: {strike}; instead were sent:\n{sent}")
         if plan.error:
             raise plan.error
         if strike.kills:

@@ -78,7 +78,7 @@ fn mappings(out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
         quote(out, suffix);
         out.extend_from_slice(b":[");
         let mut begun = false;
-        for &slot in slots {
+        for &slot in slots.iter() {
             set_apart(out, &mut begun);
             quote(out, snapshot.uuid(slot));
         }
