@@ -52,14 +52,16 @@ class Moment:
 
 
 class Plan:
-    """An action for the first moment that fits. `struck` is set once it was done; what it raised is in `error`."""
+    """An action for the first moment that fits. `begun` is set when it comes, `struck` once the action was done; what it
+    raised is in `error`."""
 
     def __init__(self, when, fits, action):
         self.when, self.fits, self.action = when, fits, action
-        self.struck = threading.Event()
+        self.begun, self.struck = threading.Event(), threading.Event()
         self.error = None
 
     def strike(self, moment):
+        self.begun.set()
         try:
             self.action(moment)
         except Cut:
