@@ -5,10 +5,9 @@
 
 A step is one write through one process, and when it is acknowledged reads through others, of every kind that could show
 it (`--reads`: so many of them by chance; 0: all), which must show exactly what is there then. Workers do so at once, each
-with trees of its own, all with one pool. On Galera each process has a node of its own. An SQLite file is served by one
-process, so there it is asked through other connections. There now and then a node is kept from applying what others committed, as a busy one is. Which routes
-there are says the binary: one that nothing here
-writes or reads is a failure.
+with trees of its own, all with one pool. On Galera each process has a node of its own, and now and then a node is kept
+from applying what others committed, as a busy one is. An SQLite file is served by one process, so there it is asked
+through other connections. Which routes there are says the binary: one that nothing here writes or reads is a failure.
 """
 
 import argparse
