@@ -4,15 +4,17 @@
 //! row and leaves a row that says what changed, so that any process can follow (ARCHITECTURE.md, rule 3). What a batch
 //! is, it does not know.
 
+mod doubt;
+
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::failure::Failure;
 use super::followed::Revisions;
-use super::identity::{Commit, Doubt, Identity};
+use super::identity::{Commit, Identity};
 use super::queue::{Job, WriterHandle, queue};
-use super::{Database, DbConnection, DbResult, Fault, SetupError, dialect, fault};
+use super::{Database, DbConnection, DbResult, SetupError, dialect};
 use crate::error::{Error, Result};
 
 /// What the writer carries out. One value lives in the writer's thread.
@@ -323,44 +325,6 @@ impl<B: Batch> Writer<B> {
                 self.batch.doubt();
             }
         }
-    }
-
-    /// COMMIT answered with an error: finds out whether it happened, on a new connection, by a fence.
-    fn settle_doubt(&mut self, error: diesel::result::Error) -> Attempt<()> {
-        log::warn!("COMMIT answered an error, its outcome is being found out: {error}");
-        let deadline = Instant::now() + self.patience;
-        self.conn = None;
-        self.batch.doubt();
-        loop {
-            let outcome = match self.connected() {
-                Ok(_) => self.fence(deadline),
-                Err(failure) => Err(failure),
-            };
-            match outcome {
-                Ok(Doubt::Happened) => return Ok(()),
-                Ok(Doubt::NeverHappened) if fault::classify(&error) == Fault::Stop => return Err(error.into()),
-                Ok(Doubt::NeverHappened) => return Err(Failure::Overtaken),
-                Ok(Doubt::Unknown) => return Err(Failure::Unknown("the writer's own row is gone.".to_owned())),
-                Ok(Doubt::Open) | Err(_) if Instant::now() < deadline => std::thread::sleep(PAUSE),
-                Ok(Doubt::Open) => return Err(Failure::Unknown("the database does not say.".to_owned())),
-                Err(failure) => return Err(Failure::Unknown(format!("{failure}."))),
-            }
-        }
-    }
-
-    /// Asks by a fence, on a connection that is dropped where that fails. The old commit may hold the row that it needs.
-    fn fence(&mut self, deadline: Instant) -> Attempt<Doubt> {
-        let Some(mut conn) = self.conn.take() else {
-            return Ok(Doubt::Open);
-        };
-        let left = deadline.saturating_duration_since(Instant::now());
-        dialect::wait_for_locks(&mut conn, left.clamp(PAUSE, self.database.lock_timeout().max(PAUSE)))?;
-        let outcome = self.identity.fence(&mut conn)?;
-        // The doubt is over, whatever becomes of this connection.
-        if dialect::wait_for_locks(&mut conn, self.database.lock_timeout()).is_ok() {
-            self.conn = Some(conn);
-        }
-        Ok(outcome)
     }
 }
 
