@@ -286,9 +286,9 @@ unit_targets() {
         case "$kind" in
             lib | rlib) echo --lib ;;
             bin) echo --bins ;;
-            test) [[ " ${LINT_TESTS[*]} ${LIVE_TESTS[*]-} " == *" $name "* ]] || printf '%s\n' --test "$name" ;;
+            test) [[ " ${LINT_TESTS[*]} ${LIVE_TESTS[*]-} " == *" $name "* ]] || echo "--test=$name" ;;
         esac
-    done
+    done | sort -u
 }
 
 # --- running and counting ------------------------------------------------------------------------

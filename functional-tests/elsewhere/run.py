@@ -5,13 +5,12 @@
 
 A step is one write through one process, and when it is acknowledged reads through others, of every kind that could show
 it (`--reads`: so many of them by chance; 0: all), which must show exactly what is there then. Workers do so at once, each
-with trees of its own, all with one pool. On Galera each process has a node of its own, and now and then a node is kept
-from applying what others committed, as a busy one is. An SQLite file is served by one process, so there it is asked
-through other connections. Which routes there are says the binary: one that nothing here writes or reads is a failure.
+with trees of its own, all with one pool. On Galera each process has a node of its own (galera/lagging.py has one that
+lags). An SQLite file is served by one process, so there it is asked through other connections. Which routes there are
+says the binary: one that nothing here writes or reads is a failure.
 """
 
 import argparse
-import contextlib
 import json
 import os
 import pathlib
@@ -20,7 +19,6 @@ import statistics
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections import Counter
 
@@ -40,7 +38,6 @@ from rest import KeptRest, Rest  # noqa: E402
 from tally import Tally  # noqa: E402
 
 FULL = os.environ.get("PLACET_TEST_SIZE") == "full"
-LAG_SECONDS = 0.1
 ENOUGH = 1000  # steps in which chance leaves nothing out
 GOING = 300 if FULL else 15  # rounds of going.py
 NOT_DATA = {"GET /", "GET /openapi.json"}
@@ -103,37 +100,6 @@ class Worker(threading.Thread):
         return self.chance.sample(possible, self.options.reads)
 
 
-class Lag(threading.Thread):
-    """Keeps one node of a cluster after the other from applying what the others committed, for moments."""
-
-    def __init__(self, chance, nodes):
-        super().__init__(daemon=True)
-        self.chance, self.nodes, self.ended = chance, nodes, threading.Event()
-
-    def run(self):
-        connections = [node.connect() for node in self.nodes]
-        while not self.ended.wait(LAG_SECONDS):
-            connection = self.chance.choice(connections)
-            connection.execute("FLUSH TABLES WITH READ LOCK")
-            time.sleep(LAG_SECONDS)
-            connection.execute("UNLOCK TABLES")
-
-    def stop(self):
-        self.ended.set()
-        self.join(60)
-
-
-@contextlib.contextmanager
-def lagging(engine, chance, nodes):
-    """On Galera alone."""
-    lag = Lag(chance, nodes if engine.kind == "galera" else [])
-    if lag.nodes:
-        lag.start()
-    yield
-    if lag.nodes:
-        lag.stop()
-
-
 def routes(binary):
     """What the binary says that it serves."""
     told = subprocess.run([live.placet_binary(binary), "openapi"], capture_output=True, check=True, text=True)
@@ -189,6 +155,7 @@ def main():
     parser.add_argument("--reads", type=int, default=0 if FULL else 2)
     parser.add_argument("--workers", type=int, default=6)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.set_defaults(server="placet", faults=())  # what chaos' services ask for
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
@@ -199,10 +166,9 @@ def main():
             options.processes = 1
         database = engine.create()
         nodes = [engine.at(database, n) for n in range(len(engine.nodes) if engine.kind == "galera" else 1)]
-        with services.members("placet", nodes, options.processes, options.binary, environment) as members:
+        with services.members(options, nodes, environment) as members:
             ports = [member.port for member in members]
-            with lagging(engine, random.Random(options.seed), nodes):
-                workers = run(options, ports)
+            workers = run(options, ports)
             judge(tally, workers, options)
             if len(ports) > 1:
                 tally.step("what goes is not given", going.race, random.Random(options.seed), ports, database, GOING)
