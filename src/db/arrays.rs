@@ -13,6 +13,7 @@ pub use statement::Statement;
 
 /// One bound value, or a column of them.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "postgresql"), allow(dead_code, reason = "nobody else takes arrays"))]
 pub enum Bound {
     Time(NaiveDateTime),
     Int(i64),
@@ -27,20 +28,18 @@ pub type Made = (String, i32, bool, bool);
 
 /// Runs a statement that returns one array of numbers.
 pub fn counted(conn: &mut DbConnection, text: String, bound: Vec<Bound>) -> QueryResult<Vec<i64>> {
-    use diesel::sql_types::{Array, BigInt};
     match conn {
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(conn) => Statement::<Array<BigInt>>::new(text, bound).get_result(conn),
+        DbConnection::Postgresql(conn) => Statement::<statement::Numbers>::new(text, bound).get_result(conn),
         _ => Err(not_here(&text, &bound)),
     }
 }
 
 /// Runs a statement that returns rows of a text, a number and two truths.
 pub fn made(conn: &mut DbConnection, text: String, bound: Vec<Bound>) -> QueryResult<Vec<Made>> {
-    use diesel::sql_types::{Bool, Integer, Text};
     match conn {
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(conn) => Statement::<(Text, Integer, Bool, Bool)>::new(text, bound).load(conn),
+        DbConnection::Postgresql(conn) => Statement::<statement::Told>::new(text, bound).load(conn),
         _ => Err(not_here(&text, &bound)),
     }
 }
@@ -94,9 +93,14 @@ mod statement {
     use diesel::pg::{Pg, PgConnection};
     use diesel::prelude::*;
     use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-    use diesel::sql_types::{Array, BigInt, Double, Nullable, Text, Timestamp};
+    use diesel::sql_types::{Array, BigInt, Bool, Double, Integer, Nullable, Text, Timestamp};
 
     use super::Bound;
+
+    /// One array of numbers.
+    pub type Numbers = Array<BigInt>;
+    /// The columns of [`super::Made`].
+    pub type Told = (Text, Integer, Bool, Bool);
 
     /// A statement with a `?` for each bound value, and no other question mark; `T`: the columns that it returns.
     pub struct Statement<T> {

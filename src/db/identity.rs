@@ -3,7 +3,9 @@
 use diesel::prelude::*;
 use uuid::Uuid;
 
-use super::followed::{self, Revisions};
+#[cfg(feature = "postgresql")]
+use super::followed;
+use super::followed::Revisions;
 use super::schema::{placet_changes, placet_writers};
 use super::{DbConnection, DbResult, dialect, pruning};
 use crate::mutants::{self, Mutant};
