@@ -183,7 +183,13 @@ impl DeleteRows {
     }
 
     fn sqlite(&self, rows: usize) -> String {
-        self.with(&format!("VALUES {}", vec!["(?, ?)"; rows].join(", ")))
+        let (table, [first, second]) = (self.table, self.columns);
+        // From the values' side: over a large table a list of pairs has all of it read.
+        format!(
+            "DELETE FROM {table} WHERE rowid IN (SELECT {table}.rowid FROM (VALUES {pairs}) v \
+             CROSS JOIN {table} ON {table}.{first} = v.column1 AND {table}.{second} = v.column2)",
+            pairs = vec!["(?, ?)"; rows].join(", "),
+        )
     }
 
     #[cfg(feature = "postgresql")]
@@ -205,6 +211,7 @@ impl DeleteRows {
         )
     }
 
+    #[cfg(feature = "postgresql")]
     fn with(&self, pairs: &str) -> String {
         format!(
             "DELETE FROM {} WHERE ({}) IN ({pairs})",
