@@ -2,12 +2,13 @@
 
 import signal
 import socket
+import subprocess
 import time
 
 from cases import case, chance, check, equal, folder, settings
 from claims import HOSTS, Crowd, audit, claim, prepare
 from locked import Claims, consumer, held, serving, write_lock
-from placet import Placet
+from placet import Placet, binary, environment
 from raw import Raw, request
 
 BOTH = (signal.SIGTERM, signal.SIGINT)
@@ -41,6 +42,23 @@ def idle():
             check(time.monotonic() - began < 5, f"it took {time.monotonic() - began:.1f} s")
             check(all(raw.is_closed() for raw in kept))
             check("stopped" in placet.log().splitlines()[-1], placet.log()[-300:])
+
+
+@case("a service that is stopped as soon as it says that it listens ends well")
+def at_once():
+    with folder() as here:
+        for _ in range(20):
+            with subprocess.Popen(
+                    [binary(), "serve", "--bind", "127.0.0.1:0"], cwd=here, env=environment(here),
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                for line in process.stdout:
+                    if b"listens on" in line:
+                        break
+                process.terminate()
+                try:
+                    equal(process.wait(20), 0, "exit code")
+                finally:
+                    process.kill()
 
 
 @case("a claim whose body is still coming is finished and answered, while nothing new is taken")

@@ -32,7 +32,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves on these listeners until the process is told to stop (SIGTERM or SIGINT); then what is in flight may finish.
-pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen) -> io::Result<()> {
+/// `ready` is called as soon as those signals are heard: whoever is told earlier that it serves, and stops it at once, kills it.
+pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen, ready: impl FnOnce()) -> io::Result<()> {
     System::new().block_on(async {
         let service = Data::new(service);
         let workers = match listen.workers {
@@ -50,6 +51,7 @@ pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen) -> 
             server = server.listen("placet", listener, move || http(service.clone(), draining.clone()))?;
         }
         drop(service);
+        ready();
         server.run().await
     })
 }

@@ -51,9 +51,11 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
         auth: Strategy::NoAuth2,
         settings: settings(options, slave_routes),
     };
-    greet(options, address);
-    log::info!("serving on {address}");
-    api::serve(service, vec![listener], &how_to_listen(options)).map_err(Failure::Serve)?;
+    let ready = || {
+        greet(options, address);
+        log::info!("serving on {address}");
+    };
+    api::serve(service, vec![listener], &how_to_listen(options), ready).map_err(Failure::Serve)?;
     comparison.stop();
     writer.finish();
     log::info!("stopped");
