@@ -49,15 +49,14 @@ class Strike:
 
 def at_commit(tally, stage, chance, full):
     """What happens to a batch at COMMIT alone."""
-    name, kinds = list(world.EVERY.items())[-1]
-    seen = stage.sends(kinds)
-    for strike in all_of(seen, stage.names):
-        if strike.at_commit and not (strike.kills and strike.when == BEFORE):
-            _play(tally, stage, name, kinds, [strike])
+    for name, kinds in world.BATCHES.items():
+        for strike in all_of(stage.sends(kinds), stage.names):
+            if strike.at_commit and not (strike.kills and strike.when == BEFORE):
+                _play(tally, stage, name, kinds, [strike])
 
 
 def at_every_statement(tally, stage, chance, full):
-    """Each kind of request alone, and all in one batch."""
+    """Each kind of request alone, and batches."""
     for name, kinds in world.EVERY.items():
         seen = tally.step(f"{name}: what it sends when nothing breaks", stage.sends, kinds)
         every = all_of(seen or [], stage.names)
@@ -71,7 +70,7 @@ def at_every_statement(tally, stage, chance, full):
 
 def while_in_doubt(tally, stage, chance, full):
     """After a COMMIT that broke, what the writer sends to find out about it breaks too, or comes late."""
-    name, kinds = list(world.EVERY.items())[-1]
+    name, kinds = list(world.BATCHES.items())[-1]
     *_, commit = all_of(stage.sends(kinds), [CUT])
     for when, how in (BEFORE, CUT), (ANSWERED, CUT), (BEFORE, LATE):
         first = dataclasses.replace(commit, when=when, name=how)

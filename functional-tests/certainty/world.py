@@ -59,7 +59,10 @@ class World:
     # --- the requests ----------------------------------------------------------------------------
 
     def claim(self, rest, holds=None):
-        return self._put("a claim", self._new(), holds or {ONE: self._some()}, None, project=self._new())
+        return self._put("a claim", self._new(), holds or {ONE: self._some()}, None)
+
+    def claim_of_a_new_owner(self, rest):
+        return self._put("a claim of a new owner", self._new(), {ONE: self._some()}, None, project=self._new())
 
     def claim_of_several(self, rest):
         return self._put("a claim of several", self._new(), {ONE: self._some(), OTHER: 1, POOL: self._some()}, None)
@@ -91,6 +94,10 @@ class World:
         return self.chance.randint(1, 4)
 
 
-ALONE = (World.claim, World.claim_of_several, World.replacement, World.delete)
-EVERY = {"a claim": ALONE[:1], "a claim of several": ALONE[1:2], "a replacement": ALONE[2:3], "a DELETE": ALONE[3:],
-         "all four in one batch": ALONE}
+# Claims of new consumers are planned before BEGIN, unless their owner is new; they share no batch with other requests.
+ALONE = (World.claim_of_a_new_owner, World.claim_of_several, World.replacement, World.delete)
+EVERY = {"a claim of a new owner": ALONE[:1], "a claim of several": ALONE[1:2], "a replacement": ALONE[2:3],
+         "a DELETE": ALONE[3:]}
+BATCHES = {"two claims in one batch": (World.claim, World.claim_of_several),
+           "a replacement and a DELETE in one batch": ALONE[2:]}
+EVERY |= BATCHES

@@ -44,6 +44,15 @@ pub fn classify(error: &DieselError) -> Fault {
     }
 }
 
+/// Whether a constraint refused a row for the sake of another one.
+pub fn is_constraint(error: &DieselError) -> bool {
+    use DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
+    matches!(
+        error,
+        DieselError::DatabaseError(UniqueViolation | ForeignKeyViolation, _)
+    )
+}
+
 impl From<DieselError> for Error {
     fn from(error: DieselError) -> Self {
         let detail = error.to_string();

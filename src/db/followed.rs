@@ -9,6 +9,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Text};
 
 use super::dialect::Purpose;
+use super::rows::{CountFromRows, Value};
+use super::together::Part;
 use super::{Database, DbConnection, DbResult, SetupError};
 
 /// How far a writer was followed: its revision, and the random token of that commit.
@@ -153,43 +155,34 @@ pub fn revisions(conn: &mut DbConnection) -> DbResult<Revisions> {
 
 const EPOCH: i32 = 0;
 const WRITER: i32 = 1;
-#[cfg(feature = "postgresql")]
-const RAISED: i32 = 2;
 
-/// Raises a writer's revision from where it left it, and tells whether that was so, and how far every writer was before: the
-/// parts of one statement do not see what others of them change.
-#[cfg(feature = "postgresql")]
-pub fn raise_and_look(
-    conn: &mut diesel::PgConnection,
-    writer: &str,
-    (revision, token): (i64, &str),
-    next: &str,
-) -> DbResult<(bool, Revisions)> {
-    use super::arrays::{Bound, Statement};
-    const TEXT: &str = "WITH raised AS (UPDATE placet_writers SET revision = ?, token = ?, seen_at = CURRENT_TIMESTAMP \
-         WHERE id = ? AND revision = ? AND token = ? RETURNING 1) \
-         SELECT 2, ''::text, count(*), ''::text FROM raised \
-         UNION ALL SELECT 0, '', 0, epoch FROM placet_epoch \
-         UNION ALL SELECT 1, id, revision, token FROM placet_writers";
-    let text = |it: &str| Bound::Text(it.to_owned());
-    let bound = vec![
-        Bound::Int(revision + 1),
-        text(next),
-        text(writer),
-        Bound::Int(revision),
-        text(token),
-    ];
-    let statement = Statement::<(Integer, Text, BigInt, Text)>::new(TEXT.to_owned(), bound);
-    let rows: Vec<(i32, String, i64, String)> = statement.load(conn)?;
-    let (mut raised, mut now) = (false, Revisions::default());
-    for (kind, id, revision, token) in rows {
-        match kind {
-            RAISED => raised = revision == 1,
-            EPOCH => now.epoch = token,
-            _ => drop(now.writers.insert(id, Mark { revision, token })),
-        }
-    }
-    Ok((raised, now))
+const ELSEWHERE: CountFromRows = CountFromRows {
+    from: "placet_writers LEFT JOIN {rows} v ON placet_writers.id = v.id AND placet_writers.revision = v.revision \
+           AND placet_writers.token = v.token WHERE v.id IS NULL",
+    columns: &["id", "revision", "token"],
+};
+
+const GONE: CountFromRows = CountFromRows {
+    from: "{rows} v LEFT JOIN placet_writers ON placet_writers.id = v.id WHERE placet_writers.id IS NULL",
+    columns: &["id"],
+};
+
+const OTHER_EPOCH: CountFromRows = CountFromRows {
+    from: "{rows} v JOIN placet_epoch ON placet_epoch.epoch <> v.epoch",
+    columns: &["epoch"],
+};
+
+/// That everybody is where `known` says, as parts of one statement: looks that find nothing then.
+pub fn nobody_moved(known: &Revisions) -> [Part; 3] {
+    let key = |it: &str| Value::Key(it.to_owned());
+    let marks = known.writers.iter();
+    let marks = marks.map(|(id, mark)| vec![key(id), Value::Int(mark.revision), key(&mark.token)]);
+    let ids = known.writers.keys().map(|id| vec![key(id)]);
+    [
+        Part::None(ELSEWHERE, marks.collect()),
+        Part::None(GONE, ids.collect()),
+        Part::None(OTHER_EPOCH, vec![vec![key(&known.epoch)]]),
+    ]
 }
 
 #[derive(QueryableByName)]

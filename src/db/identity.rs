@@ -3,10 +3,9 @@
 use diesel::prelude::*;
 use uuid::Uuid;
 
-#[cfg(feature = "postgresql")]
-use super::followed;
-use super::followed::Revisions;
+use super::rows::{OneRow, Value};
 use super::schema::{placet_changes, placet_writers};
+use super::together::Part;
 use super::{DbConnection, DbResult, dialect, pruning};
 use crate::mutants::{self, Mutant};
 
@@ -22,6 +21,16 @@ pub struct Identity {
     /// The token of its fence, the same however often the fence has to be tried.
     fence: String,
 }
+
+const RAISE: OneRow = OneRow(
+    "UPDATE placet_writers SET revision = revision + 1, token = ?, seen_at = CURRENT_TIMESTAMP \
+            WHERE id = ? AND revision = ? AND token = ?",
+);
+
+const RECORD: OneRow = OneRow(
+    "INSERT INTO placet_changes (writer, revision, token, committed_at, body) \
+            VALUES (?, ?, ?, CURRENT_TIMESTAMP, ?)",
+);
 
 /// Which commit it was, of whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,20 +86,6 @@ impl Identity {
         self.raise_with(conn, &self.next)
     }
 
-    /// As `raise_revision`, and in the same statement how far every writer was just before; `None` where the engine takes
-    /// no such statement.
-    pub fn raise_and_look(&mut self, conn: &mut DbConnection) -> DbResult<Option<(bool, Revisions)>> {
-        match conn {
-            #[cfg(feature = "postgresql")]
-            DbConnection::Postgresql(conn) => {
-                self.draw_tokens();
-                let (revision, token) = (self.revision, self.token.as_str());
-                followed::raise_and_look(conn, &self.id, (revision, token), &self.next).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
     fn draw_tokens(&mut self) {
         self.next = Uuid::new_v4().to_string();
         self.fence = Uuid::new_v4().to_string();
@@ -110,6 +105,16 @@ impl Identity {
             ))
             .execute(conn)?;
         Ok(raised == 1)
+    }
+
+    /// What `raise_revision` does, and afterwards `record`, as parts of one statement.
+    pub fn raise_and_record(&mut self, body: String) -> (Part, Part) {
+        self.draw_tokens();
+        let text = |it: &str| Value::Text(it.to_owned());
+        let (revision, next) = (Value::Int(self.revision), Value::Int(self.revision + 1));
+        let raise = vec![text(&self.next), text(&self.id), revision, text(&self.token)];
+        let record = vec![text(&self.id), next, text(&self.next), Value::Text(body)];
+        (Part::One(RAISE, raise), Part::One(RECORD, record))
     }
 
     /// Leaves the row that says what the batch changed.

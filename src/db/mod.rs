@@ -1,7 +1,6 @@
 //! The database: connection, pool, schema, migrations, the writer, and what other writers did. Knows no noun's rules.
 
 mod alembic;
-mod arrays;
 pub mod connection;
 pub mod dialect;
 mod failure;

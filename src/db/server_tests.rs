@@ -120,8 +120,7 @@ fn moves_of_the_same_rows_wait_for_each_other() {
     const TOUCH: UpdateFromRows = UpdateFromRows {
         table: "traits",
         columns: &["id"],
-        set: "name = name",
-        stamp: "updated_at",
+        set: "name = name, updated_at = {now}",
         filter: "traits.id = v.id",
     };
     let Some((_kept, database, kind)) = on_server() else {

@@ -6,15 +6,19 @@
 
 mod doubt;
 
+use std::cmp::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use chrono::NaiveDateTime;
+
 use super::failure::Failure;
-use super::followed::Revisions;
+use super::followed::{self, Revisions};
 use super::identity::{Commit, Identity};
 use super::queue::{Job, WriterHandle, queue};
-use super::{Database, DbConnection, DbResult, SetupError, dialect};
+use super::together::{self, Part};
+use super::{Database, DbConnection, DbResult, SetupError, dialect, fault};
 use crate::error::{Error, Result};
 
 /// What the writer carries out. One value lives in the writer's thread.
@@ -23,6 +27,13 @@ pub trait Batch: Send + 'static {
     type Answer: Send + 'static;
     /// What a batch changed.
     type Change: Send;
+
+    /// Whether a command may be decided by `plan`: such commands do not share a transaction with others.
+    fn may_be_planned(command: &Self::Command) -> bool;
+
+    /// Decides the commands in order on what is in memory alone, before the transaction begins; `None` where one of them
+    /// needs more than that, or is refused: then `run` decides.
+    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Option<Plan<Self>>>;
 
     /// Decides the commands in order and writes what they change, inside the writer's transaction.
     ///
@@ -35,16 +46,27 @@ pub trait Batch: Send + 'static {
     /// Shows a committed change to this process's readers. Nobody is answered before.
     fn publish(&mut self, conn: &mut DbConnection, change: Self::Change, commit: &Commit) -> DbResult<()>;
 
-    /// Learns what other processes committed: asked on the writer's own connection before each try of a batch, unless
-    /// `quiet` told how far everybody is expected to be.
+    /// Learns what other processes committed: asked on the writer's own connection before each try of a batch, but for a
+    /// plan where `quiet` told how far everybody is expected to be.
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
-    /// How far every writer was followed, where nobody else has committed anything lately: then it is enough to look, while
-    /// the revision is raised, that this still holds, and `follow` is asked only where it does not.
+    /// How far every writer was followed, where nobody else has committed anything lately: then it is enough that a plan
+    /// looks, while it is written, whether this still holds, and `follow` is asked only where it does not.
     fn quiet(&self) -> Option<Revisions>;
 
     /// Nothing that is in memory may be trusted until all of it was read again. Does not wait for that.
     fn doubt(&mut self);
+}
+
+/// A batch that was decided before its transaction began.
+pub struct Plan<B: Batch + ?Sized> {
+    /// An answer for each command.
+    pub answers: Vec<B::Answer>,
+    pub change: B::Change,
+    /// What is to be written, all of it guarded.
+    pub parts: Vec<Part>,
+    /// The time of the rows.
+    pub now: NaiveDateTime,
 }
 
 /// How a batch ran, before it is committed.
@@ -81,12 +103,14 @@ pub fn start<B: Batch>(
     batch: impl FnOnce(&mut DbConnection) -> std::result::Result<B, SetupError>,
 ) -> std::result::Result<(WriterHandle<B>, JoinHandle<()>), SetupError> {
     let mut conn = database.connect()?;
+    let writes_at_once = dialect::writes_at_once(&mut conn)?;
     let identity = Identity::register(&mut conn)?;
     let batch = batch(&mut conn)?;
     let (handle, jobs) = queue(settings);
     let writer = Writer {
         database,
         conn: Some(conn),
+        writes_at_once,
         identity,
         batch,
         behind: false,
@@ -106,6 +130,8 @@ struct Writer<B: Batch> {
     database: Database,
     /// `None` after it was lost, until the next try.
     conn: Option<DbConnection>,
+    /// What `dialect` says of the connection.
+    writes_at_once: bool,
     identity: Identity,
     batch: B,
     /// Others were seen to have committed something, which is to be followed.
@@ -128,8 +154,12 @@ impl<B: Batch> Writer<B> {
                     detail: "The database is too slow to keep up.".to_owned(),
                 }));
             }
-            if !timely.is_empty() {
-                self.carry_out(timely);
+            let (plannable, others): (Vec<_>, Vec<_>) =
+                timely.into_iter().partition(|job| B::may_be_planned(&job.command));
+            for jobs in [plannable, others] {
+                if !jobs.is_empty() {
+                    self.carry_out(jobs);
+                }
             }
         }
     }
@@ -169,7 +199,9 @@ impl<B: Batch> Writer<B> {
     /// The connection, made anew where it was lost. What a new one shows may be another database's past.
     fn connected(&mut self) -> Attempt<&mut DbConnection> {
         if self.conn.is_none() {
-            self.conn = Some(self.database.connect()?);
+            let mut conn = self.database.connect()?;
+            self.writes_at_once = dialect::writes_at_once(&mut conn)?;
+            self.conn = Some(conn);
             self.batch.doubt();
         }
         // It was just made sure of, and is lost again only if nobody could have it.
@@ -185,14 +217,32 @@ impl<B: Batch> Writer<B> {
         Ok(())
     }
 
-    /// Makes sure that what others committed is known, or says what is to be looked at while the revision is raised.
-    fn expected(&mut self) -> Attempt<Option<Revisions>> {
-        let looks = self.conn.as_ref().is_some_and(dialect::looks_while_it_writes);
-        if let Some(expected) = self.batch.quiet().filter(|_| looks && !self.behind) {
-            return Ok(Some(expected));
+    /// A plan for the commands, and what it expects of others; without one, what others committed is known.
+    fn plan(&mut self, commands: &[&B::Command], overtaken: bool) -> Attempt<Option<(Plan<B>, Option<Revisions>)>> {
+        self.connected()?;
+        let expected = self.batch.quiet().filter(|_| !self.behind && !overtaken);
+        if expected.is_none() {
+            self.follow()?;
+            self.behind = false;
         }
-        self.follow()?;
-        self.behind = false;
+        if overtaken || !commands.iter().all(|command| B::may_be_planned(command)) {
+            return self.known_first(expected);
+        }
+        let Some(conn) = self.conn.as_mut() else {
+            return Err(Failure::Overtaken);
+        };
+        let planned = contain(|| self.batch.plan(conn, commands)).ok_or(Failure::Panicked)??;
+        match planned {
+            Some(plan) => Ok(Some((plan, expected))),
+            None => self.known_first(expected),
+        }
+    }
+
+    /// No plan: who reads in its transaction rests on what others committed before it.
+    fn known_first<T>(&mut self, expected: Option<Revisions>) -> Attempt<Option<T>> {
+        if expected.is_some() {
+            self.follow()?;
+        }
         Ok(None)
     }
 
@@ -262,7 +312,7 @@ impl<B: Batch> Writer<B> {
 
     fn transaction(&mut self, jobs: &[Job<B>], overtaken: bool) -> Attempt<Vec<Result<B::Answer>>> {
         let commands: Vec<&B::Command> = jobs.iter().map(|job| &job.command).collect();
-        let expected = self.expected()?;
+        let plan = self.plan(&commands, overtaken)?;
         let Some(conn) = self.conn.as_mut() else {
             return Err(Failure::Overtaken);
         };
@@ -272,9 +322,19 @@ impl<B: Batch> Writer<B> {
             self.database.lock_timeout(),
             deadline.unwrap_or_else(Instant::now),
         )?;
-        let written = contain(|| {
-            raise(&mut self.identity, conn, expected.as_ref())?;
-            write(&mut self.batch, &self.identity, conn, &commands, overtaken)
+        let written = contain(|| match plan {
+            Some((plan, expected)) => {
+                let body = self.batch.describe(&plan.change);
+                write_plan(
+                    conn,
+                    &mut self.identity,
+                    plan,
+                    expected.as_ref(),
+                    body,
+                    self.writes_at_once,
+                )
+            }
+            None => write(&mut self.batch, &mut self.identity, conn, &commands, overtaken),
         });
         let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
@@ -355,34 +415,17 @@ fn contain<T>(run: impl FnOnce() -> T) -> Option<T> {
 
 type Written<B> = (Vec<Result<<B as Batch>::Answer>>, Option<<B as Batch>::Change>);
 
-/// Raises the revision: the writer's own row is the first that a transaction locks. Where nobody was followed before it,
-/// everybody is still where they are `expected` to be.
-fn raise(identity: &mut Identity, conn: &mut DbConnection, expected: Option<&Revisions>) -> Attempt<()> {
-    let looked = match expected {
-        Some(expected) => identity
-            .raise_and_look(conn)?
-            .map(|(raised, now)| (raised, now == *expected)),
-        None => None,
-    };
-    let (raised, is_quiet) = match looked {
-        Some(looked) => looked,
-        None => (identity.raise_revision(conn)?, true),
-    };
-    match (raised, is_quiet) {
-        (false, _) => Err(Failure::Displaced),
-        (true, false) => Err(Failure::Behind),
-        (true, true) => Ok(()),
-    }
-}
-
-/// The rest of a transaction before its COMMIT.
+/// The rest of a transaction before its COMMIT. The writer's own row is the first that it locks.
 fn write<B: Batch>(
     batch: &mut B,
-    identity: &Identity,
+    identity: &mut Identity,
     conn: &mut DbConnection,
     commands: &[&B::Command],
     overtaken: bool,
 ) -> Attempt<Written<B>> {
+    if !identity.raise_revision(conn)? {
+        return Err(Failure::Displaced);
+    }
     match batch.run(conn, commands, overtaken)? {
         Ran::Lost => Err(Failure::Overtaken),
         Ran::Decided { answers, change: None } => Ok((answers, None)),
@@ -393,5 +436,33 @@ fn write<B: Batch>(
             identity.record(conn, &batch.describe(&change))?;
             Ok((answers, Some(change)))
         }
+    }
+}
+
+/// The same for a plan, all of it together: others are where they are `expected`, the revision raised, what the plan
+/// writes, and the row that tells of it.
+fn write_plan<B: Batch>(
+    conn: &mut DbConnection,
+    identity: &mut Identity,
+    plan: Plan<B>,
+    expected: Option<&Revisions>,
+    body: String,
+    at_once: bool,
+) -> Attempt<Written<B>> {
+    let (raise, record) = identity.raise_and_record(body);
+    let looks = expected.map(followed::nobody_moved);
+    let mut parts: Vec<Part> = looks.into_iter().flatten().collect();
+    let raised = parts.len();
+    parts.extend(std::iter::once(raise).chain(plan.parts).chain([record]));
+    match together::run(conn, plan.now, &parts, at_once) {
+        Ok(None) => Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change))),
+        Ok(Some(failed)) => Err(match failed.cmp(&raised) {
+            Ordering::Less => Failure::Behind,
+            Ordering::Equal => Failure::Displaced,
+            Ordering::Greater => Failure::Overtaken,
+        }),
+        // Who was to be made is there.
+        Err(error) if fault::is_constraint(&error) => Err(Failure::Overtaken),
+        Err(error) => Err(error.into()),
     }
 }

@@ -11,7 +11,7 @@ use diesel::sql_types::BigInt;
 use super::dialect;
 use super::queue::WriterHandle;
 use super::testing::{Kind, TestDatabase};
-use super::writer::{Batch, Ran, WriterSettings, start};
+use super::writer::{Batch, Plan, Ran, WriterSettings, start};
 use super::{Commit, Database, DbConnection, DbResult, Settings};
 use crate::error::{Error, Result};
 
@@ -36,6 +36,14 @@ impl Batch for Numbers {
     type Command = i64;
     type Answer = i64;
     type Change = Vec<i64>;
+
+    fn may_be_planned(_: &i64) -> bool {
+        false
+    }
+
+    fn plan(&mut self, _: &mut DbConnection, _: &[&i64]) -> DbResult<Option<Plan<Self>>> {
+        Ok(None)
+    }
 
     fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], _overtaken: bool) -> DbResult<Ran<Self>> {
         for number in commands {

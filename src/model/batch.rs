@@ -5,6 +5,7 @@
 //! lost a guard, and every refusal, for none may rest on a snapshot that somebody else has outrun. So is everything
 //! while the snapshot is in doubt.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::base::Base;
@@ -14,13 +15,13 @@ use super::follower::Follower;
 use super::gather;
 use super::live::Live;
 use super::named::Named;
-use super::newcomers::Newcomers;
-use super::save::{Committed, Saved, save};
+use super::newcomers;
+use super::save::{self, Committed, Owners, Saved, save};
 use super::spelled::Spelled;
 use super::state::State;
 use crate::db::followed::Revisions;
-use crate::db::writer::{Batch, Ran};
-use crate::db::{Commit, DbConnection, DbResult, dialect};
+use crate::db::writer::{Batch, Plan, Ran};
+use crate::db::{Commit, DbConnection, DbResult, dialect, fault};
 use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
 use crate::search::{Catalog, Snapshot};
@@ -34,6 +35,8 @@ pub struct Decider {
     alone: bool,
     /// Whether nothing was new when others were followed last.
     heard_nothing: bool,
+    /// Whose consumers were met by plans before.
+    owners: Owners,
     rules: Rules,
     #[cfg(feature = "mutants")]
     earlier: super::mutant::Earlier,
@@ -53,24 +56,27 @@ impl Decider {
             follower,
             alone,
             heard_nothing: false,
+            owners: Owners::default(),
             rules,
             #[cfg(feature = "mutants")]
             earlier: Default::default(),
         }
     }
 
+    /// Whether a mutant is at work that spoils what `follow` and `run` read.
+    fn is_spoiled(&self) -> bool {
+        mutants::is(Mutant::UsageFirst) || mutants::is(Mutant::SubtractUnremoved)
+    }
+
     /// The state to decide on, and the rows it was made of where those came from the database.
-    fn state(&self, conn: &mut DbConnection, named: &Named<'_>, made: &Newcomers, basis: Basis) -> DbResult<State> {
+    fn state(&self, conn: &mut DbConnection, named: &Named<'_>, basis: Basis) -> DbResult<State> {
         if !named.going_classes.is_empty() {
             // Nothing in the tables ties an inventory to its class: who gives a provider one must not meet its end.
             dialect::hold_writers(conn)?;
         }
         let newest = self.live.newest();
         let now = dialect::row_time(conn);
-        let consumers = match made.all(named).filter(|_| basis == Basis::Snapshot) {
-            Some(all_new) => all_new,
-            None => gather::consumers(conn, named, made, now)?,
-        };
+        let consumers = gather::consumers(conn, named, now)?;
         #[cfg(feature = "mutants")]
         let consumers = self.earlier.spoil_consumers(consumers);
         let base = match basis {
@@ -95,15 +101,13 @@ impl Decider {
     /// On the snapshot where that may do, and on the database where it does not.
     fn attempts(&self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Attempt> {
         let named = Named::of(commands);
-        let mut made = Newcomers::default();
         if !named.beyond_claims && !overtaken && !self.live.is_doubtful() {
-            made = Newcomers::make(conn, commands, &self.rules, dialect::row_time(conn))?;
-            let attempt = self.attempt(conn, commands, &named, &made, Basis::Snapshot)?;
+            let attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
             if !matches!(attempt, Attempt::Doubted) {
                 return Ok(attempt);
             }
         }
-        self.attempt(conn, commands, &named, &made, Basis::Database)
+        self.attempt(conn, commands, &named, Basis::Database)
     }
 
     fn attempt(
@@ -111,10 +115,9 @@ impl Decider {
         conn: &mut DbConnection,
         commands: &[&Command],
         named: &Named<'_>,
-        made: &Newcomers,
         basis: Basis,
     ) -> DbResult<Attempt> {
-        let mut state = self.state(conn, named, made, basis)?;
+        let mut state = self.state(conn, named, basis)?;
         let answers: Vec<Result<Answer>> = commands
             .iter()
             .map(|command| decide(&mut state, &self.rules, command))
@@ -141,13 +144,6 @@ impl Decider {
     }
 }
 
-/// Whether a constraint refused a row for the sake of another one.
-fn is_refusal(error: &diesel::result::Error) -> bool {
-    use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
-    use diesel::result::Error::DatabaseError;
-    matches!(error, DatabaseError(UniqueViolation | ForeignKeyViolation, _))
-}
-
 /// Whether a command means one consumer by two spellings, which MariaDB takes for the same. To whom they come one after
 /// the other the second is stale.
 fn names_one_consumer_twice(conn: &DbConnection, commands: &[&Command]) -> bool {
@@ -171,6 +167,37 @@ impl Batch for Decider {
     type Answer = Answer;
     type Change = Committed;
 
+    fn may_be_planned(command: &Command) -> bool {
+        newcomers::are_all_it_claims_for(command)
+    }
+
+    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Option<Plan<Self>>> {
+        if self.live.is_doubtful() || self.is_spoiled() || !newcomers::are_named_once(commands) {
+            return Ok(None);
+        }
+        let now = dialect::row_time(conn);
+        let mut state = State::new(Base::Snapshot(self.live.newest()), BTreeMap::new(), now.and_utc());
+        let answers = commands.iter().map(|command| decide(&mut state, &self.rules, command));
+        let Ok(answers) = answers.collect::<Result<Vec<Answer>>>() else {
+            return Ok(None);
+        };
+        let rows: Vec<_> = state
+            .consumers
+            .values()
+            .filter_map(|entry| entry.now.as_ref())
+            .collect();
+        if !self.owners.learn(conn, &rows)? {
+            return Ok(None);
+        }
+        let (parts, change) = save::plan(&state, &self.owners);
+        Ok(Some(Plan {
+            answers,
+            change,
+            parts,
+            now,
+        }))
+    }
+
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
         if commands.len() == 1 && names_one_consumer_twice(conn, commands) {
             return Ok(Ran::Decided {
@@ -183,7 +210,7 @@ impl Batch for Decider {
         }
         let attempt = match self.attempts(conn, commands, overtaken) {
             // What one command writes stands in nobody's way but another process's, which wrote it meanwhile.
-            Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && is_refusal(&error) => {
+            Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && fault::is_constraint(&error) => {
                 Attempt::Lost
             }
             other => other?,
@@ -220,14 +247,13 @@ impl Batch for Decider {
     }
 
     fn quiet(&self) -> Option<Revisions> {
-        // These mutants do in `follow` what they do.
-        let spoils = mutants::is(Mutant::UsageFirst) || mutants::is(Mutant::SubtractUnremoved);
-        let trusts = self.heard_nothing && !self.live.is_doubtful() && !spoils;
+        let trusts = self.heard_nothing && !self.live.is_doubtful() && !self.is_spoiled();
         trusts.then(|| self.live.known())
     }
 
     fn doubt(&mut self) {
         self.live.doubt();
+        self.owners = Owners::default();
         self.follower.wake();
     }
 }

@@ -13,9 +13,8 @@ use super::Moment;
 use super::base::Rows;
 use super::load;
 use super::named::Named;
-use super::newcomers::Newcomers;
 use super::spelled::Spelled;
-use super::state::{ConsumerEntry, ConsumerRow, HeldRow, LockRow};
+use super::state::{ConsumerEntry, ConsumerRow, HeldRow};
 use crate::db::dialect::{folding, has_other_writers, in_lists, insert_rows, lock_rows};
 use crate::db::schema::{
     allocations, consumer_types, consumers, inventories, projects, resource_classes, resource_provider_traits,
@@ -33,19 +32,16 @@ pub const NOBODY: i32 = -1;
 ///
 /// Where other processes may write, they are locked first, in the order of their uuids, and what the locks guard is read
 /// in the statements after. A row that is not there cannot be locked, so a consumer without one is locked by a row that is
-/// made for it, and nobody else makes it meanwhile: `save` settles that row, or takes it away before COMMIT. Those that were
-/// `made` are locked already.
+/// made for it, and nobody else makes it meanwhile: `save` settles that row, or takes it away before COMMIT.
 pub fn consumers(
     conn: &mut DbConnection,
     named: &Named<'_>,
-    made: &Newcomers,
     now: NaiveDateTime,
 ) -> DbResult<BTreeMap<String, ConsumerEntry>> {
     let uuids: Vec<&str> = named.consumers.iter().copied().collect();
     let spelled = Spelled::apart(conn, &uuids)?;
     if has_other_writers(conn) {
-        let unmade: Vec<&str> = uuids.iter().filter(|uuid| made.row(uuid).is_none()).copied().collect();
-        lock_consumers(conn, &unmade, &spelled, now)?;
+        lock_consumers(conn, &uuids, &spelled, now)?;
     }
     let mut found: BTreeMap<String, ConsumerEntry> = BTreeMap::new();
     let rows: Vec<ConsumerColumns> = in_lists(&uuids, |uuids| {
@@ -67,10 +63,8 @@ pub fn consumers(
     })?;
     for (id, uuid, generation, project_id, project, user, consumer_type) in rows {
         let mut entry = ConsumerEntry::default();
-        if let Some(row) = made.row(&uuid) {
-            entry.lock_row = Some(row.clone());
-        } else if project_id == NOBODY {
-            entry.lock_row = Some(LockRow { id, made: None });
+        if project_id == NOBODY {
+            entry.lock_row = Some(id);
         } else {
             let row = ConsumerRow {
                 id,

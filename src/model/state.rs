@@ -43,23 +43,13 @@ pub struct ConsumerRow {
     pub consumer_type: Option<String>,
 }
 
-/// A row that locks a consumer which had none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LockRow {
-    pub id: i32,
-    /// What it was made as, where that is a consumer and no mere lock.
-    pub made: Option<ConsumerRow>,
-}
-
 /// A consumer that the batch names.
 #[derive(Debug, Clone, Default)]
 pub struct ConsumerEntry {
     pub base: Option<ConsumerRow>,
     pub now: Option<ConsumerRow>,
     /// The row that was made to lock it where it had none: see `gather`. Nobody else ever sees it so.
-    pub lock_row: Option<LockRow>,
-    /// It is taken to hold nothing, because its row was just made; whether that is so is looked at when it is written.
-    pub unread: bool,
+    pub lock_row: Option<i32>,
     /// Its rows before the batch: read by its uuid, even where its own row is missing.
     pub held: Vec<HeldRow>,
     /// Whether the batch replaced them: then all of `held` go, and `allocations` come.

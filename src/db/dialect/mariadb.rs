@@ -211,9 +211,48 @@ pub fn ratio(read: f64) -> f64 {
     format!("{:.5e}", read as f32).parse().unwrap_or(read)
 }
 
+/// Compound statements outside of a routine are MariaDB's, and rows as JSON its 10.6.
+pub fn writes_at_once(conn: &mut MysqlConnection) -> QueryResult<bool> {
+    #[derive(QueryableByName)]
+    struct Version {
+        #[diesel(sql_type = Text)]
+        version: String,
+    }
+    let found: Version = diesel::sql_query("SELECT VERSION() AS version").get_result(conn)?;
+    Ok(has_compounds(&found.version))
+}
+
+fn has_compounds(version: &str) -> bool {
+    let mut numbers = version.split(['.', '-']).map_while(|it| it.parse::<u32>().ok());
+    let number = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    version.contains("MariaDB") && number >= (10, 6)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ratio;
+    use super::{has_compounds, ratio};
+
+    #[test]
+    fn compound_statements_are_mariadbs() {
+        for version in [
+            "10.6.0-MariaDB",
+            "10.11.14-MariaDB-0+deb12u2",
+            "11.4.2-MariaDB-log",
+            "12.0.1-MariaDB",
+        ] {
+            assert!(has_compounds(version), "{version}");
+        }
+        for version in [
+            "10.5.29-MariaDB",
+            "10.3.39-MariaDB-log",
+            "8.0.36",
+            "8.4.0-commercial",
+            "5.5.5",
+            "",
+        ] {
+            assert!(!has_compounds(version), "{version}");
+        }
+    }
 
     #[test]
     fn a_ratio_of_four_bytes_is_the_number_that_was_written() {

@@ -150,12 +150,15 @@ pub fn has_other_writers(conn: &DbConnection) -> bool {
     !matches!(conn, DbConnection::Sqlite(_))
 }
 
-/// Whether one statement can change rows of several tables, and tell what it found: the way to the server is taken once.
-pub fn looks_while_it_writes(conn: &DbConnection) -> bool {
+/// Whether one statement can change rows of several tables and look whether that was as it must be: then the way to the
+/// server is taken once. SQLite is no way off.
+pub fn writes_at_once(conn: &mut DbConnection) -> QueryResult<bool> {
     match conn {
+        DbConnection::Sqlite(_) => Ok(false),
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(_) => true,
-        _ => false,
+        DbConnection::Postgresql(_) => Ok(true),
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(inner) => mariadb::writes_at_once(inner),
     }
 }
 

@@ -5,17 +5,21 @@ use diesel::prelude::*;
 use super::{Guard, Save};
 use crate::db::DbResult;
 use crate::db::dialect::{LIST_MAX, insert_rows};
-use crate::db::rows::{InsertFromRows, Value};
+use crate::db::rows::{CountKeys, InsertFromRows, Value};
 use crate::db::schema::allocations;
-use crate::db::together::Together;
-use crate::model::state::ConsumerEntry;
+use crate::db::together::Part;
+use crate::model::state::{ConsumerEntry, State};
 use crate::mutants::{self, Mutant};
 
 const INSERT: InsertFromRows = InsertFromRows {
     into: "allocations (created_at, resource_provider_id, consumer_id, resource_class_id, used)",
     columns: &["provider", "consumer", "class", "used"],
-    select: "v.provider, v.consumer, v.class, v.used",
-    rest: "",
+    select: "{now}, v.provider, v.consumer, v.class, v.used",
+};
+
+const HELD: CountKeys = CountKeys {
+    table: "allocations",
+    column: "consumer_id",
 };
 
 /// Deletes by id and checks the count: a row that somebody else has replaced must not be subtracted.
@@ -24,7 +28,7 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
     if mutants::is(Mutant::SubtractUnremoved) {
         return delete_whatever_is_there(save);
     }
-    let ids: Vec<i32> = replaced(save)
+    let ids: Vec<i32> = replaced(save.state)
         .flat_map(|(_, entry)| &entry.held)
         .map(|row| row.id)
         .collect();
@@ -38,14 +42,14 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
 /// What a mutant does: nobody looks whether the rows that go are those that were read.
 fn delete_whatever_is_there(save: &mut Save<'_>) -> DbResult<Guard> {
     use allocations as t;
-    let consumers: Vec<&String> = replaced(save).map(|(uuid, _)| uuid).collect();
+    let consumers: Vec<&String> = replaced(save.state).map(|(uuid, _)| uuid).collect();
     diesel::delete(t::table.filter(t::consumer_id.eq_any(consumers))).execute(save.conn)?;
     Ok(Guard::Held)
 }
 
 pub fn insert(save: &mut Save<'_>) -> DbResult<Guard> {
     use allocations as t;
-    let rows: Vec<_> = replaced(save)
+    let rows: Vec<_> = replaced(save.state)
         .flat_map(|(uuid, entry)| entry.allocations.iter().map(move |allocation| (uuid, allocation)))
         .map(|(uuid, (provider, class, used))| {
             (
@@ -62,23 +66,26 @@ pub fn insert(save: &mut Save<'_>) -> DbResult<Guard> {
     Ok(Guard::Held)
 }
 
-/// What `insert` does, as a part of one statement.
-pub fn insert_together(save: &Save<'_>, together: &mut Together) -> usize {
-    let rows: Vec<Vec<Value>> = replaced(save)
+/// That new consumers hold nothing yet.
+pub fn nothing_held(state: &State) -> Part {
+    Part::NobodyHas(HELD, state.consumers.keys().cloned().collect())
+}
+
+/// What `insert` does, of providers that are there.
+pub fn inserted(state: &State) -> Part {
+    let rows = replaced(state)
         .flat_map(|(uuid, entry)| entry.allocations.iter().map(move |allocation| (uuid, allocation)))
         .map(|(uuid, (provider, class, used))| {
             vec![
-                Value::Int(save.ids.provider(*provider).into()),
+                Value::Int(provider.0.into()),
                 Value::Text(uuid.clone()),
                 Value::Int(class.0.into()),
                 Value::Int(*used),
             ]
-        })
-        .collect();
-    together.insert(&INSERT, save.now, &rows);
-    rows.len()
+        });
+    Part::Insert(INSERT, rows.collect())
 }
 
-fn replaced<'a>(save: &Save<'a>) -> impl Iterator<Item = (&'a String, &'a ConsumerEntry)> {
-    save.state.consumers.iter().filter(|(_, entry)| entry.replaced)
+fn replaced(state: &State) -> impl Iterator<Item = (&String, &ConsumerEntry)> {
+    state.consumers.iter().filter(|(_, entry)| entry.replaced)
 }

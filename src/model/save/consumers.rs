@@ -6,9 +6,10 @@ use super::owners::Owners;
 use super::{Guard, Save, owners};
 use crate::db::DbResult;
 use crate::db::dialect::{LIST_MAX, insert_rows};
-use crate::db::rows::{UpdateFromRows, Value};
+use crate::db::rows::{InsertFromRows, UpdateFromRows, Value};
 use crate::db::schema::consumers;
-use crate::model::state::{ConsumerRow, LockRow};
+use crate::db::together::Part;
+use crate::model::state::{ConsumerRow, State};
 
 const UPDATE: UpdateFromRows = UpdateFromRows {
     table: "consumers",
@@ -20,17 +21,24 @@ const UPDATE: UpdateFromRows = UpdateFromRows {
         "user_id",
         "type_id",
     ],
-    set: "generation = v.generation_is, project_id = v.project_id, user_id = v.user_id, consumer_type_id = v.type_id",
-    stamp: "updated_at",
+    set: "generation = v.generation_is, project_id = v.project_id, user_id = v.user_id, consumer_type_id = v.type_id, \
+          updated_at = {now}",
     filter: "consumers.id = v.id AND consumers.generation = v.generation_was",
 };
 
 /// A new consumer's row, where one was made already to lock it.
 const SETTLE: UpdateFromRows = UpdateFromRows {
+    table: "consumers",
     columns: &["id", "generation_is", "project_id", "user_id", "type_id"],
-    stamp: "created_at",
+    set: "generation = v.generation_is, project_id = v.project_id, user_id = v.user_id, consumer_type_id = v.type_id, \
+          created_at = {now}",
     filter: "consumers.id = v.id",
-    ..UPDATE
+};
+
+const INSERT: InsertFromRows = InsertFromRows {
+    into: "consumers (created_at, uuid, project_id, user_id, generation, consumer_type_id)",
+    columns: &["uuid", "project_id", "user_id", "generation", "type_id"],
+    select: "{now}, v.uuid, v.project_id, v.user_id, v.generation, v.type_id",
 };
 
 /// Consumers that were there and stay.
@@ -63,18 +71,14 @@ pub fn update(save: &mut Save<'_>) -> DbResult<Guard> {
     Ok(Guard::expect(rows.len(), UPDATE.run(save.conn, save.now, &rows)?))
 }
 
-/// A new consumer, by its uuid, with the row that locks it if there is one.
-type New<'a> = (&'a String, Option<&'a LockRow>, &'a ConsumerRow);
-
-/// New consumers come, unless their rows were made as what they are, and those without allocations go.
+/// New consumers come, and those without allocations go.
 pub fn insert_and_delete(save: &mut Save<'_>) -> DbResult<Guard> {
-    let new: Vec<New<'_>> = save
+    let new: Vec<(&String, Option<i32>, &ConsumerRow)> = save
         .state
         .consumers
         .iter()
         .filter(|(_, entry)| entry.base.is_none())
-        .filter_map(|(uuid, entry)| Some((uuid, entry.lock_row.as_ref(), entry.now.as_ref()?)))
-        .filter(|(_, lock_row, row)| lock_row.and_then(|it| it.made.as_ref()) != Some(*row))
+        .filter_map(|(uuid, entry)| Some((uuid, entry.lock_row, entry.now.as_ref()?)))
         .collect();
     if !new.is_empty() {
         let named: Vec<&ConsumerRow> = new.iter().map(|(_, _, row)| *row).collect();
@@ -88,12 +92,12 @@ pub fn insert_and_delete(save: &mut Save<'_>) -> DbResult<Guard> {
 }
 
 /// Makes the rows that locked new consumers theirs.
-fn settle(save: &mut Save<'_>, new: &[New<'_>], owners: &Owners) -> DbResult<Guard> {
+fn settle(save: &mut Save<'_>, new: &[(&String, Option<i32>, &ConsumerRow)], owners: &Owners) -> DbResult<Guard> {
     let rows: Vec<Vec<Value>> = new
         .iter()
         .filter_map(|(_, lock_row, row)| {
             Some(vec![
-                Value::Int((*lock_row)?.id.into()),
+                Value::Int((*lock_row)?.into()),
                 Value::Int(row.generation),
                 Value::Int(owners.project(row).into()),
                 Value::Int(owners.user(row).into()),
@@ -105,7 +109,7 @@ fn settle(save: &mut Save<'_>, new: &[New<'_>], owners: &Owners) -> DbResult<Gua
 }
 
 /// Inserts those that have no such row: all of them on SQLite, where the whole file is locked.
-fn insert(save: &mut Save<'_>, new: &[New<'_>], owners: &Owners) -> DbResult<()> {
+fn insert(save: &mut Save<'_>, new: &[(&String, Option<i32>, &ConsumerRow)], owners: &Owners) -> DbResult<()> {
     use consumers as t;
     let rows: Vec<_> = new
         .iter()
@@ -125,16 +129,31 @@ fn insert(save: &mut Save<'_>, new: &[New<'_>], owners: &Owners) -> DbResult<()>
     Ok(())
 }
 
+/// New consumers whose owners and types are known, in the order in which consumers are locked everywhere.
+pub fn inserted(state: &State, owners: &Owners) -> Part {
+    let new = state
+        .consumers
+        .iter()
+        .filter_map(|(uuid, entry)| Some((uuid, entry.now.as_ref()?)));
+    let rows = new.map(|(uuid, row)| {
+        vec![
+            Value::Text(uuid.clone()),
+            Value::Int(owners.project(row).into()),
+            Value::Int(owners.user(row).into()),
+            Value::Int(row.generation),
+            Value::MaybeInt(owners.consumer_type(row).map(Into::into)),
+        ]
+    });
+    Part::Insert(INSERT, rows.collect())
+}
+
 fn delete(save: &mut Save<'_>) -> DbResult<Guard> {
     let gone: Vec<i32> = save
         .state
         .consumers
         .values()
         .filter(|entry| entry.now.is_none())
-        .filter_map(|entry| {
-            let locked = entry.lock_row.as_ref().map(|row| row.id);
-            entry.base.as_ref().map(|row| row.id).or(locked)
-        })
+        .filter_map(|entry| entry.base.as_ref().map(|row| row.id).or(entry.lock_row))
         .collect();
     if gone.is_empty() {
         return Ok(Guard::Held);

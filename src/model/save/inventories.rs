@@ -25,8 +25,7 @@ const UPDATE: UpdateFromRows = UpdateFromRows {
         "ratio",
     ],
     set: "total = v.total, reserved = v.reserved, min_unit = v.min_unit, max_unit = v.max_unit, \
-          step_size = v.step_size, allocation_ratio = v.ratio",
-    stamp: "updated_at",
+          step_size = v.step_size, allocation_ratio = v.ratio, updated_at = {now}",
     filter: "inventories.resource_provider_id = v.provider AND inventories.resource_class_id = v.class",
 };
 

@@ -7,8 +7,8 @@ mod catalog;
 mod consumers;
 mod inventories;
 mod owners;
+mod plan;
 mod resource_providers;
-mod together;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,6 +17,8 @@ use chrono::NaiveDateTime;
 use super::state::{ProviderEntry, State};
 use crate::db::{DbConnection, DbResult};
 use crate::search::{AggregateId, Delta, ProviderId, TraitId};
+pub use owners::Owners;
+pub use plan::plan;
 
 /// What a committed batch changed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -98,8 +100,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
         now: state.now.naive_utc(),
         ids: Ids::default(),
     };
-    let claims: &[Step] = &[together::write, consumers::insert_and_delete];
-    let anything: &[Step] = &[
+    let steps: &[Step] = &[
         // Consumers before providers: locks are taken in one order everywhere.
         consumers::update,
         resource_providers::move_generations,
@@ -112,12 +113,12 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
         allocations::insert,
         catalog::delete,
     ];
-    for step in if together::is_for(&save) { claims } else { anything } {
+    for step in steps {
         if step(&mut save)? == Guard::Lost {
             return Ok(Saved::Lost);
         }
     }
-    let committed = save.committed();
+    let committed = committed(state, &save.ids);
     Ok(Saved::Written { committed, wrote })
 }
 
@@ -154,24 +155,22 @@ fn changed_otherwise(entry: &ProviderEntry) -> bool {
     }
 }
 
-impl Save<'_> {
-    fn committed(&self) -> Committed {
-        let mut committed = Committed::default();
-        for (id, entry) in &self.state.providers {
-            match (&entry.base, &entry.now) {
-                (Some(_), None) => committed.removed.push(*id),
-                (_, Some(_)) if changed_otherwise(entry) => {
-                    committed.reload.insert(ProviderId(self.ids.provider(*id)));
-                }
-                _ => committed.deltas.extend(delta(*id, entry)),
+/// What a state that was written changed.
+fn committed(state: &State, ids: &Ids) -> Committed {
+    let mut committed = Committed::default();
+    for (id, entry) in &state.providers {
+        match (&entry.base, &entry.now) {
+            (Some(_), None) => committed.removed.push(*id),
+            (_, Some(_)) if changed_otherwise(entry) => {
+                committed.reload.insert(ProviderId(ids.provider(*id)));
             }
+            _ => committed.deltas.extend(delta(*id, entry)),
         }
-        let names = |entry: &super::state::NameEntry| entry.base != entry.now;
-        committed.catalog = self.state.classes.values().any(names)
-            || self.state.traits.values().any(names)
-            || !self.state.new_aggregates.is_empty();
-        committed
     }
+    let names = |entry: &super::state::NameEntry| entry.base != entry.now;
+    committed.catalog =
+        state.classes.values().any(names) || state.traits.values().any(names) || !state.new_aggregates.is_empty();
+    committed
 }
 
 fn delta(id: ProviderId, entry: &ProviderEntry) -> Option<Delta> {

@@ -36,23 +36,31 @@ impl Owners {
     }
 }
 
+/// Looks names up: the ids of those that are there, by the names as they are asked for.
+macro_rules! look_up {
+    ($conn:expr, $table:ident, $column:ident, $names:expr) => {{
+        use $table as t;
+        let (conn, names): (&mut DbConnection, &[&str]) = ($conn, $names);
+        let spelled = Spelled::new(conn, names);
+        let found: Vec<(String, i32)> = in_lists(names, |names| {
+            t::table
+                .filter(t::$column.eq_any(names))
+                .select((t::$column, t::id))
+                .load(&mut *conn)
+        })?;
+        found
+            .into_iter()
+            .map(|(name, id)| (spelled.named(name), id))
+            .collect::<HashMap<String, i32>>()
+    }};
+}
+
 /// Looks the names up, and makes those that are new.
 macro_rules! ensure_names {
     ($save:expr, $table:ident, $column:ident, $names:expr) => {{
         use $table as t;
-        let names: BTreeSet<&str> = $names;
-        let names: Vec<&str> = names.into_iter().collect();
-        let spelled = Spelled::new($save.conn, &names);
-        let look_up = |conn: &mut DbConnection| -> DbResult<HashMap<String, i32>> {
-            let found: Vec<(String, i32)> = in_lists(&names, |names| {
-                t::table
-                    .filter(t::$column.eq_any(names))
-                    .select((t::$column, t::id))
-                    .load(&mut *conn)
-            })?;
-            Ok(found.into_iter().map(|(name, id)| (spelled.named(name), id)).collect())
-        };
-        let mut known = look_up(&mut *$save.conn)?;
+        let names: Vec<&str> = $names.into_iter().collect();
+        let mut known = look_up!($save.conn, $table, $column, &names);
         let new: Vec<_> = names
             .iter()
             .filter(|name| !known.contains_key(**name))
@@ -61,7 +69,7 @@ macro_rules! ensure_names {
         if !new.is_empty() {
             // Another process may make the same name meanwhile: that is as good.
             insert_rows!($save.conn, t::table, &new, or_ignore)?;
-            known = look_up(&mut *$save.conn)?;
+            known = look_up!($save.conn, $table, $column, &names);
             // What the database takes for the same although it is spelled otherwise, it says itself.
             for name in names
                 .iter()
@@ -79,26 +87,62 @@ macro_rules! ensure_names {
     }};
 }
 
+/// The names of a kind that `rows` carry.
+fn names<'a>(rows: &[&'a ConsumerRow], of: fn(&'a ConsumerRow) -> Option<&'a str>) -> BTreeSet<&'a str> {
+    rows.iter().filter_map(|row| of(row)).collect()
+}
+
+fn project(row: &ConsumerRow) -> Option<&str> {
+    Some(&row.project)
+}
+
+fn user(row: &ConsumerRow) -> Option<&str> {
+    Some(&row.user)
+}
+
+fn consumer_type(row: &ConsumerRow) -> Option<&str> {
+    row.consumer_type.as_deref()
+}
+
 /// The ids of all owners and types of `rows`.
 pub fn ensure(save: &mut Save<'_>, rows: &[&ConsumerRow]) -> DbResult<Owners> {
     Ok(Owners {
-        projects: ensure_names!(
-            save,
-            projects,
-            external_id,
-            rows.iter().map(|row| row.project.as_str()).collect()
-        ),
-        users: ensure_names!(
-            save,
-            users,
-            external_id,
-            rows.iter().map(|row| row.user.as_str()).collect()
-        ),
-        types: ensure_names!(
-            save,
-            consumer_types,
-            name,
-            rows.iter().filter_map(|row| row.consumer_type.as_deref()).collect()
-        ),
+        projects: ensure_names!(save, projects, external_id, names(rows, project)),
+        users: ensure_names!(save, users, external_id, names(rows, user)),
+        types: ensure_names!(save, consumer_types, name, names(rows, consumer_type)),
     })
+}
+
+/// So many names of a kind are remembered, or a little more; then all are forgotten.
+const REMEMBERED: usize = 10_000;
+
+impl Owners {
+    /// Looks up those of `rows` that are not known yet; whether all are known then. Rows of owners and types never go, nor
+    /// change their ids: what was found once holds as long as the database is the same.
+    pub fn learn(&mut self, conn: &mut DbConnection, rows: &[&ConsumerRow]) -> DbResult<bool> {
+        macro_rules! learn {
+            ($known:ident, $table:ident, $column:ident, $of:ident) => {{
+                let unknown = names(rows, $of)
+                    .into_iter()
+                    .filter(|name| !self.$known.contains_key(*name));
+                let unknown: Vec<&str> = unknown.collect();
+                if !unknown.is_empty() {
+                    if self.$known.len() > REMEMBERED {
+                        self.$known.clear();
+                        return self.learn(conn, rows);
+                    }
+                    let found = look_up!(&mut *conn, $table, $column, &unknown);
+                    let all = unknown.iter().all(|name| found.contains_key(*name));
+                    self.$known.extend(found);
+                    if !all {
+                        return Ok(false);
+                    }
+                }
+            }};
+        }
+        learn!(projects, projects, external_id, project);
+        learn!(users, users, external_id, user);
+        learn!(types, consumer_types, name, consumer_type);
+        Ok(true)
+    }
 }

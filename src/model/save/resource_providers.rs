@@ -5,10 +5,10 @@ use diesel::prelude::*;
 use super::{Guard, Save};
 use crate::db::DbResult;
 use crate::db::dialect::insert_rows;
-use crate::db::rows::{UpdateFromRows, Value};
+use crate::db::rows::{Rows, UpdateFromRows, Value};
 use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits, resource_providers};
-use crate::db::together::Together;
-use crate::model::state::ProviderEntry;
+use crate::db::together::Part;
+use crate::model::state::{ProviderEntry, State};
 use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, ProviderRow};
 
@@ -16,8 +16,7 @@ use crate::search::{ProviderId, ProviderRow};
 const MOVE: UpdateFromRows = UpdateFromRows {
     table: "resource_providers",
     columns: &["id", "uuid", "generation", "moves"],
-    set: "generation = v.generation + v.moves",
-    stamp: "updated_at",
+    set: "generation = v.generation + v.moves, updated_at = {now}",
     filter: "resource_providers.id = v.id AND resource_providers.uuid = v.uuid \
              AND COALESCE(resource_providers.generation, 0) = v.generation",
 };
@@ -30,26 +29,23 @@ const MOVE_UNGUARDED: UpdateFromRows = UpdateFromRows {
 const RENAME: UpdateFromRows = UpdateFromRows {
     table: "resource_providers",
     columns: &["id", "name", "root", "parent"],
-    set: "name = v.name, root_provider_id = v.root, parent_provider_id = v.parent",
-    stamp: "updated_at",
+    set: "name = v.name, root_provider_id = v.root, parent_provider_id = v.parent, updated_at = {now}",
     filter: "resource_providers.id = v.id",
 };
 
 pub fn move_generations(save: &mut Save<'_>) -> DbResult<Guard> {
-    let (statement, moved) = moves(save);
+    let (statement, moved) = moves(save.state);
     Ok(Guard::expect(moved.len(), statement.run(save.conn, save.now, &moved)?))
 }
 
-/// What `move_generations` does, as a part of one statement.
-pub fn move_together(save: &Save<'_>, together: &mut Together) -> usize {
-    let (statement, moved) = moves(save);
-    together.update(&statement, save.now, &moved);
-    moved.len()
+/// What `move_generations` does, of claims, which move that of each provider that they name.
+pub fn moved(state: &State) -> Part {
+    let (statement, moved) = moves(state);
+    Part::Update(statement, moved)
 }
 
-fn moves(save: &Save<'_>) -> (UpdateFromRows, Vec<Vec<Value>>) {
-    let moved = save
-        .state
+fn moves(state: &State) -> (UpdateFromRows, Rows) {
+    let moved = state
         .providers
         .values()
         .filter(|entry| entry.moves > 0)

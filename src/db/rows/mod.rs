@@ -1,0 +1,155 @@
+//! Statements about many rows at once, each row with values of its own: what makes the cost of a commit independent of how
+//! many claims are in it.
+//!
+//! A statement is written once, over a table `v` of the rows; how an engine is given that table is its own.
+
+mod delete;
+#[cfg(feature = "mariadb")]
+pub(super) mod mariadb;
+#[cfg(feature = "postgresql")]
+pub(super) mod postgresql;
+pub(super) mod sqlite;
+pub(super) mod statement;
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use serde::Serialize;
+
+use super::DbConnection;
+use super::dialect::LIST_MAX;
+pub use delete::DeleteRows;
+
+/// One value of a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    Int(i64),
+    /// A whole number or NULL.
+    MaybeInt(Option<i64>),
+    Real(f64),
+    Text(String),
+    /// A text or NULL.
+    MaybeText(Option<String>),
+    /// A text that is compared, byte by byte: MariaDB compares no two texts of different collations.
+    Key(String),
+}
+
+/// Rows whose values are named by the statement that they are for.
+pub type Rows = Vec<Vec<Value>>;
+
+/// `UPDATE table SET … FROM rows AS v WHERE …`. The table has a column `id`.
+#[derive(Debug, Clone, Copy)]
+pub struct UpdateFromRows {
+    pub table: &'static str,
+    /// The names of the values of a row, to be used as `v.name`.
+    pub columns: &'static [&'static str],
+    /// What is set; `{now}` is the time.
+    pub set: &'static str,
+    pub filter: &'static str,
+}
+
+/// `INSERT INTO table SELECT … FROM rows AS v`.
+#[derive(Debug, Clone, Copy)]
+pub struct InsertFromRows {
+    /// With the columns that are written.
+    pub into: &'static str,
+    /// The names of the values of a row, to be used as `v.name`.
+    pub columns: &'static [&'static str],
+    /// What is written into the columns; `{now}` is the time.
+    pub select: &'static str,
+}
+
+/// `SELECT … FROM from`, for whoever looks whether there is anything.
+#[derive(Debug, Clone, Copy)]
+pub struct CountFromRows {
+    /// What stands behind FROM; `{rows} v` is the table of the rows.
+    pub from: &'static str,
+    /// The names of the values of a row, to be used as `v.name`.
+    pub columns: &'static [&'static str],
+}
+
+/// The rows of a table whose column has one of some keys. Not by a table of rows: MariaDB uses no index of a column for
+/// texts of another collation.
+#[derive(Debug, Clone, Copy)]
+pub struct CountKeys {
+    pub table: &'static str,
+    pub column: &'static str,
+}
+
+/// A statement of one row, which every engine takes as it is: a `?` for each value.
+#[derive(Debug, Clone, Copy)]
+pub struct OneRow(pub &'static str);
+
+/// Runs one statement on whichever connection is inside: what the engine's module makes of it, by `execute` or `count`.
+macro_rules! run {
+    ($conn:expr, $function:ident($($argument:expr),*), $how:ident) => {
+        match $conn {
+            DbConnection::Sqlite(conn) => $how!(conn, sqlite::$function($($argument),*)),
+            #[cfg(feature = "postgresql")]
+            DbConnection::Postgresql(conn) => $how!(conn, postgresql::$function($($argument),*)),
+            #[cfg(feature = "mariadb")]
+            DbConnection::Mariadb(conn) => $how!(conn, mariadb::$function($($argument),*)),
+        }
+    };
+}
+
+macro_rules! execute {
+    ($conn:ident, $statement:expr) => {
+        $statement.execute($conn)
+    };
+}
+
+macro_rules! count {
+    ($conn:ident, $statement:expr) => {
+        $statement.get_result::<i64>($conn).map(|count| count as usize)
+    };
+}
+
+impl UpdateFromRows {
+    /// Runs it over all `rows` and answers how many rows of the table were updated.
+    pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
+        in_chunks(rows, self.columns, |rows| {
+            run!(&mut *conn, update(self, now, rows), execute)
+        })
+    }
+}
+
+impl InsertFromRows {
+    /// Inserts all `rows` and answers how many that made.
+    pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
+        in_chunks(rows, self.columns, |rows| {
+            run!(&mut *conn, insert(self, now, rows), execute)
+        })
+    }
+}
+
+impl OneRow {
+    /// Runs it and answers how many rows it changed.
+    pub fn run(&self, conn: &mut DbConnection, values: &[Value]) -> QueryResult<usize> {
+        run!(conn, one_row(self, values), execute)
+    }
+}
+
+impl CountFromRows {
+    /// Counts them. There are few `rows`.
+    pub fn run(&self, conn: &mut DbConnection, rows: &[Vec<Value>]) -> QueryResult<usize> {
+        run!(conn, count(self, rows), count)
+    }
+}
+
+impl CountKeys {
+    /// Counts the rows that have one of the `keys`.
+    pub fn run(&self, conn: &mut DbConnection, keys: &[String]) -> QueryResult<usize> {
+        let chunks = keys.chunks(LIST_MAX);
+        chunks.map(|keys| run!(&mut *conn, count_keys(self, keys), count)).sum()
+    }
+}
+
+/// Runs a statement for as many rows as one can take at a time, and adds up.
+fn in_chunks(
+    rows: &[Vec<Value>],
+    columns: &[&str],
+    run: impl FnMut(&[Vec<Value>]) -> QueryResult<usize>,
+) -> QueryResult<usize> {
+    rows.chunks(LIST_MAX / (columns.len() + 1)).map(run).sum()
+}

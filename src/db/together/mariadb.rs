@@ -1,0 +1,60 @@
+//! All parts as one compound statement, which looks itself whether each was as it must be, and stops where one was not. Of
+//! MariaDB 10.6 and newer.
+
+use chrono::NaiveDateTime;
+use diesel::mysql::MysqlConnection;
+use diesel::prelude::*;
+use diesel::result::Error::DatabaseError;
+use diesel::sql_types::BigInt;
+
+use super::Part;
+use crate::db::rows::Value;
+use crate::db::rows::mariadb::{counting, counting_keys, inserting, json, updating};
+use crate::db::rows::statement::{Bound, Statement};
+
+/// How the statement says which part it was; the number follows.
+const NOT_AS_IT_MUST: &str = "placet: not as expected: ";
+
+pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part]) -> QueryResult<Option<usize>> {
+    let (mut text, mut bound) = (String::from("BEGIN NOT ATOMIC "), Vec::new());
+    for (at, part) in parts.iter().enumerate() {
+        let (found, values) = match part {
+            Part::One(it, values) => {
+                let values = values.iter().cloned().map(Bound::from).collect();
+                changed((it.0.to_owned(), values))
+            }
+            Part::Update(it, rows) => changed(updating(it, now, json(it.columns, rows))),
+            Part::Insert(it, rows) => changed(inserting(it, now, json(it.columns, rows))),
+            Part::None(it, rows) => looked(counting(it, json(it.columns, rows))),
+            Part::NobodyHas(it, keys) => looked(counting_keys(it, keys)),
+        };
+        bound.extend(values);
+        bound.push(Bound::Value(Value::Int(part.expected() as i64)));
+        text.push_str(&format!(
+            "{found} <> ? THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{NOT_AS_IT_MUST}{at}'; END IF; "
+        ));
+    }
+    text.push_str("END");
+    match Statement::kept::<BigInt>(text, bound).execute(conn) {
+        Ok(_) => Ok(None),
+        Err(error) => match which(&error) {
+            Some(at) => Ok(Some(at)),
+            None => Err(error),
+        },
+    }
+}
+
+/// A statement, and a condition that begins with how many rows it changed.
+fn changed((text, bound): (String, Vec<Bound>)) -> (String, Vec<Bound>) {
+    (format!("{text}; IF ROW_COUNT()"), bound)
+}
+
+/// A condition that begins with what a query counts.
+fn looked((text, bound): (String, Vec<Bound>)) -> (String, Vec<Bound>) {
+    (format!("IF ({text})"), bound)
+}
+
+fn which(error: &diesel::result::Error) -> Option<usize> {
+    let DatabaseError(_, told) = error else { return None };
+    told.message().strip_prefix(NOT_AS_IT_MUST)?.parse().ok()
+}

@@ -1,0 +1,70 @@
+//! Several changes of many rows that hold together or not at all: by one statement where the engine can, so that there is
+//! one way to the server for all of them, and one after the other where it cannot.
+//!
+//! Whether a part sees what an earlier one changed differs between the two. So none may rest on that.
+
+#[cfg(feature = "mariadb")]
+mod mariadb;
+#[cfg(feature = "postgresql")]
+mod postgresql;
+
+use chrono::NaiveDateTime;
+use diesel::QueryResult;
+
+use super::DbConnection;
+use super::rows::{CountFromRows, CountKeys, InsertFromRows, OneRow, Rows, UpdateFromRows, Value};
+
+/// A change of exactly as many rows as it is given, or a look at what must not be there.
+#[derive(Debug, Clone)]
+pub enum Part {
+    One(OneRow, Vec<Value>),
+    Update(UpdateFromRows, Rows),
+    Insert(InsertFromRows, Rows),
+    None(CountFromRows, Rows),
+    NobodyHas(CountKeys, Vec<String>),
+}
+
+impl Part {
+    /// How many rows it is to change, or to find.
+    fn expected(&self) -> usize {
+        match self {
+            Part::One(..) => 1,
+            Part::Update(_, rows) | Part::Insert(_, rows) => rows.len(),
+            Part::None(..) | Part::NobodyHas(..) => 0,
+        }
+    }
+
+    fn run(&self, conn: &mut DbConnection, now: NaiveDateTime) -> QueryResult<usize> {
+        match self {
+            Part::One(it, values) => it.run(conn, values),
+            Part::Update(it, rows) => it.run(conn, now, rows),
+            Part::Insert(it, rows) => it.run(conn, now, rows),
+            Part::None(it, rows) => it.run(conn, rows),
+            Part::NobodyHas(it, keys) => it.run(conn, keys),
+        }
+    }
+}
+
+/// Does all parts, each of which has rows or keys, and answers which one, the first of them, was not as it must be: then all
+/// of it is to be rolled back. `at_once`: whether `dialect::writes_at_once` said so of this connection.
+pub fn run(conn: &mut DbConnection, now: NaiveDateTime, parts: &[Part], at_once: bool) -> QueryResult<Option<usize>> {
+    match conn {
+        #[cfg(feature = "postgresql")]
+        DbConnection::Postgresql(conn) if at_once => postgresql::run(conn, now, parts),
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(conn) if at_once => mariadb::run(conn, now, parts),
+        each => one_by_one(each, now, parts),
+    }
+}
+
+fn one_by_one(conn: &mut DbConnection, now: NaiveDateTime, parts: &[Part]) -> QueryResult<Option<usize>> {
+    for (at, part) in parts.iter().enumerate() {
+        if part.run(conn, now)? != part.expected() {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;
