@@ -7,7 +7,6 @@ program that starts and stops the two services. A client claims and releases all
 balancer knows, and must not notice anything.
 """
 
-import argparse
 import os
 import pathlib
 import re
@@ -18,6 +17,7 @@ import tempfile
 import threading
 import uuid
 
+import command_line
 import engines
 import live
 from rest import Rest
@@ -209,9 +209,7 @@ class Switch:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    engines.add_option(parser)
+    parser = command_line.parser(__doc__, "--binary", "--engine")
     arguments = parser.parse_args()
     tally = Tally()
     with engines.Engine(arguments.engine) as engine:

@@ -5,7 +5,6 @@
 PostgreSQL and MariaDB, each with two processes of each service. --write puts the table into README.md.
 """
 
-import argparse
 import os
 import pathlib
 import platform
@@ -15,6 +14,7 @@ import textwrap
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[1:1] = [str(HERE.parent.parent), str(HERE.parent)]
 
+import command_line  # noqa: E402
 import engines  # noqa: E402
 from races import RACES  # noqa: E402
 from run import measure, services  # noqa: E402
@@ -41,8 +41,7 @@ def introduction(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary")
+    parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--write", action="store_true", help="put the table into README.md")
