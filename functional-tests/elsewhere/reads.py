@@ -138,20 +138,22 @@ def usages_shown(world, ask, provider):
         ask.expect({"usages": used, "resource_provider_generation": provider.generation}, shown)
 
 
+def set_shown(ask, provider, name):
+    """Its aggregates, or its traits: sets, which come in any order."""
+    shown = there(ask, provider, f"/{name}")
+    if shown:
+        ask.expect((sorted(getattr(provider, name)), provider.generation),
+                   (sorted(shown[name]), shown["resource_provider_generation"]))
+
+
 @kind("GET /resource_providers/{uuid}/aggregates", "provider")
 def aggregates_shown(world, ask, provider):
-    shown = there(ask, provider, "/aggregates")
-    if shown:
-        ask.expect((sorted(provider.aggregates), provider.generation),
-                   (sorted(shown["aggregates"]), shown["resource_provider_generation"]))
+    set_shown(ask, provider, "aggregates")
 
 
 @kind("GET /resource_providers/{uuid}/traits", "provider")
 def provider_traits_shown(world, ask, provider):
-    shown = there(ask, provider, "/traits")
-    if shown:
-        ask.expect((sorted(provider.traits), provider.generation),
-                   (sorted(shown["traits"]), shown["resource_provider_generation"]))
+    set_shown(ask, provider, "traits")
 
 
 @kind("GET /resource_providers/{uuid}/allocations", "provider")
