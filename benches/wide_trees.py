@@ -21,11 +21,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "functional-tests"))
 
 import live  # noqa: E402
+import readme  # noqa: E402
 import rest  # noqa: E402
 
 ROUNDS = 5
 HOST = "b0000000-0000-4000-8000-{:012d}"
-README = ROOT / "README.md"
 BEGIN, END = "<!-- benches/wide_trees.py --write begins here -->", "<!-- and ends here -->"
 HEAD = ("| children | groups | `group_policy` | candidates | placet | OpenStack Placement | its ratio "
         "| with `optimize_for_wide_provider_trees` | its ratio |\n|" + "---|" * 9)
@@ -114,12 +114,6 @@ def machine(patience):
     return "\n".join(textwrap.wrap(text, 120))
 
 
-def write(text):
-    before, rest_of = README.read_text().split(BEGIN)
-    _, after = rest_of.split(END)
-    README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", help="placet's binary, if not the one of `cargo build --release`")
@@ -139,7 +133,7 @@ def main():
                 lines.append(row(servers, size, groups, policy))
                 print(lines[-1], flush=True)
     if arguments.write:
-        write("\n".join(lines))
+        readme.write(BEGIN, END, "\n".join(lines))
 
 
 if __name__ == "__main__":

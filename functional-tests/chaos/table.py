@@ -6,7 +6,6 @@ Each run keeps going after violations and counts them. A run whose report is in 
 minutes, is not made again. --write puts the table into README.md.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -17,7 +16,11 @@ import tempfile
 import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
-README = HERE.parent.parent / "README.md"
+sys.path.insert(1, str(HERE.parent))
+
+import command_line  # noqa: E402
+import readme  # noqa: E402
+
 BEGIN, END = "<!-- functional-tests/chaos/table.py --write begins here -->", "<!-- and ends here, chaos -->"
 SEED = 2026
 # On SQLite placet is one process, and OpenStack Placement's own documentation advises against it.
@@ -77,16 +80,9 @@ def caption(found):
     return textwrap.wrap(text, 120)
 
 
-def write(text):
-    before, rest_of = README.read_text().split(BEGIN)
-    _, after = rest_of.split(END)
-    README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--minutes", type=float, default=3)
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("--engines", default="sqlite,postgresql,mariadb,galera")
     parser.add_argument("--servers", default="placet,upstream")
     parser.add_argument("--reports", type=pathlib.Path, help="where reports are kept, and found")
@@ -99,7 +95,7 @@ def main():
     text = "\n".join([*caption(found), "", *HEAD.splitlines(), *map(row, found)])
     print(text)
     if given.write:
-        write(text)
+        readme.write(BEGIN, END, text)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ sys.path[1:1] = [str(HERE.parent.parent), str(HERE.parent)]
 
 import command_line  # noqa: E402
 import engines  # noqa: E402
+import readme  # noqa: E402
 from races import RACES  # noqa: E402
 from run import measure, services  # noqa: E402
 
-README = HERE.parent.parent.parent / "README.md"
 BEGIN, END = "<!-- race/defects/table.py --write begins here -->", "<!-- race/defects/table.py ends here -->"
 HEAD = ("| what goes wrong | PostgreSQL: OpenStack Placement | placet | MariaDB: OpenStack Placement | placet |\n"
         "|" + "---|" * 5)
@@ -54,9 +54,7 @@ def main():
     text = "\n".join([told, "", HEAD, *rows])
     print(text)
     if options.write:
-        before, rest_of = README.read_text().split(BEGIN)
-        _, after = rest_of.split(END)
-        README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+        readme.write(BEGIN, END, text)
 
 
 if __name__ == "__main__":
