@@ -84,7 +84,7 @@ class Waiting:
         return claim
 
     def granted(self):
-        """Whether a claim is; until then a writer may be busy with an identity of its own."""
+        """Whether a new claim is: after the case before this one a writer may still be taking a new identity."""
         claim = self.claim()
         claim.join(PATIENCE)
         return claim.status == 204

@@ -97,7 +97,7 @@ class Several(Suite):
         """What placet finds when it is done, if OpenStack Placement's tool was faster with some tables, and then failed."""
         database = self.engine.create(self.empty[REVISIONS[0]])
         for sql in ("DELETE FROM alembic_version", "DROP TABLE inventories", "DROP TABLE resource_provider_aggregates",
-                    # with which placet begins
+                    # The first thing that placet makes.
                     "CREATE TABLE placet_migrations (version VARCHAR(50) NOT NULL, run_at DATETIME(6) NOT NULL,"
                     " PRIMARY KEY (version))"):
             database.run(sql)

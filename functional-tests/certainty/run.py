@@ -18,8 +18,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race")]
 
-import away  # noqa: E402
 import command_line  # noqa: E402
+import away  # noqa: E402
 import engines  # noqa: E402
 import live  # noqa: E402
 import stage as stages  # noqa: E402

@@ -139,7 +139,7 @@ def reshaped(world):
 
 
 def _moved_over(holds, old, new, name):
-    moved_ = {p: dict(amounts) for p, amounts in holds.items()}
-    amount = moved_[old].pop(name)
-    moved_.setdefault(new, {})[name] = moved_.get(new, {}).get(name, 0) + amount
-    return {p: amounts for p, amounts in moved_.items() if amounts}
+    after = {p: dict(amounts) for p, amounts in holds.items()}
+    amount = after[old].pop(name)
+    after.setdefault(new, {})[name] = after.get(new, {}).get(name, 0) + amount
+    return {p: amounts for p, amounts in after.items() if amounts}

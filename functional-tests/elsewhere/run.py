@@ -94,7 +94,7 @@ class Worker(threading.Thread):
 
     def some_reads(self, things):
         """What to read of what was written; whatever is chosen, something comes from memory."""
-        possible = [(name, it) for it in things for name, (_, of, _) in reads.KINDS.items() if of == reads.of(it)]
+        possible = [(name, it) for it in things for name, (_, of, _) in reads.KINDS.items() if of == reads.kind_of(it)]
         if not self.options.reads or len(possible) <= self.options.reads:
             return possible
         return self.chance.sample(possible, self.options.reads)

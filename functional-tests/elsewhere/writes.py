@@ -72,8 +72,10 @@ def provider_renamed(world):
 def provider_moved(world):
     """To another place of its tree, or to the other tree, with all that hangs on it."""
     provider = one_of(world, (p for p in world.living() if p.parent))
-    below = lambda p: p is provider or (p.parent and below(p.parent))  # noqa: E731
-    parent = provider and one_of(world, (p for p in world.living() if not below(p)))
+
+    def goes_along(it):
+        return it is provider or (it.parent and goes_along(it.parent))
+    parent = provider and one_of(world, (p for p in world.living() if not goes_along(p)))
     if not parent:
         return None
     old = provider.root

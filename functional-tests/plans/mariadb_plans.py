@@ -24,7 +24,7 @@ class Capture:
         self.log = Tail.from_now_on(path)
 
     def follow(self, services):
-        """The engine knows all of them."""
+        """There is nothing to find: the server's log has the statements of all of them."""
 
     def taken(self, _=()):
         """What was executed since the last time."""

@@ -22,7 +22,7 @@ class Capture:
         self.log = Tail.from_now_on(engine.nodes[0].folder / "log")
 
     def follow(self, services):
-        """The engine knows all of them."""
+        """There is nothing to find: the server's log has the statements of all of them."""
 
     def taken(self, _=()):
         """What was executed since the last time."""

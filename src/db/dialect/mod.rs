@@ -159,7 +159,8 @@ pub fn looks_while_it_writes(conn: &DbConnection) -> bool {
     }
 }
 
-/// Whether a new row whose uuid and name are both taken is refused for its name: the constraint that was made first.
+/// Whether a new row whose uuid and name are both taken is refused for its name: the constraint that was made first is
+/// checked first, and that is the name's.
 pub fn checks_names_first(conn: &DbConnection) -> bool {
     match conn {
         #[cfg(feature = "postgresql")]
