@@ -11,7 +11,6 @@ it at greater sizes ("not asked"). --write puts the table into README.md.
 import argparse
 import os
 import pathlib
-import platform
 import statistics
 import sys
 import textwrap
@@ -105,12 +104,9 @@ def shown(seconds):
 
 
 def machine(patience):
-    cores = len(os.sched_getaffinity(0))
-    load = os.getloadavg()[0]
     text = (f"Medians of up to {ROUNDS} requests over HTTP, to a fresh service for each row; all of them in one run on "
-            f"{cores} cores ({platform.machine()}) that were shared with other work (load average {load:.0f} at its "
-            f"begin). A ratio is OpenStack Placement's time by placet's. A request that took more than {patience} s "
-            "was given up, and greater sizes were not asked.")
+            f"{readme.machine(f'{os.getloadavg()[0]:.0f} at its begin')}. A ratio is OpenStack Placement's time by placet's. "
+            f"A request that took more than {patience} s was given up, and greater sizes were not asked.")
     return "\n".join(textwrap.wrap(text, 120))
 
 

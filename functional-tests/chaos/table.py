@@ -7,9 +7,7 @@ minutes, is not made again. --write puts the table into README.md.
 """
 
 import json
-import os
 import pathlib
-import platform
 import subprocess
 import sys
 import tempfile
@@ -66,9 +64,8 @@ def caption(found):
     faults = sorted({name for it in found for name in it["recoveries"]})
     loads = [it["load"] for it in found]
     text = (f"{found[0]['clients']} clients, {min(it['seconds'] for it in found):.0f} seconds each, or a little more, one after the other, "
-            f"seed {SEED}, on {len(os.sched_getaffinity(0))} cores ({platform.machine()}) that were shared with other work "
-            f"(load average {min(loads):.0f} to {max(loads):.0f} when they began): neither the numbers of operations nor "
-            "the seconds say how fast a service is. Faults, by chance: " + ", ".join(faults) + ". "
+            f"seed {SEED}, on {readme.machine(f'{min(loads):.0f} to {max(loads):.0f} when they began')}: neither the numbers "
+            "of operations nor the seconds say how fast a service is. Faults, by chance: " + ", ".join(faults) + ". "
             f"{UPSTREAM if any(it['server'] == 'upstream' for it in found) else ''}"
             "Unknown is what was not answered, or with 500, or with 503 and the word that nobody knows. A violation is "
             "counted once for each consumer or provider between two rests: `no order`, answers that no order of all "

@@ -7,7 +7,6 @@ PostgreSQL and MariaDB, each with two processes of each service. --write puts th
 
 import os
 import pathlib
-import platform
 import sys
 import textwrap
 
@@ -34,9 +33,8 @@ def column(kind, server, options):
 
 def introduction(options):
     text = (f"{options.rounds} rounds of each race (seed {options.seed}), eight clients and two processes of each service, "
-            f"judged by SQL and by the answers; {len(os.sched_getaffinity(0))} cores ({platform.machine()}) that were "
-            f"shared with other work (load average {os.getloadavg()[0]:.0f} at the begin). A figure is the number of "
-            "rounds in which it was seen.")
+            f"judged by SQL and by the answers; {readme.machine(f'{os.getloadavg()[0]:.0f} at the begin')}. A figure is the "
+            "number of rounds in which it was seen.")
     return "\n".join(textwrap.wrap(text, 120))
 
 
