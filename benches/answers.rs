@@ -8,10 +8,10 @@ mod world;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use placet::search::{Catalog, ClassId, Group, ProviderRow, Request, Snapshot, TraitId, Traits, candidates};
+use placet::search::{Catalog, ClassId, GroupPolicy, ProviderRow, Request, Snapshot, TraitId, candidates};
 use placet::version::Version;
 use placet::wire::allocation_candidates::Answer;
-use world::{Writing, row, settings};
+use world::{Writing, group, request, row, settings};
 
 const CLASSES: [(&str, i32, i64); 3] = [("VCPU", 64, 4), ("MEMORY_MB", 262_144, 8_192), ("DISK_GB", 4_000, 40)];
 const TRAITS: i32 = 50;
@@ -31,7 +31,7 @@ fn main() {
 }
 
 fn measure(name: &str, snapshot: &Arc<Snapshot>, limit: Option<usize>, rounds: i32) {
-    let request = request(limit);
+    let request = asking(limit);
     let search = median(rounds, || {
         let found = candidates(&**snapshot, &request, &settings(), ()).map(|all| all.select().count());
         found.unwrap_or_default()
@@ -75,25 +75,14 @@ fn median(rounds: i32, mut run: impl FnMut() -> usize) -> Duration {
     times[times.len() / 2]
 }
 
-fn request(limit: Option<usize>) -> Request {
-    Request {
-        groups: vec![Group {
-            resources: CLASSES
-                .iter()
-                .map(|(class, _, amount)| ((*class).to_owned(), *amount))
-                .collect(),
-            ..Group::default()
-        }],
-        group_policy: None,
-        same_subtrees: Vec::new(),
-        root_required: Traits::default(),
-        limit,
-        nested: true,
-    }
+fn asking(limit: Option<usize>) -> Request {
+    let resources = CLASSES.map(|(class, _, amount)| (class, amount));
+    request(vec![group("", &resources)], GroupPolicy::None, limit)
 }
 
-fn host(id: i32, classes: &[usize]) -> ProviderRow {
+fn provider(id: i32, classes: &[usize], traits: impl Iterator<Item = i32>) -> ProviderRow {
     let mut row = row(id);
+    row.traits = traits.map(TraitId).collect();
     row.uuid = format!("{id:08x}-0000-4000-8000-{id:012x}").into();
     for &class in classes {
         row = row.with(ClassId(class as i32), CLASSES[class].1);
@@ -101,9 +90,13 @@ fn host(id: i32, classes: &[usize]) -> ProviderRow {
     row
 }
 
+/// Ten kinds of hosts, which have most of their traits in common.
+fn traits_of(host: i32) -> impl Iterator<Item = i32> {
+    (0..TRAITS).map(move |it| it + host % 10)
+}
+
 fn flat(hosts: i32) -> Arc<Snapshot> {
-    let rows =
-        (1..=hosts).map(|id| (0..TRAITS).fold(host(id, &[0, 1, 2]), |row, it| row.having(TraitId(it + id % 10))));
+    let rows = (1..=hosts).map(|id| provider(id, &[0, 1, 2], traits_of(id)));
     Arc::new(Snapshot::build(catalog(), rows.collect()))
 }
 
@@ -112,8 +105,8 @@ fn nested(hosts: i32) -> Arc<Snapshot> {
     let mut rows = Vec::new();
     for n in 0..hosts {
         let root = 3 * n + 1;
-        rows.push((0..TRAITS).fold(host(root, &[2]), |row, it| row.having(TraitId(it + n % 10))));
-        rows.extend((1..=2).map(|node| host(root + node, &[0, 1]).below(root).having(TraitId(node))));
+        rows.push(provider(root, &[2], traits_of(n)));
+        rows.extend((1..=2).map(|node| provider(root + node, &[0, 1], std::iter::once(node)).below(root)));
     }
     Arc::new(Snapshot::build(catalog(), rows))
 }

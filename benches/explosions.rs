@@ -7,6 +7,7 @@
 
 mod world;
 
+use std::collections::BTreeSet;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -112,11 +113,15 @@ fn peak() -> u64 {
     word.unwrap_or(0)
 }
 
+fn numbered(n: usize, class: &str, amount: i64) -> Group {
+    group(&format!("_{n}"), &[(class, amount)])
+}
+
 /// 300 groups that all ask for another amount, under ten rules of `same_subtree` that each leave others out.
 fn subtrees() -> Vec<Case> {
     let child = |id| row(id).with(VCPU, 1_000_000).below(1);
     let rows: Vec<ProviderRow> = std::iter::once(row(1)).chain((2..34).map(child)).collect();
-    let groups: Vec<Group> = (0..300).map(|n| group(n, "VCPU", 1 + n as i64)).collect();
+    let groups: Vec<Group> = (0..300).map(|n| numbered(n, "VCPU", 1 + n as i64)).collect();
     let names = |rule: usize| groups.iter().enumerate().filter(move |(at, _)| at % 10 != rule);
     let rules: Vec<Vec<String>> = (0..10)
         .map(|rule| names(rule).map(|(_, group)| group.suffix.clone()).collect())
@@ -150,11 +155,19 @@ fn subtrees() -> Vec<Case> {
 
 /// Hosts, and pools in the one aggregate that they all are in.
 fn shared(hosts: i32, pools: i32, units: i32, local: i32) -> Vec<ProviderRow> {
+    let aggregates: BTreeSet<_> = [AggregateId(1)].into();
     let host = |id| {
-        let host = row(id).with(VCPU, 64).inside(1);
-        if local > 0 { host.with(DISK, local) } else { host }
+        let host = row(id).with(VCPU, 64);
+        ProviderRow {
+            aggregates: aggregates.clone(),
+            ..if local > 0 { host.with(DISK, local) } else { host }
+        }
     };
-    let pool = |id| row(id).with(DISK, units).having(SHARING).inside(1);
+    let pool = |id| ProviderRow {
+        aggregates: aggregates.clone(),
+        traits: [SHARING].into(),
+        ..row(id).with(DISK, units)
+    };
     (1..=hosts)
         .map(host)
         .chain((hosts + 1..=hosts + pools).map(pool))
@@ -176,8 +189,8 @@ fn pools() -> Vec<Case> {
                 });
             }
         };
-        let disks = |count: usize, amount: i64| (0..count).map(|n| group(n, "DISK_GB", amount)).collect::<Vec<_>>();
-        let with_host = |groups: Vec<Group>| groups.into_iter().chain([group(99, "VCPU", 1)]).collect::<Vec<_>>();
+        let disks = |count: usize, amount: i64| (0..count).map(|n| numbered(n, "DISK_GB", amount)).collect::<Vec<_>>();
+        let with_host = |groups: Vec<Group>| groups.into_iter().chain([numbered(99, "VCPU", 1)]).collect::<Vec<_>>();
         let (some, name) = (Some(1000), "20 pools, 1,000 hosts");
         add(
             &format!("{name}, 16 groups"),
@@ -245,7 +258,7 @@ fn pools() -> Vec<Case> {
             1,
             None,
         );
-        wanted.push(group(98, "DISK_GB", 101));
+        wanted.push(numbered(98, "DISK_GB", 101));
         add(
             &format!("{name}, a trait for each group but one too large"),
             marked,
@@ -271,7 +284,7 @@ fn pools() -> Vec<Case> {
         add(
             &format!("{name}, 17 groups, one too large"),
             shared(1000, 1000, 2, 0),
-            [disks(16, 1), vec![group(98, "DISK_GB", 3)]].concat(),
+            [disks(16, 1), vec![numbered(98, "DISK_GB", 3)]].concat(),
             0,
             some,
         );
@@ -296,15 +309,18 @@ fn pools() -> Vec<Case> {
 
 /// 32 children of which no two are alike, and as many groups of which none asks for what another one does.
 fn unlike() -> Vec<Case> {
-    let child = |id: i32| row(id).with(VCPU, 1).below(1).having(TraitId(id - 2));
+    let child = |id: i32| ProviderRow {
+        traits: [TraitId(id - 2)].into(),
+        ..row(id).with(VCPU, 1).below(1)
+    };
     let rows: Vec<ProviderRow> = std::iter::once(row(1)).chain((2..34).map(child)).collect();
     let forbidding = |n: usize| {
-        let mut group = group(n, "VCPU", 1);
+        let mut group = numbered(n, "VCPU", 1);
         group.traits.forbidden.insert(format!("T{n}"));
         group
     };
     let wanting = |n: usize, traits: usize| {
-        let mut group = group(n, "VCPU", 1);
+        let mut group = numbered(n, "VCPU", 1);
         group.traits.required = vec![(0..traits).map(|next| format!("T{}", (n + next * next) % 32)).collect()];
         group
     };
@@ -313,7 +329,7 @@ fn unlike() -> Vec<Case> {
         for (name, groups, most) in [
             (
                 "none alike",
-                (0..32).map(|n| group(n, "VCPU", 1)).collect::<Vec<_>>(),
+                (0..32).map(|n| numbered(n, "VCPU", 1)).collect::<Vec<_>>(),
                 CEILING,
             ),
             ("each forbids a trait", (0..32).map(forbidding).collect(), CEILING),
@@ -351,7 +367,7 @@ fn breadth() -> Vec<Case> {
         name: format!("20,000 hosts, {groups} groups of another amount each, BreadthFirst, limit None"),
         rows: rows.clone(),
         request: request(
-            (0..groups).map(|n| group(n, "VCPU", 1 + n as i64)).collect(),
+            (0..groups).map(|n| numbered(n, "VCPU", 1 + n as i64)).collect(),
             GroupPolicy::None,
             None,
         ),

@@ -9,8 +9,8 @@ mod world;
 use std::sync::Arc;
 use std::time::Instant;
 
-use placet::search::{Catalog, ClassId, Group, GroupPolicy, ProviderRow, Request, Snapshot, candidates};
-use world::{Writing, request, row, settings};
+use placet::search::{Catalog, ClassId, GroupPolicy, ProviderRow, Request, Snapshot, candidates};
+use world::{Writing, group, request, row, settings};
 
 const CLASSES: [&str; 2] = ["VCPU", "MEMORY_MB"];
 
@@ -125,10 +125,9 @@ fn tree(rooms: &[Vec<i64>]) -> Snapshot {
 }
 
 fn asking(groups: &[Vec<i64>], limit: usize) -> Request {
-    let group = |(index, amounts): (usize, &Vec<i64>)| Group {
-        suffix: format!("_{index}"),
-        resources: CLASSES.map(str::to_owned).into_iter().zip(amounts.clone()).collect(),
-        ..Group::default()
+    let group = |(n, amounts): (usize, &Vec<i64>)| {
+        let resources: Vec<_> = CLASSES.into_iter().zip(amounts.iter().copied()).collect();
+        group(&format!("_{n}"), &resources)
     };
     request(
         groups.iter().enumerate().map(group).collect(),

@@ -11,7 +11,6 @@ it at greater sizes ("not asked"). --write puts the table into README.md.
 import argparse
 import os
 import pathlib
-import platform
 import statistics
 import sys
 import textwrap
@@ -21,11 +20,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "functional-tests"))
 
 import live  # noqa: E402
+import readme  # noqa: E402
 import rest  # noqa: E402
 
 ROUNDS = 5
 HOST = "b0000000-0000-4000-8000-{:012d}"
-README = ROOT / "README.md"
 BEGIN, END = "<!-- benches/wide_trees.py --write begins here -->", "<!-- and ends here -->"
 HEAD = ("| children | groups | `group_policy` | candidates | placet | OpenStack Placement | its ratio "
         "| with `optimize_for_wide_provider_trees` | its ratio |\n|" + "---|" * 9)
@@ -105,19 +104,10 @@ def shown(seconds):
 
 
 def machine(patience):
-    cores = len(os.sched_getaffinity(0))
-    load = os.getloadavg()[0]
     text = (f"Medians of up to {ROUNDS} requests over HTTP, to a fresh service for each row; all of them in one run on "
-            f"{cores} cores ({platform.machine()}) that were shared with other work (load average {load:.0f} at its "
-            f"begin). A ratio is OpenStack Placement's time by placet's. A request that took more than {patience} s "
-            "was given up, and greater sizes were not asked.")
+            f"{readme.machine(f'{os.getloadavg()[0]:.0f} at its begin')}. A ratio is OpenStack Placement's time by placet's. "
+            f"A request that took more than {patience} s was given up, and greater sizes were not asked.")
     return "\n".join(textwrap.wrap(text, 120))
-
-
-def write(text):
-    before, rest_of = README.read_text().split(BEGIN)
-    _, after = rest_of.split(END)
-    README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
 
 
 def main():
@@ -139,7 +129,7 @@ def main():
                 lines.append(row(servers, size, groups, policy))
                 print(lines[-1], flush=True)
     if arguments.write:
-        write("\n".join(lines))
+        readme.write(BEGIN, END, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -55,6 +55,6 @@ fn tree(children: i32) -> Snapshot {
 }
 
 fn asking(groups: i32, policy: GroupPolicy) -> Request {
-    let groups = (0..groups as usize).map(|index| group(index, "VCPU", 1)).collect();
+    let groups = (0..groups).map(|n| group(&format!("_{n}"), &[("VCPU", 1)])).collect();
     request(groups, policy, Some(LIMIT))
 }

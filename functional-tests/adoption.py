@@ -3,7 +3,6 @@
     adoption.py [--engine ENGINE] [--binary PATH]
 """
 
-import argparse
 import contextlib
 import pathlib
 import subprocess
@@ -13,6 +12,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "conformance"))
 
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import live  # noqa: E402
 import topologies  # noqa: E402
@@ -272,9 +272,7 @@ def elsewhere(engine, database, asked):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    engines.add_option(parser)
+    parser = command_line.parser(__doc__, "--binary", "--engine")
     arguments = parser.parse_args()
     tally = Tally()
     with engines.Engine(arguments.engine) as engine:

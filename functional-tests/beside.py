@@ -7,12 +7,11 @@ find it, and until then placet must grant no claim that does not fit. On a serve
 balancer, too (rolling.py).
 """
 
-import argparse
 import contextlib
 import os
-import random
 import time
 
+import command_line
 import engines
 import live
 import rolling
@@ -134,10 +133,7 @@ def behind_one_balancer(tally, engine, binary, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    engines.add_option(parser)
+    parser = command_line.parser(__doc__, "--binary", "--engine", "--seed")
     options = parser.parse_args()
     tally = Tally()
     with engines.Engine(options.engine) as engine:

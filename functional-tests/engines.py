@@ -96,11 +96,6 @@ class Engine:
         return database if self.kind == "sqlite" else self.nodes[number].database(database.name)
 
 
-def add_option(parser):
-    """`--engine` for a test that starts services."""
-    parser.add_argument("--engine", choices=ENGINES, default="sqlite", help="what the services keep their data in")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "shell"))

@@ -7,9 +7,9 @@ name and parent of every provider and on every allocation of every consumer. A r
 generation as "the one that this service has now", or so many less.
 """
 
-import argparse
 import os
 
+import command_line
 import engines
 import live
 from rest import Rest
@@ -269,12 +269,10 @@ def compare(script, placet, upstream, tally, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser = command_line.parser(__doc__, "--binary", "--engine")
     parser.add_argument("--versions", help="of the API, with commas between them")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet",
                         help="upstream compares it with itself, which proves this script")
-    engines.add_option(parser)
     parser.add_argument("--details", action="store_true",
                         help="compare the sentences of refusals too")
     parser.add_argument("-v", "--verbose", action="store_true")

@@ -3,7 +3,6 @@
     operations.py [--binary PATH]
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -15,6 +14,7 @@ import subprocess
 import tempfile
 import time
 
+import command_line
 import live
 from rest import Rest
 from tally import Tally
@@ -189,8 +189,7 @@ def request_log(binary):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser = command_line.parser(__doc__, "--binary")
     binary = parser.parse_args().binary
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="placet-test-") as folder:

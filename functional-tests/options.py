@@ -6,13 +6,13 @@ Sets each to a plausible value that is not its default, and reads what `placet c
 it: an INI of what is honoured, and on the log a line for each option that is not used.
 """
 
-import argparse
 import configparser
 import pathlib
 import re
 import subprocess
 import tempfile
 
+import command_line
 import live
 import options_upstream
 from tally import Tally
@@ -160,8 +160,7 @@ def nothing_set(tally, binary, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser = command_line.parser(__doc__, "--binary")
     binary = parser.parse_args().binary
     tally = Tally()
     options = options_upstream.options()

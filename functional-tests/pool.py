@@ -3,11 +3,11 @@
     pool.py [--binary PATH] [--engine postgresql|mariadb]
 """
 
-import argparse
 import subprocess
 import threading
 import time
 
+import command_line
 import engines
 import live
 from rest import Rest
@@ -105,8 +105,7 @@ def for_ever(binary, engine, database):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary")
+    parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--engine", choices=tuple(LOCK), default="postgresql")
     arguments = parser.parse_args()
     binary, tally = arguments.binary, Tally()

@@ -6,12 +6,12 @@ On PostgreSQL the copy is a real standby, which is held back, killed and started
 under another user's name.
 """
 
-import argparse
 import subprocess
 import tempfile
 import time
 import pathlib
 
+import command_line
 import engines
 import live
 from rest import Rest
@@ -202,8 +202,7 @@ def on_mariadb(tally, binary, engine):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary")
+    parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--engine", choices=("postgresql-pair", "mariadb"), default="postgresql-pair")
     arguments = parser.parse_args()
     tally = Tally()

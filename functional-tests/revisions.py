@@ -8,12 +8,12 @@ leaves the database differs: placet undoes all steps, OpenStack Placement does o
 those before the refused one elsewhere.
 """
 
-import argparse
 import pathlib
 import subprocess
 import sys
 import tempfile
 
+import command_line
 import engines
 import live
 from rest import Rest
@@ -305,10 +305,8 @@ def sorted_lists(value):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line.parser(__doc__, "--binary", "--engine")
     parser.add_argument("--tool", choices=("placet", "upstream"), default="placet")
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    engines.add_option(parser)
     arguments = parser.parse_args()
     tally = Tally()
     with engines.Engine(arguments.engine) as engine:

@@ -6,11 +6,11 @@ With `--server upstream` the same files run against OpenStack Placement, which p
 state what clients are used to. placet-only….yaml hold what is different on purpose.
 """
 
-import argparse
 import pathlib
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 
+import command_line
 import engines
 import gabbi_file
 import live
@@ -34,11 +34,8 @@ def run_one(path, server, binary, engine):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line.parser(__doc__, "--binary", "--engine", "--server")
     parser.add_argument("files", nargs="*", help="names of gabbi files, without .yaml")
-    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    engines.add_option(parser)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("-v", "--verbose", action="store_true", help="show failures in full")
     arguments = parser.parse_args()

@@ -8,7 +8,6 @@ got is not acknowledged. Then, while clients claim, fail-over after fail-over, e
 judges the history (chaos/checker.py). Prints how long after the promotion all processes granted claims again.
 """
 
-import argparse
 import os
 import pathlib
 import random
@@ -19,6 +18,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "chaos"), str(HERE / "race")]
 
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import run as chaos  # noqa: E402
 import services  # noqa: E402
@@ -84,7 +84,7 @@ class Waiting:
         return claim
 
     def granted(self):
-        """Whether a claim is; until then a writer may be busy with an identity of its own."""
+        """Whether a new claim is: after the case before this one a writer may still be taking a new identity."""
         claim = self.claim()
         claim.join(PATIENCE)
         return claim.status == 204
@@ -119,12 +119,10 @@ class Waiting:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser = command_line.parser(__doc__, "--binary", "--seed")
     parser.add_argument("--seconds", type=float, default=300 if os.environ.get("PLACET_TEST_SIZE") == "full" else 6,
                         help="for which fail-overs are begun")
     parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     # What chaos asks for besides.
     parser.set_defaults(engine="postgresql-pair", server="placet", processes=2, faults=["fail-over"], stranger=False,
                         habit=None, mutant=None, keep_going=False, report=None)

@@ -7,7 +7,6 @@ program that starts and stops the two services. A client claims and releases all
 balancer knows, and must not notice anything.
 """
 
-import argparse
 import os
 import pathlib
 import re
@@ -18,6 +17,7 @@ import tempfile
 import threading
 import uuid
 
+import command_line
 import engines
 import live
 from rest import Rest
@@ -164,22 +164,8 @@ class Switch:
         try:
             client.prepare()
             client.start()
-            for line in guide("Over"):
-                if line.startswith("systemctl stop"):
-                    self.balance(client, self.placet)
-                tally.step(line, self.command, line)
-                if line.startswith("curl"):
-                    self.balance(client, self.upstream, self.placet)
-                    self.some(client)
-            self.some(client)
-            for line in guide("Back"):
-                if line.startswith("systemctl stop"):
-                    self.balance(client, self.upstream)
-                tally.step(line, self.command, line)
-                if line.startswith("curl"):
-                    self.balance(client, self.upstream, self.placet)
-                    self.some(client)
-            self.some(client)
+            self.follow(guide("Over"), client, self.placet)
+            self.follow(guide("Back"), client, self.upstream)
         finally:
             client.ended.set()
             client.join(60)
@@ -192,6 +178,18 @@ class Switch:
         self.configure("keystone")
         told = tally.step("with Keystone it refuses to start", self.command, "placet --config-file placement.conf", 1)
         tally.equal("and says so", True, "keystone" in (told or ""))
+
+    def follow(self, lines, client, stays):
+        """Does what the guide says. The balancer knows both services once the new one answers, and before the old one is
+        stopped only the one that stays."""
+        for line in lines:
+            if line.startswith("systemctl stop"):
+                self.balance(client, stays)
+            self.tally.step(line, self.command, line)
+            if line.startswith("curl"):
+                self.balance(client, self.upstream, self.placet)
+                self.some(client)
+        self.some(client)
 
     def some(self, client, count=20):
         """Waits until the client has asked so often."""
@@ -209,9 +207,7 @@ class Switch:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    engines.add_option(parser)
+    parser = command_line.parser(__doc__, "--binary", "--engine")
     arguments = parser.parse_args()
     tally = Tally()
     with engines.Engine(arguments.engine) as engine:

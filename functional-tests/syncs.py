@@ -3,7 +3,6 @@
     syncs.py [--engine ENGINE] [--binary PATH]
 """
 
-import argparse
 import contextlib
 import pathlib
 import subprocess
@@ -14,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import os_resource_classes
 import os_traits
 
+import command_line
 import engines
 import live
 from rest import Rest
@@ -97,7 +97,7 @@ class Several(Suite):
         """What placet finds when it is done, if OpenStack Placement's tool was faster with some tables, and then failed."""
         database = self.engine.create(self.empty[REVISIONS[0]])
         for sql in ("DELETE FROM alembic_version", "DROP TABLE inventories", "DROP TABLE resource_provider_aggregates",
-                    # with which placet begins
+                    # The first thing that placet makes.
                     "CREATE TABLE placet_migrations (version VARCHAR(50) NOT NULL, run_at DATETIME(6) NOT NULL,"
                     " PRIMARY KEY (version))"):
             database.run(sql)
@@ -159,9 +159,7 @@ def wait_for(look):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    engines.add_option(parser)
+    parser = command_line.parser(__doc__, "--binary", "--engine")
     arguments = parser.parse_args()
     tally = Tally()
     with engines.Engine(arguments.engine) as engine:

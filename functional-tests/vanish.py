@@ -6,13 +6,13 @@ The server is paused, its sockets are taken away while the network is down, and 
 placet that its connections lead nowhere. Needs root, for a network namespace of its own.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 import time
 
+import command_line
 import engines
 import live
 from rest import Rest
@@ -63,9 +63,8 @@ def comes_back(rest, node):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--engine", choices=("postgresql", "mariadb"), default="mariadb")
-    parser.add_argument("--binary")
     given = parser.parse_args()
     tally = Tally()
     if os.geteuid() != 0 or not shutil.which("unshare"):

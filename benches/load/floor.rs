@@ -2,7 +2,6 @@
 //! COMMIT; statement by statement, each client on a connection of its own, with the settings that placet's have.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use diesel::sql_types::{Integer, Nullable, Text};
 use placet::db::{Database, DbConnection, Settings};
 
 use crate::claim::{DISK_GB, MEMORY_MB, VCPU, place};
+use crate::clients::Clients;
 use crate::cloud::{Cloud, Dice};
 use crate::tally::Tally;
 
@@ -21,29 +21,25 @@ pub struct Arguments {
     /// The database, as placement.conf names it
     #[arg(long)]
     url: String,
-    #[arg(long)]
-    cloud: PathBuf,
-    #[arg(long, default_value_t = 1)]
-    clients: usize,
-    #[arg(long, default_value_t = 2.0)]
-    seconds: f64,
+    #[command(flatten)]
+    all: Clients,
 }
 
 /// By provider: what every client knows of it, so that hardly a claim meets another generation.
 type Generations = HashMap<i32, AtomicI32>;
 
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let cloud = Cloud::read(&arguments.cloud)?;
+    let cloud = Cloud::read(&arguments.all.cloud)?;
     let database = Database::open(&Settings {
         lock_timeout: Duration::from_secs(30),
         ..Settings::new(&arguments.url)
     })?;
     let generations = read_generations(&mut database.connect()?)?;
-    let mut connections: Vec<DbConnection> = (0..arguments.clients)
+    let mut connections: Vec<DbConnection> = (0..arguments.all.clients)
         .map(|_| database.connect())
         .collect::<Result<_, _>>()?;
     let start = Instant::now();
-    let until = start + Duration::from_secs_f64(arguments.seconds);
+    let until = start + Duration::from_secs_f64(arguments.all.seconds);
     let (cloud, generations) = (&cloud, &generations);
     let tally = std::thread::scope(|scope| {
         let clients: Vec<_> = connections

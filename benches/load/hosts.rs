@@ -77,11 +77,11 @@ fn tree(root: ProviderRow) -> Vec<ProviderRow> {
 /// 40 to 60 traits, and three aggregates.
 fn characterised(mut host: ProviderRow, number: i32, dice: &mut Dice) -> ProviderRow {
     let many = 40 + dice.roll() % 21;
-    host = (0..many).fold(host, |host, _| {
-        host.having(TraitId((dice.roll() % TRAITS as u64) as i32))
-    });
+    host.traits = (0..many)
+        .map(|_| TraitId((dice.roll() % TRAITS as u64) as i32))
+        .collect();
     if number % 1000 == 500 {
-        host = host.having(RARE);
+        host.traits.insert(RARE);
     }
     host.aggregates = [number % 10, 100 + number / 100, 1_000_000 + number / 40]
         .map(AggregateId)

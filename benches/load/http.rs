@@ -1,12 +1,12 @@
 //! Many clients, each with a connection of its own, for some seconds; all of them on this one thread.
 
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use tokio::task::LocalSet;
 
+use crate::clients::Clients;
 use crate::cloud::{Cloud, Dice};
 use crate::tally::Tally;
 use crate::wire::Connection;
@@ -22,14 +22,8 @@ pub struct Arguments {
     /// What is asked for; {host} is a random host
     #[arg(long, default_value = "/")]
     path: String,
-    /// The file that says where claims can go
-    #[arg(long)]
-    cloud: PathBuf,
-    #[arg(long, default_value_t = 1)]
-    clients: usize,
-    /// What is begun within them is ended
-    #[arg(long, default_value_t = 2.0)]
-    seconds: f64,
+    #[command(flatten)]
+    all: Clients,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -42,14 +36,14 @@ enum Scenario {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let cloud = Rc::new(Cloud::read(&arguments.cloud)?);
+    let cloud = Rc::new(Cloud::read(&arguments.all.cloud)?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let start = Instant::now();
     let tally = LocalSet::new().block_on(&runtime, async {
-        let clients: Vec<_> = (0..arguments.clients)
+        let clients: Vec<_> = (0..arguments.all.clients)
             .map(|number| {
                 let client = Client::new(arguments, number, cloud.clone());
-                let until = start + Duration::from_secs_f64(arguments.seconds);
+                let until = start + Duration::from_secs_f64(arguments.all.seconds);
                 tokio::task::spawn_local(client.run(until))
             })
             .collect();
@@ -83,7 +77,7 @@ impl Client {
             scenario: arguments.scenario,
             path: arguments.path.clone(),
             number,
-            of: arguments.clients,
+            of: arguments.all.clients,
         }
     }
 

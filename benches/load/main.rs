@@ -6,6 +6,7 @@
 //! would parse and copy what nobody looks at; how near this one is to nothing is what `stub` shows.
 
 mod claim;
+mod clients;
 mod cloud;
 mod floor;
 mod hosts;

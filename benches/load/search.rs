@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use clap::Args;
-use placet::search::{Group, GroupPolicy, Request, Settings, Snapshot, Traits, candidates};
+use placet::search::{GroupPolicy, Request, Settings, Snapshot, Traits, candidates};
 use serde_json::json;
 
 use crate::hosts;
-use crate::world::{request, settings};
+use crate::world::{group, request, settings};
 
 const LIMIT: usize = 1000;
 
@@ -69,15 +69,8 @@ fn count(snapshot: &Snapshot, request: &Request, settings: &Settings) -> placet:
 
 fn cases(nested: bool) -> Vec<(&'static str, Request)> {
     let base = |memory: i64, required: &str| {
-        let resources = vec![("VCPU", 1), ("MEMORY_MB", memory), ("DISK_GB", 1)];
-        let group = Group {
-            resources: resources
-                .into_iter()
-                .map(|(name, amount)| (name.to_owned(), amount))
-                .collect(),
-            ..Group::default()
-        };
-        let mut asked = request(vec![group], GroupPolicy::None, Some(LIMIT));
+        let all = group("", &[("VCPU", 1), ("MEMORY_MB", memory), ("DISK_GB", 1)]);
+        let mut asked = request(vec![all], GroupPolicy::None, Some(LIMIT));
         // In a tree the root has the trait, and not the provider of the memory.
         if !required.is_empty() {
             asked.root_required = Traits {
@@ -100,14 +93,6 @@ fn cases(nested: bool) -> Vec<(&'static str, Request)> {
 
 /// Disk of the root, and a network function of the NUMA node whose cores are taken.
 fn granular() -> Request {
-    let group = |suffix: &str, resources: &[(&str, i64)]| Group {
-        suffix: suffix.to_owned(),
-        resources: resources
-            .iter()
-            .map(|(name, amount)| ((*name).to_owned(), *amount))
-            .collect(),
-        ..Group::default()
-    };
     let groups = vec![
         group("", &[("DISK_GB", 1)]),
         group("_NUMA", &[("VCPU", 1), ("MEMORY_MB", 512)]),

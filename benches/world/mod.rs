@@ -1,12 +1,9 @@
-//! What all benches write down: rows, requests, and the settings of a search.
-
-#![allow(dead_code, reason = "each bench uses a part of it")]
+//! What every bench writes down: rows, requests, and the settings of a search. What only some of them need is theirs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use placet::search::{
-    AggregateId, ClassId, Group, GroupPolicy, Interrupt, Inventory, ProviderId, ProviderRow, Request, Settings,
-    Strategy, TraitId, Traits,
+    ClassId, Group, GroupPolicy, Interrupt, Inventory, ProviderId, ProviderRow, Request, Settings, Strategy, Traits,
 };
 
 /// Those of a deployment that cuts nothing, one tree after the other.
@@ -42,8 +39,6 @@ pub fn row(id: i32) -> ProviderRow {
 pub trait Writing {
     fn with(self, class: ClassId, total: i32) -> Self;
     fn below(self, root: i32) -> Self;
-    fn having(self, it: TraitId) -> Self;
-    fn inside(self, aggregate: i32) -> Self;
 }
 
 impl Writing for ProviderRow {
@@ -64,22 +59,16 @@ impl Writing for ProviderRow {
         (self.parent, self.root) = (Some(ProviderId(root)), ProviderId(root));
         self
     }
-
-    fn having(mut self, it: TraitId) -> Self {
-        self.traits.insert(it);
-        self
-    }
-
-    fn inside(mut self, aggregate: i32) -> Self {
-        self.aggregates.insert(AggregateId(aggregate));
-        self
-    }
 }
 
-pub fn group(index: usize, class: &str, amount: i64) -> Group {
+/// `resources{suffix}` of a query; without a suffix it is the group that several providers may serve together.
+pub fn group(suffix: &str, resources: &[(&str, i64)]) -> Group {
     Group {
-        suffix: format!("_{index}"),
-        resources: vec![(class.to_owned(), amount)],
+        suffix: suffix.to_owned(),
+        resources: resources
+            .iter()
+            .map(|(class, amount)| ((*class).to_owned(), *amount))
+            .collect(),
         ..Group::default()
     }
 }

@@ -18,6 +18,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race")]
 
+import command_line  # noqa: E402
 import away  # noqa: E402
 import engines  # noqa: E402
 import live  # noqa: E402
@@ -68,12 +69,9 @@ def run(topic, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line.parser(__doc__, "--binary", "--mutant", "--seed")
     parser.add_argument("--engine", choices=("postgresql", "mariadb", "galera"), default="postgresql")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--full", action=argparse.BooleanOptionalAction, default=os.environ.get("PLACET_TEST_SIZE") == "full")
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)

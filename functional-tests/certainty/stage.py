@@ -105,7 +105,9 @@ class Stage:
             witness.shows(self.world, rest, consumers)
 
     def _send(self, pool, requests, strikes):
-        sends = lambda request: (request, self.placet(request.method, request.path, request.body))  # noqa: E731
+        def sends(request):
+            return request, self.placet(request.method, request.path, request.body)
+
         if len(requests) == 1:
             self.base = self.proxy.written
             plans = self._plan(strikes, self.base)

@@ -14,7 +14,6 @@ asks for as long as it is answered the same. It does not make the same moments a
 machine's. So a history that cannot be is written to a file, and checker.py judges that file again.
 """
 
-import argparse
 import os
 import pathlib
 import random
@@ -28,6 +27,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race"), str(HERE.parent / "
 
 import checker  # noqa: E402
 import clients  # noqa: E402
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import faults  # noqa: E402
 import history as histories  # noqa: E402
@@ -200,11 +200,7 @@ def samples(violations, most=2):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    engines.add_option(parser)
-    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
+    parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed", "--server")
     parser.add_argument("--stranger", action="store_true", help="another program claims in the same tables")
     parser.add_argument("--durable", action="store_true", help="the database keeps what it acknowledged when the power goes")
     parser.add_argument("--processes", type=int, default=1)
@@ -212,7 +208,6 @@ def arguments():
     parser.add_argument("--habit", choices=clients.HABITS, help="what clients do half of the time")
     parser.add_argument("--seconds", type=float, default=600 if os.environ.get("PLACET_TEST_SIZE") == "full" else 20)
     parser.add_argument("--minutes", type=float, help="instead of seconds")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--faults", default="all", help=f"all that are possible, or with commas between them, of {', '.join(FAULTS)}")
     parser.add_argument("--keep-going", action="store_true", help="count violations, and do not end with the first")
     parser.add_argument("--report", type=pathlib.Path, help="a file for the figures, as JSON")

@@ -6,18 +6,19 @@ Each run keeps going after violations and counts them. A run whose report is in 
 minutes, is not made again. --write puts the table into README.md.
 """
 
-import argparse
 import json
-import os
 import pathlib
-import platform
 import subprocess
 import sys
 import tempfile
 import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
-README = HERE.parent.parent / "README.md"
+sys.path.insert(1, str(HERE.parent))
+
+import command_line  # noqa: E402
+import readme  # noqa: E402
+
 BEGIN, END = "<!-- functional-tests/chaos/table.py --write begins here -->", "<!-- and ends here, chaos -->"
 SEED = 2026
 # On SQLite placet is one process, and OpenStack Placement's own documentation advises against it.
@@ -63,9 +64,8 @@ def caption(found):
     faults = sorted({name for it in found for name in it["recoveries"]})
     loads = [it["load"] for it in found]
     text = (f"{found[0]['clients']} clients, {min(it['seconds'] for it in found):.0f} seconds each, or a little more, one after the other, "
-            f"seed {SEED}, on {len(os.sched_getaffinity(0))} cores ({platform.machine()}) that were shared with other work "
-            f"(load average {min(loads):.0f} to {max(loads):.0f} when they began): neither the numbers of operations nor "
-            "the seconds say how fast a service is. Faults, by chance: " + ", ".join(faults) + ". "
+            f"seed {SEED}, on {readme.machine(f'{min(loads):.0f} to {max(loads):.0f} when they began')}: neither the numbers "
+            "of operations nor the seconds say how fast a service is. Faults, by chance: " + ", ".join(faults) + ". "
             f"{UPSTREAM if any(it['server'] == 'upstream' for it in found) else ''}"
             "Unknown is what was not answered, or with 500, or with 503 and the word that nobody knows. A violation is "
             "counted once for each consumer or provider between two rests: `no order`, answers that no order of all "
@@ -77,16 +77,9 @@ def caption(found):
     return textwrap.wrap(text, 120)
 
 
-def write(text):
-    before, rest_of = README.read_text().split(BEGIN)
-    _, after = rest_of.split(END)
-    README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--minutes", type=float, default=3)
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("--engines", default="sqlite,postgresql,mariadb,galera")
     parser.add_argument("--servers", default="placet,upstream")
     parser.add_argument("--reports", type=pathlib.Path, help="where reports are kept, and found")
@@ -99,7 +92,7 @@ def main():
     text = "\n".join([*caption(found), "", *HEAD.splitlines(), *map(row, found)])
     print(text)
     if given.write:
-        write(text)
+        readme.write(BEGIN, END, text)
 
 
 if __name__ == "__main__":

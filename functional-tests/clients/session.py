@@ -5,7 +5,6 @@
 Each command is one test: its exit code, and what it printed (as JSON) or complained about.
 """
 
-import argparse
 import json
 import pathlib
 import subprocess
@@ -13,6 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+import command_line  # noqa: E402
 import live  # noqa: E402
 from tally import Tally  # noqa: E402
 
@@ -144,9 +144,7 @@ def leave(run):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser = command_line.parser(__doc__, "--binary", "--server")
     arguments = parser.parse_args()
     tally = Tally()
     with live.Service(arguments.server, binary=arguments.binary) as service:

@@ -11,7 +11,6 @@ the files that have to pass. One that is on the list and does not pass is a fail
 not on the list is run, reported and not counted as failed, and if it passes it wants to be added.
 """
 
-import argparse
 import contextlib
 import importlib.util
 import pathlib
@@ -23,6 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import adopted  # noqa: E402
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import gabbi_fixtures  # noqa: E402
 import gabbi_file  # noqa: E402
@@ -87,12 +87,9 @@ def judge(outcome, reason, listed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line.parser(__doc__, "--binary", "--engine", "--server")
     parser.add_argument("files", nargs="*", help="names of gabbi files, without .yaml")
     parser.add_argument("--fixtures", choices=("rest", "adopted"), default="rest")
-    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    engines.add_option(parser)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("-v", "--verbose", action="store_true", help="show failures in full")
     arguments = parser.parse_args()

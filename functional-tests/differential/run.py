@@ -10,7 +10,6 @@ are judged by what is right besides (court.py); every second run is about these.
 difference is written to a file, for --replay; --shrink looks for the fewest requests that show it.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -24,6 +23,7 @@ from dataclasses import asdict
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import generator  # noqa: E402
 import guards  # noqa: E402
@@ -108,7 +108,7 @@ def database(engine):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line.parser(__doc__, "--binary", "--engine")
     full = os.environ.get("PLACET_TEST_SIZE") == "full"
     parser.add_argument("--seed", type=int, default=int(time.time()) * 1000 if full else 1, help="of the first run")
     parser.add_argument("--seconds", type=int, default=1800 if full else 120)
@@ -116,9 +116,7 @@ def main():
     parser.add_argument("--replay", metavar="FILE")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet",
                         help="upstream compares it with itself, which proves this script")
-    engines.add_option(parser)
     parser.add_argument("--shrink", action="store_true")
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)

@@ -31,6 +31,12 @@ def claimed(world, consumer, holds, kind_of):
     world.consumers[consumer.uuid] = consumer
 
 
+def emptied(world, consumer):
+    """What is left of a consumer that has nothing any more: its uuid, which may be claimed for as a new one."""
+    consumer.holds, consumer.generation = {}, None
+    del world.consumers[consumer.uuid]
+
+
 def a_type(world):
     return f"TYPE_{world.number}_{world.chance.randint(1, 5)}"
 
@@ -70,8 +76,7 @@ def claim_wiped(world):
     had = consumer.holds
 
     def done():
-        consumer.holds, consumer.generation = {}, None
-        del world.consumers[consumer.uuid]
+        emptied(world, consumer)
         for provider in own(world, had):
             moved(provider)
     return Write("PUT", f"/allocations/{consumer.uuid}", body(world, consumer, {}, consumer.type), done,
@@ -84,11 +89,8 @@ def claim_released(world):
     if not consumer:
         return None
     had = consumer.holds
-
-    def done():
-        consumer.holds, consumer.generation = {}, None
-        del world.consumers[consumer.uuid]
-    return Write("DELETE", f"/allocations/{consumer.uuid}", None, done, [*own(world, had), consumer], (-pooled(had), 0))
+    return Write("DELETE", f"/allocations/{consumer.uuid}", None, lambda: emptied(world, consumer),
+                 [*own(world, had), consumer], (-pooled(had), 0))
 
 
 @kind("POST /allocations")
@@ -101,8 +103,7 @@ def claims_posted(world):
 
     def done():
         claimed(world, new, had, kind_of)
-        old.holds, old.generation = {}, None
-        del world.consumers[old.uuid]
+        emptied(world, old)
         for provider in own(world, had):
             moved(provider)
     sent = {old.uuid: body(world, old, {}, old.type), new.uuid: body(world, new, had, kind_of)}
@@ -138,7 +139,7 @@ def reshaped(world):
 
 
 def _moved_over(holds, old, new, name):
-    moved_ = {p: dict(amounts) for p, amounts in holds.items()}
-    amount = moved_[old].pop(name)
-    moved_.setdefault(new, {})[name] = moved_.get(new, {}).get(name, 0) + amount
-    return {p: amounts for p, amounts in moved_.items() if amounts}
+    after = {p: dict(amounts) for p, amounts in holds.items()}
+    amount = after[old].pop(name)
+    after.setdefault(new, {})[name] = after.get(new, {}).get(name, 0) + amount
+    return {p: amounts for p, amounts in after.items() if amounts}

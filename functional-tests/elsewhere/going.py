@@ -28,30 +28,29 @@ def both(*calls):
     return [answers[number] for number in range(len(calls))]
 
 
+def goes(giver, deleter, name, give, granted, take_back):
+    """Whether the host got what was deleted at the same time, or was refused: `granted` is the status if it got it."""
+    giver.must("PUT", name)
+    given, deleted = both(lambda: giver(*give), lambda: deleter("DELETE", name))
+    assert (given.status, deleted.status) in ((granted, 409), (400, 204)), f"{name}: {given}, {deleted}"
+    if given.status != granted:
+        return False
+    giver.must("DELETE", take_back)
+    deleter.must("DELETE", name)
+    return True
+
+
 def class_goes(giver, deleter, name):
-    giver.must("PUT", f"/resource_classes/{name}")
-    given, deleted = both(
-        lambda: giver("POST", f"/resource_providers/{HOST}/inventories", {"resource_class": name, "total": 5}),
-        lambda: deleter("DELETE", f"/resource_classes/{name}"))
-    assert (given.status, deleted.status) in ((201, 409), (400, 204)), f"{name}: {given}, {deleted}"
-    if given.status == 201:
-        giver.must("DELETE", f"/resource_providers/{HOST}/inventories/{name}")
-        deleter.must("DELETE", f"/resource_classes/{name}")
-    return given.status
+    inventories = f"/resource_providers/{HOST}/inventories"
+    give = "POST", inventories, {"resource_class": name, "total": 5}
+    return goes(giver, deleter, f"/resource_classes/{name}", give, 201, f"{inventories}/{name}")
 
 
 def trait_goes(giver, deleter, name):
-    giver.must("PUT", f"/traits/{name}")
+    traits = f"/resource_providers/{HOST}/traits"
     generation = giver.must("GET", f"/resource_providers/{HOST}").json["generation"]
-    given, deleted = both(
-        lambda: giver("PUT", f"/resource_providers/{HOST}/traits", {
-            "traits": [name], "resource_provider_generation": generation}),
-        lambda: deleter("DELETE", f"/traits/{name}"))
-    assert (given.status, deleted.status) in ((200, 409), (400, 204)), f"{name}: {given}, {deleted}"
-    if given.status == 200:
-        giver.must("DELETE", f"/resource_providers/{HOST}/traits")
-        deleter.must("DELETE", f"/traits/{name}")
-    return given.status
+    give = "PUT", traits, {"traits": [name], "resource_provider_generation": generation}
+    return goes(giver, deleter, f"/traits/{name}", give, 200, traits)
 
 
 def race(chance, ports, database, rounds):
@@ -61,8 +60,8 @@ def race(chance, ports, database, rounds):
     try:
         for number in range(rounds):
             giver, deleter = chance.sample(rests, 2)
-            given += class_goes(giver, deleter, f"CUSTOM_GOING_{number}") == 201
-            given += trait_goes(giver, deleter, f"CUSTOM_GOING_{number}") == 200
+            given += class_goes(giver, deleter, f"CUSTOM_GOING_{number}")
+            given += trait_goes(giver, deleter, f"CUSTOM_GOING_{number}")
     finally:
         for what, sql in ORPHANS.items():
             count = database.query(sql)[0][0]

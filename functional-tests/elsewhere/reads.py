@@ -45,8 +45,8 @@ def kind(route, of):
     return taken
 
 
-def of(thing):
-    """What kind of thing it is."""
+def kind_of(thing):
+    """What is read of a thing that was written: a name comes as a pair, of which the first says what it names."""
     return {Provider: "provider", Consumer: "consumer"}.get(type(thing)) or thing[0]
 
 
@@ -68,9 +68,10 @@ def there(ask, provider, more=""):
     return ask(f"/resource_providers/{provider.uuid}{more}", 200 if provider.alive else 404)
 
 
-def a(world, things, otherwise=None):
-    things = sorted(things)
-    return world.chance.choice(things) if things else otherwise
+def one_name(world, names, otherwise=None):
+    """One of these; sorted, because a set has another order in each process, and a seed is to give the same again."""
+    names = sorted(names)
+    return world.chance.choice(names) if names else otherwise
 
 
 # --- of a provider ---
@@ -94,21 +95,21 @@ def tree_listed(world, ask, provider):
 
 @kind("GET /resource_providers", "provider")
 def providers_with_room(world, ask, provider):
-    name, amount = a(world, provider.inventories, "VCPU"), world.chance.randint(1, 4)
+    name, amount = one_name(world, provider.inventories, "VCPU"), world.chance.randint(1, 4)
     listed(ask, f"in_tree={provider.root.uuid}&resources={name}:{amount}",
            [p for p in world.tree(provider.root) if world.room(p, name) >= amount])
 
 
 @kind("GET /resource_providers", "provider")
 def providers_with_a_trait(world, ask, provider):
-    name = a(world, provider.traits or world.traits)
+    name = one_name(world, provider.traits or world.traits)
     listed(ask, f"in_tree={provider.root.uuid}&required={name}",
            [p for p in world.tree(provider.root) if name in p.traits])
 
 
 @kind("GET /resource_providers", "provider")
 def providers_of_an_aggregate(world, ask, provider):
-    name = a(world, world.aggregates)
+    name = one_name(world, world.aggregates)
     listed(ask, f"in_tree={provider.root.uuid}&member_of={name}",
            [p for p in world.tree(provider.root) if name in p.aggregates])
 
@@ -122,7 +123,7 @@ def inventories_shown(world, ask, provider):
 
 @kind("GET /resource_providers/{uuid}/inventories/{resource_class}", "provider")
 def inventory_shown(world, ask, provider):
-    name = a(world, world.classes)
+    name = one_name(world, world.classes)
     if name in provider.inventories and provider.alive:
         ask.expect({**provider.inventories[name], "resource_provider_generation": provider.generation},
                    there(ask, provider, f"/inventories/{name}"))
@@ -138,20 +139,22 @@ def usages_shown(world, ask, provider):
         ask.expect({"usages": used, "resource_provider_generation": provider.generation}, shown)
 
 
+def set_shown(ask, provider, name):
+    """Its aggregates, or its traits: sets, which come in any order."""
+    shown = there(ask, provider, f"/{name}")
+    if shown:
+        ask.expect((sorted(getattr(provider, name)), provider.generation),
+                   (sorted(shown[name]), shown["resource_provider_generation"]))
+
+
 @kind("GET /resource_providers/{uuid}/aggregates", "provider")
 def aggregates_shown(world, ask, provider):
-    shown = there(ask, provider, "/aggregates")
-    if shown:
-        ask.expect((sorted(provider.aggregates), provider.generation),
-                   (sorted(shown["aggregates"]), shown["resource_provider_generation"]))
+    set_shown(ask, provider, "aggregates")
 
 
 @kind("GET /resource_providers/{uuid}/traits", "provider")
 def provider_traits_shown(world, ask, provider):
-    shown = there(ask, provider, "/traits")
-    if shown:
-        ask.expect((sorted(provider.traits), provider.generation),
-                   (sorted(shown["traits"]), shown["resource_provider_generation"]))
+    set_shown(ask, provider, "traits")
 
 
 @kind("GET /resource_providers/{uuid}/allocations", "provider")
@@ -177,7 +180,7 @@ def summaries(world, ask, shown, root):
 
 @kind("GET /allocation_candidates", "provider")
 def candidates(world, ask, provider):
-    root, name, amount = provider.root, a(world, provider.inventories, "VCPU"), world.chance.randint(1, 4)
+    root, name, amount = provider.root, one_name(world, provider.inventories, "VCPU"), world.chance.randint(1, 4)
     answer = ask(f"/allocation_candidates?resources={name}:{amount}&in_tree={root.uuid}")
     fit = {p.uuid for p in world.tree(root) if world.room(p, name) >= amount}
     ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"]}, "who has room")
@@ -187,7 +190,7 @@ def candidates(world, ask, provider):
 
 @kind("GET /allocation_candidates", "provider")
 def candidates_with_a_trait(world, ask, provider):
-    name, it = a(world, provider.inventories, "VCPU"), a(world, provider.traits or world.traits)
+    name, it = one_name(world, provider.inventories, "VCPU"), one_name(world, provider.traits or world.traits)
     answer = ask(f"/allocation_candidates?resources1={name}:1&required1={it}&in_tree1={provider.root.uuid}")
     fit = {p.uuid for p in world.tree(provider.root) if world.room(p, name) >= 1 and it in p.traits}
     ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"]}, "who has it all")

@@ -10,7 +10,6 @@ lags). An SQLite file is served by one process, so there it is asked through oth
 says the binary: one that nothing here writes or reads is a failure.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -27,6 +26,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "chaos")]
 
 import account  # noqa: E402
 import claims  # noqa: E402
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import going  # noqa: E402
 import live  # noqa: E402
@@ -94,7 +94,7 @@ class Worker(threading.Thread):
 
     def some_reads(self, things):
         """What to read of what was written; whatever is chosen, something comes from memory."""
-        possible = [(name, it) for it in things for name, (_, of, _) in reads.KINDS.items() if of == reads.of(it)]
+        possible = [(name, it) for it in things for name, (_, of, _) in reads.KINDS.items() if of == reads.kind_of(it)]
         if not self.options.reads or len(possible) <= self.options.reads:
             return possible
         return self.chance.sample(possible, self.options.reads)
@@ -146,15 +146,11 @@ def judge(tally, workers, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    engines.add_option(parser)
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
-    parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
+    parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed")
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--steps", type=int, default=100_000 if FULL else 3000)
     parser.add_argument("--reads", type=int, default=0 if FULL else 2)
     parser.add_argument("--workers", type=int, default=6)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.set_defaults(server="placet", faults=())  # what chaos' services ask for
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)

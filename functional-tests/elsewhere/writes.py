@@ -72,8 +72,10 @@ def provider_renamed(world):
 def provider_moved(world):
     """To another place of its tree, or to the other tree, with all that hangs on it."""
     provider = one_of(world, (p for p in world.living() if p.parent))
-    below = lambda p: p is provider or (p.parent and below(p.parent))  # noqa: E731
-    parent = provider and one_of(world, (p for p in world.living() if not below(p)))
+
+    def goes_along(it):
+        return it is provider or (it.parent and goes_along(it.parent))
+    parent = provider and one_of(world, (p for p in world.living() if not goes_along(p)))
     if not parent:
         return None
     old = provider.root
@@ -206,20 +208,30 @@ def traits_cleared(world):
 
 # --- names ---
 
-def _made(world, names, prefix):
-    return world.new_name(prefix) if len(names) < 2 + NAMES else None
+def _new(world, what, names):
+    """A name that may be made, while there are few."""
+    return world.new_name(f"CUSTOM_{what.upper()}") if len(names) < 2 + NAMES else None
+
+
+def _ensured(world, what, names, path):
+    name = _new(world, what, names)
+    return name and Write("PUT", f"{path}/{name}", None, lambda: names.append(name), [(what, name)])
+
+
+def _deleted(world, what, names, path, is_used):
+    name = one_of(world, (n for n in names if n.startswith("CUSTOM") and not is_used(n)))
+    return name and Write("DELETE", f"{path}/{name}", None, lambda: names.remove(name), [(what, name)])
 
 
 @kind("POST /resource_classes")
 def class_created(world):
-    name = _made(world, world.classes, "CUSTOM_CLASS")
+    name = _new(world, "class", world.classes)
     return name and Write("POST", "/resource_classes", {"name": name}, lambda: world.classes.append(name), [("class", name)])
 
 
 @kind("PUT /resource_classes/{name}")
 def class_ensured(world):
-    name = _made(world, world.classes, "CUSTOM_CLASS")
-    return name and Write("PUT", f"/resource_classes/{name}", None, lambda: world.classes.append(name), [("class", name)])
+    return _ensured(world, "class", world.classes, "/resource_classes")
 
 
 @kind("PUT /resource_classes/{name}")
@@ -239,17 +251,14 @@ def class_renamed(world):
 
 @kind("DELETE /resource_classes/{name}")
 def class_deleted(world):
-    name = one_of(world, (c for c in world.classes if c.startswith("CUSTOM") and not world.is_class_used(c)))
-    return name and Write("DELETE", f"/resource_classes/{name}", None, lambda: world.classes.remove(name), [("class", name)])
+    return _deleted(world, "class", world.classes, "/resource_classes", world.is_class_used)
 
 
 @kind("PUT /traits/{name}")
 def trait_ensured(world):
-    name = _made(world, world.traits, "CUSTOM_TRAIT")
-    return name and Write("PUT", f"/traits/{name}", None, lambda: world.traits.append(name), [("trait", name)])
+    return _ensured(world, "trait", world.traits, "/traits")
 
 
 @kind("DELETE /traits/{name}")
 def trait_deleted(world):
-    name = one_of(world, (t for t in world.traits if t.startswith("CUSTOM") and not world.is_trait_used(t)))
-    return name and Write("DELETE", f"/traits/{name}", None, lambda: world.traits.remove(name), [("trait", name)])
+    return _deleted(world, "trait", world.traits, "/traits", world.is_trait_used)

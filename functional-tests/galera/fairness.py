@@ -83,21 +83,24 @@ def report(clients):
     return granted, max(wait for mine in clients for client in mine for wait in client.waits)
 
 
-CONFLICTS = ("wsrep_local_cert_failures", "wsrep_local_bf_aborts", "wsrep_last_committed")
+REFUSED = "wsrep_local_cert_failures"  # commits, by certification
+UNDONE = "wsrep_local_bf_aborts"  # transactions, by a commit of another node
+COMMITTED = "wsrep_last_committed"  # in the cluster: each node counts all
 
 
-def counted(engine):
-    return [sum(int(node.status(name)) for node in engine.nodes) for name in CONFLICTS]
+def counters(engine):
+    """What the nodes have counted since they started, all together."""
+    return [sum(int(node.status(name)) for node in engine.nodes) for name in (REFUSED, UNDONE, COMMITTED)]
 
 
 def check(tally, engine, members, database, options):
     """A fight, and what came of it."""
-    before = counted(engine)
+    before = counters(engine)
     clients = fight(members, world.HOSTS[:HOSTS], options.seconds, options.clients, options.seed)
-    failed, undone, committed = (now - then for now, then in zip(counted(engine), before))
-    print(f"{committed // len(engine.nodes)} commits; refused by certification {failed}, undone by another's {undone}",
+    refused, undone, committed = (after - earlier for earlier, after in zip(before, counters(engine)))
+    print(f"{committed // len(engine.nodes)} commits; refused by certification {refused}, undone by another's {undone}",
           flush=True)
-    tally.equal("they met each other: commits were undone, and tried again", True, failed + undone > 0)
+    tally.equal("they met each other: commits were undone, and tried again", True, refused + undone > 0)
     granted, longest = report(clients)
     strange = [line for mine in clients for client in mine for line in client.strange]
     tally.equal("nothing but grants, and refusals for want of room", [], strange[:3])

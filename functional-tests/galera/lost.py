@@ -23,7 +23,7 @@ class Logs:
             "SELECT writer, revision, token FROM placet_changes")}
 
     def lacks(self, node, commit):
-        """Whether the node's tables do not have it. What the writer cleared away by itself they had."""
+        """Whether the node's tables never had it: of what is missing the oldest changes were there, and the writer pruned them."""
         held = self.held[node]
         kept = [revision for writer, revision in held if writer == commit.writer]
         cleared = kept and commit.revision < min(kept)

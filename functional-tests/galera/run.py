@@ -7,16 +7,15 @@ A fight for the same hosts, in which nobody may starve (fairness.py); nodes that
 while nodes are killed is chaos/run.py's.
 """
 
-import argparse
 import contextlib
 import os
 import pathlib
-import random
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "chaos"), str(HERE.parent / "race")]
 
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import fairness  # noqa: E402
 import lagging  # noqa: E402
@@ -39,13 +38,11 @@ def on_each_node(engine, binary, **placet):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser = command_line.parser(__doc__, "--binary", "--seed")
     full = os.environ.get("PLACET_TEST_SIZE") == "full"
     parser.add_argument("--seconds", type=float, default=60 if full else 8, help="of the fight")
     parser.add_argument("--clients", type=int, default=4, help="of each process in the fight")
     parser.add_argument("--only", choices=("fairness", "standstill", "lost"))
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
     tally = Tally()

@@ -3,6 +3,7 @@
 import re
 
 from judge import Access, Executed
+from tail import Tail
 
 SETTINGS = {
     "slow_query_log_file": "'{}'", "log_output": "'FILE'", "long_query_time": "0",
@@ -15,23 +16,19 @@ class Capture:
     """From now on all that is executed is kept."""
 
     def __init__(self, engine, database):
-        self.path = engine.nodes[0].folder / "statements"
+        path = engine.nodes[0].folder / "statements"
         connection = engine.nodes[0].database("").connect()
         for name, value in SETTINGS.items():
-            connection.execute(f"SET GLOBAL {name} = {value.format(self.path)}")
+            connection.execute(f"SET GLOBAL {name} = {value.format(path)}")
         connection.close()
-        self.offset = self.path.stat().st_size
+        self.log = Tail.from_now_on(path)
 
     def follow(self, services):
-        """The engine knows all of them."""
+        """There is nothing to find: the server's log has the statements of all of them."""
 
     def taken(self, _=()):
         """What was executed since the last time."""
-        with open(self.path, errors="replace") as log:
-            log.seek(self.offset)
-            text = log.read()
-            self.offset = log.tell()
-        for entry in text.split("# User@Host: ")[1:]:
+        for entry in self.log.read().split("# User@Host: ")[1:]:
             plan = re.findall(r"^# explain: (\d.*)$", entry, re.M)
             sql = re.search(r"^SET timestamp=\d+;\n(.*)", entry, re.M | re.S)
             if sql:

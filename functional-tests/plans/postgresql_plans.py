@@ -4,6 +4,7 @@ import json
 import re
 
 from judge import Access, Executed
+from tail import Tail
 
 SETTINGS = {
     "session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on",
@@ -16,22 +17,16 @@ class Capture:
     """From now on all that is executed in a database is kept."""
 
     def __init__(self, engine, database):
-        self.path = engine.nodes[0].folder / "log"
-        self.dbname = database.name
         for name, value in SETTINGS.items():
             database.run(f"ALTER DATABASE \"{database.name}\" SET {name} = '{value}'")
-        self.offset = self.path.stat().st_size
+        self.log = Tail.from_now_on(engine.nodes[0].folder / "log")
 
     def follow(self, services):
-        """The engine knows all of them."""
+        """There is nothing to find: the server's log has the statements of all of them."""
 
     def taken(self, _=()):
         """What was executed since the last time."""
-        with open(self.path, errors="replace") as log:
-            log.seek(self.offset)
-            text = log.read()
-            self.offset = log.tell()
-        for entry in ENTRY.finditer(text):
+        for entry in ENTRY.finditer(self.log.read()):
             told = json.loads(entry[1].replace("\n\t", "\n"))
             yield Executed(told["Query Text"], list(accesses(told["Plan"])))
 

@@ -9,7 +9,6 @@ log of slow statements; on SQLite placet's log has the statements, and they are 
 has the rules. `--drop` takes an index away first, to see the test fail.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -22,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "reference")]
 
 import cloud  # noqa: E402
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import judge  # noqa: E402
 import live  # noqa: E402
@@ -155,13 +155,12 @@ def report(arguments, statements, tally):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line.parser(__doc__, "--binary")
     full = os.environ.get("PLACET_TEST_SIZE") == "full"
     parser.add_argument("--engine", choices=ENGINES, default="sqlite")
     parser.add_argument("--providers", type=int, default=100_000 if full else 20_000)
     parser.add_argument("--housekeeping", action="store_true", default=full, help="wait for what writers do once a minute")
     parser.add_argument("--drop", metavar="INDEX")
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("-v", "--verbose", action="store_true", help="show every statement")
     arguments = parser.parse_args()
     if arguments.engine == "sqlite":

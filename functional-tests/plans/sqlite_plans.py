@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 from judge import Access, Executed
+from tail import Tail
 
 LINE = re.compile(r" TRACE \[placet::db::pool\] (.*?)(?: -- binds: (\[.*\]))?$", re.M)
 PLANNED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
@@ -28,19 +29,16 @@ class Capture:
     """From now on all that is sent is kept."""
 
     def __init__(self, _, database):
-        self.database, self.offset = database, 0
+        self.database = database
         print(f"SQLite {sqlite3.sqlite_version} says how it would do it", flush=True)
 
     def follow(self, services):
-        (self.service,) = services
+        (service,) = services
+        self.log = Tail(service.folder / "log")
 
     def taken(self, more=()):
         """What was sent since the last time, and `more`."""
-        with open(self.service.folder / "log", errors="replace") as log:
-            log.seek(self.offset)
-            text = log.read()
-            self.offset = log.tell()
-        sent = [(sql, binds) for sql, binds in LINE.findall(text) if sql.startswith(PLANNED)]
+        sent = [(sql, binds) for sql, binds in LINE.findall(self.log.read()) if sql.startswith(PLANNED)]
         with contextlib.closing(self.database.connect()) as connection:
             for sql, binds in dict.fromkeys([*sent, *((sql, "") for sql in more)]):
                 yield Executed(sql, *account(connection.inner, sql, values(binds)))

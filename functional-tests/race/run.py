@@ -12,7 +12,6 @@ oversubscribes, because where it tries a claim again, what it wrote at the first
 before (with `[placement] allocation_conflict_retry_count = 1` it passes on PostgreSQL and MariaDB).
 """
 
-import argparse
 import os
 import pathlib
 import random
@@ -22,6 +21,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import live  # noqa: E402
 from foreign import Foreign  # noqa: E402
@@ -125,13 +125,8 @@ def run_round(seed, number, rest, service):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary")
-    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
-    engines.add_option(parser)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed", "--server")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} runs these rounds again)", flush=True)
     tally = Tally()

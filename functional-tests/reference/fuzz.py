@@ -8,7 +8,6 @@ has a status, header, media type or body that is not described, takes what the d
 forbids, or refuses as ill-formed what it allows.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -19,6 +18,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import command_line  # noqa: E402
 import live  # noqa: E402
 import world  # noqa: E402
 from rest import Rest  # noqa: E402
@@ -72,9 +72,8 @@ def fuzz(version, binary, examples, seed, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("versions", nargs="*", metavar="VERSION")
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
     parser.add_argument("--examples", type=int, default=100 if FULL else 6, help="random requests an operation")
     parser.add_argument("--seed", type=int, default=8778)
     arguments = parser.parse_args()

@@ -6,7 +6,6 @@ The document is what `placet openapi` prints and the service serves; samples are
 service; pages are rendered from both.
 """
 
-import argparse
 import json
 import pathlib
 import subprocess
@@ -15,6 +14,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import command_line  # noqa: E402
 import live  # noqa: E402
 import pages  # noqa: E402
 import samples  # noqa: E402
@@ -48,8 +48,7 @@ def without_sample(document, captured):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not the one cargo built")
+    parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--write", action="store_true", help="write what is made into api-ref/")
     arguments = parser.parse_args()
     files, document, served, captured = made(arguments.binary)

@@ -86,8 +86,8 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::CapacityExceeded { .. }
         | E::ConstraintsViolated { .. } => (StatusCode::CONFLICT, UNDEFINED),
 
-        // The text says which of them left nothing: after the last one a generation keeps what is sent again from
-        // happening twice.
+        // The first two changed nothing, and say so. After the last one a client may send its request again too: if it
+        // did happen, the generation in it keeps it from happening twice.
         E::Busy { .. } | E::Unavailable { .. } | E::UnknownOutcome { .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, UNDEFINED)
         }

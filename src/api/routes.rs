@@ -163,10 +163,10 @@ pub fn guarded_by(rule: &str) -> Vec<String> {
     routes
 }
 
-/// Answered from memory, whatever the database is.
+/// Answered from memory, so that a copy of the database has no part in it.
 const FROM_MEMORY: [&str; 2] = [PROVIDERS, CANDIDATES];
 
-/// The paths of routes that are named as `GET /usages` and may read a copy of the database that lags.
+/// The paths behind names such as `GET /usages`, of routes that may read a copy of the database that lags.
 ///
 /// # Errors
 /// The first that is no such route, as a sentence that names all which are.

@@ -32,7 +32,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves on these listeners until the process is told to stop (SIGTERM or SIGINT); then what is in flight may finish.
-/// `ready` is called as soon as those signals are heard: whoever is told earlier that it serves, and stops it at once, kills it.
+/// `ready` is called as soon as those signals are listened to: somebody who is told earlier that it serves, and stops it at
+/// once, would kill it.
 pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen, ready: impl FnOnce()) -> io::Result<()> {
     System::new().block_on(async {
         let service = Data::new(service);

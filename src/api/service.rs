@@ -32,7 +32,7 @@ pub struct Settings {
     pub search: search::Settings,
     /// How old an answer from memory may be while the database is away.
     pub stale_reads: Duration,
-    /// The paths of which GET may read what lags: see `slave_routes`.
+    /// The paths whose GET may read a copy of the database that lags: see `slave_routes`.
     pub slave_routes: Vec<&'static str>,
     /// Whether each search begins somewhere else in the cloud.
     pub randomize: bool,

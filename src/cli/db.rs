@@ -75,7 +75,7 @@ const REPLICA_PATIENCE: Duration = Duration::from_secs(2);
 /// The configured copy, if any, with a pool as large as the database's own; nothing is connected yet.
 pub fn open_replica(options: &Options) -> Result<Option<Replica>, Failure> {
     let url = options.placement_database.slave_connection.as_ref();
-    // Where no route reads it, it may be whatever upstream was given.
+    // Not looked at where no route reads it: upstream accepts any URL here, and never uses it.
     let Some(url) = url.filter(|_| !options.placet.slave_routes.is_empty()) else {
         return Ok(None);
     };

@@ -39,8 +39,8 @@ pub fn boxed(header: &str, cells: &[String]) -> String {
     format!("{rule}{}{body}", draw(header))
 }
 
-/// Words in lines of at most `width` characters, all but the first indented by two, as Python's textwrap does it: a word
-/// may be broken after a hyphen, and one that is longer than a line anywhere.
+/// Words in lines of at most `width` characters, all but the first indented by two, as Python's textwrap does it: a line
+/// may end after a hyphen in a word, and anywhere in a word that is longer than a line.
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -35,8 +35,9 @@ pub fn upgrade(conn: &mut DbConnection, from: &str) -> Result<bool, SetupError> 
     Ok(done)
 }
 
-/// Ends what was made of nothing. MariaDB commits each table by itself, so OpenStack Placement's own tool may have made some
-/// of them meanwhile, as of the oldest revision: the steps are taken, whoever made what, and one revision stays.
+/// Ends a sync that began without tables. MariaDB commits each table by itself, so OpenStack Placement's own tool may have
+/// made some of them at the same time, as its oldest revision has them. So the steps to the newest one are taken on all
+/// tables, whoever made them, and the older revision that the tool may have noted is taken away.
 pub fn settle(conn: &mut DbConnection) -> Result<(), SetupError> {
     if !dialect::has_old_tables(conn)? {
         return Ok(());

@@ -17,7 +17,7 @@ pub enum Fault {
     Lost,
     /// The database takes no more writes: corrupt, full or read-only. Trying again cannot help.
     Stop,
-    /// A text of the command is none that the database keeps.
+    /// The command has a text that the database cannot keep.
     Unstorable,
     /// Nobody knows. The command that met it is refused, and it is not tried again.
     Unknown,

@@ -13,8 +13,8 @@ use super::url::{self, Target};
 use super::{DbConnection, SetupError};
 use crate::error::Error;
 
-/// How long the pool waits at most before it tries again to have a connection, and a read before it looks whether any
-/// can be had.
+/// How long the pool waits at most before it tries again to make a connection, and a read that waits for one before it
+/// looks whether any can be made.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// How to reach the database.
@@ -161,7 +161,7 @@ struct Opener {
     lock_timeout: Duration,
     recycle_time: Duration,
     statements: Arc<AtomicU64>,
-    /// When the pool could last not have a connection, and why.
+    /// When the pool last failed to make a connection, and why.
     failed: Arc<Mutex<Option<(Instant, String)>>>,
 }
 

@@ -120,7 +120,7 @@ impl<B: Batch> WriterHandle<B> {
                     detail: "it does not answer".to_owned(),
                 });
             }
-            // Its COMMIT is under way. Whoever is told the truth needs not ask.
+            // Its COMMIT is under way: worth some more time, because who is told how it ended need not find out.
             Err(_) => timeout(self.patience, answer)
                 .await
                 .map_err(|_| unknown("the database does not answer."))?,

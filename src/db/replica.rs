@@ -30,7 +30,7 @@ enum State {
 }
 
 impl Replica {
-    /// Nothing is connected yet: that it is away when placet starts keeps placet from nothing.
+    /// Nothing is connected yet, so that placet starts without it too.
     pub fn new(copy: Database, rest: Duration) -> Replica {
         let state = Mutex::new(State::Unknown);
         Replica {
@@ -77,8 +77,8 @@ impl Replica {
         }
     }
 
-    /// Whether it has the tables that this placet knows, and is a copy of `main`: of the same epoch, and with a writer of
-    /// it, which have random names.
+    /// Whether it has the tables that this placet knows, and is a copy of `main`: epoch and writers have random names, so
+    /// that another database has neither the same epoch nor a writer in common.
     fn look(&self, main: &Database) -> Result<(), Error> {
         self.inner.copy.check()?;
         let copied = self.inner.copy.read(|conn| Ok(followed::revisions(conn)?))?;

@@ -18,8 +18,8 @@ const QUESTIONS: u32 = 3;
 /// How long what was sent may stay unconfirmed.
 const UNCONFIRMED: Duration = Duration::from_secs(25);
 
-/// Has the kernel look after this process's connections to servers at `ports`. Nothing is lost where it will not, but
-/// time when a server vanishes.
+/// Has the kernel look after this process's connections to servers at `ports`. Where it refuses, a server that vanishes is
+/// noticed late, and nothing else is lost.
 pub fn watch(ports: &[u16]) {
     if let Err(error) = try_to_watch(ports) {
         log::debug!("The kernel is not told to look after connections to the database: {error}");

@@ -78,7 +78,7 @@ impl Follower {
     }
 }
 
-/// What a mutant answers with too: requests that came after the query was sent, as to a slow database.
+/// Requests that came after the query was sent, as they do with a slow database: a mutant answers them by it too.
 fn come_in_flight(wishes: &Receiver<Option<Reply>>) -> impl Iterator<Item = Reply> {
     std::thread::sleep(5 * PAUSE);
     wishes.try_iter().flatten()

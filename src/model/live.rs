@@ -61,7 +61,7 @@ impl Live {
         self.doubtful.store(true, Ordering::Release);
     }
 
-    /// How far the snapshot shows everything.
+    /// Up to which revisions the snapshot shows everything.
     pub fn known(&self) -> Revisions {
         self.ledger().known.clone()
     }

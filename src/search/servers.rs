@@ -1,4 +1,4 @@
-//! Who serves a group: mostly one provider, which is kept without memory of its own.
+//! Who serves a group: mostly one provider, for which nothing is allocated.
 
 use std::ops::Deref;
 

@@ -29,7 +29,7 @@ class Race:
         return rows[0] if rows else None
 
     def meet_at(self, uuid):
-        """In every second round those who make a consumer wait for each other there, and all but one find it made."""
+        """In about every second round those who make a consumer wait for each other there, and all but one find it made."""
         self.hold = ("consumers", "uuid", [uuid]) if self.rng.random() < 0.5 else None
 
     def held(self, uuid, ledger):

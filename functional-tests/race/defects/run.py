@@ -8,7 +8,6 @@ is a failure, and so is any answer that no order of the eight requests gives. Of
 only. A SQLite file is served by one placet.
 """
 
-import argparse
 import contextlib
 import os
 import pathlib
@@ -18,6 +17,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[1:1] = [str(HERE.parent.parent), str(HERE.parent)]
 
+import command_line  # noqa: E402
 import engines  # noqa: E402
 import live  # noqa: E402
 from field import send  # noqa: E402
@@ -76,13 +76,8 @@ def measured(name, rounds, seed, found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary")
-    parser.add_argument("--server", choices=("placet", "upstream"), default="placet")
-    engines.add_option(parser)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed", "--server")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--mutant", help="which guard the binary, built with the feature, is to leave out")
     parser.add_argument("races", nargs="*", metavar="RACE", help=", ".join(RACES))
     options = parser.parse_args()
     for name in options.races:

@@ -5,21 +5,20 @@
 PostgreSQL and MariaDB, each with two processes of each service. --write puts the table into README.md.
 """
 
-import argparse
 import os
 import pathlib
-import platform
 import sys
 import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[1:1] = [str(HERE.parent.parent), str(HERE.parent)]
 
+import command_line  # noqa: E402
 import engines  # noqa: E402
+import readme  # noqa: E402
 from races import RACES  # noqa: E402
 from run import measure, services  # noqa: E402
 
-README = HERE.parent.parent.parent / "README.md"
 BEGIN, END = "<!-- race/defects/table.py --write begins here -->", "<!-- race/defects/table.py ends here -->"
 HEAD = ("| what goes wrong | PostgreSQL: OpenStack Placement | placet | MariaDB: OpenStack Placement | placet |\n"
         "|" + "---|" * 5)
@@ -34,15 +33,13 @@ def column(kind, server, options):
 
 def introduction(options):
     text = (f"{options.rounds} rounds of each race (seed {options.seed}), eight clients and two processes of each service, "
-            f"judged by SQL and by the answers; {len(os.sched_getaffinity(0))} cores ({platform.machine()}) that were "
-            f"shared with other work (load average {os.getloadavg()[0]:.0f} at the begin). A figure is the number of "
-            "rounds in which it was seen.")
+            f"judged by SQL and by the answers; {readme.machine(f'{os.getloadavg()[0]:.0f} at the begin')}. A figure is the "
+            "number of rounds in which it was seen.")
     return "\n".join(textwrap.wrap(text, 120))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary")
+    parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--write", action="store_true", help="put the table into README.md")
@@ -55,9 +52,7 @@ def main():
     text = "\n".join([told, "", HEAD, *rows])
     print(text)
     if options.write:
-        before, rest_of = README.read_text().split(BEGIN)
-        _, after = rest_of.split(END)
-        README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+        readme.write(BEGIN, END, text)
 
 
 if __name__ == "__main__":

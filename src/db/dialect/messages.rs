@@ -61,8 +61,8 @@ pub fn classify_message(message: &str) -> Fault {
     found.map_or(Fault::Unknown, |(_, fault)| fault.clone())
 }
 
-/// Whether it is SQLite's word that there was no room for a COMMIT: what was written of it counts for nothing, and nothing
-/// of it is under way anywhere.
+/// Whether SQLite says that there was no room for a COMMIT. Then it did not happen for certain: there is no server where it
+/// could still be under way.
 pub fn found_no_room(error: &diesel::result::Error) -> bool {
     let diesel::result::Error::DatabaseError(_, information) = error else {
         return false;

@@ -162,7 +162,8 @@ pub fn writes_at_once(conn: &mut DbConnection) -> QueryResult<bool> {
     }
 }
 
-/// Whether a new row whose uuid and name are both taken is refused for its name: the constraint that was made first.
+/// Whether a new row whose uuid and name are both taken is refused for its name: the constraint that was made first is
+/// checked first, and that is the name's.
 pub fn checks_names_first(conn: &DbConnection) -> bool {
     match conn {
         #[cfg(feature = "postgresql")]

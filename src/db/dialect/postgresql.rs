@@ -23,8 +23,8 @@ pub fn connect(server: &Server, purpose: Purpose, patience: Duration) -> Result<
 
 /// A session's settings. A transaction whose client is gone must not hold a hot provider. The language of messages is
 /// the administrator's to choose: where this user may, it is English, because `messages` reads the texts of errors that
-/// diesel gives no kind. Rows that are named are looked up one by one: at the price that a page has by default, as of a
-/// turning disk, a list of some hundred keys would have whole tables read.
+/// diesel gives no kind. The price of a page (`random_page_cost`) is by default that of a turning disk: for a list of some
+/// hundred keys whole tables would be read.
 fn prepare(conn: &mut PgConnection, purpose: Purpose, patience: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; \
@@ -43,7 +43,8 @@ fn prepare(conn: &mut PgConnection, purpose: Purpose, patience: Duration) -> Que
     ))
 }
 
-/// It holds no rows, and a start that reads a big cloud may be busy with one table for longer than a writer may be idle.
+/// May be idle for as long as it likes: it holds no rows, and a start that reads a big cloud may be busy with one table for
+/// longer than a writer may be idle.
 pub fn begin_read(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute(
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
