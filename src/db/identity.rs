@@ -1,5 +1,7 @@
 //! Who a writer is: its row in `placet_writers`, the revision that every commit raises, and the fence that ends a doubt.
 
+use std::time::Duration;
+
 use diesel::prelude::*;
 use uuid::Uuid;
 
@@ -7,8 +9,12 @@ use uuid::Uuid;
 use super::followed;
 use super::followed::Revisions;
 use super::schema::{placet_changes, placet_writers};
-use super::{DbConnection, DbResult, dialect, pruning};
+use super::{DbConnection, DbResult, Fault, dialect, fault, pruning};
 use crate::mutants::{self, Mutant};
+
+/// How often a registration is tried, and how long it waits before it is tried again.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A writer's identity.
 #[derive(Clone)]
@@ -52,8 +58,14 @@ impl Identity {
             next: String::new(),
             fence: String::new(),
         };
-        identity.insert(conn)?;
-        pruning::silent(conn, &identity.id)?;
+        in_peace(|| {
+            dialect::write_transaction(conn, |conn| {
+                // Where all writers are held, none may come that is not (`dialect::hold_writers`).
+                dialect::hold_registrations(conn)?;
+                identity.insert(conn)
+            })
+        })?;
+        in_peace(|| pruning::silent(conn, &identity.id))?;
         Ok(identity)
     }
 
@@ -233,4 +245,15 @@ impl Identity {
         pruning::silent(conn, &self.id)?;
         Ok(true)
     }
+}
+
+/// Tries again what somebody stood in the way of: nobody stays there for long, and a start should not fail for it.
+fn in_peace<T>(mut attempt: impl FnMut() -> DbResult<T>) -> DbResult<T> {
+    for _ in 1..TRIES {
+        match attempt() {
+            Err(error) if fault::classify(&error) == Fault::Retry => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    attempt()
 }
