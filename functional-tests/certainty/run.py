@@ -20,6 +20,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race")]
 
 import command_line  # noqa: E402
 import away  # noqa: E402
+import crowd  # noqa: E402
 import engines  # noqa: E402
 import live  # noqa: E402
 import stage as stages  # noqa: E402
@@ -57,7 +58,7 @@ def struck(*kinds):
 
 TOPICS = {
     "commit": struck(strikes.at_commit), "strikes": struck(strikes.at_every_statement, strikes.while_in_doubt),
-    "away": away.topic}
+    "away": away.topic, "crowd": crowd.topic}
 
 
 def run(topic, options):
@@ -75,7 +76,7 @@ def main():
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
-    topics = options.topics or (["strikes"] if options.engine == "galera" else ["strikes", "away"])
+    topics = options.topics or (["strikes"] if options.engine == "galera" else ["strikes", "away", "crowd"])
     whole = Tally()
     with concurrent.futures.ThreadPoolExecutor(len(topics)) as pool:
         for part in pool.map(lambda topic: run(topic, options), topics):

@@ -31,6 +31,11 @@ def prepare(rest):
         rest.must("PUT", f"/resource_providers/{host}/inventories", body)
 
 
+def is_unknown(status, told):
+    """Whether an answer says that nobody knows whether it happened."""
+    return status == 503 and "The outcome of this request is unknown" in told
+
+
 class Crowd:
     """Clients, and what each was told of each consumer. Kept over several services on the same file."""
 
@@ -79,6 +84,8 @@ class Crowd:
         status, told = self._send(connection, "PUT", consumer, claim(host))
         if status == 204:
             self.granted.add(consumer)
+        elif is_unknown(status, told):
+            return []
         elif status not in (409, 503) or status == 409 and "capacity" not in told:
             self.wrong.append((status, told))
             return []
@@ -88,6 +95,8 @@ class Crowd:
     def _release(self, connection, consumer):
         self.leaving.add(consumer)
         status, told = self._send(connection, "DELETE", consumer)
+        if is_unknown(status, told):
+            return
         self.leaving.discard(consumer)
         if status == 204:
             self.released.add(consumer)

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from cases import Skip, case, chance, check, equal, folder
-from claims import HOSTS, Crowd, audit, claim, prepare
+from claims import HOSTS, Crowd, audit, claim, is_unknown, prepare
 from locked import consumer, is_busy, reads_go_on
 from placet import Placet
 
@@ -28,11 +28,15 @@ def fill(placet, crowd):
         name = consumer(number)
         crowd.host[name] = HOSTS[number % 4]
         answer = placet.rest("PUT", f"/allocations/{name}", claim(crowd.host[name]))
+        if is_unknown(answer.status, str(answer)):
+            crowd.unknown.add(name)
         if answer.status != 204:
             return answer
         crowd.granted.add(name)
         if number % 3 == 2:
             answer = placet.rest("DELETE", f"/allocations/{name}")
+            if is_unknown(answer.status, str(answer)):
+                crowd.leaving.add(name)
             if answer.status != 204:
                 return answer
             crowd.released.add(name)

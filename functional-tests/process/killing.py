@@ -1,11 +1,14 @@
 """kill -9 in the middle of claims: what was acknowledged is there, and nothing is there by half."""
 
+import http.client
+import http.server
 import subprocess
+import threading
 import time
 
 import live
-from cases import case, chance, check, folder, settings
-from claims import Crowd, audit, prepare
+from cases import case, chance, check, equal, folder, settings
+from claims import HOSTS, Crowd, audit, prepare
 from placet import Placet, binary, environment
 
 KILLS = 6
@@ -39,8 +42,49 @@ def kill_and_restart():
                 audit(crowd, placet)
                 placet.stop()
         print(f"        {rounds()} kills: {acknowledged} claims acknowledged, {refused} refused,"
-              f" {len(crowd.unknown)} never answered", flush=True)
+              f" {len(crowd.unknown)} of which nobody knows", flush=True)
         check(acknowledged > rounds() and crowd.unknown, "the kills hit nothing")
+
+
+class Answering(http.server.BaseHTTPRequestHandler):
+    """Says 503 to everything, and why."""
+
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.send_response(503)
+        self.send_header("content-length", str(len(self.server.told)))
+        self.end_headers()
+        self.wfile.write(self.server.told)
+
+    do_PUT = do_DELETE = answer
+
+    def log_message(self, *_):
+        pass
+
+
+def counted(told):
+    """How a claim and a release are counted that were answered so: unknown or refused, perhaps gone or still there."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        server.told = told
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        crowd = Crowd(chance("counted"), clients=1)
+        crowd.granted.add("released")
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        crowd._claim(connection, "claimed", HOSTS[0])
+        crowd._release(connection, "released")
+        connection.close()
+        server.shutdown()
+    equal((crowd.granted, crowd.released, crowd.wrong), ({"released"}, set(), []))
+    return crowd.unknown, crowd.leaving
+
+
+@case("what nobody knows the outcome of is neither taken for done nor for refused")
+def unknown_is_counted():
+    nobody_knows = b"The outcome of this request is unknown: it broke. All of it was done, or nothing; look before you try again."
+    equal(counted(nobody_knows), ({"claimed"}, {"released"}))
+    equal(counted(b"The service is busy. Nothing was changed"), (set(), set()))
 
 
 @case("kill -9 while the tables are made leaves a file on which the next start succeeds")

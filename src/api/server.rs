@@ -31,6 +31,10 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may take to end a connection that the server ended.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How many threads search, or write long answers, at once; beside them each worker has as many as may wait for the
+/// database, so that no search waits for one that does. They are started when they are needed.
+const SEARCHES: usize = 512;
+
 /// Serves on these listeners until the process is told to stop (SIGTERM or SIGINT); then what is in flight may finish.
 /// `ready` is called as soon as those signals are listened to: somebody who is told earlier that it serves, and stops it at
 /// once, would kill it.
@@ -43,6 +47,7 @@ pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen, rea
         };
         let mut server = Server::build()
             .workers(workers)
+            .worker_max_blocking_threads(SEARCHES.div_ceil(workers) + service.model.waiting_threads())
             .max_concurrent_connections(listen.max_connections.div_ceil(workers))
             .shutdown_timeout(listen.shutdown_timeout.as_secs())
             .shutdown_signal(told_to_stop()?);

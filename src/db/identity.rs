@@ -1,13 +1,19 @@
 //! Who a writer is: its row in `placet_writers`, the revision that every commit raises, and the fence that ends a doubt.
 
+use std::time::Duration;
+
 use diesel::prelude::*;
 use uuid::Uuid;
 
 use super::rows::{OneRow, Value};
 use super::schema::{placet_changes, placet_writers};
 use super::together::Part;
-use super::{DbConnection, DbResult, dialect, pruning};
+use super::{DbConnection, DbResult, Fault, dialect, fault, pruning};
 use crate::mutants::{self, Mutant};
+
+/// How often a registration is tried, and how long it waits before it is tried again.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A writer's identity.
 #[derive(Clone)]
@@ -61,8 +67,14 @@ impl Identity {
             next: String::new(),
             fence: String::new(),
         };
-        identity.insert(conn)?;
-        pruning::silent(conn, &identity.id)?;
+        in_peace(|| {
+            dialect::write_transaction(conn, |conn| {
+                // Where all writers are held, none may come that is not (`dialect::hold_writers`).
+                dialect::hold_registrations(conn)?;
+                identity.insert(conn)
+            })
+        })?;
+        in_peace(|| pruning::silent(conn, &identity.id))?;
         Ok(identity)
     }
 
@@ -229,13 +241,24 @@ impl Identity {
             .filter(w::id.eq(&self.id))
             .filter(w::revision.eq(self.revision))
             .filter(w::token.eq(&self.token));
-        // MariaDB counts only rows that it changed, and twice within a second changes nothing: that is looked up.
+        // MariaDB counts it too where nothing changes, as twice within a second: diesel asks for the rows that were found.
         let beaten = diesel::update(own).set(w::seen_at.eq(diesel::dsl::now)).execute(conn)?;
-        if beaten == 0 && !self.is_in_place(conn)? {
+        if beaten == 0 {
             return Ok(false);
         }
         pruning::own(conn, &self.id, self.revision)?;
         pruning::silent(conn, &self.id)?;
         Ok(true)
     }
+}
+
+/// Tries again what somebody stood in the way of: nobody stays there for long, and a start should not fail for it.
+fn in_peace<T>(mut attempt: impl FnMut() -> DbResult<T>) -> DbResult<T> {
+    for _ in 1..TRIES {
+        match attempt() {
+            Err(error) if fault::classify(&error) == Fault::Retry => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    attempt()
 }

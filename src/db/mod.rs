@@ -27,7 +27,7 @@ pub use identity::Commit;
 #[cfg(test)]
 pub use identity::{Doubt, Identity};
 pub use lock::ServingLock;
-pub use pool::{Database, Settings};
+pub use pool::{Database, Settings, Turn};
 pub use replica::Replica;
 
 /// What a query answers; `fault::classify` says what to do about an error.
@@ -35,6 +35,8 @@ pub type DbResult<T> = diesel::QueryResult<T>;
 
 #[cfg(test)]
 mod identity_tests;
+#[cfg(test)]
+mod pool_tests;
 #[cfg(test)]
 mod server_tests;
 #[cfg(test)]

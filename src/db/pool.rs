@@ -1,5 +1,6 @@
 //! The configured database, and how its connections are had: readers from a pool, each writer its own.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,6 +8,8 @@ use std::time::{Duration, Instant};
 use diesel::Connection;
 use diesel::connection::InstrumentationEvent;
 use diesel::r2d2::R2D2Connection;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use super::dialect::{self, Purpose};
 use super::url::{self, Target};
@@ -56,6 +59,8 @@ impl Settings {
 pub struct Database {
     opener: Opener,
     readers: r2d2::Pool<Opener>,
+    /// As many as there may be readers.
+    turns: Arc<Semaphore>,
     pool_timeout: Duration,
     max_retries: i64,
     retry_interval: Duration,
@@ -78,9 +83,11 @@ impl Database {
             .max_lifetime(None)
             .error_handler(Box::new(r2d2::NopErrorHandler))
             .build_unchecked(opener.clone());
+        let turns = usize::try_from(readers.max_size()).unwrap_or(usize::MAX);
         Ok(Database {
             opener,
             readers,
+            turns: Arc::new(Semaphore::new(turns.min(Semaphore::MAX_PERMITS))),
             pool_timeout: settings.pool_timeout,
             max_retries: settings.max_retries,
             retry_interval: settings.retry_interval,
@@ -104,28 +111,68 @@ impl Database {
         }
     }
 
-    /// Reads in one moment of the database, on a connection of the pool.
+    /// Waits, without a thread, until there is a connection for whoever asks, in the order in which they ask; for no
+    /// longer than `pool_timeout`.
+    pub async fn turn(&self) -> Result<Turn, Error> {
+        let began = Instant::now();
+        let mut permit = pin!(self.turns.clone().acquire_owned());
+        loop {
+            let left = self.left(began);
+            if let Ok(Ok(permit)) = timeout(left.min(RETRY), &mut permit).await {
+                return Ok(Turn {
+                    database: self.clone(),
+                    began,
+                    _permit: permit,
+                });
+            }
+            self.is_worth_waiting(began, left, "others keep every connection busy")?;
+        }
+    }
+
+    /// How many may read at once.
+    pub fn readers(&self) -> usize {
+        usize::try_from(self.readers.max_size()).unwrap_or(usize::MAX)
+    }
+
+    /// Reads in one moment of the database, on a connection of the pool, which the calling thread waits for. Where many
+    /// may wait, each takes its [`Turn`] first.
     pub fn read<T>(&self, read: impl FnOnce(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
-        let mut reader = self.reader()?;
+        self.read_since(Instant::now(), read)
+    }
+
+    fn read_since<T>(
+        &self,
+        began: Instant,
+        read: impl FnOnce(&mut DbConnection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut reader = self.reader(began)?;
         dialect::read_transaction(&mut reader.conn, read)
     }
 
     /// A connection of the pool. Where all are busy one is waited for; where there is none, and none can be made, whoever
     /// asks is told so at once.
-    fn reader(&self) -> Result<r2d2::PooledConnection<Opener>, Error> {
-        let began = Instant::now();
+    fn reader(&self, began: Instant) -> Result<r2d2::PooledConnection<Opener>, Error> {
         loop {
-            let left = self.pool_timeout.saturating_sub(began.elapsed());
-            let error = match self.readers.get_timeout(left.min(RETRY)) {
+            let left = self.left(began);
+            match self.readers.get_timeout(left.min(RETRY)) {
                 Ok(conn) => return Ok(conn),
-                Err(error) => error.to_string(),
-            };
-            let failure = self.opener.failed_since(began);
-            if left.is_zero() || self.readers.state().connections == 0 && failure.is_some() {
-                let detail = failure.unwrap_or(error);
-                return Err(Error::Unavailable { detail });
+                Err(error) => self.is_worth_waiting(began, left, &error.to_string())?,
             }
         }
+    }
+
+    fn left(&self, began: Instant) -> Duration {
+        self.pool_timeout.saturating_sub(began.elapsed())
+    }
+
+    /// Refuses whoever began to wait at that moment, if nothing is `left` of the time or no connection can be had.
+    fn is_worth_waiting(&self, began: Instant, left: Duration, why: &str) -> Result<(), Error> {
+        let failure = self.opener.failed_since(began);
+        if left.is_zero() || self.readers.state().connections == 0 && failure.is_some() {
+            let detail = failure.unwrap_or_else(|| why.to_owned());
+            return Err(Error::Unavailable { detail });
+        }
+        Ok(())
     }
 
     /// A connection of one's own, which may write.
@@ -151,6 +198,21 @@ impl Database {
     /// How many statements were sent so far, by all connections together.
     pub fn statements(&self) -> u64 {
         self.opener.statements.load(Ordering::Relaxed)
+    }
+}
+
+/// The right to have one of the pool's connections, for as long as it is kept. Whoever takes it before a thread that may
+/// wait keeps no more threads waiting than there are connections, however long the database stands still.
+pub struct Turn {
+    database: Database,
+    began: Instant,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Turn {
+    /// Reads in one moment of the database.
+    pub fn read<T>(&self, read: impl FnOnce(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
+        self.database.read_since(self.began, read)
     }
 }
 

@@ -42,6 +42,8 @@ pub fn silent(conn: &mut DbConnection, own: &str) -> DbResult<usize> {
         return Ok(0);
     }
     dialect::write_transaction(conn, |conn| {
+        // In the order in which all writers are held.
+        dialect::hold_registrations(conn)?;
         let silent: Vec<String> = silent.load(conn)?;
         let mut gone = Vec::new();
         for id in silent {

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Database, DbConnection, followed};
+use super::{Database, DbConnection, Turn, followed};
 use crate::error::Error;
 
 /// See the module. Clones share one pool.
@@ -38,20 +38,43 @@ impl Replica {
         }
     }
 
-    /// Reads in one moment of the copy; of `main` where the copy cannot answer.
-    pub fn read<T>(&self, main: &Database, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
-        if self.may_be_asked(main) {
-            match self.inner.copy.read(&read) {
-                // Of many that fail at once the first one tells.
-                Err(error @ (Error::Unavailable { .. } | Error::Internal { .. })) => {
-                    if self.set(self.left()) == State::Good {
-                        self.tell(error);
-                    }
-                }
-                answered => return answered,
-            }
+    /// Waits until a connection to the copy may be had; `None` where it is not to be asked now.
+    pub async fn turn(&self) -> Option<Turn> {
+        if matches!(self.state(), State::LeftUntil(moment) if Instant::now() < moment) {
+            return None;
         }
-        main.read(read)
+        self.inner.copy.turn().await.map_err(|error| self.failed(error)).ok()
+    }
+
+    /// Reads in one moment of the copy; `None` where it cannot answer, and `main` is to be asked.
+    pub fn read<T>(
+        &self,
+        turn: &Turn,
+        main: &Database,
+        read: impl FnOnce(&mut DbConnection) -> Result<T, Error>,
+    ) -> Option<Result<T, Error>> {
+        if !self.may_be_asked(main) {
+            return None;
+        }
+        match turn.read(read) {
+            Err(error @ (Error::Unavailable { .. } | Error::Internal { .. })) => {
+                self.failed(error);
+                None
+            }
+            answered => Some(answered),
+        }
+    }
+
+    /// How many may read it at once.
+    pub fn readers(&self) -> usize {
+        self.inner.copy.readers()
+    }
+
+    /// Of many that fail at once the first one tells.
+    fn failed(&self, error: Error) {
+        if self.set(self.left()) == State::Good {
+            self.tell(error);
+        }
     }
 
     /// Whoever finds that it was left alone for long enough looks at it; everybody else does not wait for that.

@@ -151,6 +151,46 @@ fn moves_of_the_same_rows_wait_for_each_other() {
     });
 }
 
+/// Who registers while somebody waits to hold all writers is among those that are held.
+#[test]
+fn who_holds_the_writers_holds_those_that_just_registered() {
+    let Some((_kept, database, _)) = on_server() else {
+        return;
+    };
+    let mut registering = database.connect().expect("a connection");
+    dialect::begin_write(&mut registering).expect("begin");
+    dialect::hold_registrations(&mut registering).expect("nobody else registers");
+    let mut holding = database.connect().expect("a connection");
+    let holder = std::thread::spawn(move || {
+        dialect::begin_write(&mut holding).expect("begin");
+        dialect::hold_writers(&mut holding).expect("held in the end");
+        holding
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!holder.is_finished(), "somebody registers");
+    let row = "INSERT INTO placet_writers (id, revision, token, seen_at) VALUES ('new', 0, '', CURRENT_TIMESTAMP)";
+    registering.batch_execute(row).expect(row);
+    dialect::commit(&mut registering).expect("registered");
+    let mut holding = holder.join().expect("no panic");
+    dialect::wait_for_locks(&mut registering, Duration::from_millis(100)).expect("less patience");
+    let raise = "UPDATE placet_writers SET revision = 1 WHERE id = 'new'";
+    let refused = registering.batch_execute(raise).expect_err("held");
+    assert_eq!(classify(&refused), Fault::Retry, "{refused}");
+    let insert = |conn: &mut DbConnection| {
+        dialect::begin_write(conn).expect("begin");
+        let held = dialect::hold_registrations(conn);
+        dialect::rollback(conn).expect("rolled back");
+        held
+    };
+    assert_eq!(
+        insert(&mut registering).err().map(|error| classify(&error)),
+        Some(Fault::Retry)
+    );
+    dialect::rollback(&mut holding).expect("let go");
+    registering.batch_execute(raise).expect("free again");
+    insert(&mut registering).expect("free again");
+}
+
 #[test]
 fn a_lock_that_is_not_given_back_is_tried_again() {
     let Some((_kept, database, _)) = on_server() else {

@@ -99,15 +99,20 @@ impl Decider {
     }
 
     /// On the snapshot where that may do, and on the database where it does not.
-    fn attempts(&self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Attempt> {
-        let named = Named::of(commands);
+    fn attempts(
+        &self,
+        conn: &mut DbConnection,
+        commands: &[&Command],
+        named: &Named<'_>,
+        overtaken: bool,
+    ) -> DbResult<Attempt> {
         if !named.beyond_claims && !overtaken && !self.live.is_doubtful() {
-            let attempt = self.attempt(conn, commands, &named, Basis::Snapshot)?;
+            let attempt = self.attempt(conn, commands, named, Basis::Snapshot)?;
             if !matches!(attempt, Attempt::Doubted) {
                 return Ok(attempt);
             }
         }
-        self.attempt(conn, commands, &named, Basis::Database)
+        self.attempt(conn, commands, named, Basis::Database)
     }
 
     fn attempt(
@@ -146,8 +151,11 @@ impl Decider {
 
 /// Whether a command means one consumer by two spellings, which MariaDB takes for the same. To whom they come one after
 /// the other the second is stale.
-fn names_one_consumer_twice(conn: &DbConnection, commands: &[&Command]) -> bool {
-    let consumers: Vec<&str> = Named::of(commands).consumers.into_iter().collect();
+fn names_one_consumer_twice(conn: &DbConnection, named: &Named<'_>) -> bool {
+    if named.consumers.len() < 2 || Spelled::new(conn, &[]).is_exact() {
+        return false;
+    }
+    let consumers: Vec<&str> = named.consumers.iter().copied().collect();
     Spelled::apart(conn, &consumers).is_err()
 }
 
@@ -199,7 +207,8 @@ impl Batch for Decider {
     }
 
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
-        if commands.len() == 1 && names_one_consumer_twice(conn, commands) {
+        let named = Named::of(commands);
+        if commands.len() == 1 && names_one_consumer_twice(conn, &named) {
             return Ok(Ran::Decided {
                 answers: vec![Err(Error::StaleConsumerGeneration {
                     expected: "0".to_owned(),
@@ -208,7 +217,7 @@ impl Batch for Decider {
                 change: None,
             });
         }
-        let attempt = match self.attempts(conn, commands, overtaken) {
+        let attempt = match self.attempts(conn, commands, &named, overtaken) {
             // What one command writes stands in nobody's way but another process's, which wrote it meanwhile.
             Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && fault::is_constraint(&error) => {
                 Attempt::Lost

@@ -1,10 +1,15 @@
-//! Where the rows of an answer are read: in the database, or in a copy of it that may lag.
+//! Where the rows of an answer are read: in the database, or in a copy of it that may lag; and who waits for that, for how
+//! long.
 
+use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::service::{Model, blocking};
-use crate::db::{Database, DbConnection, Replica};
-use crate::error::Result;
+use tokio::task::JoinSet;
+
+use super::service::Model;
+use crate::db::{Database, DbConnection, Replica, Turn};
+use crate::error::{Error, Result};
 
 /// What one request reads with.
 pub struct Reader {
@@ -35,12 +40,64 @@ impl Reader {
     /// Reads in one moment; more than once where the copy fails in the middle of it.
     pub async fn read<T: Send + 'static>(
         self,
-        read: impl Fn(&mut DbConnection) -> Result<T> + Send + 'static,
+        read: impl Fn(&mut DbConnection) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
-        blocking(self.patience, move || match self.replica {
-            Some(replica) => replica.read(&self.database, read),
-            None => self.database.read(read),
+        let read = Arc::new(read);
+        in_time(self.patience, async {
+            if let Some(found) = self.copied(read.clone()).await? {
+                return found;
+            }
+            on_a_thread(&self.database, move |turn| turn.read(|conn| read(conn))).await
         })
         .await
     }
+
+    /// `None` where there is no copy, or it does not answer.
+    async fn copied<T: Send + 'static>(
+        &self,
+        read: Arc<impl Fn(&mut DbConnection) -> Result<T> + Send + Sync + 'static>,
+    ) -> Result<Option<Result<T>>> {
+        let Some(replica) = self.replica.clone() else {
+            return Ok(None);
+        };
+        let Some(turn) = replica.turn().await else {
+            return Ok(None);
+        };
+        let main = self.database.clone();
+        joined(move || Ok(replica.read(&turn, &main, |conn| read(conn)))).await
+    }
+}
+
+/// Does what waits for the database on a thread that may wait. So many of them wait at once as there are connections;
+/// everybody else waits for a turn without a thread, for there is not one for each request.
+pub(super) async fn on_a_thread<T: Send + 'static>(
+    database: &Database,
+    work: impl FnOnce(&Turn) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let turn = database.turn().await?;
+    // The turn is the thread's: whoever does not wait for it any more leaves it there until the database answers.
+    joined(move || work(&turn)).await
+}
+
+async fn joined<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    // What no thread has begun when nobody waits for it any more is not begun: a set that is dropped sees to that.
+    let mut thread = JoinSet::new();
+    thread.spawn_blocking(work);
+    match thread.join_next().await {
+        Some(Ok(done)) => done,
+        _ => Err(Error::Internal {
+            detail: "a read ended in a panic".to_owned(),
+        }),
+    }
+}
+
+/// Waits no longer than `patience`: a server that stands still, or a Galera node that waits for others, closes no
+/// connection, and the client library of MariaDB is told no time of its own.
+pub(super) async fn in_time<T>(patience: Duration, done: impl Future<Output = Result<T>>) -> Result<T> {
+    let late = || Error::Unavailable {
+        detail: "it did not answer in time".to_owned(),
+    };
+    tokio::time::timeout(patience, done)
+        .await
+        .unwrap_or_else(|_| Err(late()))
 }

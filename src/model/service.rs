@@ -12,6 +12,7 @@ use super::decide::Rules;
 use super::follower::Follower;
 use super::live::Live;
 use super::naming::Names;
+use super::reader::{in_time, on_a_thread};
 use super::standard;
 use crate::db::queue::WriterHandle;
 use crate::db::writer::{self, WriterSettings};
@@ -121,8 +122,7 @@ impl Model {
         &self,
         read: impl FnOnce(&mut DbConnection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let database = self.database.clone();
-        blocking(self.patience, move || database.read(read)).await
+        in_time(self.patience, on_a_thread(&self.database, move |turn| turn.read(read))).await
     }
 
     /// A snapshot that shows every change acknowledged before the call, by any process.
@@ -147,14 +147,14 @@ impl Model {
             });
         }
         let (database, live) = (self.database.clone(), self.live.clone());
-        blocking(self.patience, move || {
-            if database.read(|conn| Ok(unknown.any_is_there(conn)?))? {
+        let look = on_a_thread(&self.database, move |turn| {
+            if turn.read(|conn| Ok(unknown.any_is_there(conn)?))? {
                 live.check(&mut followed::connect(&database)?, &BTreeSet::new(), true)?;
             }
             let (snapshot, stale) = (live.newest(), None);
             Ok(Shown { snapshot, stale })
-        })
-        .await
+        });
+        in_time(self.patience, look).await
     }
 
     async fn fresh_or_stale(&self, stale: Duration) -> Result<Shown> {
@@ -185,31 +185,14 @@ impl Model {
         self.live.newest().len()
     }
 
+    /// How many threads at most wait for the database, or for a copy of it, to answer requests.
+    pub fn waiting_threads(&self) -> usize {
+        let copy = self.replica.as_ref().map_or(0, Replica::readers);
+        self.database.readers().saturating_add(copy)
+    }
+
     /// How many SQL statements this process has sent.
     pub fn statements(&self) -> u64 {
         self.database.statements()
-    }
-}
-
-/// Does what waits for the database on a thread that may wait. Not for ever: a server that stands still, or a Galera node
-/// that waits for others, closes no connection, and the client library of MariaDB is told no time of its own.
-pub(super) async fn blocking<T: Send + 'static>(
-    patience: Duration,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let mut done = tokio::task::spawn_blocking(work);
-    match tokio::time::timeout(patience, &mut done).await {
-        Ok(done) => done.unwrap_or_else(|error| {
-            Err(Error::Internal {
-                detail: format!("a read ended in a panic: {error}"),
-            })
-        }),
-        Err(_) => {
-            // What no thread has begun yet nobody waits for any more.
-            done.abort();
-            Err(Error::Unavailable {
-                detail: "it did not answer in time".to_owned(),
-            })
-        }
     }
 }

@@ -147,6 +147,12 @@ pub fn end_write(conn: &mut MysqlConnection, end: &str) -> QueryResult<()> {
     ended
 }
 
+/// Writes it, as `hold_writers` does; twice, so that it stays what it was: another epoch would have everything read again.
+pub fn hold_registrations(conn: &mut MysqlConnection) -> QueryResult<()> {
+    let turned = "UPDATE placet_epoch SET epoch = REVERSE(epoch)";
+    conn.batch_execute(&format!("{turned}; {turned}"))
+}
+
 /// Writes them, for on Galera locks end at the node: of two that wrote one row, the second to commit is refused. By a
 /// microsecond, because a row that stays as it was is not written, and nobody is to seem alive who is not.
 pub fn hold_writers(conn: &mut MysqlConnection) -> QueryResult<()> {

@@ -215,9 +215,16 @@ pub fn begin_write(conn: &mut DbConnection) -> QueryResult<()> {
 }
 
 /// Lets no other writer decide or commit anything until the transaction ends: takes the rows of `placet_writers`, which
-/// are the first that every batch writes. For what no row that both would write can guard.
+/// are the first that every batch writes. For what no row that both would write can guard. Registrations are held first:
+/// whoever registered before that is among the rows.
 pub fn hold_writers(conn: &mut DbConnection) -> QueryResult<()> {
+    hold_registrations(conn)?;
     engine!(conn, hold_writers)
+}
+
+/// Lets no writer register until the transaction ends: takes the row of `placet_epoch`.
+pub fn hold_registrations(conn: &mut DbConnection) -> QueryResult<()> {
+    engine!(conn, hold_registrations)
 }
 
 /// How long statements of this session wait for another's lock from now on.

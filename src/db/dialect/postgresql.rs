@@ -55,6 +55,12 @@ pub fn begin_write(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED")
 }
 
+pub fn hold_registrations(conn: &mut PgConnection) -> QueryResult<()> {
+    diesel::sql_query("SELECT id FROM placet_epoch FOR UPDATE")
+        .execute(conn)
+        .map(|_| ())
+}
+
 pub fn hold_writers(conn: &mut PgConnection) -> QueryResult<()> {
     diesel::sql_query("SELECT id FROM placet_writers ORDER BY id FOR UPDATE")
         .execute(conn)

@@ -72,6 +72,11 @@ pub fn begin_write(conn: &mut SqliteConnection) -> QueryResult<()> {
 }
 
 /// `begin_write` holds the one lock.
+pub fn hold_registrations(_: &mut SqliteConnection) -> QueryResult<()> {
+    Ok(())
+}
+
+/// `begin_write` holds the one lock.
 pub fn hold_writers(_: &mut SqliteConnection) -> QueryResult<()> {
     Ok(())
 }

@@ -59,14 +59,22 @@ fn delete_trait() -> Command {
 }
 
 /// What came of both, where the second began after the first had decided and before it committed.
-fn interleaved(mut a: Process, first: Command, mut b: Process, second: Command) -> [Result<Answer>; 2] {
+fn interleaved(a: Process, first: Command, mut b: Process, second: Command) -> [Result<Answer>; 2] {
+    interleaved_with(a, first, move || b.until_decided(&second))
+}
+
+fn interleaved_with(
+    mut a: Process,
+    first: Command,
+    second: impl FnOnce() -> Result<Answer> + Send + 'static,
+) -> [Result<Answer>; 2] {
     dialect::begin_write(&mut a.conn).unwrap();
     assert!(a.identity.raise_revision(&mut a.conn).unwrap());
     let Ran::Decided { mut answers, change } = a.decider.run(&mut a.conn, &[&first], false).unwrap() else {
         panic!("nobody was there before the first");
     };
     let change = a.decider.describe(&change.expect("the first writes"));
-    let later = std::thread::spawn(move || b.until_decided(&second));
+    let later = std::thread::spawn(second);
     std::thread::sleep(A_WHILE);
     a.identity.record(&mut a.conn, &change).unwrap();
     dialect::commit(&mut a.conn).unwrap();
@@ -112,6 +120,17 @@ async fn a_class_that_is_about_to_be_given_is_not_deleted() {
 async fn a_class_that_is_about_to_be_deleted_is_not_given() {
     let Some((mut f, a, b)) = two().await else { return };
     let [deleted, given] = interleaved(a, delete_class(), b, give_class());
+    assert!(deleted.is_ok(), "{deleted:?}");
+    f.check_names();
+    assert!(matches!(given, Err(Error::InvalidInventory { .. })), "{given:?}");
+}
+
+#[actix_web::test]
+async fn a_class_that_is_about_to_be_deleted_is_not_given_by_a_process_that_just_starts() {
+    let Some((mut f, a, _)) = two().await else { return };
+    let database = f.database.clone();
+    let start = move || Process::start(&database, false).until_decided(&give_class());
+    let [deleted, given] = interleaved_with(a, delete_class(), start);
     assert!(deleted.is_ok(), "{deleted:?}");
     f.check_names();
     assert!(matches!(given, Err(Error::InvalidInventory { .. })), "{given:?}");

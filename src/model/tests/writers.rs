@@ -84,6 +84,16 @@ async fn who_is_slower_than_a_writers_own_pruning_reads_everything() {
     check_shown(&b.live.newest(), &mut b.conn);
 }
 
+/// Twice within a second writes nothing new on MariaDB.
+#[actix_web::test]
+async fn a_writer_may_say_again_and_again_that_it_lives() {
+    let (_f, a, _) = two().await;
+    let mut conn = a.conn;
+    for _ in 0..10 {
+        assert!(a.identity.keep_house(&mut conn).unwrap());
+    }
+}
+
 #[actix_web::test]
 async fn a_writer_whose_row_is_lost_takes_another_and_nothing_is_lost() {
     let mut f = fixture();

@@ -1,0 +1,101 @@
+"""Far more reads wait for the database than there are connections to it: what needs none is answered all the same."""
+
+import contextlib
+import socket
+import time
+
+import live
+import witness
+from rest import Rest
+from world import ONE
+
+CROWD = 700
+TIMEOUT, STALE = 1, 60  # commit_timeout, stale_reads_seconds
+POOL, POOL_TIMEOUT = 4, 30
+SOON = 2.0
+READ = f"/resource_providers/{ONE}/usages"
+SEARCHES = ("/allocation_candidates?resources=VCPU:1", "/resource_providers")
+LOCK = {"postgresql": ("BEGIN", "LOCK TABLE allocations IN ACCESS EXCLUSIVE MODE"),
+        "mariadb": ("LOCK TABLES allocations WRITE",)}
+UNLOCK = {"postgresql": "COMMIT", "mariadb": "UNLOCK TABLES"}
+
+
+def topic(tally, engine, options):
+    database = engine.create()
+    several = {"placet": {"commit_timeout": TIMEOUT, "stale_reads_seconds": STALE, "workers": 2},
+               "placement_database": {"pool_timeout": POOL_TIMEOUT, "max_pool_size": POOL, "max_overflow": 0}}
+    several = {section: {name: str(value) for name, value in its.items()} for section, its in several.items()}
+    with live.Service("placet", several, options.binary, database) as placet:
+        rest = Rest(placet.port, timeout=60)
+        rest.must("POST", "/resource_providers", {"name": "one", "uuid": ONE})
+        rest.must("PUT", f"/resource_providers/{ONE}/inventories",
+                  {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 8}}})
+        tally.step(f"{CROWD} reads wait for a table, and searches go on", locked, database, rest)
+        tally.step(f"{CROWD} reads wait for a server that stands still, and stale answers come in time",
+                   still, engine.nodes[0], rest)
+
+
+class Crowd:
+    """Reads that are sent all at once, each on a connection of its own, and read when somebody asks."""
+
+    def __init__(self, stack, port):
+        request = (f"GET {READ} HTTP/1.1\r\nHost: placet\r\nX-Auth-Token: admin\r\nConnection: close\r\n"
+                   "OpenStack-API-Version: placement latest\r\n\r\n").encode()
+        self.sockets = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 60)) for _ in range(CROWD)]
+        for each in self.sockets:
+            each.sendall(request)
+
+    def answers(self):
+        return [b"".join(iter(lambda each=each: each.recv(65536), b"")) for each in self.sockets]
+
+
+def search(rest, stale, times=3):
+    """Each of them some times; the longest that one took."""
+    longest = 0
+    for path in SEARCHES * times:
+        began = time.monotonic()
+        answer = rest("GET", path)
+        longest = max(longest, time.monotonic() - began)
+        assert answer.status == 200, f"GET {path}: {answer}"
+        assert ("placet-stale" in answer.headers) == stale, answer.headers
+    return longest
+
+
+def in_the_crowd(rest, stale):
+    """Searches while all wait, and what was then told to those that waited."""
+    with contextlib.ExitStack() as stack:
+        began = time.monotonic()
+        crowd = Crowd(stack, rest.port)
+        longest = search(rest, stale)
+        answers = crowd.answers()
+        took = time.monotonic() - began
+    print(f"        a search took {longest:.2f} s at most, all {CROWD} reads {took:.1f} s", flush=True)
+    assert longest < SOON, f"a search took {longest:.1f} s"
+    wrong = [each for each in answers if not (each.startswith(b"HTTP/1.1 503 ") and b"\nretry-after: " in each.lower())]
+    assert not wrong, f"{len(wrong)} of {CROWD} were answered as {wrong[0][:300]}"
+
+
+def serves_again(rest):
+    witness.wait_for("a read", lambda: rest.must("GET", READ))
+    witness.wait_for("a fresh answer", lambda: search(rest, stale=False, times=1))
+
+
+def locked(database, rest):
+    holder = database.connect()
+    try:
+        for statement in LOCK[database.engine]:
+            holder.execute(statement)
+        in_the_crowd(rest, stale=False)
+        holder.execute(UNLOCK[database.engine])
+    finally:
+        holder.close()
+    serves_again(rest)
+
+
+def still(node, rest):
+    node.pause()
+    try:
+        in_the_crowd(rest, stale=True)
+    finally:
+        node.resume()
+    serves_again(rest)
