@@ -149,9 +149,10 @@ long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     all
     features
-    mutants && step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants" &&
-        step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants" &&
-        step python "mutants, elsewhere" "$PY" functional-tests/elsewhere/mutants.py --binary "$TOX/placet-mutants"
+    mutants
+    step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants"
+    step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants"
+    step python "mutants, elsewhere" "$PY" functional-tests/elsewhere/mutants.py --binary "$TOX/placet-mutants"
     for engine in postgresql mariadb; do
         step python "proxy, $engine" "$PY" functional-tests/proxy_test.py --engine "$engine"
         step python "mutants, certainty, $engine" "$PY" functional-tests/certainty/mutants.py --engine "$engine" \

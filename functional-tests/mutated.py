@@ -21,12 +21,15 @@ class Case(NamedTuple):
     reasons: tuple
 
 
-def arguments(description):
-    """Of the command line: `binary`, one built with the feature `mutants`, `runs` for each mutant, and `only` these."""
+def arguments(description, engines=()):
+    """Of the command line: `binary`, one built with the feature `mutants`, `runs` for each mutant, `only` these, and which
+    of `engines`, the first if none is named."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--binary", required=True)
     parser.add_argument("--runs", type=int, default=1, help="of each mutant, each with another seed: how sure is it?")
     parser.add_argument("--only", help="these mutants, with commas between them, and no run without one")
+    if engines:
+        parser.add_argument("--engine", choices=engines, default=engines[0])
     return parser.parse_args()
 
 

@@ -1,22 +1,17 @@
 """Without the fence, a COMMIT that comes late must be noticed: callers are told that nothing happened, and it did.
 
-    certainty/mutants.py --engine postgresql|mariadb --binary PATH   (a binary built with `cargo build --features mutants`)
+    certainty/mutants.py [--engine postgresql|mariadb] --binary PATH [--runs N]     (built with the feature `mutants`)
 """
 
-import argparse
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-import mutated  # noqa: E402
+from mutated import Case, Mutated, arguments  # noqa: E402
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engine", default="postgresql")
-    parser.add_argument("--binary", required=True)
-    options = parser.parse_args()
-    run = ["--engine", options.engine, "--no-full", "strikes"]
-    mutated.check(
-        HERE / "run.py", options.binary, plain=run, mutated=run, reasons={"drop-fence": ("it happened all the same",)})
+    given = arguments(__doc__, engines=("postgresql", "mariadb"))
+    run = ["--engine", given.engine, "--no-full", "strikes"]
+    Mutated(HERE / "run.py", given).check(controls=[run], cases=[Case("drop-fence", run, ("it happened all the same",))])

@@ -12,6 +12,8 @@ from rest import Answer
 
 CLIENTS = 8
 SECONDS = 60
+# What a row is made of that nobody has yet; the place is for the column by which it is known.
+NEW_ROWS = {"consumers": "({}, project_id, user_id, generation) VALUES (?, 0, 0, 0)", "consumer_types": "({}) VALUES (?)"}
 # How long rows are held, and how long after the others those come who are to find them held.
 HELD_SECONDS, LATER_SECONDS = 0.6, 0.3
 
@@ -53,7 +55,7 @@ def host(rest, rng, total):
 def held(database, table, column, values):
     """Another program has some rows for a moment, so that whoever wants them meets the others there.
 
-    A consumer that is not there is made, and unmade.
+    What is not there is made, and unmade.
     """
     with contextlib.closing(database.connect()) as connection:
         for statement in foreign.BEGIN[database.engine]:
@@ -62,8 +64,7 @@ def held(database, table, column, values):
             marks = ", ".join("?" * len(values))
             sql = f"SELECT id FROM {table} WHERE {column} IN ({marks}) FOR UPDATE"
             if not connection.execute(sql, values).fetchall():
-                connection.execute(
-                    f"INSERT INTO {table} ({column}, project_id, user_id, generation) VALUES (?, 0, 0, 0)", values)
+                connection.execute(f"INSERT INTO {table} {NEW_ROWS[table].format(column)}", values)
         yield
         time.sleep(HELD_SECONDS)
         connection.execute("ROLLBACK")

@@ -123,8 +123,12 @@ class NullGranted(Race):
 
     def prepare(self):
         self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, ROOM)
-        self.requests = [claim(self.uuid, {provider: n + 1}) for n in range(CLIENTS)]
-        self.meet_at(self.uuid)
+        late = f"late_{self.uuid[:8]}"
+        # Services are asked in turn: either gets both kinds of claim.
+        owners = ["race", "race", late, late] * (CLIENTS // 4)
+        self.requests = [claim(self.uuid, {provider: n + 1}, owner=owner) for n, owner in enumerate(owners)]
+        # Half of them make a type, and stop there when they have seen that nobody knows the consumer.
+        self.hold = "consumer_types", "name", [late.upper()]
 
     def violation(self, answers, ledger):
         granted = [answer.status for answer in answers].count(GRANTED)
