@@ -187,6 +187,12 @@ fn what_documents_name_is_there() {
 }
 
 #[test]
+fn what_documents_say_that_tox_runs_it_runs() {
+    let tox = read("tox.sh");
+    none(documents().iter().flat_map(|document| documents::steps(document, &tox)));
+}
+
+#[test]
 fn documents_tell_every_option_of_placet_with_its_default() {
     let options = documents::own_options(&read("src/config/known/placet.rs"));
     assert!(!options.is_empty(), "src/config/known/placet.rs has no rows");

@@ -24,6 +24,10 @@ pub enum Mutant {
     RevisionsBefore,
     /// `prune-without-epoch`: rows of silent writers are cleared away under the same epoch.
     PruneWithoutEpoch,
+    /// `ignore-gaps`: changes of a writer that are missing are not missed.
+    IgnoreGaps,
+    /// `keep-identity`: a writer whose row is not as it left it takes no other.
+    KeepIdentity,
 }
 
 /// Whether this process runs as `mutant`.
@@ -42,6 +46,8 @@ pub fn is(mutant: Mutant) -> bool {
             "drop-fence" => Some(Mutant::DropFence),
             "revisions-before" => Some(Mutant::RevisionsBefore),
             "prune-without-epoch" => Some(Mutant::PruneWithoutEpoch),
+            "ignore-gaps" => Some(Mutant::IgnoreGaps),
+            "keep-identity" => Some(Mutant::KeepIdentity),
             _ => None,
         }
     });

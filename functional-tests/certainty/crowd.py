@@ -10,9 +10,12 @@ from rest import Rest
 from world import ONE
 
 CROWD = 700
-TIMEOUT, STALE = 1, 60  # commit_timeout, stale_reads_seconds
+# commit_timeout, of who waits for long and of who does not; stale_reads_seconds
+PATIENT, IMPATIENT, STALE = 8, 1, 60
 POOL, POOL_TIMEOUT = 4, 30
-SOON = 2.0
+# A stale answer comes when commit_timeout was waited for news of others. The rest is what a busy machine may add: where
+# searches wait for reads, they wait for PATIENT or POOL_TIMEOUT.
+SOON, STALE_SOON = 4, IMPATIENT + 9
 READ = f"/resource_providers/{ONE}/usages"
 SEARCHES = ("/allocation_candidates?resources=VCPU:1", "/resource_providers")
 LOCK = {"postgresql": ("BEGIN", "LOCK TABLE allocations IN ACCESS EXCLUSIVE MODE"),
@@ -21,8 +24,18 @@ UNLOCK = {"postgresql": "COMMIT", "mariadb": "UNLOCK TABLES"}
 
 
 def topic(tally, engine, options):
+    with serving(engine, options, PATIENT) as (database, rest):
+        tally.step(f"{CROWD} reads wait for a table, and searches go on", locked, database, rest)
+    with serving(engine, options, IMPATIENT) as (_, rest):
+        tally.step(f"{CROWD} reads wait for a server that stands still, and stale answers come in time",
+                   still, engine.nodes[0], rest)
+
+
+@contextlib.contextmanager
+def serving(engine, options, commit_timeout):
+    """A placet with few connections on a database of its own, in which there is a host."""
     database = engine.create()
-    several = {"placet": {"commit_timeout": TIMEOUT, "stale_reads_seconds": STALE, "workers": 2},
+    several = {"placet": {"commit_timeout": commit_timeout, "stale_reads_seconds": STALE, "workers": 2},
                "placement_database": {"pool_timeout": POOL_TIMEOUT, "max_pool_size": POOL, "max_overflow": 0}}
     several = {section: {name: str(value) for name, value in its.items()} for section, its in several.items()}
     with live.Service("placet", several, options.binary, database) as placet:
@@ -30,9 +43,7 @@ def topic(tally, engine, options):
         rest.must("POST", "/resource_providers", {"name": "one", "uuid": ONE})
         rest.must("PUT", f"/resource_providers/{ONE}/inventories",
                   {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 8}}})
-        tally.step(f"{CROWD} reads wait for a table, and searches go on", locked, database, rest)
-        tally.step(f"{CROWD} reads wait for a server that stands still, and stale answers come in time",
-                   still, engine.nodes[0], rest)
+        yield database, rest
 
 
 class Crowd:
@@ -70,7 +81,7 @@ def in_the_crowd(rest, stale):
         answers = crowd.answers()
         took = time.monotonic() - began
     print(f"        a search took {longest:.2f} s at most, all {CROWD} reads {took:.1f} s", flush=True)
-    assert longest < SOON, f"a search took {longest:.1f} s"
+    assert longest < (STALE_SOON if stale else SOON), f"a search took {longest:.1f} s"
     wrong = [each for each in answers if not (each.startswith(b"HTTP/1.1 503 ") and b"\nretry-after: " in each.lower())]
     assert not wrong, f"{len(wrong)} of {CROWD} were answered as {wrong[0][:300]}"
 

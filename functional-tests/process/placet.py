@@ -42,21 +42,21 @@ class Ended:
         return f"exit code {self.code}\nstdout: {self.out}\nstderr: {self.err}"
 
 
-def run(folder, *arguments, extra=None, seconds=15):
+def run(folder, *arguments, extra=None, seconds=15, **popen):
     """Runs a command that is to end by itself."""
     try:
         done = subprocess.run(
             [binary(), *map(str, arguments)], cwd=folder, env=environment(folder, extra), timeout=seconds,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", **popen)
     except subprocess.TimeoutExpired as late:
         told = (late.stdout or b"") + (late.stderr or b"")
         raise AssertionError(f"it does not end, and says:\n{told.decode()}") from None
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def refused(folder, *arguments, extra=None):
+def refused(folder, *arguments, extra=None, **popen):
     """Runs what must be refused: one line on stderr, exit code 1. Returns the line."""
-    ended = run(folder, *arguments, extra=extra)
+    ended = run(folder, *arguments, extra=extra, **popen)
     cases.equal(ended.code, 1, ended)
     return ended.line
 

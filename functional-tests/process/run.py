@@ -18,7 +18,8 @@ from tally import Tally
 
 TOPICS = [
     "first_run", "configuration", "commands", "exclusive", "log_lines", "protocol", "hostile_bodies",
-    "hostile_connections", "searches", "locked", "full_disk", "stopping", "killing",
+    "hostile_connections", "searches", "locked", "full_disk", "read_only", "damaged", "stopping",
+    "killing",
 ]
 
 

@@ -1,5 +1,7 @@
 //! The rules of documents: what they name is there, and what they list is what the code lists.
 
+use std::collections::BTreeSet;
+
 use super::source::File;
 
 /// What a document names must be there: links, and paths in backquotes that begin with a folder of the project.
@@ -58,4 +60,58 @@ pub fn own_options(known: &str) -> Vec<(String, String)> {
         .filter(|texts| texts.len() == 3 && texts[0] == "placet")
         .map(|mut texts| (texts.remove(1), texts.remove(1)))
         .collect()
+}
+
+/// What a document says that a stage of tox.sh runs, as `./tox.sh functional servers` (race, plans), is a step of one of
+/// those stages. Not what stands in backquotes: such a path is looked for by `references`.
+pub fn steps(document: &File, tox: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (at, _) in document.text.match_indices("`./tox.sh ") {
+        let rest = &document.text[at + "`./tox.sh ".len()..];
+        let Some((stages, rest)) = rest.split_once('`') else {
+            continue;
+        };
+        let Some((named, _)) = rest.strip_prefix(" (").and_then(|rest| rest.split_once(')')) else {
+            continue;
+        };
+        let known = steps_of(tox, stages);
+        for name in named.split(", ").filter(|name| !name.starts_with('`')) {
+            if !known.contains(name) {
+                complaints.push(format!("{}: `./tox.sh {stages}` has no step {name}", document.path));
+            }
+        }
+    }
+    complaints
+}
+
+/// The parts of the names of the steps that stages of tox.sh run, by themselves or by functions that they name.
+fn steps_of(tox: &str, stages: &str) -> BTreeSet<String> {
+    let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    let mut waiting: Vec<&str> = stages.split(' ').collect();
+    while let Some(function) = waiting.pop() {
+        if !seen.insert(function) {
+            continue;
+        }
+        for line in body(tox, function).lines() {
+            let Some((_, step)) = line.split_once("step python ") else {
+                waiting.extend(line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')));
+                continue;
+            };
+            let name = match step.strip_prefix('"') {
+                Some(quoted) => quoted.split('"').next(),
+                None => step.split(' ').next(),
+            };
+            found.extend(name.unwrap_or_default().split(", ").map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// What a function of a shell script does; nothing, where there is none of that name.
+fn body<'a>(script: &'a str, function: &str) -> &'a str {
+    let Some((_, body)) = script.split_once(&format!("\n{function}() {{")) else {
+        return "";
+    };
+    let end = if body.starts_with('\n') { "\n}" } else { "}\n" };
+    body.split(end).next().unwrap_or_default()
 }

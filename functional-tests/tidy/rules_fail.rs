@@ -203,3 +203,16 @@ fn options_are_found() {
     assert_eq!(found[0], ("bind".to_owned(), "127.0.0.1:8778".to_owned()));
     assert_eq!(found[1], ("x".to_owned(), String::new()));
 }
+
+#[test]
+fn steps_that_are_not_there() {
+    let tox = "a\nservers() {\n    both \"on_engine x\"\n}\n\non_engine() {\n    step python \"race, $x\" y\n    \
+               step python plans z\n}\nall() { servers; }\n";
+    let count = |text: &str| documents::steps(&file("README.md", text), tox).len();
+    assert_eq!(
+        count("`./tox.sh servers` (race, plans), `./tox.sh all` (race, `src/a.rs`), `./tox.sh unit`"),
+        0
+    );
+    assert_eq!(count("`./tox.sh servers` (race, chaos)"), 1);
+    assert_eq!(count("`./tox.sh functional` (race)"), 1);
+}

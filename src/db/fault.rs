@@ -57,7 +57,11 @@ impl From<DieselError> for Error {
     fn from(error: DieselError) -> Self {
         let detail = error.to_string();
         match classify(&error) {
-            Fault::Retry | Fault::Lost | Fault::Stop => Error::Unavailable { detail },
+            Fault::Retry | Fault::Lost => Error::Unavailable { detail },
+            Fault::Stop => {
+                log::error!("The database cannot be used as it is: {detail}{}", advised(&error));
+                Error::Unavailable { detail }
+            }
             Fault::Unstorable => Error::BadRequest {
                 detail: "The database keeps no text with a NUL character.".into(),
             },
@@ -89,7 +93,7 @@ pub enum SetupError {
     InMemory,
     #[error("there is no database at {place}: run `placet db sync`")]
     Missing { place: String },
-    #[error("cannot open the database at {place}: {detail}")]
+    #[error("cannot open the database at {place}: {detail}{}", dialect::advice(.detail))]
     Connect { place: String, detail: String },
     #[error("another placet serves the database at {place}: stop it first, or give this one a database of its own")]
     Served { place: String },
@@ -129,7 +133,7 @@ pub enum SetupError {
     Foreign,
     #[error("the database was made by a newer placet: migration {migration} is unknown to this one")]
     Newer { migration: String },
-    #[error("the database failed: {0}")]
+    #[error("the database failed: {0}{advice}", advice = advised(.0))]
     Database(#[from] DieselError),
     #[error("a migration failed: {0}")]
     Migration(String),
@@ -148,4 +152,9 @@ impl From<SetupError> for Error {
             detail: error.to_string(),
         }
     }
+}
+
+/// What to do about an error, as `dialect::advice`.
+fn advised(error: &DieselError) -> &'static str {
+    dialect::advice(&error.to_string())
 }

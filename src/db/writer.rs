@@ -20,6 +20,7 @@ use super::queue::{Job, WriterHandle, queue};
 use super::together::{self, Part};
 use super::{Database, DbConnection, DbResult, SetupError, dialect, fault};
 use crate::error::{Error, Result};
+use crate::mutants::{self, Mutant};
 
 /// What the writer carries out. One value lives in the writer's thread.
 pub trait Batch: Send + 'static {
@@ -302,7 +303,7 @@ impl<B: Batch> Writer<B> {
     fn take_new_identity(&mut self) {
         log::warn!("This writer's row is not as it left it, as after a restored backup: everything is read again");
         self.batch.doubt();
-        if let Some(conn) = self.conn.as_mut() {
+        if let Some(conn) = self.conn.as_mut().filter(|_| !mutants::is(Mutant::KeepIdentity)) {
             match Identity::register(conn) {
                 Ok(identity) => self.identity = identity,
                 Err(error) => log::warn!("A new identity could not be written yet: {error}"),

@@ -61,6 +61,31 @@ pub fn classify_message(message: &str) -> Fault {
     found.map_or(Fault::Unknown, |(_, fault)| fault.clone())
 }
 
+const WRITABLE: &str = "; let placet write the file, and make files beside it, and start it again";
+const RESTORE: &str =
+    "; stop placet and restore it from a backup, or save what can be read of it: `sqlite3 FILE .recover`";
+
+/// Beginnings of what is said of an embedded database that cannot be used, and what is to be done about it.
+const ADVICE: [(&str, &str); 8] = [
+    ("Read-only file system", WRITABLE),
+    ("Permission denied", WRITABLE),
+    ("unable to open database file", WRITABLE),
+    ("attempt to write a readonly database", WRITABLE),
+    ("database disk image is malformed", RESTORE),
+    ("file is not a database", RESTORE),
+    ("database or disk is full", "; make room on its disk"),
+    (
+        "disk I/O error",
+        "; look at its disk, of which the kernel's log may say more",
+    ),
+];
+
+/// What to do, as the end of a line that ends with `message`; or nothing.
+pub fn advice(message: &str) -> &'static str {
+    let known = ADVICE.iter().find(|(text, _)| message.starts_with(text));
+    known.map_or("", |(_, advice)| advice)
+}
+
 /// Whether SQLite says that there was no room for a COMMIT. Then it did not happen for certain: there is no server where it
 /// could still be under way.
 pub fn found_no_room(error: &diesel::result::Error) -> bool {

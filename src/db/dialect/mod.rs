@@ -16,7 +16,7 @@ use diesel::prelude::*;
 use super::url::Target;
 use super::{DbConnection, SetupError};
 
-pub use messages::{classify_message, constraint_name, found_no_room, is_unreachable, was_undone};
+pub use messages::{advice, classify_message, constraint_name, found_no_room, is_unreachable, was_undone};
 
 /// Runs one diesel expression on whichever connection is inside.
 ///

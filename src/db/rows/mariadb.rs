@@ -14,7 +14,7 @@ pub fn update(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> S
 }
 
 pub fn insert(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let (text, bound) = inserting(it, now, union(it.columns, rows));
+    let (text, bound) = inserting(it, now, rows);
     Statement::once(text, bound)
 }
 
@@ -41,11 +41,10 @@ pub fn updating(it: &UpdateFromRows, now: NaiveDateTime, (rows, mut bound): Tabl
     (text, bound)
 }
 
-pub fn inserting(it: &InsertFromRows, now: NaiveDateTime, (rows, bound): Table) -> Table {
-    let mut all = Vec::new();
-    let select = timed(it.select, now, "?", &mut all);
-    all.extend(bound);
-    (format!("INSERT INTO {} SELECT {select} FROM {rows} v", it.into), all)
+/// Not from a table of rows: such an INSERT keeps the counter of the table's ids to itself until it ends, and one that waits
+/// for another's row would keep everybody waiting.
+pub fn inserting(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Table {
+    it.with_values(now, rows)
 }
 
 pub fn counting(it: &CountFromRows, (rows, bound): Table) -> Table {

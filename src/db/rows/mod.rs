@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::DbConnection;
 use super::dialect::LIST_MAX;
 pub use delete::DeleteRows;
+use statement::Bound;
 
 /// One value of a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,15 +49,12 @@ pub struct UpdateFromRows {
     pub filter: &'static str,
 }
 
-/// `INSERT INTO table SELECT … FROM rows AS v`.
+/// New rows of a table that has a column `created_at`, which is given the time.
 #[derive(Debug, Clone, Copy)]
 pub struct InsertFromRows {
-    /// With the columns that are written.
-    pub into: &'static str,
-    /// The names of the values of a row, to be used as `v.name`.
+    pub table: &'static str,
+    /// The columns of the values of a row.
     pub columns: &'static [&'static str],
-    /// What is written into the columns; `{now}` is the time.
-    pub select: &'static str,
 }
 
 /// `SELECT … FROM from`, for whoever looks whether there is anything.
@@ -127,6 +125,24 @@ impl OneRow {
     /// Runs it and answers how many rows it changed.
     pub fn run(&self, conn: &mut DbConnection, values: &[Value]) -> QueryResult<usize> {
         run!(conn, one_row(self, values), execute)
+    }
+}
+
+impl InsertFromRows {
+    /// With a place for each value.
+    fn with_values(&self, now: NaiveDateTime, rows: &[Vec<Value>]) -> (String, Vec<Bound>) {
+        let row = format!("({})", vec!["?"; self.columns.len() + 1].join(", "));
+        let (table, columns, rows_of_places) = (self.table, self.columns.join(", "), vec![row; rows.len()].join(", "));
+        let values = |row: &Vec<Value>| {
+            std::iter::once(now.into())
+                .chain(row.iter().cloned().map(Bound::from))
+                .collect()
+        };
+        let bound = rows.iter().flat_map(|row| -> Vec<Bound> { values(row) }).collect();
+        (
+            format!("INSERT INTO {table} (created_at, {columns}) VALUES {rows_of_places}"),
+            bound,
+        )
     }
 }
 

@@ -76,8 +76,9 @@ pub fn updating(
 }
 
 pub fn inserting(it: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &mut Vec<Array>) -> String {
-    let select = timed(it.select, now, "?::timestamp", bound);
-    format!("INSERT INTO {} SELECT {select} FROM {rows} v", it.into)
+    bound.push(now.into());
+    let (table, columns, values) = (it.table, it.columns.join(", "), it.columns.join(", v."));
+    format!("INSERT INTO {table} (created_at, {columns}) SELECT ?::timestamp, v.{values} FROM {rows} v")
 }
 
 /// What stands behind FROM; the keys are one array.

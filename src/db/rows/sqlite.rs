@@ -16,12 +16,8 @@ pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) 
 }
 
 pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let (table, mut bound) = with(insert.columns, rows);
-    let select = timed(insert.select, now, "?", &mut bound);
-    Statement::once(
-        format!("{table} INSERT INTO {} SELECT {select} FROM v", insert.into),
-        bound,
-    )
+    let (text, bound) = insert.with_values(now, rows);
+    Statement::once(text, bound)
 }
 
 pub fn one_row(it: &OneRow, values: &[Value]) -> Statement {

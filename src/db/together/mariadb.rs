@@ -5,12 +5,14 @@ use chrono::NaiveDateTime;
 use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
 use diesel::result::Error::DatabaseError;
-use diesel::sql_types::BigInt;
 
 use super::Part;
 use crate::db::rows::Value;
 use crate::db::rows::mariadb::{counting, counting_keys, inserting, json, updating};
 use crate::db::rows::statement::{Bound, Statement};
+
+/// A text depends on how many rows are inserted: those of few are kept prepared, for there are few such texts.
+const KEPT_VALUES: usize = 64;
 
 /// How the statement says which part it was; the number follows.
 const NOT_AS_IT_MUST: &str = "placet: not as expected: ";
@@ -24,7 +26,7 @@ pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part]) -> Qu
                 changed((it.0.to_owned(), values))
             }
             Part::Update(it, rows) => changed(updating(it, now, json(it.columns, rows))),
-            Part::Insert(it, rows) => changed(inserting(it, now, json(it.columns, rows))),
+            Part::Insert(it, rows) => changed(inserting(it, now, rows)),
             Part::None(it, rows) => looked(counting(it, json(it.columns, rows))),
             Part::NobodyHas(it, keys) => looked(counting_keys(it, keys)),
         };
@@ -35,7 +37,9 @@ pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part]) -> Qu
         ));
     }
     text.push_str("END");
-    match Statement::kept::<BigInt>(text, bound).execute(conn) {
+    let mut statement: Statement = Statement::once(text, bound);
+    statement.is_kept = statement.bound.len() <= KEPT_VALUES;
+    match statement.execute(conn) {
         Ok(_) => Ok(None),
         Err(error) => match which(&error) {
             Some(at) => Ok(Some(at)),

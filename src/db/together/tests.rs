@@ -10,9 +10,8 @@ use crate::db::{DbConnection, dialect};
 const COUNT: OneRow = OneRow("UPDATE placet_writers SET revision = revision + 1 WHERE id = ? AND revision = ?");
 
 const INSERT: InsertFromRows = InsertFromRows {
-    into: "traits (created_at, name)",
+    table: "traits",
     columns: &["name"],
-    select: "{now}, v.name",
 };
 
 const RENAME: UpdateFromRows = UpdateFromRows {

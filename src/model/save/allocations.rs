@@ -12,9 +12,8 @@ use crate::model::state::{ConsumerEntry, State};
 use crate::mutants::{self, Mutant};
 
 const INSERT: InsertFromRows = InsertFromRows {
-    into: "allocations (created_at, resource_provider_id, consumer_id, resource_class_id, used)",
-    columns: &["provider", "consumer", "class", "used"],
-    select: "{now}, v.provider, v.consumer, v.class, v.used",
+    table: "allocations",
+    columns: &["resource_provider_id", "consumer_id", "resource_class_id", "used"],
 };
 
 const HELD: CountKeys = CountKeys {

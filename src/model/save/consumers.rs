@@ -36,9 +36,8 @@ const SETTLE: UpdateFromRows = UpdateFromRows {
 };
 
 const INSERT: InsertFromRows = InsertFromRows {
-    into: "consumers (created_at, uuid, project_id, user_id, generation, consumer_type_id)",
-    columns: &["uuid", "project_id", "user_id", "generation", "type_id"],
-    select: "{now}, v.uuid, v.project_id, v.user_id, v.generation, v.type_id",
+    table: "consumers",
+    columns: &["uuid", "project_id", "user_id", "generation", "consumer_type_id"],
 };
 
 /// Consumers that were there and stay.

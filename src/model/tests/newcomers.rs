@@ -1,7 +1,13 @@
 //! Claims of consumers that are new, which are written without being read first.
 
+use std::time::Duration;
+
+use actix_web::rt;
+
+use super::process::Process;
 use super::*;
 use crate::error::Error;
+use crate::model::command::Write;
 use crate::model::resource_classes::{Ensure, Rename};
 
 /// So many claims that nobody stood in the way of: after the first, nobody else is expected to do anything.
@@ -77,6 +83,8 @@ async fn a_new_consumer_is_whose_the_claim_says() {
         ("p", "v", Some("VM")),
         ("q", "v", Some("VM")),
         ("p", "u", None),
+        // Known owners, and a type that is not.
+        ("p", "u", Some("CONTAINER")),
     ];
     for (consumer, (project, user, kind)) in (20..).zip(owners) {
         let mut claim = claim(consumer, 1, "VCPU", 1, Expected::New);
@@ -94,4 +102,106 @@ async fn a_new_consumer_is_whose_the_claim_says() {
         ));
         assert_eq!(found, [format!("{project} {user} {} 1", kind.unwrap_or("-"))]);
     }
+}
+
+/// As everybody locks consumers: in the order of their uuids.
+#[actix_web::test]
+async fn new_consumers_stand_in_nobodys_way_who_locks_them_in_order() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    let mut other = f.database.connect().unwrap();
+    let lock = |conn: &mut DbConnection, consumer: u32| {
+        diesel::sql_query(format!(
+            "INSERT INTO consumers (uuid, project_id, user_id, generation) VALUES ('{}', -1, -1, 0)",
+            uuid(consumer)
+        ))
+        .execute(conn)
+    };
+    dialect::begin_write(&mut other).unwrap();
+    lock(&mut other, 20).unwrap();
+    let of_both = [21, 20].map(|consumer| one(consumer, vec![(1, "VCPU", 1)], Expected::New));
+    let (both, model) = (claim_of(of_both.into()), f.model.clone());
+    let claiming = rt::spawn(async move { model.submit(both).await });
+    rt::time::sleep(Duration::from_millis(300)).await;
+    assert!(!claiming.is_finished(), "the first is locked");
+    lock(&mut other, 21).expect("whoever waits for the first has not locked the second");
+    dialect::rollback(&mut other).unwrap();
+    claiming.await.unwrap().unwrap();
+    assert_eq!(f.used(1), 3 + 2);
+}
+
+/// A writer that was silent for an hour and cleared away leaves another epoch; one that is gone without it was never there
+/// for the database that this is now. What either did is not known, and no generation need have moved.
+#[actix_web::test]
+async fn a_plan_looks_whether_a_writer_was_cleared_away() {
+    for (known, traces) in [
+        (false, "UPDATE placet_epoch SET epoch = 'another'"),
+        (true, "DELETE FROM placet_writers WHERE id = 'silent'"),
+    ] {
+        let mut f = fixture();
+        if Kind::of(&f.conn) == Kind::Sqlite {
+            return;
+        }
+        if known {
+            f.execute(
+                "INSERT INTO placet_writers (id, revision, token, seen_at) VALUES ('silent', 0, '', CURRENT_TIMESTAMP)",
+            );
+        }
+        let ensure = |name: &str| Ensure { name: name.into() };
+        f.model.submit(ensure("CUSTOM_OLD")).await.unwrap();
+        settle_down(&mut f).await;
+        let add = Add {
+            provider: uuid(1),
+            class: "CUSTOM_OLD".into(),
+            inventory: inventory(10),
+            reserved_may_equal_total: true,
+        };
+        f.model.submit(add).await.unwrap();
+        let claim = |consumer| claim(consumer, 1, "CUSTOM_OLD", 1, Expected::New);
+        f.model.submit(claim(30)).await.unwrap();
+        f.execute("UPDATE resource_classes SET name = 'CUSTOM_NEW' WHERE name = 'CUSTOM_OLD'");
+        f.execute(traces);
+        let refused = f.model.submit(claim(31)).await;
+        assert!(
+            matches!(refused, Err(Error::ClaimClassNotFound { .. })),
+            "{traces}: {refused:?}"
+        );
+    }
+}
+
+/// Of a batch in which some consumers are new and some are not, those that are there are read.
+#[actix_web::test]
+async fn a_consumer_that_is_there_is_read_beside_one_that_is_new() {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    settle_down(&mut f).await;
+    let mut process = Process::start(&f.database, false);
+    let new = |consumer| claim(consumer, 1, "VCPU", 5, Expected::New).into_command();
+    let replaced = claim(10, 1, "VCPU", 7, Expected::Any).into_command();
+    let refused = claim(11, 1, "VCPU", 9, Expected::New).into_command();
+    let answers = process.write(&[&new(20), &replaced]);
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(f.used(1), 5 + 7 + 1 + 1);
+    let answers = process.write(&[&new(21), &refused]);
+    assert!(answers[0].is_ok() && answers[1].is_err(), "{answers:?}");
+    assert_eq!(f.used(1), 5 + 7 + 1 + 1 + 5);
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_consumer_whose_uuid_no_table_holds_is_refused_for_what_is_wrong_with_its_claim() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    let mut claim = claim(40, 99, "VCPU", 1, Expected::New);
+    claim.consumers[0].consumer += "-and-more";
+    let refused = f.model.submit(claim).await;
+    assert!(
+        matches!(refused, Err(Error::ClaimProviderNotFound { .. })),
+        "{refused:?}"
+    );
 }
