@@ -16,7 +16,7 @@ from mutated import Case, Mutated, arguments  # noqa: E402
 
 SERVER = ["--engine", "postgresql"]
 # Writes have to meet what is read again after others: with few reads between them there are many at once.
-MANY = ["--steps", "6000", "--reads", "2"]
+MANY = ["--steps", "10000", "--reads", "2"]
 SHOWN = ("expected",)
 
 if __name__ == "__main__":

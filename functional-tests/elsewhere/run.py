@@ -45,23 +45,26 @@ ROLES = {"x-roles": "admin,service"}  # reshaping is for services alone
 
 
 class Worker(threading.Thread):
-    """Writes its own part of the world and looks at it."""
+    """Writes its own part of the world and looks at it, until one of all has seen what should not be."""
 
-    def __init__(self, number, options, ports, pool):
+    def __init__(self, number, options, ports, pool, seen):
         super().__init__(daemon=True)
         self.chance = random.Random(f"{options.seed}/{number}")
         self.world = worlds.World(number, self.chance, pool)
         self.options, self.rests = options, [KeptRest(port) for port in ports]
         self.askers = [reads.Asker(rest) for rest in self.rests]
-        self.done, self.error = Counter(), None
+        self.done, self.error, self.seen = Counter(), None, seen
 
     def run(self):
         try:
             self.world.prepare(self.rests[0])
             for step in range(self.options.steps // self.options.workers):
+                if self.seen.is_set():
+                    return
                 self.step(step)
         except Exception as error:  # the run reports it
             self.error = error if isinstance(error, reads.Seen) else traceback.format_exc()
+            self.seen.set()
 
     def step(self, number):
         name, write = self.some_write()
@@ -120,7 +123,8 @@ def prepare(rest):
 def run(options, ports):
     pool = account.Account()
     pool.settled["moves"] = prepare(Rest(ports[0])) - 1
-    workers = [Worker(number, options, ports, pool) for number in range(options.workers)]
+    seen = threading.Event()
+    workers = [Worker(number, options, ports, pool, seen) for number in range(options.workers)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -226,6 +226,6 @@ fn revisions_before(conn: &mut DbConnection, known: &Revisions) -> DbResult<Opti
         return Ok(None);
     }
     let news = followed::news(conn, known)?;
-    std::thread::sleep(Duration::from_millis(5));
+    std::thread::sleep(Duration::from_millis(20));
     Ok(Some(news))
 }
