@@ -63,7 +63,8 @@ impl From<DieselError> for Error {
                 Error::Unavailable { detail }
             }
             Fault::Unstorable => Error::BadRequest {
-                detail: "The database keeps no text with a NUL character.".into(),
+                detail: "The database keeps no text with a NUL character, nor with one that its character set lacks."
+                    .into(),
             },
             Fault::Refuse { .. } | Fault::Unknown => {
                 // What a database says is for the operator; a client can do nothing with it.

@@ -5,22 +5,21 @@
 //! is, it does not know.
 
 mod doubt;
+mod plan;
 
-use std::cmp::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use chrono::NaiveDateTime;
-
 use super::failure::Failure;
-use super::followed::{self, Revisions};
+use super::followed::Revisions;
 use super::identity::{Commit, Identity};
 use super::queue::{Job, WriterHandle, queue};
-use super::together::{self, Part};
-use super::{Database, DbConnection, DbResult, SetupError, dialect, fault};
+use super::{Database, DbConnection, DbResult, SetupError, dialect};
 use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
+use plan::Basis;
+pub use plan::{Plan, Planned};
 
 /// What the writer carries out. One value lives in the writer's thread.
 pub trait Batch: Send + 'static {
@@ -32,14 +31,14 @@ pub trait Batch: Send + 'static {
     /// Whether a command may be decided by `plan`: such commands do not share a transaction with others.
     fn may_be_planned(command: &Self::Command) -> bool;
 
-    /// Decides the commands in order on what is in memory alone, before the transaction begins; `None` where one of them
-    /// needs more than that, or is refused: then `run` decides.
-    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Option<Plan<Self>>>;
+    /// Decides the commands in order on what is in memory alone, before the transaction begins; where it cannot, `run` does.
+    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Planned<Self>>;
 
     /// Decides the commands in order and writes what they change, inside the writer's transaction.
     ///
-    /// `overtaken`: an earlier try of the same commands ended in `Lost`, so nothing known from before can be trusted.
-    fn run(&mut self, conn: &mut DbConnection, commands: &[&Self::Command], overtaken: bool) -> DbResult<Ran<Self>>;
+    /// `on_database`: an earlier try of the same commands was overtaken, or a plan for them refused something, so nothing
+    /// known from before can be trusted.
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&Self::Command], on_database: bool) -> DbResult<Ran<Self>>;
 
     /// How the change is kept for other processes.
     fn describe(&self, change: &Self::Change) -> String;
@@ -57,17 +56,6 @@ pub trait Batch: Send + 'static {
 
     /// Nothing that is in memory may be trusted until all of it was read again. Does not wait for that.
     fn doubt(&mut self);
-}
-
-/// A batch that was decided before its transaction began.
-pub struct Plan<B: Batch + ?Sized> {
-    /// An answer for each command.
-    pub answers: Vec<B::Answer>,
-    pub change: B::Change,
-    /// What is to be written, all of it guarded.
-    pub parts: Vec<Part>,
-    /// The time of the rows.
-    pub now: NaiveDateTime,
 }
 
 /// How a batch ran, before it is committed.
@@ -149,19 +137,24 @@ impl<B: Batch> Writer<B> {
             let waiting: Vec<Job<B>> = std::iter::once(first)
                 .chain(jobs.try_iter().take(BATCH_MAX - 1))
                 .collect();
-            let (timely, late): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|job| job.deadline > Instant::now());
-            for job in late {
-                job.answer(Err(Error::Busy {
-                    detail: "The database is too slow to keep up.".to_owned(),
-                }));
-            }
             let (plannable, others): (Vec<_>, Vec<_>) =
-                timely.into_iter().partition(|job| B::may_be_planned(&job.command));
+                waiting.into_iter().partition(|job| B::may_be_planned(&job.command));
             for jobs in [plannable, others] {
-                if !jobs.is_empty() {
-                    self.carry_out(jobs);
-                }
+                self.carry_out_in_time(jobs);
             }
+        }
+    }
+
+    /// Whose turn comes too late is refused.
+    fn carry_out_in_time(&mut self, jobs: Vec<Job<B>>) {
+        let (timely, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.deadline > Instant::now());
+        for job in late {
+            job.answer(Err(Error::Busy {
+                detail: "The database is too slow to keep up.".to_owned(),
+            }));
+        }
+        if !timely.is_empty() {
+            self.carry_out(timely);
         }
     }
 
@@ -205,46 +198,14 @@ impl<B: Batch> Writer<B> {
             self.conn = Some(conn);
             self.batch.doubt();
         }
-        // It was just made sure of, and is lost again only if nobody could have it.
-        self.conn.as_mut().ok_or(Failure::Overtaken)
+        ready(&mut self.conn)
     }
 
     fn follow(&mut self) -> Attempt<()> {
         self.connected()?;
-        let Some(conn) = self.conn.as_mut() else {
-            return Err(Failure::Overtaken);
-        };
+        let conn = ready(&mut self.conn)?;
         contain(|| self.batch.follow(conn)).ok_or(Failure::Panicked)??;
         Ok(())
-    }
-
-    /// A plan for the commands, and what it expects of others; without one, what others committed is known.
-    fn plan(&mut self, commands: &[&B::Command], overtaken: bool) -> Attempt<Option<(Plan<B>, Option<Revisions>)>> {
-        self.connected()?;
-        let expected = self.batch.quiet().filter(|_| !self.behind && !overtaken);
-        if expected.is_none() {
-            self.follow()?;
-            self.behind = false;
-        }
-        if overtaken || !commands.iter().all(|command| B::may_be_planned(command)) {
-            return self.known_first(expected);
-        }
-        let Some(conn) = self.conn.as_mut() else {
-            return Err(Failure::Overtaken);
-        };
-        let planned = contain(|| self.batch.plan(conn, commands)).ok_or(Failure::Panicked)??;
-        match planned {
-            Some(plan) => Ok(Some((plan, expected))),
-            None => self.known_first(expected),
-        }
-    }
-
-    /// No plan: who reads in its transaction rests on what others committed before it.
-    fn known_first<T>(&mut self, expected: Option<Revisions>) -> Attempt<Option<T>> {
-        if expected.is_some() {
-            self.follow()?;
-        }
-        Ok(None)
     }
 
     /// Commits the jobs together; where the database refuses them, halves them until the guilty one stands alone.
@@ -313,20 +274,18 @@ impl<B: Batch> Writer<B> {
 
     fn transaction(&mut self, jobs: &[Job<B>], overtaken: bool) -> Attempt<Vec<Result<B::Answer>>> {
         let commands: Vec<&B::Command> = jobs.iter().map(|job| &job.command).collect();
-        let plan = self.plan(&commands, overtaken)?;
-        let Some(conn) = self.conn.as_mut() else {
-            return Err(Failure::Overtaken);
-        };
+        let basis = self.basis(&commands, overtaken)?;
+        let conn = ready(&mut self.conn)?;
         let deadline = jobs.iter().map(|job| job.deadline).min();
         begin(
             conn,
             self.database.lock_timeout(),
             deadline.unwrap_or_else(Instant::now),
         )?;
-        let written = contain(|| match plan {
-            Some((plan, expected)) => {
+        let written = contain(|| match basis {
+            Basis::Plan(plan, expected) => {
                 let body = self.batch.describe(&plan.change);
-                write_plan(
+                plan::write(
                     conn,
                     &mut self.identity,
                     plan,
@@ -335,7 +294,10 @@ impl<B: Batch> Writer<B> {
                     self.writes_at_once,
                 )
             }
-            None => write(&mut self.batch, &mut self.identity, conn, &commands, overtaken),
+            Basis::Followed { refused } => {
+                let on_database = overtaken || refused;
+                write(&mut self.batch, &mut self.identity, conn, &commands, on_database)
+            }
         });
         let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
@@ -389,6 +351,11 @@ impl<B: Batch> Writer<B> {
     }
 }
 
+/// A connection that was just made sure of.
+fn ready(conn: &mut Option<DbConnection>) -> Attempt<&mut DbConnection> {
+    conn.as_mut().ok_or(Failure::Overtaken)
+}
+
 /// Tells them all that nothing of theirs was done, or why nobody knows.
 fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
     log::error!("A batch of {} changes was not committed: {error}", jobs.len());
@@ -422,12 +389,12 @@ fn write<B: Batch>(
     identity: &mut Identity,
     conn: &mut DbConnection,
     commands: &[&B::Command],
-    overtaken: bool,
+    on_database: bool,
 ) -> Attempt<Written<B>> {
     if !identity.raise_revision(conn)? {
         return Err(Failure::Displaced);
     }
-    match batch.run(conn, commands, overtaken)? {
+    match batch.run(conn, commands, on_database)? {
         Ran::Lost => Err(Failure::Overtaken),
         Ran::Decided { answers, change: None } => Ok((answers, None)),
         Ran::Decided {
@@ -437,33 +404,5 @@ fn write<B: Batch>(
             identity.record(conn, &batch.describe(&change))?;
             Ok((answers, Some(change)))
         }
-    }
-}
-
-/// The same for a plan, all of it together: others are where they are `expected`, the revision raised, what the plan
-/// writes, and the row that tells of it.
-fn write_plan<B: Batch>(
-    conn: &mut DbConnection,
-    identity: &mut Identity,
-    plan: Plan<B>,
-    expected: Option<&Revisions>,
-    body: String,
-    at_once: bool,
-) -> Attempt<Written<B>> {
-    let (raise, record) = identity.raise_and_record(body);
-    let looks = expected.map(followed::nobody_moved);
-    let mut parts: Vec<Part> = looks.into_iter().flatten().collect();
-    let raised = parts.len();
-    parts.extend(std::iter::once(raise).chain(plan.parts).chain([record]));
-    match together::run(conn, plan.now, &parts, at_once) {
-        Ok(None) => Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change))),
-        Ok(Some(failed)) => Err(match failed.cmp(&raised) {
-            Ordering::Less => Failure::Behind,
-            Ordering::Equal => Failure::Displaced,
-            Ordering::Greater => Failure::Overtaken,
-        }),
-        // Who was to be made is there.
-        Err(error) if fault::is_constraint(&error) => Err(Failure::Overtaken),
-        Err(error) => Err(error.into()),
     }
 }

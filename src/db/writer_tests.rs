@@ -11,7 +11,7 @@ use diesel::sql_types::BigInt;
 use super::dialect;
 use super::queue::WriterHandle;
 use super::testing::{Kind, TestDatabase};
-use super::writer::{Batch, Plan, Ran, WriterSettings, start};
+use super::writer::{Batch, Planned, Ran, WriterSettings, start};
 use super::{Commit, Database, DbConnection, DbResult, Settings};
 use crate::error::{Error, Result};
 
@@ -41,8 +41,8 @@ impl Batch for Numbers {
         false
     }
 
-    fn plan(&mut self, _: &mut DbConnection, _: &[&i64]) -> DbResult<Option<Plan<Self>>> {
-        Ok(None)
+    fn plan(&mut self, _: &mut DbConnection, _: &[&i64]) -> DbResult<Planned<Self>> {
+        Ok(Planned::Unknown)
     }
 
     fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], _overtaken: bool) -> DbResult<Ran<Self>> {

@@ -20,7 +20,7 @@ use super::save::{self, Committed, Owners, Saved, save};
 use super::spelled::Spelled;
 use super::state::State;
 use crate::db::followed::Revisions;
-use crate::db::writer::{Batch, Plan, Ran};
+use crate::db::writer::{Batch, Plan, Planned, Ran};
 use crate::db::{Commit, DbConnection, DbResult, dialect, fault};
 use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
@@ -33,14 +33,17 @@ pub struct Decider {
     follower: Follower,
     /// Whether nobody else writes changes that would have to be followed.
     alone: bool,
-    /// Whether nothing was new when others were followed last.
-    heard_nothing: bool,
+    /// How often in a row nothing was new when others were followed.
+    heard_nothing: u32,
     /// Whose consumers were met by plans before.
     owners: Owners,
     rules: Rules,
     #[cfg(feature = "mutants")]
     earlier: super::mutant::Earlier,
 }
+
+/// After so many times of hearing nothing nobody is expected to say anything: between two busy processes once is chance.
+const QUIET: u32 = 2;
 
 /// What a batch's state rests on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,7 +58,7 @@ impl Decider {
             live,
             follower,
             alone,
-            heard_nothing: false,
+            heard_nothing: 0,
             owners: Owners::default(),
             rules,
             #[cfg(feature = "mutants")]
@@ -104,9 +107,9 @@ impl Decider {
         conn: &mut DbConnection,
         commands: &[&Command],
         named: &Named<'_>,
-        overtaken: bool,
+        on_database: bool,
     ) -> DbResult<Attempt> {
-        if !named.beyond_claims && !overtaken && !self.live.is_doubtful() {
+        if !named.beyond_claims && !on_database && !self.live.is_doubtful() {
             let attempt = self.attempt(conn, commands, named, Basis::Snapshot)?;
             if !matches!(attempt, Attempt::Doubted) {
                 return Ok(attempt);
@@ -152,7 +155,7 @@ impl Decider {
 /// Whether a command means one consumer by two spellings, which MariaDB takes for the same. To whom they come one after
 /// the other the second is stale.
 fn names_one_consumer_twice(conn: &DbConnection, named: &Named<'_>) -> bool {
-    if named.consumers.len() < 2 || Spelled::new(conn, &[]).is_exact() {
+    if named.consumers.len() < 2 || dialect::compares_exactly(conn) {
         return false;
     }
     let consumers: Vec<&str> = named.consumers.iter().copied().collect();
@@ -179,26 +182,27 @@ impl Batch for Decider {
         newcomers::are_all_it_claims_for(command)
     }
 
-    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Option<Plan<Self>>> {
-        if self.live.is_doubtful() || self.is_spoiled() || !newcomers::are_named_once(commands) {
-            return Ok(None);
+    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Planned<Self>> {
+        if self.live.is_doubtful() || self.is_spoiled() || !newcomers::may_share_a_plan(commands) {
+            return Ok(Planned::Unknown);
         }
         let now = dialect::row_time(conn);
         let mut state = State::new(Base::Snapshot(self.live.newest()), BTreeMap::new(), now.and_utc());
         let answers = commands.iter().map(|command| decide(&mut state, &self.rules, command));
         let Ok(answers) = answers.collect::<Result<Vec<Answer>>>() else {
-            return Ok(None);
+            return Ok(Planned::Refused);
         };
         let rows: Vec<_> = state
             .consumers
             .values()
             .filter_map(|entry| entry.now.as_ref())
             .collect();
+        self.owners.belong_to(self.live.times_read());
         if !self.owners.learn(conn, &rows)? {
-            return Ok(None);
+            return Ok(Planned::Unknown);
         }
         let (parts, change) = save::plan(&state, &self.owners);
-        Ok(Some(Plan {
+        Ok(Planned::Plan(Plan {
             answers,
             change,
             parts,
@@ -206,7 +210,7 @@ impl Batch for Decider {
         }))
     }
 
-    fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], overtaken: bool) -> DbResult<Ran<Self>> {
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], on_database: bool) -> DbResult<Ran<Self>> {
         let named = Named::of(commands);
         if commands.len() == 1 && names_one_consumer_twice(conn, &named) {
             return Ok(Ran::Decided {
@@ -217,7 +221,7 @@ impl Batch for Decider {
                 change: None,
             });
         }
-        let attempt = match self.attempts(conn, commands, &named, overtaken) {
+        let attempt = match self.attempts(conn, commands, &named, on_database) {
             // What one command writes stands in nobody's way but another process's, which wrote it meanwhile.
             Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && fault::is_constraint(&error) => {
                 Attempt::Lost
@@ -250,19 +254,21 @@ impl Batch for Decider {
         } else if !self.alone {
             let before = self.live.known();
             self.live.follow(conn)?;
-            self.heard_nothing = self.live.known() == before;
+            self.heard_nothing = match self.live.known() == before {
+                true => self.heard_nothing.saturating_add(1),
+                false => 0,
+            };
         }
         Ok(())
     }
 
     fn quiet(&self) -> Option<Revisions> {
-        let trusts = self.heard_nothing && !self.live.is_doubtful() && !self.is_spoiled();
+        let trusts = self.heard_nothing >= QUIET && !self.live.is_doubtful() && !self.is_spoiled();
         trusts.then(|| self.live.known())
     }
 
     fn doubt(&mut self) {
         self.live.doubt();
-        self.owners = Owners::default();
         self.follower.wake();
     }
 }

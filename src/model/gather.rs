@@ -15,7 +15,7 @@ use super::load;
 use super::named::Named;
 use super::spelled::Spelled;
 use super::state::{ConsumerEntry, ConsumerRow, HeldRow};
-use crate::db::dialect::{folding, has_other_writers, in_lists, insert_rows, lock_rows};
+use crate::db::dialect::{compares_exactly, folding, has_other_writers, in_lists, insert_rows, lock_rows};
 use crate::db::schema::{
     allocations, consumer_types, consumers, inventories, projects, resource_classes, resource_provider_traits,
     resource_providers, traits, users,
@@ -216,7 +216,7 @@ fn names_of(
         .iter()
         .map(|row| (spelled.named(row.name.to_string()).into(), row.id))
         .collect();
-    if spelled.is_exact() {
+    if compares_exactly(conn) {
         return Ok(names);
     }
     for name in wanted

@@ -66,6 +66,11 @@ impl Live {
         self.ledger().known.clone()
     }
 
+    /// How often everything was read: what was found in the database before may not be in the one that there is now.
+    pub fn times_read(&self) -> u64 {
+        self.ledger().load
+    }
+
     pub fn is_doubtful(&self) -> bool {
         self.doubtful.load(Ordering::Acquire)
     }

@@ -20,11 +20,25 @@ fn is_new(one: &ConsumerClaim) -> bool {
     one.generation == Expected::New && !one.allocations.is_empty() && one.consumer.chars().count() <= UUID_MAX
 }
 
-/// Whether no consumer is claimed for twice: the second of two claims finds it there.
-pub fn are_named_once(commands: &[&Command]) -> bool {
+/// So many allocations are planned together at most: all of them are sent at once.
+const PLANNED_MAX: usize = 10_000;
+
+/// Whether no consumer is claimed for twice, for the second of two claims finds it there; and whether it is not too much.
+pub fn may_share_a_plan(commands: &[&Command]) -> bool {
+    let claims = || commands.iter().flat_map(|command| claims_of(command));
     let mut named = HashSet::new();
-    commands.iter().all(|command| match command {
-        Command::Claim(claim) => claim.consumers.iter().all(|one| named.insert(one.consumer.as_str())),
-        _ => false,
-    })
+    let rows = |one: &ConsumerClaim| {
+        one.allocations
+            .iter()
+            .map(|(_, resources)| resources.len())
+            .sum::<usize>()
+    };
+    claims().map(rows).sum::<usize>() <= PLANNED_MAX && claims().all(|one| named.insert(one.consumer.as_str()))
+}
+
+fn claims_of(command: &Command) -> &[ConsumerClaim] {
+    match command {
+        Command::Claim(claim) => &claim.consumers,
+        _ => &[],
+    }
 }

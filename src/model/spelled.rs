@@ -1,6 +1,6 @@
 //! Names as a command spells them, where the database spells them otherwise and takes both for the same.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::db::dialect::{self, Folding};
 use crate::db::{DbConnection, DbResult};
@@ -9,6 +9,7 @@ use crate::db::{DbConnection, DbResult};
 pub struct Spelled<'a> {
     fold: Folding,
     names: HashMap<String, &'a str>,
+    exact: HashSet<&'a str>,
 }
 
 impl<'a> Spelled<'a> {
@@ -17,12 +18,8 @@ impl<'a> Spelled<'a> {
         Spelled {
             fold,
             names: names.iter().map(|name| (fold(name), *name)).collect(),
+            exact: names.iter().copied().collect(),
         }
-    }
-
-    /// Whether names are the same where they are spelled alike, and nowhere else.
-    pub fn is_exact(&self) -> bool {
-        (self.fold)("A") == "A"
     }
 
     /// As `new`, but an error where two of the names are one to the database: such commands cannot share a batch.
@@ -36,8 +33,11 @@ impl<'a> Spelled<'a> {
         }
     }
 
-    /// A name that was found, as the commands spell it.
+    /// A name that was found, as the commands spell it: first of all as it is, for a table may compare exactly after all.
     pub fn named(&self, found: String) -> String {
+        if self.exact.contains(found.as_str()) {
+            return found;
+        }
         match self.names.get(&(self.fold)(&found)) {
             Some(name) => (*name).to_owned(),
             None => found,

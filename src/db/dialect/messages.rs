@@ -6,7 +6,7 @@ use diesel::result::DatabaseErrorInformation;
 use crate::db::Fault;
 
 /// Beginnings of messages, and what they mean.
-const KNOWN: [(&str, Fault); 38] = [
+const KNOWN: [(&str, Fault); 39] = [
     // SQLite
     ("database is locked", Fault::Retry),
     ("database table is locked", Fault::Retry),
@@ -31,6 +31,7 @@ const KNOWN: [(&str, Fault); 38] = [
     ("could not send data to server", Fault::Lost),
     // PostgreSQL: 22021. It takes no NUL in any text; others keep it.
     ("invalid byte sequence for encoding \"UTF8\": 0x00", Fault::Unstorable),
+    ("Incorrect string value: ", Fault::Unstorable),
     // MariaDB: 1305 of `begin_write`'s mark, 1213, 1205, 1020, 1317, 1114, 1021.
     ("SAVEPOINT placet does not exist", Fault::Retry),
     ("Deadlock found when trying to get lock", Fault::Retry),

@@ -185,6 +185,11 @@ pub fn folding(conn: &DbConnection) -> Folding {
     }
 }
 
+/// Whether names are the same to the database where they are spelled alike, and nowhere else.
+pub fn compares_exactly(conn: &DbConnection) -> bool {
+    folding(conn)("A") == "A"
+}
+
 /// Whether a pooled connection still answers. A file does not go away, so SQLite is not asked.
 pub fn is_alive(conn: &mut DbConnection) -> bool {
     match conn {

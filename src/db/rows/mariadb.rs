@@ -23,12 +23,12 @@ pub fn one_row(it: &OneRow, values: &[Value]) -> Statement {
 }
 
 pub fn count(it: &CountFromRows, rows: &[Vec<Value>]) -> Statement {
-    let (text, bound) = counting(it, union(it.columns, rows));
+    let (text, bound) = counting(it, union(it.columns, rows), "");
     Statement::once(text, bound)
 }
 
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement {
-    let (text, bound) = counting_keys(it, keys);
+    let (text, bound) = counting_keys(it, keys, "");
     Statement::once(text, bound)
 }
 
@@ -47,19 +47,23 @@ pub fn inserting(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -
     it.with_values(now, rows)
 }
 
-pub fn counting(it: &CountFromRows, (rows, bound): Table) -> Table {
+/// `into`: where the count goes, if not to whoever asks.
+pub fn counting(it: &CountFromRows, (rows, bound): Table, into: &str) -> Table {
     let from = it.from.replace("{rows}", &rows);
-    (format!("SELECT COUNT(*) FROM {from}"), bound)
+    (format!("SELECT COUNT(*) {into}FROM {from}"), bound)
 }
 
 /// As many places as the next power of two has, the last key in those that are left over: few texts, whatever is asked.
-pub fn counting_keys(it: &CountKeys, keys: &[String]) -> Table {
+pub fn counting_keys(it: &CountKeys, keys: &[String], into: &str) -> Table {
     let places = keys.len().next_power_of_two();
     let bound = (0..places).filter_map(|at| keys.get(at).or(keys.last()));
     let bound = bound.map(|key| Bound::Value(Value::Text(key.clone()))).collect();
     let places = vec!["?"; places].join(", ");
     (
-        format!("SELECT COUNT(*) FROM {} WHERE {} IN ({places})", it.table, it.column),
+        format!(
+            "SELECT COUNT(*) {into}FROM {} WHERE {} IN ({places})",
+            it.table, it.column
+        ),
         bound,
     )
 }

@@ -18,7 +18,10 @@ const KEPT_VALUES: usize = 64;
 const NOT_AS_IT_MUST: &str = "placet: not as expected: ";
 
 pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part]) -> QueryResult<Option<usize>> {
-    let (mut text, mut bound) = (String::from("BEGIN NOT ATOMIC "), Vec::new());
+    let (mut text, mut bound) = (
+        String::from("BEGIN NOT ATOMIC DECLARE placet_found BIGINT; "),
+        Vec::new(),
+    );
     for (at, part) in parts.iter().enumerate() {
         let (found, values) = match part {
             Part::One(it, values) => {
@@ -27,8 +30,8 @@ pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part]) -> Qu
             }
             Part::Update(it, rows) => changed(updating(it, now, json(it.columns, rows))),
             Part::Insert(it, rows) => changed(inserting(it, now, rows)),
-            Part::None(it, rows) => looked(counting(it, json(it.columns, rows))),
-            Part::NobodyHas(it, keys) => looked(counting_keys(it, keys)),
+            Part::None(it, rows) => looked(counting(it, json(it.columns, rows), "INTO placet_found ")),
+            Part::NobodyHas(it, keys) => looked(counting_keys(it, keys, "INTO placet_found ")),
         };
         bound.extend(values);
         bound.push(Bound::Value(Value::Int(part.expected() as i64)));
@@ -53,9 +56,10 @@ fn changed((text, bound): (String, Vec<Bound>)) -> (String, Vec<Bound>) {
     (format!("{text}; IF ROW_COUNT()"), bound)
 }
 
-/// A condition that begins with what a query counts.
+/// The same of what a query counts. As a statement of its own it locks nothing; within a condition it would lock all that it
+/// reads, and wait for whoever writes that.
 fn looked((text, bound): (String, Vec<Bound>)) -> (String, Vec<Bound>) {
-    (format!("IF ({text})"), bound)
+    (format!("{text}; IF placet_found"), bound)
 }
 
 fn which(error: &diesel::result::Error) -> Option<usize> {

@@ -205,3 +205,36 @@ async fn a_consumer_whose_uuid_no_table_holds_is_refused_for_what_is_wrong_with_
         "{refused:?}"
     );
 }
+
+/// Whoever is in the middle of a batch has written his own row of `placet_writers`, and stands in nobody's way by it.
+#[actix_web::test]
+async fn a_plan_that_looks_waits_for_no_other_writer() {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    f.execute("INSERT INTO placet_writers (id, revision, token, seen_at) VALUES ('other', 0, '', CURRENT_TIMESTAMP)");
+    settle_down(&mut f).await;
+    let mut other = f.database.connect().unwrap();
+    dialect::begin_write(&mut other).unwrap();
+    diesel::sql_query("UPDATE placet_writers SET revision = 1 WHERE id = 'other'")
+        .execute(&mut other)
+        .unwrap();
+    let claiming = f.model.submit(claim(20, 1, "VCPU", 1, Expected::New));
+    let claimed = rt::time::timeout(Duration::from_secs(5), claiming).await;
+    assert!(matches!(claimed, Ok(Ok(_))), "{claimed:?}");
+    dialect::rollback(&mut other).unwrap();
+}
+
+/// More than is planned at once, and on MariaDB more than one statement binds.
+#[actix_web::test]
+async fn a_claim_of_very_many_new_consumers_is_granted_whole() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    f.host(2, 1_000_000).await.unwrap();
+    let many = 20..20 + 12_000;
+    let consumers = many.map(|consumer| one(consumer, vec![(2, "VCPU", 1)], Expected::New));
+    f.model.submit(claim_of(consumers.collect())).await.unwrap();
+    assert_eq!(f.used(2), 12_000);
+    f.check_snapshot().await;
+}

@@ -1,0 +1,95 @@
+//! Batches that are decided before their transaction begins, on what is in memory alone.
+
+use std::cmp::Ordering;
+
+use chrono::NaiveDateTime;
+
+use super::{Attempt, Batch, Writer, Written, contain, ready};
+use crate::db::failure::Failure;
+use crate::db::followed::{self, Revisions};
+use crate::db::identity::Identity;
+use crate::db::together::{self, Part};
+use crate::db::{DbConnection, fault};
+
+/// What became of a plan.
+pub enum Planned<B: Batch + ?Sized> {
+    Plan(Plan<B>),
+    /// Something is refused, and no refusal may rest on what is in memory.
+    Refused,
+    /// More has to be known than is in memory.
+    Unknown,
+}
+
+/// A batch that was decided before its transaction began.
+pub struct Plan<B: Batch + ?Sized> {
+    /// An answer for each command.
+    pub answers: Vec<B::Answer>,
+    pub change: B::Change,
+    /// What is to be written, all of it guarded.
+    pub parts: Vec<Part>,
+    /// The time of the rows.
+    pub now: NaiveDateTime,
+}
+
+/// What a transaction writes, and what that rests on.
+pub(super) enum Basis<B: Batch> {
+    /// A plan; where nobody was followed before it, everybody is still where they are expected to be.
+    Plan(Plan<B>, Option<Revisions>),
+    /// What others committed is known, so that `run` can decide.
+    Followed { refused: bool },
+}
+
+impl<B: Batch> Writer<B> {
+    /// A plan for the commands, unless one was `overtaken`; without one, what others committed is followed.
+    pub(super) fn basis(&mut self, commands: &[&B::Command], overtaken: bool) -> Attempt<Basis<B>> {
+        self.connected()?;
+        let may_be_planned = !overtaken && commands.iter().all(|command| B::may_be_planned(command));
+        let expected = self.batch.quiet().filter(|_| may_be_planned && !self.behind);
+        if expected.is_none() {
+            self.follow()?;
+            self.behind = false;
+        }
+        if !may_be_planned {
+            return Ok(Basis::Followed { refused: false });
+        }
+        let conn = ready(&mut self.conn)?;
+        let planned = contain(|| self.batch.plan(conn, commands)).ok_or(Failure::Panicked)??;
+        let refused = match planned {
+            Planned::Plan(plan) => return Ok(Basis::Plan(plan, expected)),
+            Planned::Refused => true,
+            Planned::Unknown => false,
+        };
+        if expected.is_some() {
+            self.follow()?;
+        }
+        Ok(Basis::Followed { refused })
+    }
+}
+
+/// Writes a plan, all of it together: others are where they are `expected`, the revision raised, what the plan writes, and
+/// the row that tells of it.
+pub(super) fn write<B: Batch>(
+    conn: &mut DbConnection,
+    identity: &mut Identity,
+    plan: Plan<B>,
+    expected: Option<&Revisions>,
+    body: String,
+    at_once: bool,
+) -> Attempt<Written<B>> {
+    let (raise, record) = identity.raise_and_record(body);
+    let looks = expected.map(followed::nobody_moved);
+    let mut parts: Vec<Part> = looks.into_iter().flatten().collect();
+    let raised = parts.len();
+    parts.extend(std::iter::once(raise).chain(plan.parts).chain([record]));
+    match together::run(conn, plan.now, &parts, at_once) {
+        Ok(None) => Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change))),
+        Ok(Some(failed)) => Err(match failed.cmp(&raised) {
+            Ordering::Less => Failure::Behind,
+            Ordering::Equal => Failure::Displaced,
+            Ordering::Greater => Failure::Overtaken,
+        }),
+        // Who was to be made is there.
+        Err(error) if fault::is_constraint(&error) => Err(Failure::Overtaken),
+        Err(error) => Err(error.into()),
+    }
+}
