@@ -20,9 +20,18 @@ def difference(expected, got):
     return "\n".join(shown[:SHOWN_LINES] + more)
 
 
+class Skipped(Exception):
+    """A step finds that there is nothing to test just now."""
+
+
 class Tally:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
+
+    def add(self, other):
+        """What was counted elsewhere."""
+        self.passed, self.failed, self.skipped = (
+            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
     def ok(self, name, show=True):
         self.passed += 1
@@ -50,6 +59,8 @@ class Tally:
         """Runs one test: it passes if it raises nothing. Returns what it returned, or None."""
         try:
             result = function(*arguments)
+        except Skipped as reason:
+            self.skip(name, reason)
         except AssertionError as error:
             self.fail(name, error)
         except Exception:  # any other end of a test is a failure to report, not to die of

@@ -80,7 +80,7 @@ def main():
     whole = Tally()
     with concurrent.futures.ThreadPoolExecutor(len(topics)) as pool:
         for part in pool.map(lambda topic: run(topic, options), topics):
-            whole.passed, whole.failed = whole.passed + part.passed, whole.failed + part.failed
+            whole.add(part)
     whole.finish()
 
 

@@ -6,15 +6,11 @@ import time
 
 import witness
 from servers.proxy import BEFORE
-from strikes import CUT, KILL, LATE, LATE_ELSEWHERE
+from strikes import CUT, KILL, LATE, LATE_ELSEWHERE, Missed
 from world import LEAD
 
 HOLD_SECONDS = 0.15  # in which requests that come together reach the writer's queue
 DOWN_SECONDS = 0.2
-
-
-class Missed(AssertionError):
-    """A moment that was to be struck never came."""
 
 
 class Stage:
