@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use diesel::connection::SimpleConnection;
+use diesel::connection::{CacheSize, SimpleConnection};
 use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
@@ -165,12 +165,20 @@ pub fn wait_for_locks(conn: &mut MysqlConnection, patience: Duration) -> QueryRe
 
 /// A ROLLBACK that is answered 1213 was overtaken by the server's own, and done again it puts the session in order.
 pub fn rollback(conn: &mut MysqlConnection) -> QueryResult<()> {
+    forget_prepared(conn);
     let rollback = "ROLLBACK; SET autocommit = 1";
     conn.batch_execute(rollback)
         .or_else(|error| match super::was_undone(&error) {
             true => conn.batch_execute(rollback),
             false => Err(error),
         })
+}
+
+/// After a Galera node undid a transaction, what was prepared on the connection may be executed and never answered: the server
+/// waits for a command, the client for an answer, without end. So nothing that was prepared before is used again.
+fn forget_prepared(conn: &mut MysqlConnection) {
+    conn.set_prepared_statement_cache_size(CacheSize::Disabled);
+    conn.set_prepared_statement_cache_size(CacheSize::Unbounded);
 }
 
 /// A lock by name, for every change of the schema commits what was begun. On other nodes of a cluster it is not seen:

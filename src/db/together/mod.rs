@@ -49,11 +49,12 @@ impl Part {
 /// of it is to be rolled back. `at_once`: whether `dialect::writes_at_once` said so of this connection.
 pub fn run(conn: &mut DbConnection, now: NaiveDateTime, parts: &[Part], at_once: bool) -> QueryResult<Option<usize>> {
     match conn {
+        each if !at_once => one_by_one(each, now, parts),
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(conn) if at_once => postgresql::run(conn, now, parts),
+        DbConnection::Postgresql(conn) => postgresql::run(conn, now, parts),
         #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(conn) if at_once => mariadb::run(conn, now, parts),
-        each => one_by_one(each, now, parts),
+        DbConnection::Mariadb(conn) => mariadb::run(conn, now, parts),
+        sqlite @ DbConnection::Sqlite(_) => one_by_one(sqlite, now, parts),
     }
 }
 
