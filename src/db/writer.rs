@@ -5,6 +5,7 @@
 //! is, it does not know.
 
 mod doubt;
+mod house;
 mod plan;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -17,7 +18,6 @@ use super::identity::{Commit, Identity};
 use super::queue::{Job, WriterHandle, queue};
 use super::{Database, DbConnection, DbResult, SetupError, dialect};
 use crate::error::{Error, Result};
-use crate::mutants::{self, Mutant};
 use plan::Basis;
 pub use plan::{Plan, Planned};
 
@@ -174,22 +174,6 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// The row is written by this thread, so a heartbeat cannot stand in the way of a commit. A failure is no
-    /// harm: the next time does it, long before anybody takes this writer for silent.
-    fn keep_house(&mut self) {
-        let identity = self.identity.clone();
-        match self.connected().and_then(|conn| Ok(identity.keep_house(conn)?)) {
-            Ok(true) => {}
-            Ok(false) => self.take_new_identity(),
-            Err(failure) => {
-                log::warn!("This writer could not say that it lives: {failure}");
-                if failure.lost_connection() {
-                    self.conn = None;
-                }
-            }
-        }
-    }
-
     /// The connection, made anew where it was lost. What a new one shows may be another database's past.
     fn connected(&mut self) -> Attempt<&mut DbConnection> {
         if self.conn.is_none() {
@@ -257,18 +241,6 @@ impl<B: Batch> Writer<B> {
                 std::thread::sleep(PAUSE);
             }
             overtaken |= matches!(failure, Failure::Overtaken);
-        }
-    }
-
-    /// The database went back, or somebody cleared its rows: nothing that is known of it can be trusted.
-    fn take_new_identity(&mut self) {
-        log::warn!("This writer's row is not as it left it, as after a restored backup: everything is read again");
-        self.batch.doubt();
-        if let Some(conn) = self.conn.as_mut().filter(|_| !mutants::is(Mutant::KeepIdentity)) {
-            match Identity::register(conn) {
-                Ok(identity) => self.identity = identity,
-                Err(error) => log::warn!("A new identity could not be written yet: {error}"),
-            }
         }
     }
 
