@@ -35,8 +35,10 @@ pub struct Decider {
     alone: bool,
     /// How often in a row nothing was new when others were followed.
     heard_nothing: u32,
-    /// Whose consumers were met by plans before.
+    /// Whose consumers were met by plans before, and how often everything had been read by then: in another database than
+    /// that they have other ids.
     owners: Owners,
+    owners_since: u64,
     rules: Rules,
     #[cfg(feature = "mutants")]
     earlier: super::mutant::Earlier,
@@ -60,6 +62,7 @@ impl Decider {
             alone,
             heard_nothing: 0,
             owners: Owners::default(),
+            owners_since: 0,
             rules,
             #[cfg(feature = "mutants")]
             earlier: Default::default(),
@@ -197,7 +200,9 @@ impl Batch for Decider {
             .values()
             .filter_map(|entry| entry.now.as_ref())
             .collect();
-        self.owners.belong_to(self.live.times_read());
+        if std::mem::replace(&mut self.owners_since, self.live.times_read()) != self.owners_since {
+            self.owners = Owners::default();
+        }
         if !self.owners.learn(conn, &rows)? {
             return Ok(Planned::Unknown);
         }

@@ -31,6 +31,7 @@ const KNOWN: [(&str, Fault); 39] = [
     ("could not send data to server", Fault::Lost),
     // PostgreSQL: 22021. It takes no NUL in any text; others keep it.
     ("invalid byte sequence for encoding \"UTF8\": 0x00", Fault::Unstorable),
+    // MariaDB: 1366, a character that the column's character set lacks.
     ("Incorrect string value: ", Fault::Unstorable),
     // MariaDB: 1305 of `begin_write`'s mark, 1213, 1205, 1020, 1317, 1114, 1021.
     ("SAVEPOINT placet does not exist", Fault::Retry),

@@ -1,6 +1,8 @@
 //! Rows as MariaDB takes them: one place in the text for each value, or all of them as one text in JSON.
 
 use chrono::NaiveDateTime;
+use diesel::QueryResult;
+use diesel::result::Error::SerializationError;
 
 use super::statement::{Bound, Statement, timed};
 use super::{CountFromRows, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
@@ -91,7 +93,7 @@ fn union(columns: &[&str], rows: &[Vec<Value>]) -> Table {
 /// One text whose form does not depend on how many rows there are. Of MariaDB 10.6 and newer.
 ///
 /// A column's type is that of its first value: all of a column are of one kind.
-pub fn json(columns: &[&str], rows: &[Vec<Value>]) -> Table {
+pub fn json(columns: &[&str], rows: &[Vec<Value>]) -> QueryResult<Table> {
     let kinds = columns.iter().zip(rows.first().into_iter().flatten()).enumerate();
     let (mut taken, mut told) = (Vec::new(), Vec::new());
     for (at, (name, value)) in kinds {
@@ -109,7 +111,6 @@ pub fn json(columns: &[&str], rows: &[Vec<Value>]) -> Table {
         told.join(", "),
         taken.join(", ")
     );
-    // Text and numbers have no form that cannot be written.
-    let rows = serde_json::to_string(rows).unwrap_or_default();
-    (text, vec![Bound::Value(Value::Text(rows))])
+    let rows = serde_json::to_string(rows).map_err(|error| SerializationError(error.into()))?;
+    Ok((text, vec![Bound::Value(Value::Text(rows))]))
 }

@@ -28,9 +28,9 @@ pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part]) -> Qu
                 let values = values.iter().cloned().map(Bound::from).collect();
                 changed((it.0.to_owned(), values))
             }
-            Part::Update(it, rows) => changed(updating(it, now, json(it.columns, rows))),
+            Part::Update(it, rows) => changed(updating(it, now, json(it.columns, rows)?)),
             Part::Insert(it, rows) => changed(inserting(it, now, rows)),
-            Part::None(it, rows) => looked(counting(it, json(it.columns, rows), "INTO placet_found ")),
+            Part::None(it, rows) => looked(counting(it, json(it.columns, rows)?, "INTO placet_found ")),
             Part::NobodyHas(it, keys) => looked(counting_keys(it, keys, "INTO placet_found ")),
         };
         bound.extend(values);

@@ -17,8 +17,6 @@ pub struct Owners {
     projects: HashMap<String, i32>,
     users: HashMap<String, i32>,
     types: HashMap<String, i32>,
-    /// Which database they are of, in the words of whoever knows it.
-    of: u64,
 }
 
 impl Owners {
@@ -109,7 +107,6 @@ fn consumer_type(row: &ConsumerRow) -> Option<&str> {
 /// The ids of all owners and types of `rows`.
 pub fn ensure(save: &mut Save<'_>, rows: &[&ConsumerRow]) -> DbResult<Owners> {
     Ok(Owners {
-        of: 0,
         projects: ensure_names!(save, projects, external_id, names(rows, project)),
         users: ensure_names!(save, users, external_id, names(rows, user)),
         types: ensure_names!(save, consumer_types, name, names(rows, consumer_type)),
@@ -120,16 +117,6 @@ pub fn ensure(save: &mut Save<'_>, rows: &[&ConsumerRow]) -> DbResult<Owners> {
 const REMEMBERED: usize = 10_000;
 
 impl Owners {
-    /// Forgets what is known of another database than this.
-    pub fn belong_to(&mut self, database: u64) {
-        if self.of != database {
-            *self = Owners {
-                of: database,
-                ..Owners::default()
-            };
-        }
-    }
-
     /// Looks up those of `rows` that are not known yet; whether all are known then. Rows of owners and types never go, nor
     /// change their ids: what was found once holds as long as the database is the same.
     pub fn learn(&mut self, conn: &mut DbConnection, rows: &[&ConsumerRow]) -> DbResult<bool> {

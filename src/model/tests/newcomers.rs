@@ -19,6 +19,26 @@ async fn settle_down(f: &mut Fixture) {
     }
 }
 
+/// The same, with a class of its own that the host has and that was claimed too.
+async fn settle_down_with_class(f: &mut Fixture) {
+    let ensure = Ensure {
+        name: "CUSTOM_OLD".into(),
+    };
+    f.model.submit(ensure).await.unwrap();
+    settle_down(f).await;
+    let add = Add {
+        provider: uuid(1),
+        class: "CUSTOM_OLD".into(),
+        inventory: inventory(10),
+        reserved_may_equal_total: true,
+    };
+    f.model.submit(add).await.unwrap();
+    for consumer in [30, 32, 33] {
+        let claim = claim(consumer, 1, "CUSTOM_OLD", 1, Expected::New);
+        f.model.submit(claim).await.unwrap();
+    }
+}
+
 /// OpenStack Placement's older releases left allocations behind whose consumer has no row.
 #[actix_web::test]
 async fn a_new_consumer_gives_back_what_was_left_in_its_name() {
@@ -43,22 +63,7 @@ async fn what_another_process_renamed_is_known_to_the_next_claim() {
         return;
     }
     let (other, _running) = Model::start(database, &writer_settings(), rules(), Serving::Together).unwrap();
-    let ensure = Ensure {
-        name: "CUSTOM_OLD".into(),
-    };
-    f.model.submit(ensure).await.unwrap();
-    settle_down(&mut f).await;
-    let add = Add {
-        provider: uuid(1),
-        class: "CUSTOM_OLD".into(),
-        inventory: inventory(10),
-        reserved_may_equal_total: true,
-    };
-    f.model.submit(add).await.unwrap();
-    f.model
-        .submit(claim(30, 1, "CUSTOM_OLD", 1, Expected::New))
-        .await
-        .unwrap();
+    settle_down_with_class(&mut f).await;
     let rename = Rename {
         from: "CUSTOM_OLD".into(),
         to: "CUSTOM_NEW".into(),
@@ -150,21 +155,10 @@ async fn a_plan_looks_whether_a_writer_was_cleared_away() {
                 "INSERT INTO placet_writers (id, revision, token, seen_at) VALUES ('silent', 0, '', CURRENT_TIMESTAMP)",
             );
         }
-        let ensure = |name: &str| Ensure { name: name.into() };
-        f.model.submit(ensure("CUSTOM_OLD")).await.unwrap();
-        settle_down(&mut f).await;
-        let add = Add {
-            provider: uuid(1),
-            class: "CUSTOM_OLD".into(),
-            inventory: inventory(10),
-            reserved_may_equal_total: true,
-        };
-        f.model.submit(add).await.unwrap();
-        let claim = |consumer| claim(consumer, 1, "CUSTOM_OLD", 1, Expected::New);
-        f.model.submit(claim(30)).await.unwrap();
+        settle_down_with_class(&mut f).await;
         f.execute("UPDATE resource_classes SET name = 'CUSTOM_NEW' WHERE name = 'CUSTOM_OLD'");
         f.execute(traces);
-        let refused = f.model.submit(claim(31)).await;
+        let refused = f.model.submit(claim(31, 1, "CUSTOM_OLD", 1, Expected::New)).await;
         assert!(
             matches!(refused, Err(Error::ClaimClassNotFound { .. })),
             "{traces}: {refused:?}"
@@ -237,4 +231,23 @@ async fn a_claim_of_very_many_new_consumers_is_granted_whole() {
     f.model.submit(claim_of(consumers.collect())).await.unwrap();
     assert_eq!(f.used(2), 12_000);
     f.check_snapshot().await;
+}
+
+/// As in a database that was restored under a living connection: what was remembered of the one before is of no use.
+#[actix_web::test]
+async fn owners_are_looked_up_again_after_everything_was_read_again() {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    settle_down(&mut f).await;
+    f.execute("UPDATE projects SET id = id + 100");
+    f.execute("UPDATE consumers SET project_id = project_id + 100");
+    f.execute("UPDATE placet_epoch SET epoch = 'another'");
+    f.model.submit(claim(20, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    let owner = f.texts(&format!(
+        "SELECT p.external_id AS t FROM consumers c JOIN projects p ON p.id = c.project_id WHERE c.uuid = '{}'",
+        uuid(20)
+    ));
+    assert_eq!(owner, ["p"]);
 }
