@@ -5,7 +5,7 @@
 //! lost a guard, and every refusal, for none may rest on a snapshot that somebody else has outrun. So is everything
 //! while the snapshot is in doubt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::base::Base;
@@ -24,7 +24,7 @@ use crate::db::writer::{Batch, Plan, Planned, Ran};
 use crate::db::{Commit, DbConnection, DbResult, dialect, fault};
 use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
-use crate::search::{Catalog, Snapshot};
+use crate::search::{Catalog, ProviderId, Snapshot};
 
 /// See the module.
 pub struct Decider {
@@ -39,6 +39,9 @@ pub struct Decider {
     /// that they have other ids.
     owners: Owners,
     owners_since: u64,
+    /// Where others are met, as of the last time that a turn was thought of, and what the turn is about.
+    company: HashSet<ProviderId>,
+    turn: BTreeSet<ProviderId>,
     rules: Rules,
     #[cfg(feature = "mutants")]
     earlier: super::mutant::Earlier,
@@ -63,6 +66,8 @@ impl Decider {
             heard_nothing: 0,
             owners: Owners::default(),
             owners_since: 0,
+            company: HashSet::new(),
+            turn: BTreeSet::new(),
             rules,
             #[cfg(feature = "mutants")]
             earlier: Default::default(),
@@ -72,6 +77,17 @@ impl Decider {
     /// Whether a mutant is at work that spoils what `follow` and `run` read.
     fn is_spoiled(&self) -> bool {
         mutants::is(Mutant::UsageFirst) || mutants::is(Mutant::SubtractUnremoved)
+    }
+
+    /// What others committed is learned by `follow`, and whether there was anything is remembered.
+    fn listen<T>(&mut self, follow: impl FnOnce(&Live) -> DbResult<T>) -> DbResult<T> {
+        let before = self.live.known();
+        let followed = follow(&self.live)?;
+        self.heard_nothing = match self.live.known() == before {
+            true => self.heard_nothing.saturating_add(1),
+            false => 0,
+        };
+        Ok(followed)
     }
 
     /// The state to decide on, and the rows it was made of where those came from the database.
@@ -257,12 +273,7 @@ impl Batch for Decider {
             // The batch does not wait for all to be read: until then it decides on rows that it reads itself.
             self.follower.wake();
         } else if !self.alone {
-            let before = self.live.known();
-            self.live.follow(conn)?;
-            self.heard_nothing = match self.live.known() == before {
-                true => self.heard_nothing.saturating_add(1),
-                false => 0,
-            };
+            self.listen(|live| live.follow(conn))?;
         }
         Ok(())
     }
@@ -272,10 +283,44 @@ impl Batch for Decider {
         trusts.then(|| self.live.known())
     }
 
+    fn needs_turn(&mut self, commands: &[&Command], lost: bool) -> bool {
+        self.turn.clear();
+        if self.alone || self.live.is_doubtful() || self.is_spoiled() {
+            return false;
+        }
+        self.company = self.live.company();
+        if lost || !self.company.is_empty() {
+            let named = ids_of(&self.live.newest(), &Named::of(commands));
+            let met = |id: &ProviderId| lost || self.company.contains(id);
+            self.turn = named.into_iter().filter(met).collect();
+        }
+        !self.turn.is_empty()
+    }
+
+    fn take_turn(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+        let ids: Vec<i32> = self.turn.iter().map(|id| id.0).collect();
+        gather::lock_providers(conn, &ids)
+    }
+
+    fn may_join(&self, command: &Command) -> bool {
+        let is_free = |id: &ProviderId| self.turn.contains(id) || !self.company.contains(id);
+        Self::may_be_planned(command) && ids_of(&self.live.newest(), &Named::of(&[command])).iter().all(is_free)
+    }
+
+    fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool> {
+        self.listen(|live| live.catch_up(conn))
+    }
+
     fn doubt(&mut self) {
         self.live.doubt();
         self.follower.wake();
     }
+}
+
+/// The providers that are named, of those that there are.
+fn ids_of(snapshot: &Snapshot, named: &Named<'_>) -> Vec<ProviderId> {
+    let slots = named.providers.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
+    slots.map(|slot| snapshot.id(slot)).collect()
 }
 
 /// Providers whose rows are not what the snapshot shows were changed by somebody who leaves no deltas: they are read

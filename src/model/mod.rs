@@ -6,6 +6,7 @@ mod base;
 pub mod batch;
 mod change;
 pub mod command;
+mod company;
 pub mod comparison;
 pub mod decide;
 mod follower;

@@ -40,10 +40,9 @@ pub(super) enum Basis<B: Batch> {
 }
 
 impl<B: Batch> Writer<B> {
-    /// A plan for the commands, unless one was `overtaken`; without one, what others committed is followed.
-    pub(super) fn basis(&mut self, commands: &[&B::Command], overtaken: bool) -> Attempt<Basis<B>> {
+    /// A plan for the commands, if they may be planned; without one, what others committed is followed.
+    pub(super) fn basis(&mut self, commands: &[&B::Command], may_be_planned: bool) -> Attempt<Basis<B>> {
         self.connected()?;
-        let may_be_planned = !overtaken && commands.iter().all(|command| B::may_be_planned(command));
         let expected = self.batch.quiet().filter(|_| may_be_planned && !self.behind);
         if expected.is_none() {
             self.follow()?;
