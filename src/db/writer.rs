@@ -274,10 +274,10 @@ impl<B: Batch> Writer<B> {
                 return Ok(Vec::new());
             }
             log::debug!("A batch is tried again: {failure}");
-            if way == Way::OnDatabase || !matches!(failure, Failure::Overtaken | Failure::Behind) {
+            if way == Way::OnDatabase || !failure.is_somebody_in_the_way() {
                 std::thread::sleep(PAUSE);
             }
-            if matches!(failure, Failure::Overtaken) {
+            if failure.is_somebody_in_the_way() && !matches!(failure, Failure::Behind) {
                 way = way.next(may_be_planned);
             }
         }
@@ -384,10 +384,7 @@ fn commands<B: Batch>(jobs: &[Job<B>]) -> Vec<&B::Command> {
 
 /// Until when the first of them can wait.
 fn earliest<B: Batch>(jobs: &[Job<B>]) -> Instant {
-    jobs.iter()
-        .map(|job| job.deadline)
-        .min()
-        .unwrap_or_else(Instant::now)
+    jobs.iter().map(|job| job.deadline).min().unwrap_or_else(Instant::now)
 }
 
 /// A connection that was just made sure of.

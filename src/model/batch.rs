@@ -5,7 +5,7 @@
 //! lost a guard, and every refusal, for none may rest on a snapshot that somebody else has outrun. So is everything
 //! while the snapshot is in doubt.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::base::Base;
@@ -19,12 +19,13 @@ use super::newcomers;
 use super::save::{self, Committed, Owners, Saved, save};
 use super::spelled::Spelled;
 use super::state::State;
+use super::turn::Turn;
 use crate::db::followed::Revisions;
 use crate::db::writer::{Batch, Plan, Planned, Ran};
 use crate::db::{Commit, DbConnection, DbResult, dialect, fault};
 use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
-use crate::search::{Catalog, ProviderId, Snapshot};
+use crate::search::{Catalog, Snapshot};
 
 /// See the module.
 pub struct Decider {
@@ -39,9 +40,7 @@ pub struct Decider {
     /// that they have other ids.
     owners: Owners,
     owners_since: u64,
-    /// Where others are met, as of the last time that a turn was thought of, and what the turn is about.
-    company: HashSet<ProviderId>,
-    turn: BTreeSet<ProviderId>,
+    turn: Turn,
     rules: Rules,
     #[cfg(feature = "mutants")]
     earlier: super::mutant::Earlier,
@@ -66,8 +65,7 @@ impl Decider {
             heard_nothing: 0,
             owners: Owners::default(),
             owners_since: 0,
-            company: HashSet::new(),
-            turn: BTreeSet::new(),
+            turn: Turn::default(),
             rules,
             #[cfg(feature = "mutants")]
             earlier: Default::default(),
@@ -284,27 +282,16 @@ impl Batch for Decider {
     }
 
     fn needs_turn(&mut self, commands: &[&Command], lost: bool) -> bool {
-        self.turn.clear();
-        if self.alone || self.live.is_doubtful() || self.is_spoiled() {
-            return false;
-        }
-        self.company = self.live.company();
-        if lost || !self.company.is_empty() {
-            let named = ids_of(&self.live.newest(), &Named::of(commands));
-            let met = |id: &ProviderId| lost || self.company.contains(id);
-            self.turn = named.into_iter().filter(met).collect();
-        }
-        !self.turn.is_empty()
+        let may_count = !self.alone && !self.live.is_doubtful() && !self.is_spoiled();
+        may_count && self.turn.is_needed(&self.live, commands, lost)
     }
 
     fn take_turn(&mut self, conn: &mut DbConnection) -> DbResult<()> {
-        let ids: Vec<i32> = self.turn.iter().map(|id| id.0).collect();
-        gather::lock_providers(conn, &ids)
+        self.turn.take(conn)
     }
 
     fn may_join(&self, command: &Command) -> bool {
-        let is_free = |id: &ProviderId| self.turn.contains(id) || !self.company.contains(id);
-        Self::may_be_planned(command) && ids_of(&self.live.newest(), &Named::of(&[command])).iter().all(is_free)
+        Self::may_be_planned(command) && self.turn.is_for(&self.live, command)
     }
 
     fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool> {
@@ -315,12 +302,6 @@ impl Batch for Decider {
         self.live.doubt();
         self.follower.wake();
     }
-}
-
-/// The providers that are named, of those that there are.
-fn ids_of(snapshot: &Snapshot, named: &Named<'_>) -> Vec<ProviderId> {
-    let slots = named.providers.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
-    slots.map(|slot| snapshot.id(slot)).collect()
 }
 
 /// Providers whose rows are not what the snapshot shows were changed by somebody who leaves no deltas: they are read

@@ -31,6 +31,7 @@ mod spelled;
 pub mod standard;
 mod state;
 pub mod traits;
+mod turn;
 pub mod upgrade;
 pub mod usages;
 

@@ -7,7 +7,7 @@ use diesel::sql_types::{Array as ArrayOf, BigInt};
 
 use super::Part;
 use crate::db::rows::Value;
-use crate::db::rows::postgresql::{Array, having_keys, inserting, unnest, updating};
+use crate::db::rows::postgresql::{Array, Locked, having_keys, inserting, unnest, updating};
 use crate::db::rows::statement::Statement;
 
 pub fn run(conn: &mut PgConnection, now: NaiveDateTime, parts: &[Part]) -> QueryResult<Option<usize>> {
@@ -51,7 +51,10 @@ impl With {
             }
             Part::Update(it, rows) => {
                 self.add_rows(at, it.columns, rows);
-                let (lock, update) = updating(it, &format!("v{at}"), &format!("l{at}"), now, &mut self.bound);
+                // Who waits here holds other rows, for which the one that it waits for may wait: that is a second of silence.
+                // And what is changed meanwhile fails the guard anyway.
+                let (rows, locks) = (format!("v{at}"), format!("l{at}"));
+                let (lock, update) = updating(it, &rows, &locks, Locked::AreLeftOut, now, &mut self.bound);
                 self.parts
                     .push(format!("l{at} AS ({lock}), w{at} AS ({update} RETURNING 1)"));
                 self.writing = Some((at, rows.len()));

@@ -5,7 +5,9 @@
 //! While a batch waits for its turn its company grows, for whoever comes meanwhile can share it.
 
 use super::plan::{self, Planned};
-use super::{Attempt, BATCH_MAX, Batch, Job, Writer, Written, begin, commands, contain, earliest, in_time, ready, write};
+use super::{
+    Attempt, BATCH_MAX, Batch, Job, Writer, Written, begin, commands, contain, earliest, in_time, ready, write,
+};
 use crate::db::failure::Failure;
 use crate::error::Result;
 
