@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
+use chrono::DateTime;
+
 use super::call::Call;
-use super::pieces::{About, PIECE, Source};
+use super::pieces::{About, Source};
 use super::reply::Reply;
 use crate::error::Result;
 use crate::model::Shown;
 use crate::model::resource_providers::{self, Delete, Provider};
-use crate::search::Interrupt;
+use crate::search::{self, Interrupt};
 use crate::wire::resource_providers as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
@@ -24,15 +26,32 @@ pub async fn list(call: Call) -> Result<Reply> {
     let begin = {
         let newest = Arc::clone(&newest);
         move || {
-            let providers = resource_providers::list(&snapshot, &query, strict)?;
-            newest.get_or_init(|| providers.iter().map(|provider| provider.modified).max());
-            let mut list = wire::List::new(version, &prefix, providers);
-            let source: Source = Box::new(move |out, length| Ok(list.write(out, length)));
+            let found = search::providers(&snapshot, &query, strict)?;
+            newest.get_or_init(|| found.iter().map(|&slot| snapshot.modified(slot)).max());
+            let source: Box<dyn Source> = Box::new(Listed(wire::List::new(version, &prefix, snapshot, found)));
             Ok(source)
         }
     };
-    let reply = call.stream(about, Interrupt::default(), PIECE, begin).await?;
-    Ok(reply.modified(newest.get().copied().flatten()).stale(stale))
+    let reply = call.stream(about, Interrupt::default(), None, begin).await?;
+    let newest = newest.get().copied().flatten();
+    let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
+    Ok(reply.modified(newest).stale(stale))
+}
+
+struct Listed(wire::List);
+
+impl Source for Listed {
+    fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
+        Ok(self.0.write(out, length))
+    }
+
+    fn is_found(&self) -> bool {
+        true
+    }
+
+    fn left(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// From 1.20 the answer shows the provider.

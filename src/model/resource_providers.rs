@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, NaiveDateTime};
+use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use super::{Moment, modified};
@@ -10,7 +10,6 @@ use crate::db::DbConnection;
 use crate::db::dialect::now;
 use crate::db::schema::resource_providers as table;
 use crate::error::{Error, Result};
-use crate::search::{self, ProviderQuery, Slot, Snapshot};
 
 /// A provider as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,21 +135,4 @@ pub fn last_update(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>
         .optional()?;
     let updated_at = found.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })?;
     Ok(updated_at.map(|time| time.and_utc()))
-}
-
-/// The providers that pass a query, by id, as a snapshot shows them.
-pub fn list(snapshot: &Snapshot, query: &ProviderQuery, strict_step_size: bool) -> Result<Vec<Provider>> {
-    let found = search::providers(snapshot, query, strict_step_size)?;
-    Ok(found.into_iter().map(|slot| shown(snapshot, slot)).collect())
-}
-
-fn shown(snapshot: &Snapshot, slot: Slot) -> Provider {
-    Provider {
-        uuid: snapshot.uuid(slot).clone(),
-        name: snapshot.name(slot).clone(),
-        generation: snapshot.generation(slot),
-        parent: snapshot.parent(slot).map(|parent| snapshot.uuid(parent).clone()),
-        root: snapshot.uuid(snapshot.root(slot)).clone(),
-        modified: DateTime::from_timestamp_micros(snapshot.modified(slot)).unwrap_or_default(),
-    }
 }
