@@ -76,7 +76,7 @@ pub async fn show(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let provider = call
         .reader()
-        .read(move |conn| resource_providers::show(conn, &uuid))
+        .ask(move |conn| resource_providers::show(conn, &uuid))
         .await?;
     Ok(shown(&call, &provider))
 }
@@ -87,7 +87,7 @@ pub async fn update(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let before = call
         .model()
-        .read(move |conn| resource_providers::last_update(conn, &uuid))
+        .ask(move |conn| resource_providers::last_update(conn, &uuid))
         .await?;
     let update = wire::read_update(call.version, call.field("uuid"), &call.body)?;
     let provider = call.model().submit(update).await?;
@@ -103,12 +103,15 @@ pub async fn delete(call: Call) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-/// Refuses what is said of a provider that does not exist, before it is said what else is wrong.
-pub async fn exists(call: &Call) -> Result<()> {
-    let uuid = call.field("uuid").to_owned();
-    call.model()
-        .read(move |conn| resource_providers::exists(conn, &uuid))
-        .await
+/// What was read of a body that says something of the call's provider. Where that does not exist it is said before it is
+/// said what is wrong with the body; of a good body whoever carries it out says so.
+pub async fn of_provider<T>(call: &Call, read: Result<T>) -> Result<T> {
+    if read.is_err() {
+        let uuid = call.field("uuid").to_owned();
+        let look = move |conn: &mut _| resource_providers::exists(conn, &uuid);
+        call.model().ask(look).await?;
+    }
+    read
 }
 
 fn shown(call: &Call, provider: &Provider) -> Reply {

@@ -126,6 +126,14 @@ pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i
     Ok(row.map(|(id, generation)| (id, generation.unwrap_or_default().into())))
 }
 
+/// What one statement, which sees one moment, found beside a provider's generation; `None` where there is no provider. One
+/// that has nothing is a row too.
+pub(super) fn beside<T>(rows: Vec<(Option<i32>, Option<T>)>) -> Option<(i64, Vec<T>)> {
+    let (generation, _) = rows.first()?;
+    let generation = generation.unwrap_or_default().into();
+    Some((generation, rows.into_iter().filter_map(|(_, beside)| beside).collect()))
+}
+
 /// When a provider was last updated; `None` if never.
 pub fn last_update(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>> {
     let found: Option<Option<NaiveDateTime>> = table::table
