@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use diesel::prelude::*;
 
 use super::dialect::Purpose;
-use super::rows::{CountFromRows, Value};
+use super::rows::{Look, Value};
 use super::together::Part;
 use super::{Database, DbConnection, DbResult, SetupError};
 use crate::mutants::{self, Mutant};
@@ -162,33 +162,24 @@ pub fn revisions(conn: &mut DbConnection) -> DbResult<Revisions> {
     })
 }
 
-const ELSEWHERE: CountFromRows = CountFromRows {
-    from: "placet_writers LEFT JOIN {rows} v ON placet_writers.id = v.id AND placet_writers.revision = v.revision \
-           AND placet_writers.token = v.token WHERE v.id IS NULL",
-    columns: &["id", "revision", "token"],
-};
-
-const GONE: CountFromRows = CountFromRows {
-    from: "{rows} v LEFT JOIN placet_writers ON placet_writers.id = v.id WHERE placet_writers.id IS NULL",
-    columns: &["id"],
-};
-
-const OTHER_EPOCH: CountFromRows = CountFromRows {
-    from: "{rows} v JOIN placet_epoch ON placet_epoch.epoch <> v.epoch",
-    columns: &["epoch"],
-};
-
-/// That everybody is where `known` says, as parts of one statement: looks that find nothing then.
-pub fn nobody_moved(known: &Revisions) -> [Part; 3] {
-    let key = |it: &str| Value::Key(it.to_owned());
-    let marks = known.writers.iter();
-    let marks = marks.map(|(id, mark)| vec![key(id), Value::Int(mark.revision), key(&mark.token)]);
-    let ids = known.writers.keys().map(|id| vec![key(id)]);
-    [
-        Part::None(ELSEWHERE, marks.collect()),
-        Part::None(GONE, ids.collect()),
-        Part::None(OTHER_EPOCH, vec![vec![key(&known.epoch)]]),
-    ]
+/// That everybody is where `known` says, and that nobody else is there: a look that finds the epoch's row then.
+pub fn nobody_moved(known: &Revisions) -> Part {
+    let mark = "id = ? AND revision = ? AND token = ?";
+    let marks = match known.writers.len() {
+        0 => "1 = 0".to_owned(),
+        several => vec![mark; several].join(" OR "),
+    };
+    let count = Value::Int(known.writers.len() as i64);
+    let text = |it: &str| Value::Text(it.to_owned());
+    let mut values = vec![text(&known.epoch), count.clone(), count];
+    for (id, mark) in &known.writers {
+        values.extend([text(id), Value::Int(mark.revision), text(&mark.token)]);
+    }
+    let from = format!(
+        "placet_epoch WHERE epoch = ? AND (SELECT COUNT(*) FROM placet_writers) = ? \
+         AND ? = (SELECT COUNT(*) FROM placet_writers WHERE {marks})"
+    );
+    Part::There(Look(from), values)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::dialect::AtOnce;
 use super::failure::Failure;
 use super::followed::Revisions;
 use super::identity::{Commit, Identity};
@@ -92,14 +93,14 @@ pub fn start<B: Batch>(
     batch: impl FnOnce(&mut DbConnection) -> std::result::Result<B, SetupError>,
 ) -> std::result::Result<(WriterHandle<B>, JoinHandle<()>), SetupError> {
     let mut conn = database.connect()?;
-    let writes_at_once = dialect::writes_at_once(&mut conn)?;
+    let at_once = dialect::at_once(&mut conn)?;
     let identity = Identity::register(&mut conn)?;
     let batch = batch(&mut conn)?;
     let (handle, jobs) = queue(settings);
     let writer = Writer {
         database,
         conn: Some(conn),
-        writes_at_once,
+        at_once,
         identity,
         batch,
         behind: false,
@@ -120,7 +121,7 @@ struct Writer<B: Batch> {
     /// `None` after it was lost, until the next try.
     conn: Option<DbConnection>,
     /// What `dialect` says of the connection.
-    writes_at_once: bool,
+    at_once: AtOnce,
     identity: Identity,
     batch: B,
     /// Others were seen to have committed something, which is to be followed.
@@ -178,7 +179,7 @@ impl<B: Batch> Writer<B> {
     fn connected(&mut self) -> Attempt<&mut DbConnection> {
         if self.conn.is_none() {
             let mut conn = self.database.connect()?;
-            self.writes_at_once = dialect::writes_at_once(&mut conn)?;
+            self.at_once = dialect::at_once(&mut conn)?;
             self.conn = Some(conn);
             self.batch.doubt();
         }
@@ -248,23 +249,16 @@ impl<B: Batch> Writer<B> {
         let commands: Vec<&B::Command> = jobs.iter().map(|job| &job.command).collect();
         let basis = self.basis(&commands, overtaken)?;
         let conn = ready(&mut self.conn)?;
-        let deadline = jobs.iter().map(|job| job.deadline).min();
-        begin(
-            conn,
-            self.database.lock_timeout(),
-            deadline.unwrap_or_else(Instant::now),
-        )?;
+        // A plan begins the transaction with the statement that writes it.
+        if !(self.at_once.writes && matches!(basis, Basis::Plan(..))) {
+            let deadline = jobs.iter().map(|job| job.deadline).min();
+            let deadline = deadline.unwrap_or_else(Instant::now);
+            begin(conn, self.database.lock_timeout(), deadline)?;
+        }
         let written = contain(|| match basis {
             Basis::Plan(plan, expected) => {
                 let body = self.batch.describe(&plan.change);
-                plan::write(
-                    conn,
-                    &mut self.identity,
-                    plan,
-                    expected.as_ref(),
-                    body,
-                    self.writes_at_once,
-                )
+                plan::write(conn, &mut self.identity, plan, expected.as_ref(), body, self.at_once)
             }
             Basis::Followed { refused } => {
                 let on_database = overtaken || refused;
@@ -288,7 +282,7 @@ impl<B: Batch> Writer<B> {
             dialect::rollback(conn)?;
             return Err(Failure::GivenUp);
         }
-        if let Err(error) = dialect::commit(conn) {
+        if let Err(error) = dialect::commit_quickly(conn, self.at_once) {
             if dialect::was_undone(&error) {
                 return Err(Failure::Overtaken);
             }

@@ -6,6 +6,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array as ArrayOf, BigInt};
 
 use super::Part;
+use crate::db::dialect::postgresql::begin_write;
 use crate::db::rows::Value;
 use crate::db::rows::postgresql::{Array, having_keys, inserting, unnest, updating};
 use crate::db::rows::statement::Statement;
@@ -23,6 +24,7 @@ pub fn run(conn: &mut PgConnection, now: NaiveDateTime, parts: &[Part]) -> Query
         with.parts.join(", "),
         counts.join(", ")
     );
+    begin_write(conn)?;
     let counted: Vec<i64> = Statement::kept::<ArrayOf<BigInt>>(text, with.bound).get_result(conn)?;
     let as_it_must = |(part, found): (&Part, i64)| usize::try_from(found) == Ok(part.expected());
     Ok(parts.iter().zip(counted).position(|it| !as_it_must(it)))
@@ -62,11 +64,9 @@ impl With {
                 self.parts.push(format!("w{at} AS ({insert} RETURNING 1)"));
                 self.writing = Some((at, rows.len()));
             }
-            Part::None(it, rows) => {
-                let (source, bound) = unnest(it.columns, rows);
-                self.bound.extend(bound);
-                let from = it.from.replace("{rows} v", &source);
-                self.parts.push(format!("w{at} AS (SELECT 1 FROM {from})"));
+            Part::There(it, values) => {
+                self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", it.0));
+                self.bound.extend(values.iter().cloned().map(Array::Value));
             }
             Part::NobodyHas(it, keys) => {
                 self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", having_keys(it)));

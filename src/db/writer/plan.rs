@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use chrono::NaiveDateTime;
 
 use super::{Attempt, Batch, Writer, Written, contain, ready};
+use crate::db::dialect::AtOnce;
 use crate::db::failure::Failure;
 use crate::db::followed::{self, Revisions};
 use crate::db::identity::Identity;
@@ -74,11 +75,10 @@ pub(super) fn write<B: Batch>(
     plan: Plan<B>,
     expected: Option<&Revisions>,
     body: String,
-    at_once: bool,
+    at_once: AtOnce,
 ) -> Attempt<Written<B>> {
     let (raise, record) = identity.raise_and_record(body);
-    let looks = expected.map(followed::nobody_moved);
-    let mut parts: Vec<Part> = looks.into_iter().flatten().collect();
+    let mut parts: Vec<Part> = expected.map(followed::nobody_moved).into_iter().collect();
     let raised = parts.len();
     parts.extend(std::iter::once(raise).chain(plan.parts).chain([record]));
     match together::run(conn, plan.now, &parts, at_once) {
