@@ -21,8 +21,8 @@ class Request:
     inside: bool = False  # a transaction that writes, its BEGIN and its end included
 
     def starts(self, *words):
-        """Whether one of these words begins one of its statements."""
-        return any(each.strip().upper().startswith(words) for each in self.text.split(";"))
+        """Whether one of these words begins one of the statements that it executes."""
+        return self.executes and any(each.strip().upper().startswith(words) for each in self.text.split(";"))
 
     def begins_to_write(self):
         return self.starts("BEGIN", "START TRANSACTION") and "READ ONLY" not in self.text.upper()

@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use super::reply::Reply;
-use super::resource_providers::exists;
+use super::resource_providers::of_provider;
 use crate::error::Result;
 use crate::model::aggregates;
 use crate::wire::aggregates as wire;
@@ -11,14 +11,14 @@ pub async fn list(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let found = call
         .reader()
-        .read(move |conn| aggregates::of_provider(conn, &uuid))
+        .ask(move |conn| aggregates::of_provider(conn, &uuid))
         .await?;
     Ok(Reply::json(wire::write(call.version, &found)).modified(None))
 }
 
 pub async fn replace(call: Call) -> Result<Reply> {
-    exists(&call).await?;
-    let replace = wire::read_replace(call.version, call.field("uuid"), &call.body)?;
+    let read = wire::read_replace(call.version, call.field("uuid"), &call.body);
+    let replace = of_provider(&call, read).await?;
     let found = call.model().submit(replace).await?;
     Ok(Reply::json(wire::write(call.version, &found)).modified(None))
 }

@@ -40,7 +40,7 @@ pub async fn list_of_provider(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let found = call
         .reader()
-        .read(move |conn| allocations::of_provider(conn, &uuid))
+        .ask(move |conn| allocations::of_provider(conn, &uuid))
         .await?;
     Ok(Reply::json(wire::write_provider(call.version, &found)).modified(found.modified))
 }

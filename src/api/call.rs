@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 
 use super::client::Client;
 use super::mount::Mount;
-use super::pieces::{self, About, Pieces, Source, Waiting};
+use super::pieces::{self, About, Beginning, Pieces, Source, Waiting};
 use super::reply::Reply;
 use super::service::{Service, Settings};
 use crate::error::Result;
@@ -63,17 +63,17 @@ impl Call {
     }
 
     /// Makes an answer that takes the processor long enough to keep other requests of this worker waiting, and sends it
-    /// while it is made if it is longer than `whole`. Up to there what goes wrong is a refusal; after that it breaks the
-    /// answer off. `interrupt` is set when nobody waits any more.
+    /// while it is made if it is long. Up to the length `bound` everything is found before; what goes wrong until then is a
+    /// refusal, and after that breaks the answer off. `interrupt` is set when nobody waits any more.
     pub async fn stream(
         self,
         about: About,
         interrupt: Interrupt,
-        whole: usize,
-        begin: impl FnOnce() -> Result<Source> + Send + 'static,
+        bound: Option<usize>,
+        begin: impl FnOnce() -> Result<Box<dyn Source>> + Send + 'static,
     ) -> Result<Reply> {
         let waiting = Waiting(interrupt);
-        let first = spawn_blocking(move || pieces::cut(begin()?, whole));
+        let beginning = spawn_blocking(move || pieces::begin(begin()?, bound));
         let client = self.client.clone();
         let left = async move {
             match client {
@@ -81,13 +81,15 @@ impl Call {
                 None => pending().await,
             }
         };
-        let first = tokio::select! {
-            done = first => pieces::outcome(done)?,
+        let mut beginning = tokio::select! {
+            done = beginning => pieces::outcome(done)?,
             () = left => return Err(pieces::client_left()),
         };
-        Ok(match first.rest {
-            None => Reply::json(first.bytes),
-            Some(rest) => Reply::pieces(Pieces::new(about, self.client, waiting, first.bytes, rest)),
+        Ok(match &mut beginning {
+            Beginning { pieces, rest: None, .. } if pieces.len() == 1 => {
+                Reply::json(pieces.remove(0).unwrap_or_default())
+            }
+            _ => Reply::pieces(Pieces::new(about, self.client, waiting, beginning)),
         })
     }
 }

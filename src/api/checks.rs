@@ -23,10 +23,14 @@ const JSON: &str = "application/json";
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// The rows of the table that have this path.
+pub fn rows(path: &str) -> Vec<&'static Route> {
+    ROUTES.iter().filter(|route| route.fits(path)).collect()
+}
+
 /// Where a path's rows are open, as those of the root are, it is open to everybody, whatever they do there.
-pub fn authenticate(request: &HttpRequest, path: &str, service: &Service) -> Result<Option<Context>, Refusal> {
-    let mut rows = ROUTES.iter().filter(|route| route.fields(path).is_some()).peekable();
-    if rows.peek().is_some() && rows.all(|route| matches!(route.guard, Guard::Open)) {
+pub fn authenticate(request: &HttpRequest, rows: &[&Route], service: &Service) -> Result<Option<Context>, Refusal> {
+    if !rows.is_empty() && rows.iter().all(|route| matches!(route.guard, Guard::Open)) {
         return Ok(None);
     }
     let header = |name| text(request, name);
@@ -60,21 +64,19 @@ pub fn check_length_has_type(request: &HttpRequest) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A row of the table, and what the path has in its places.
-pub type Found = (&'static Route, Vec<(&'static str, String)>);
-
-/// The row of the table that serves the request.
-pub fn find_route(request: &HttpRequest, path: &str, version: Version, seen: &Seen) -> Result<Found, Refusal> {
-    let here: Vec<Found> = ROUTES
-        .iter()
-        .filter_map(|route| Some((route, route.fields(path)?)))
-        .collect();
+/// The row that serves the request, of those that have its path.
+pub fn find_route(
+    request: &HttpRequest,
+    here: &[&'static Route],
+    version: Version,
+    seen: &Seen,
+) -> Result<&'static Route, Refusal> {
     if here.is_empty() {
         return Err(Refusal::new(StatusCode::NOT_FOUND, "").at_any_version());
     }
     let method = request.method();
-    let Some((first, _)) = here.iter().find(|(route, _)| route.method == *method) else {
-        return Err(Refusal::method_not_allowed(method, Some(methods(&here))));
+    let Some(first) = here.iter().find(|route| route.method == *method) else {
+        return Err(Refusal::method_not_allowed(method, Some(methods(here))));
     };
     if first.media_first {
         check_media(request, first.media, seen)?;
@@ -84,19 +86,19 @@ pub fn find_route(request: &HttpRequest, path: &str, version: Version, seen: &Se
         Outside::MethodNotAllowed => Refusal::method_not_allowed(method, None),
     };
     let mut serving = here
-        .into_iter()
-        .filter(|(route, _)| route.method == *method && route.serves(version));
-    let (route, fields) = serving.next().ok_or(outside)?;
+        .iter()
+        .filter(|route| route.method == *method && route.serves(version));
+    let route = *serving.next().ok_or(outside)?;
     if !route.media_first {
         check_media(request, route.media, seen)?;
     }
-    Ok((route, fields))
+    Ok(route)
 }
 
 /// What `Allow` says: each method once, in the order of the table.
-fn methods(routes: &[Found]) -> String {
+fn methods(routes: &[&Route]) -> String {
     let mut methods: Vec<&str> = Vec::new();
-    for (route, _) in routes {
+    for route in routes {
         if !methods.contains(&route.method.as_str()) {
             methods.push(route.method.as_str());
         }
@@ -128,11 +130,11 @@ fn check_media(request: &HttpRequest, media: Media, seen: &Seen) -> Result<(), R
 pub fn authorize(
     request: &HttpRequest,
     route: &Route,
-    context: Option<&Context>,
+    context: Option<Context>,
     service: &Service,
 ) -> Result<(), Refusal> {
     let Some(rule) = route.rule() else { return Ok(()) };
-    let caller = caller(context.cloned().unwrap_or_default());
+    let caller = caller(context.unwrap_or_default());
     let project;
     let target = match route.guard {
         Guard::OfQuery(_) => {

@@ -113,11 +113,12 @@ async fn serve(
     seen: &mut Seen,
 ) -> Result<Reply, Refusal> {
     let path = mount::route_path(request.path(), &service.settings);
-    let context = checks::authenticate(request, &path, &service)?;
+    let rows = checks::rows(&path);
+    let context = checks::authenticate(request, &rows, &service)?;
     let version = checks::negotiate_version(request, seen)?;
     checks::check_length_has_type(request)?;
-    let (route, fields) = checks::find_route(request, &path, version, seen)?;
-    checks::authorize(request, route, context.as_ref(), &service)?;
+    let route = checks::find_route(request, &rows, version, seen)?;
+    checks::authorize(request, route, context, &service)?;
     let body = match route.media {
         Media::Takes => checks::read_body(request, payload, service.settings.max_body_size).await?,
         Media::Bare | Media::Gives => Bytes::new(),
@@ -128,7 +129,7 @@ async fn serve(
         body,
         mount: Mount::of(request, &service.settings),
         client: request.conn_data::<Client>().cloned(),
-        fields,
+        fields: route.fields(&path),
         may_lag: route.method == Method::GET && service.settings.slave_routes.contains(&route.path),
         service,
     };

@@ -2,26 +2,26 @@
 
 use super::call::Call;
 use super::reply::Reply;
-use super::resource_providers::exists;
+use super::resource_providers::of_provider;
 use crate::error::{Error, Result};
 use crate::model::inventories::{self, Clear, Inventories, Remove};
 use crate::wire::inventories as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let found = call.reader().read(move |conn| inventories::list(conn, &uuid)).await?;
+    let found = call.reader().ask(move |conn| inventories::list(conn, &uuid)).await?;
     Ok(listed(&found, None))
 }
 
 pub async fn replace(call: Call) -> Result<Reply> {
-    exists(&call).await?;
-    let (replace, spelled) = wire::read_replace(call.version, call.field("uuid"), &call.body)?;
+    let read = wire::read_replace(call.version, call.field("uuid"), &call.body);
+    let (replace, spelled) = of_provider(&call, read).await?;
     Ok(listed(&call.model().submit(replace).await?, Some(&spelled)))
 }
 
 pub async fn add(call: Call) -> Result<Reply> {
-    exists(&call).await?;
-    let (add, spelled) = wire::read_add(call.version, call.field("uuid"), &call.body)?;
+    let read = wire::read_add(call.version, call.field("uuid"), &call.body);
+    let (add, spelled) = of_provider(&call, read).await?;
     let url = call.location(&format!(
         "/resource_providers/{}/inventories/{}",
         add.provider, add.class
@@ -43,19 +43,15 @@ pub async fn show(call: Call) -> Result<Reply> {
     let (uuid, class) = (call.field("uuid").to_owned(), call.field("resource_class").to_owned());
     let found = call
         .reader()
-        .read(move |conn| inventories::show(conn, &uuid, &class))
+        .ask(move |conn| inventories::show(conn, &uuid, &class))
         .await?;
     shown(&found, None)
 }
 
 pub async fn update(call: Call) -> Result<Reply> {
-    exists(&call).await?;
-    let (update, spelled) = wire::read_update(
-        call.version,
-        call.field("uuid"),
-        call.field("resource_class"),
-        &call.body,
-    )?;
+    let (uuid, class) = (call.field("uuid"), call.field("resource_class"));
+    let read = wire::read_update(call.version, uuid, class, &call.body);
+    let (update, spelled) = of_provider(&call, read).await?;
     shown(&call.model().submit(update).await?, Some(&spelled))
 }
 

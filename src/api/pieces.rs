@@ -1,12 +1,15 @@
 //! An answer that is sent while it is made, piece by piece.
 //!
-//! A piece is one piece of work for a thread of its own. The next one is begun when the one before it was asked for, so
-//! a client that reads slowly, or not at all, holds two pieces and no thread. An answer that fits into the first piece
-//! is sent with its length, as any other.
+//! While there is something to be searched for, a piece is one piece of work for a thread of its own. The next one is begun
+//! when the one before it was asked for, so a client that reads slowly, or not at all, holds two pieces and no thread.
+//! Once everything is found a piece is written when the connection has room for it. An answer that is short, or found
+//! before it is sent, is sent with its length.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use actix_web::body::{BodySize, MessageBody};
@@ -19,26 +22,104 @@ use super::client::Client;
 use crate::error::{Error, Result};
 use crate::search::Interrupt;
 
-/// How long a piece is, or a little longer.
-pub const PIECE: usize = 64 * 1024;
+/// How long a piece is, or a little longer. Two of them fit into what actix keeps of a connection's buffer.
+pub const PIECE: usize = 60 * 1024;
+/// Up to this length an answer is sent as a whole, with its length.
+pub const SHORT: usize = 64 * 1024;
+/// By how much pieces are longer, as a rule.
+const MORE: usize = 3 * 1024;
 
-/// What makes an answer: writes on until there is as much as wanted. False where that was all.
-pub type Source = Box<dyn FnMut(&mut Vec<u8>, usize) -> Result<bool> + Send>;
+/// What makes an answer.
+pub trait Source: Send {
+    /// Writes on until there is as much as wanted. False where that was all.
+    fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool>;
 
-/// One piece, and what makes the next one, if there is more.
-pub struct Piece {
-    pub bytes: Vec<u8>,
-    pub rest: Option<Source>,
+    /// Is there nothing left to search for, so that the rest is written in no time, and without an error?
+    fn is_found(&self) -> bool;
+
+    /// How long the rest is, where that is known and worth to be told.
+    fn left(&self) -> Option<usize>;
 }
 
-/// Writes a piece.
-pub fn cut(mut source: Source, length: usize) -> Result<Piece> {
-    let mut bytes = Vec::new();
-    let more = source(&mut bytes, length)?;
-    Ok(Piece {
-        bytes,
-        rest: more.then_some(source),
-    })
+/// The beginning of an answer, and what makes the rest, if there is more.
+pub struct Beginning {
+    pub pieces: VecDeque<Vec<u8>>,
+    pub rest: Option<Box<dyn Source>>,
+    /// Of all of it.
+    pub length: Option<usize>,
+}
+
+/// Writes until everything is found, or as long as the beginning may be. Answers that are bounded are found before they
+/// are sent: `bound` is how far that goes.
+pub fn begin(mut source: Box<dyn Source>, bound: Option<usize>) -> Result<Beginning> {
+    let (mut pieces, mut written) = (VecDeque::new(), 0);
+    loop {
+        let (room, length) = if written == 0 {
+            (0, SHORT)
+        } else {
+            (PIECE + MORE, PIECE)
+        };
+        let mut piece = Vec::with_capacity(room);
+        let more = source.write(&mut piece, length)?;
+        written += piece.len();
+        pieces.push_back(piece);
+        let found = source.is_found() || written >= bound.unwrap_or_default();
+        if !more || found {
+            let left = if more && bound.is_some() { source.left() } else { None };
+            return Ok(Beginning {
+                pieces,
+                length: if more {
+                    left.map(|left| written + left)
+                } else {
+                    Some(written)
+                },
+                rest: more.then_some(source),
+            });
+        }
+    }
+}
+
+/// A piece, and what makes the next one, if there is more.
+type Piece = (Vec<u8>, Option<Box<dyn Source>>);
+
+fn cut(mut source: Box<dyn Source>, mut bytes: Vec<u8>) -> Result<Piece> {
+    bytes.clear();
+    bytes.reserve(PIECE + MORE);
+    let more = source.write(&mut bytes, PIECE)?;
+    Ok((bytes, more.then_some(source)))
+}
+
+/// Where a piece comes back to when it was sent, so that the next one needs no memory of its own.
+#[derive(Clone, Default)]
+struct Spare(Arc<Mutex<Vec<u8>>>);
+
+impl Spare {
+    fn take(&self) -> Vec<u8> {
+        self.0
+            .lock()
+            .map(|mut spare| std::mem::take(&mut *spare))
+            .unwrap_or_default()
+    }
+
+    fn lend(&self, bytes: Vec<u8>) -> Bytes {
+        Bytes::from_owner(Lent(bytes, self.clone()))
+    }
+}
+
+struct Lent(Vec<u8>, Spare);
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Ok(mut spare) = self.1.0.lock() {
+            *spare = std::mem::take(&mut self.0);
+        }
+    }
 }
 
 /// What came of work on another thread.
@@ -67,20 +148,22 @@ pub struct About {
     pub advice: &'static str,
 }
 
-/// The body of a response, of which the first piece is there.
+/// The body of a response, of which the beginning is there.
 pub struct Pieces {
     about: About,
     client: Option<Client>,
-    first: Option<Bytes>,
+    ready: VecDeque<Vec<u8>>,
+    length: Option<usize>,
     next: Next,
+    spare: Spare,
     sent: usize,
     _waiting: Waiting,
 }
 
-/// The piece after those that were handed out.
+/// The piece after those that are ready.
 enum Next {
-    /// Nobody asked for the one before it yet.
-    Later(Source),
+    /// Nobody asked for the one before it yet, or it is made when it is asked for.
+    Later(Box<dyn Source>),
     /// Being made, and what ends that early.
     Made(
         JoinHandle<Result<Piece>>,
@@ -91,22 +174,36 @@ enum Next {
 }
 
 impl Pieces {
-    pub fn new(about: About, client: Option<Client>, waiting: Waiting, first: Vec<u8>, rest: Source) -> Pieces {
+    pub fn new(about: About, client: Option<Client>, waiting: Waiting, beginning: Beginning) -> Pieces {
         Pieces {
             about,
             client,
-            first: Some(first.into()),
-            next: Next::Later(rest),
+            ready: beginning.pieces,
+            length: beginning.length,
+            next: beginning.rest.map_or(Next::Nothing, Next::Later),
+            spare: Spare::default(),
             sent: 0,
             _waiting: waiting,
         }
     }
 
-    fn begin(&mut self, source: Source) {
-        self.next = Next::Made(spawn_blocking(move || cut(source, PIECE)), None);
+    /// A search goes on while the piece before is sent. What is found already is written faster than a thread is woken.
+    fn go_on(&mut self) {
+        self.next = match std::mem::replace(&mut self.next, Next::Nothing) {
+            Next::Later(source) if !source.is_found() => {
+                let spare = self.spare.take();
+                Next::Made(spawn_blocking(move || cut(source, spare)), None)
+            }
+            other => other,
+        };
     }
 
     fn made(&mut self, task: &mut Context<'_>) -> Poll<Option<Result<Piece>>> {
+        self.go_on();
+        self.next = match std::mem::replace(&mut self.next, Next::Nothing) {
+            Next::Later(source) => return Poll::Ready(Some(cut(source, self.spare.take()))),
+            other => other,
+        };
         let Next::Made(job, left) = &mut self.next else {
             return Poll::Ready(None);
         };
@@ -142,24 +239,17 @@ impl MessageBody for Pieces {
     type Error = Error;
 
     fn size(&self) -> BodySize {
-        BodySize::Stream
+        self.length
+            .map_or(BodySize::Stream, |length| BodySize::Sized(length as u64))
     }
 
     fn poll_next(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
-        let bytes = match self.first.take() {
-            Some(first) => {
-                if let Next::Later(source) = std::mem::replace(&mut self.next, Next::Nothing) {
-                    self.begin(source);
-                }
-                first
-            }
+        let bytes = match self.ready.pop_front() {
+            Some(ready) => ready,
             None => match std::task::ready!(self.made(task)) {
-                Some(Ok(piece)) => {
-                    self.next = Next::Nothing;
-                    if let Some(rest) = piece.rest {
-                        self.begin(rest);
-                    }
-                    piece.bytes.into()
+                Some(Ok((bytes, rest))) => {
+                    self.next = rest.map_or(Next::Nothing, Next::Later);
+                    bytes
                 }
                 Some(Err(error)) => {
                     self.tell(&error);
@@ -169,8 +259,9 @@ impl MessageBody for Pieces {
                 None => return Poll::Ready(None),
             },
         };
+        self.go_on();
         self.sent += bytes.len();
-        Poll::Ready(Some(Ok(bytes)))
+        Poll::Ready(Some(Ok(self.spare.lend(bytes))))
     }
 }
 
@@ -188,7 +279,7 @@ impl Pieces {
 
 impl Drop for Pieces {
     fn drop(&mut self) {
-        if !matches!(self.next, Next::Nothing) {
+        if !matches!(self.next, Next::Nothing) || !self.ready.is_empty() {
             self.tell(&"Its client left, or the service stops.");
         }
     }

@@ -23,7 +23,7 @@ pub async fn show(call: Call) -> Result<Reply> {
     let name = call.field("name").to_owned();
     let found = call
         .reader()
-        .read(move |conn| resource_classes::show(conn, &name))
+        .ask(move |conn| resource_classes::show(conn, &name))
         .await?;
     Ok(Reply::json(wire::write_one(call.prefix(), &found.name)).modified(found.modified))
 }

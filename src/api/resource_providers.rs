@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
+use chrono::DateTime;
+
 use super::call::Call;
-use super::pieces::{About, PIECE, Source};
+use super::pieces::{About, Source};
 use super::reply::Reply;
 use crate::error::Result;
 use crate::model::Shown;
 use crate::model::resource_providers::{self, Delete, Provider};
-use crate::search::Interrupt;
+use crate::search::{self, Interrupt};
 use crate::wire::resource_providers as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
@@ -24,15 +26,32 @@ pub async fn list(call: Call) -> Result<Reply> {
     let begin = {
         let newest = Arc::clone(&newest);
         move || {
-            let providers = resource_providers::list(&snapshot, &query, strict)?;
-            newest.get_or_init(|| providers.iter().map(|provider| provider.modified).max());
-            let mut list = wire::List::new(version, &prefix, providers);
-            let source: Source = Box::new(move |out, length| Ok(list.write(out, length)));
+            let found = search::providers(&snapshot, &query, strict)?;
+            newest.get_or_init(|| found.iter().map(|&slot| snapshot.modified(slot)).max());
+            let source: Box<dyn Source> = Box::new(Listed(wire::List::new(version, &prefix, snapshot, found)));
             Ok(source)
         }
     };
-    let reply = call.stream(about, Interrupt::default(), PIECE, begin).await?;
-    Ok(reply.modified(newest.get().copied().flatten()).stale(stale))
+    let reply = call.stream(about, Interrupt::default(), None, begin).await?;
+    let newest = newest.get().copied().flatten();
+    let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
+    Ok(reply.modified(newest).stale(stale))
+}
+
+struct Listed(wire::List);
+
+impl Source for Listed {
+    fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
+        Ok(self.0.write(out, length))
+    }
+
+    fn is_found(&self) -> bool {
+        true
+    }
+
+    fn left(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// From 1.20 the answer shows the provider.
@@ -57,7 +76,7 @@ pub async fn show(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let provider = call
         .reader()
-        .read(move |conn| resource_providers::show(conn, &uuid))
+        .ask(move |conn| resource_providers::show(conn, &uuid))
         .await?;
     Ok(shown(&call, &provider))
 }
@@ -68,7 +87,7 @@ pub async fn update(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
     let before = call
         .model()
-        .read(move |conn| resource_providers::last_update(conn, &uuid))
+        .ask(move |conn| resource_providers::last_update(conn, &uuid))
         .await?;
     let update = wire::read_update(call.version, call.field("uuid"), &call.body)?;
     let provider = call.model().submit(update).await?;
@@ -84,12 +103,15 @@ pub async fn delete(call: Call) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-/// Refuses what is said of a provider that does not exist, before it is said what else is wrong.
-pub async fn exists(call: &Call) -> Result<()> {
-    let uuid = call.field("uuid").to_owned();
-    call.model()
-        .read(move |conn| resource_providers::exists(conn, &uuid))
-        .await
+/// What was read of a body that says something of the call's provider. Where that does not exist it is said before it is
+/// said what is wrong with the body; of a good body whoever carries it out says so.
+pub async fn of_provider<T>(call: &Call, read: Result<T>) -> Result<T> {
+    if read.is_err() {
+        let uuid = call.field("uuid").to_owned();
+        let look = move |conn: &mut _| resource_providers::exists(conn, &uuid);
+        call.model().ask(look).await?;
+    }
+    read
 }
 
 fn shown(call: &Call, provider: &Provider) -> Reply {

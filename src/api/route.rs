@@ -131,20 +131,87 @@ impl Route {
         (self.first..=self.last).contains(&version)
     }
 
-    /// The fields that `path` has in this route's places, or `None` where it is another path.
-    pub fn fields(&self, path: &str) -> Option<Vec<(&'static str, String)>> {
-        let (mut places, mut segments) = (self.path.split('/'), path.split('/'));
-        let mut fields = Vec::new();
-        loop {
-            match (places.next(), segments.next()) {
-                (None, None) => return Some(fields),
-                (Some(place), Some(segment)) => match place.strip_prefix('{').and_then(|p| p.strip_suffix('}')) {
-                    Some(name) if !segment.is_empty() => fields.push((name, segment.to_owned())),
-                    None if place == segment => {}
-                    _ => return None,
-                },
-                _ => return None,
+    /// Whether `path` is this route's. Every request asks it of every route.
+    pub fn fits(&self, path: &str) -> bool {
+        let (places, path) = (self.path.as_bytes(), path.as_bytes());
+        let segment = |text: &[u8]| text.iter().take_while(|byte| **byte != b'/').count();
+        let (mut place, mut at) = (0, 0);
+        while place < places.len() {
+            if places[place] == b'{' {
+                match segment(&path[at..]) {
+                    0 => return false,
+                    long => at += long,
+                }
+                place += segment(&places[place..]);
+            } else if path.get(at) == Some(&places[place]) {
+                (place, at) = (place + 1, at + 1);
+            } else {
+                return false;
             }
         }
+        at == path.len()
+    }
+
+    /// What `path`, which fits, has in this route's places.
+    pub fn fields(&self, path: &str) -> Vec<(&'static str, String)> {
+        let named = self
+            .path
+            .split('/')
+            .zip(path.split('/'))
+            .filter_map(|(place, segment)| {
+                let name = place.strip_prefix('{')?.strip_suffix('}')?;
+                Some((name, segment.to_owned()))
+            });
+        named.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::routes::ROUTES;
+
+    fn paths(path: &str) -> Vec<&'static str> {
+        let mut paths: Vec<&str> = ROUTES.iter().filter(|it| it.fits(path)).map(|it| it.path).collect();
+        paths.dedup();
+        paths
+    }
+
+    #[test]
+    fn a_place_takes_any_one_segment_that_is_not_empty() {
+        for (path, fitting) in [
+            ("", &[""][..]),
+            ("/", &["/"]),
+            ("/traits", &["/traits"]),
+            ("/traits/", &[]),
+            ("/traits/\u{e9} {name}", &["/traits/{name}"]),
+            ("/traits/a/", &[]),
+            ("/traits//", &[]),
+            ("/traitsx", &[]),
+            ("/trait", &[]),
+            ("traits", &[]),
+            (
+                "/resource_providers/a/inventories",
+                &["/resource_providers/{uuid}/inventories"],
+            ),
+            ("/resource_providers//inventories", &[]),
+            ("/resource_providers/a/inventories/", &[]),
+            (
+                "/resource_providers/inventories/inventories/inventories",
+                &["/resource_providers/{uuid}/inventories/{resource_class}"],
+            ),
+        ] {
+            assert_eq!(paths(path), fitting, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_a_place_is_known_by_its_name() {
+        let path = "/resource_providers/a b/inventories/VCPU";
+        let route = ROUTES.iter().find(|it| it.fits(path)).expect("a route");
+        let fields = route.fields(path);
+        assert_eq!(
+            fields,
+            [("uuid", "a b".to_owned()), ("resource_class", "VCPU".to_owned())]
+        );
     }
 }

@@ -87,6 +87,10 @@ fn http(
         .finish(map_config(app, |()| AppConfig::default()));
     fn_service(|connection: TcpStream| async {
         let peer = connection.peer_addr().ok();
+        // Or the end of an answer that was sent in pieces waits until the client has acknowledged the piece before.
+        if let Err(error) = connection.set_nodelay(true) {
+            log::debug!("A connection without TCP_NODELAY: {error}");
+        }
         let mut timed = TimeoutStream::new(connection);
         timed.set_write_timeout(Some(WRITE_TIMEOUT));
         Ok((Stream::new(Box::pin(timed)), Protocol::Http1, peer))

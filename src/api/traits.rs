@@ -8,14 +8,14 @@ use crate::wire::traits as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
     let filter = wire::read_list(call.version, &call.query)?;
-    let found = call.reader().read(move |conn| traits::list(conn, &filter)).await?;
+    let found = call.reader().ask(move |conn| traits::list(conn, &filter)).await?;
     let newest = found.iter().map(|it| it.modified).max();
     Ok(Reply::json(wire::write_list(&found)).modified(newest))
 }
 
 pub async fn show(call: Call) -> Result<Reply> {
     let name = call.field("name").to_owned();
-    let found = call.reader().read(move |conn| traits::show(conn, &name)).await?;
+    let found = call.reader().ask(move |conn| traits::show(conn, &name)).await?;
     Ok(Reply::no_content().modified(found.modified))
 }
 
@@ -37,7 +37,7 @@ pub async fn delete(call: Call) -> Result<Reply> {
 
 pub async fn list_of_provider(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let found = call.reader().read(move |conn| traits::of_provider(conn, &uuid)).await?;
+    let found = call.reader().ask(move |conn| traits::of_provider(conn, &uuid)).await?;
     Ok(shown(&found))
 }
 

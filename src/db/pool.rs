@@ -20,6 +20,9 @@ use crate::error::Error;
 /// looks whether any can be made.
 const RETRY: Duration = Duration::from_millis(500);
 
+/// How long a connection that answered is taken to be alive. Where it is not, whoever reads asks once more, on another one.
+const TRUSTED: Duration = Duration::from_secs(1);
+
 /// How to reach the database.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -74,6 +77,7 @@ impl Database {
             lock_timeout: settings.lock_timeout,
             statements: Arc::default(),
             failed: Arc::default(),
+            lost: Arc::default(),
             recycle_time: settings.recycle_time,
         };
         let readers = r2d2::Pool::builder()
@@ -136,17 +140,23 @@ impl Database {
 
     /// Reads in one moment of the database, on a connection of the pool, which the calling thread waits for. Where many
     /// may wait, each takes its [`Turn`] first.
-    pub fn read<T>(&self, read: impl FnOnce(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
-        self.read_since(Instant::now(), read)
+    pub fn read<T>(&self, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
+        self.ask_since(Instant::now(), |conn| dialect::read_transaction(conn, &read))
     }
 
-    fn read_since<T>(
-        &self,
-        began: Instant,
-        read: impl FnOnce(&mut DbConnection) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    /// A connection that answered a moment ago is not asked whether it still does. Where it went since, and the database did
+    /// not, nobody is to notice.
+    fn ask_since<T>(&self, began: Instant, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         let mut reader = self.reader(began)?;
-        dialect::read_transaction(&mut reader.conn, read)
+        let answered = reader.ask(&ask);
+        match answered {
+            Err(Error::Unavailable { .. }) if reader.is_trusted_only => {
+                drop(reader);
+                self.opener.trust_nothing_older();
+                self.reader(began)?.ask(&ask)
+            }
+            answered => answered,
+        }
     }
 
     /// A connection of the pool. Where all are busy one is waited for; where there is none, and none can be made, whoever
@@ -211,8 +221,13 @@ pub struct Turn {
 
 impl Turn {
     /// Reads in one moment of the database.
-    pub fn read<T>(&self, read: impl FnOnce(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
-        self.database.read_since(self.began, read)
+    pub fn read<T>(&self, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
+        self.ask(|conn| dialect::read_transaction(conn, &read))
+    }
+
+    /// Reads by one statement at most, which is one moment by itself: the way to the server is taken once.
+    pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
+        self.database.ask_since(self.began, ask)
     }
 }
 
@@ -225,6 +240,8 @@ struct Opener {
     statements: Arc<AtomicU64>,
     /// When the pool last failed to make a connection, and why.
     failed: Arc<Mutex<Option<(Instant, String)>>>,
+    /// When a connection was last found to have gone: what others answered before says nothing.
+    lost: Arc<Mutex<Option<Instant>>>,
 }
 
 /// A connection of the pool.
@@ -233,6 +250,22 @@ struct Reader {
     born: Instant,
     /// Whether it was handed out before: one that was not is new, whatever the clock says.
     used: bool,
+    /// When it last answered well; `None` where it is to be asked first whether it does.
+    answered: Option<Instant>,
+    /// Whether the database failed: what was prepared before may never be answered again (ARCHITECTURE.md, trap 24).
+    failed: bool,
+    /// Whether nobody asked it now.
+    is_trusted_only: bool,
+}
+
+impl Reader {
+    fn ask<T>(&mut self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
+        self.answered = None;
+        let answered = ask(&mut self.conn);
+        self.answered = answered.is_ok().then(Instant::now);
+        self.failed = matches!(answered, Err(Error::Unavailable { .. } | Error::Internal { .. }));
+        answered
+    }
 }
 
 impl Opener {
@@ -246,6 +279,16 @@ impl Opener {
             }
         });
         Ok(conn)
+    }
+
+    fn trust_nothing_older(&self) {
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether a connection that answered at that moment is taken to be alive.
+    fn trusts(&self, answered: Instant) -> bool {
+        let lost = *self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        answered.elapsed() < TRUSTED && lost.is_none_or(|lost| lost < answered)
     }
 
     fn failed_since(&self, moment: Instant) -> Option<String> {
@@ -271,10 +314,13 @@ impl r2d2::ManageConnection for Opener {
             conn: opened?,
             born: Instant::now(),
             used: false,
+            answered: None,
+            failed: false,
+            is_trusted_only: false,
         })
     }
 
-    /// The pool asks this whenever it hands one out, so that none is used that is older than it may be.
+    /// The pool asks this whenever it hands one out, so that none is used that is older than it may be, or gone.
     fn is_valid(&self, reader: &mut Reader) -> Result<(), SetupError> {
         let gone = |detail: &str| {
             Err(SetupError::Connect {
@@ -285,13 +331,14 @@ impl r2d2::ManageConnection for Opener {
         if std::mem::replace(&mut reader.used, true) && reader.born.elapsed() > self.recycle_time {
             return gone("connection too old");
         }
-        match dialect::is_alive(&mut reader.conn) {
+        reader.is_trusted_only = reader.answered.is_some_and(|moment| self.trusts(moment));
+        match reader.is_trusted_only || dialect::is_alive(&mut reader.conn) {
             true => Ok(()),
             false => gone("connection lost"),
         }
     }
 
     fn has_broken(&self, reader: &mut Reader) -> bool {
-        std::thread::panicking() || reader.conn.is_broken()
+        std::thread::panicking() || reader.failed || reader.conn.is_broken()
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Database, DbConnection, Turn, followed};
+use super::{Database, Turn, followed};
 use crate::error::Error;
 
 /// See the module. Clones share one pool.
@@ -46,17 +46,17 @@ impl Replica {
         self.inner.copy.turn().await.map_err(|error| self.failed(error)).ok()
     }
 
-    /// Reads in one moment of the copy; `None` where it cannot answer, and `main` is to be asked.
+    /// Reads in the copy; `None` where it cannot answer, and `main` is to be asked.
     pub fn read<T>(
         &self,
         turn: &Turn,
         main: &Database,
-        read: impl FnOnce(&mut DbConnection) -> Result<T, Error>,
+        read: impl FnOnce(&Turn) -> Result<T, Error>,
     ) -> Option<Result<T, Error>> {
         if !self.may_be_asked(main) {
             return None;
         }
-        match turn.read(read) {
+        match read(turn) {
             Err(error @ (Error::Unavailable { .. } | Error::Internal { .. })) => {
                 self.failed(error);
                 None

@@ -1,6 +1,7 @@
 //! What only a server does: many writers, sessions that end, schemas that are made piece by piece. On SQLite there is
 //! nothing to test here.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
@@ -43,12 +44,32 @@ fn touch(conn: &mut DbConnection, name: &str) -> QueryResult<usize> {
 }
 
 fn text(conn: &mut DbConnection, sql: &str) -> String {
+    try_text(conn, sql).expect(sql)
+}
+
+fn try_text(conn: &mut DbConnection, sql: &str) -> QueryResult<String> {
     #[derive(QueryableByName)]
     struct One {
         #[diesel(sql_type = diesel::sql_types::Text)]
         t: String,
     }
-    diesel::sql_query(sql).get_result::<One>(conn).expect(sql).t
+    Ok(diesel::sql_query(sql).get_result::<One>(conn)?.t)
+}
+
+/// What says which session it is.
+fn session(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mariadb => "SELECT CAST(CONNECTION_ID() AS CHAR) AS t",
+        _ => "SELECT pg_backend_pid()::text AS t",
+    }
+}
+
+/// What ends it.
+fn ending(kind: Kind, session: &str) -> String {
+    match kind {
+        Kind::Mariadb => format!("KILL {session}"),
+        _ => format!("SELECT pg_terminate_backend({session})"),
+    }
 }
 
 #[test]
@@ -210,18 +231,39 @@ fn a_session_that_was_ended_is_lost() {
         return;
     };
     let (mut one, mut other) = (database.connect().expect("one"), database.connect().expect("another"));
-    let end = match kind {
-        Kind::Mariadb => format!("KILL {}", text(&mut one, "SELECT CAST(CONNECTION_ID() AS CHAR) AS t")),
-        _ => {
-            let id = text(&mut one, "SELECT pg_backend_pid()::text AS t");
-            format!("SELECT pg_terminate_backend({id})")
-        }
-    };
+    let end = ending(kind, &text(&mut one, session(kind)));
     other.batch_execute(&end).expect(&end);
     std::thread::sleep(Duration::from_millis(300));
     let error = touch(&mut one, "A").expect_err("it was ended");
     assert_eq!(classify(&error), Fault::Lost, "{error}");
     assert!(!dialect::is_alive(&mut one) && dialect::is_alive(&mut other));
+}
+
+#[test]
+fn nobody_notices_that_readers_were_disconnected_a_moment_ago() {
+    let Some((_kept, database, kind)) = on_server() else {
+        return;
+    };
+    let asked = |conn: &mut DbConnection| Ok(try_text(conn, session(kind))?);
+    // Three at once, so that there are three connections.
+    let slow = |conn: &mut DbConnection| {
+        std::thread::sleep(Duration::from_millis(100));
+        asked(conn)
+    };
+    let sessions: BTreeSet<String> = std::thread::scope(|scope| {
+        let threads = [(); 3].map(|()| scope.spawn(|| database.read(slow).expect("a session")));
+        threads.into_iter().map(|it| it.join().expect("no panic")).collect()
+    });
+    let mut other = database.connect().expect("a connection");
+    for gone in &sessions {
+        let end = ending(kind, gone);
+        other.batch_execute(&end).expect(&end);
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    for _ in 0..2 * sessions.len() {
+        let found = database.read(asked).expect("another connection");
+        assert!(!sessions.contains(&found), "{found} was ended");
+    }
 }
 
 #[test]

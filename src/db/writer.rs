@@ -13,10 +13,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::dialect::AtOnce;
 use super::failure::Failure;
 use super::followed::Revisions;
 use super::identity::{Commit, Identity};
 use super::queue::{Job, WriterHandle, queue};
+use super::together::How;
 use super::{Database, DbConnection, DbResult, SetupError, dialect};
 use crate::error::{Error, Result};
 use plan::Basis;
@@ -106,14 +108,14 @@ pub fn start<B: Batch>(
     batch: impl FnOnce(&mut DbConnection) -> std::result::Result<B, SetupError>,
 ) -> std::result::Result<(WriterHandle<B>, JoinHandle<()>), SetupError> {
     let mut conn = database.connect()?;
-    let writes_at_once = dialect::writes_at_once(&mut conn)?;
+    let at_once = dialect::at_once(&mut conn)?;
     let identity = Identity::register(&mut conn)?;
     let batch = batch(&mut conn)?;
     let (handle, jobs) = queue(settings);
     let writer = Writer {
         database,
         conn: Some(conn),
-        writes_at_once,
+        at_once,
         identity,
         batch,
         queue: jobs,
@@ -136,7 +138,7 @@ struct Writer<B: Batch> {
     /// `None` after it was lost, until the next try.
     conn: Option<DbConnection>,
     /// What `dialect` says of the connection.
-    writes_at_once: bool,
+    at_once: AtOnce,
     identity: Identity,
     batch: B,
     queue: Receiver<Job<B>>,
@@ -214,7 +216,7 @@ impl<B: Batch> Writer<B> {
     fn connected(&mut self) -> Attempt<&mut DbConnection> {
         if self.conn.is_none() {
             let mut conn = self.database.connect()?;
-            self.writes_at_once = dialect::writes_at_once(&mut conn)?;
+            self.at_once = dialect::at_once(&mut conn)?;
             self.conn = Some(conn);
             self.batch.doubt();
         }
@@ -291,18 +293,14 @@ impl<B: Batch> Writer<B> {
         }
         let basis = self.basis(&commands, may_be_planned)?;
         let conn = ready(&mut self.conn)?;
-        begin(conn, self.database.lock_timeout(), earliest(jobs))?;
+        let how = How::beginning(self.at_once);
+        if how != How::Beginning || !matches!(basis, Basis::Plan(..)) {
+            begin(conn, self.database.lock_timeout(), earliest(jobs))?;
+        }
         let written = contain(|| match basis {
             Basis::Plan(plan, expected) => {
                 let body = self.batch.describe(&plan.change);
-                plan::write(
-                    conn,
-                    &mut self.identity,
-                    plan,
-                    expected.as_ref(),
-                    body,
-                    self.writes_at_once,
-                )
+                plan::write(conn, &mut self.identity, plan, expected.as_ref(), body, how)
             }
             Basis::Followed { refused } => {
                 let on_database = refused || way == Way::OnDatabase;
@@ -332,7 +330,7 @@ impl<B: Batch> Writer<B> {
             dialect::rollback(conn)?;
             return Err(Failure::GivenUp);
         }
-        if let Err(error) = dialect::commit(conn) {
+        if let Err(error) = dialect::commit_quickly(conn, self.at_once) {
             if dialect::was_undone(&error) {
                 return Err(Failure::Overtaken);
             }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 
-use super::resource_providers;
+use super::resource_providers::beside;
 use crate::db::DbConnection;
-use crate::db::schema::{placement_aggregates as table, resource_provider_aggregates as members};
+use crate::db::schema::{
+    placement_aggregates as table, resource_provider_aggregates as members, resource_providers as providers,
+};
 use crate::error::{Error, Result};
 
 /// The aggregates of one provider.
@@ -27,19 +29,20 @@ pub struct Replace {
 
 /// The aggregates of a provider, by id.
 pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAggregates> {
-    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
+    let rows: Vec<(Option<i32>, Option<String>)> = providers::table
+        .left_join(members::table.on(members::resource_provider_id.eq(providers::id)))
+        .left_join(table::table.on(table::id.eq(members::aggregate_id)))
+        .filter(providers::uuid.eq(provider))
+        .order(table::id)
+        .select((providers::generation, table::uuid.nullable()))
+        .load(conn)?;
+    let Some((generation, uuids)) = beside(rows) else {
         return Err(Error::ProviderNotFound {
             uuid: provider.to_string(),
         });
     };
-    let uuids: Vec<Option<String>> = members::table
-        .inner_join(table::table.on(table::id.eq(members::aggregate_id)))
-        .filter(members::resource_provider_id.eq(id))
-        .order(table::id)
-        .select(table::uuid)
-        .load(conn)?;
     Ok(ProviderAggregates {
         generation,
-        aggregates: uuids.into_iter().flatten().map(Arc::from).collect(),
+        aggregates: uuids.into_iter().map(Arc::from).collect(),
     })
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::{Moment, modified, resource_providers};
+use super::resource_providers::beside;
+use super::{Moment, modified};
 use crate::db::DbConnection;
 use crate::db::schema::resource_providers as providers;
 use crate::db::schema::{allocations, consumer_types, consumers, projects, resource_classes, users};
@@ -193,25 +194,31 @@ fn find_consumer(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<Cons
 
 /// What is allocated of a provider, to consumers that are known.
 pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAllocations> {
-    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
+    let of_class = resource_classes::id.eq(allocations::resource_class_id);
+    let rows: Vec<(Option<i32>, Option<Row>)> = providers::table
+        .left_join(allocations::table.on(allocations::resource_provider_id.eq(providers::id)))
+        .left_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
+        .left_join(resource_classes::table.on(of_class))
+        .filter(providers::uuid.eq(provider))
+        .order(allocations::id)
+        .select((
+            providers::generation,
+            (
+                consumers::uuid,
+                consumers::generation.nullable(),
+                resource_classes::name,
+                allocations::used,
+                allocations::updated_at,
+                allocations::created_at,
+            )
+                .nullable(),
+        ))
+        .load(conn)?;
+    let Some((generation, rows)) = beside(rows) else {
         return Err(Error::ProviderNotFoundForAllocations {
             uuid: provider.to_string(),
         });
     };
-    let rows: Vec<Row> = allocations::table
-        .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
-        .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
-        .filter(allocations::resource_provider_id.eq(id))
-        .order(allocations::id)
-        .select((
-            consumers::uuid,
-            consumers::generation.nullable(),
-            resource_classes::name,
-            allocations::used,
-            allocations::updated_at,
-            allocations::created_at,
-        ))
-        .load(conn)?;
     let (shares, modified) = group(rows);
     let share = |(consumer, generation, resources)| ConsumerShare {
         consumer,

@@ -5,7 +5,7 @@
 //! lost a guard, and every refusal, for none may rest on a snapshot that somebody else has outrun. So is everything
 //! while the snapshot is in doubt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::base::Base;
@@ -307,13 +307,16 @@ impl Batch for Decider {
 /// Providers whose rows are not what the snapshot shows were changed by somebody who leaves no deltas: they are read
 /// again, and no delta of this batch is added to what is out of date.
 fn mark_what_others_changed(snapshot: &Snapshot, state: &State, committed: &mut Committed) {
+    let mut changed = BTreeSet::new();
     for (id, entry) in &state.providers {
         let Some(base) = &entry.base else { continue };
         let shown = snapshot.by_id(*id).map(|slot| snapshot.row(slot));
         if shown.as_ref() != Some(base) && entry.now.is_some() {
-            committed.reload.insert(*id);
+            changed.insert(*id);
         }
     }
+    committed.rewritten.retain(|it| !changed.contains(&it.delta.provider));
+    committed.reload.extend(changed);
     committed
         .deltas
         .retain(|delta| !committed.reload.contains(&delta.provider));

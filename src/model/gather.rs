@@ -182,14 +182,27 @@ pub fn rows(
         }
         ids = again;
     }
-    let catalog = if named.beyond_claims || named.classes.iter().any(|name| known.class_id(name).is_none()) {
-        load::catalog(conn)?
-    } else {
-        known.clone()
-    };
+    let catalog = catalog(conn, named, known)?;
     let rows = load::providers(conn, &ids)?;
     let (uuids, names) = (uuids_of(conn, named, &rows), names_of(conn, named, &rows)?);
     Ok(Rows::new(catalog, rows, uuids, names))
+}
+
+/// The names that commands rest on. Every host's inventories are written over and over, and the classes in them are few;
+/// traits and aggregates, which are many, are read where a command is about them.
+fn catalog(conn: &mut DbConnection, named: &Named<'_>, known: &Catalog) -> DbResult<Catalog> {
+    let is_known = match named.beyond_claims {
+        false => named.classes.iter().all(|name| known.class_id(name).is_some()),
+        true => !named.beyond_inventories && has_same_classes(&load::classes(conn)?, known),
+    };
+    match is_known {
+        true => Ok(known.clone()),
+        false => load::catalog(conn),
+    }
+}
+
+fn has_same_classes(classes: &[(ClassId, Arc<str>)], known: &Catalog) -> bool {
+    classes.iter().map(|(id, name)| (*id, name)).eq(known.classes())
 }
 
 /// Which providers the commands name, in every spelling that they use: MariaDB finds a row by several.

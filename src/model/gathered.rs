@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::save::Committed;
+use super::save::{Committed, Rewritten};
 use crate::mutants::{self, Mutant};
 use crate::search::{Catalog, Change, Delta, ProviderId, ProviderRow, Snapshot};
 
@@ -10,6 +10,8 @@ use crate::search::{Catalog, Change, Delta, ProviderId, ProviderRow, Snapshot};
 #[derive(Debug, Default)]
 pub struct Gathered {
     deltas: Vec<Delta>,
+    /// Providers of which everything is known that changed.
+    rewritten: Vec<Rewritten>,
     /// Providers to be read again; one that is not found then is gone.
     pub marks: BTreeSet<ProviderId>,
     /// Whether classes, traits and aggregates are to be read again.
@@ -25,10 +27,20 @@ impl Gathered {
         self.catalog |= committed.catalog;
     }
 
+    /// Takes a change of this process's own: what it wrote itself it need not read. That holds where what is shown now has
+    /// all that was there before it, as far as it concerns what was written.
+    pub fn add_own(&mut self, mut committed: Committed) {
+        for it in &committed.rewritten {
+            committed.reload.remove(&it.delta.provider);
+        }
+        self.rewritten.append(&mut committed.rewritten);
+        self.add(committed);
+    }
+
     /// Marks what deltas alone cannot bring up to date: providers that `snapshot` does not have.
     pub fn mark_unknown(&mut self, snapshot: &Snapshot) {
-        let unknown = self.deltas.iter().map(|delta| delta.provider);
-        let unknown = unknown.filter(|id| snapshot.by_id(*id).is_none());
+        let named = self.all_deltas().map(|delta| delta.provider);
+        let unknown: Vec<ProviderId> = named.filter(|id| snapshot.by_id(*id).is_none()).collect();
         self.marks.extend(unknown);
     }
 
@@ -44,7 +56,8 @@ impl Gathered {
 
     /// The change, with what was read: rows of the marked providers, and a catalog if that was marked. Rows contain the
     /// deltas of their providers.
-    pub fn change(&self, snapshot: &Snapshot, reloaded: Vec<ProviderRow>, catalog: Option<Catalog>) -> Change {
+    pub fn change(&self, snapshot: &Snapshot, mut reloaded: Vec<ProviderRow>, catalog: Option<Catalog>) -> Change {
+        reloaded.extend(self.rewritten.iter().filter_map(|it| rewritten(snapshot, it)));
         let there: BTreeSet<ProviderId> = reloaded.iter().map(|row| row.id).collect();
         Change {
             deltas: self.counted(snapshot),
@@ -52,6 +65,10 @@ impl Gathered {
             reloaded,
             catalog,
         }
+    }
+
+    fn all_deltas(&self) -> impl Iterator<Item = &Delta> {
+        self.deltas.iter().chain(self.rewritten.iter().map(|it| &it.delta))
     }
 
     /// The deltas of providers that are not marked.
@@ -70,9 +87,22 @@ impl Gathered {
             next.by_id(delta.provider)
                 .is_some_and(|slot| next.generation(slot) < delta.generation)
         };
-        let unmarked = self.deltas.iter().filter(|delta| !self.marks.contains(&delta.provider));
+        let unmarked = self.all_deltas().filter(|delta| !self.marks.contains(&delta.provider));
         unmarked.filter(behind).map(|delta| delta.provider).collect()
     }
+}
+
+/// A provider as `snapshot` shows it, with what was written.
+fn rewritten(snapshot: &Snapshot, it: &Rewritten) -> Option<ProviderRow> {
+    let mut row = snapshot.row(snapshot.by_id(it.delta.provider)?);
+    row.generation += i64::from(it.delta.moves);
+    row.modified = row.modified.max(it.delta.modified.unwrap_or_default());
+    for (class, more) in &it.delta.used {
+        *row.used.entry(*class).or_default() += more;
+    }
+    row.used.retain(|_, used| *used != 0);
+    row.inventories = it.inventories.clone();
+    Some(row)
 }
 
 /// What a mutant does: the generation becomes the one that the delta names.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::{Moment, modified, resource_providers};
+use super::resource_providers::beside;
+use super::{Moment, modified};
 use crate::db::DbConnection;
 use crate::db::dialect::ratio;
-use crate::db::schema::{inventories, resource_classes};
+use crate::db::schema::{inventories, resource_classes, resource_providers as providers};
 use crate::error::{Error, Result};
 pub use crate::search::Inventory;
 
@@ -80,6 +81,16 @@ struct Row {
     created_at: Option<NaiveDateTime>,
 }
 
+/// The same with the name of its class.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = inventories)]
+struct Named {
+    #[diesel(select_expression = resource_classes::name)]
+    class: String,
+    #[diesel(embed)]
+    row: Row,
+}
+
 impl Row {
     fn inventory(&self, conn: &DbConnection) -> Inventory {
         Inventory {
@@ -95,58 +106,55 @@ impl Row {
 
 /// The inventories of a provider.
 pub fn list(conn: &mut DbConnection, provider: &str) -> Result<Inventories> {
-    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
+    let of_class = resource_classes::id.eq(inventories::resource_class_id);
+    let rows = providers::table
+        .left_join(inventories::table.on(inventories::resource_provider_id.eq(providers::id)))
+        .left_join(resource_classes::table.on(of_class))
+        .filter(providers::uuid.eq(provider))
+        .order(inventories::resource_class_id)
+        .select((providers::generation, Option::<Named>::as_select()))
+        .load(conn)?;
+    found(conn, provider, rows)
+}
+
+/// A provider's inventory of one class, alone.
+pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inventories> {
+    // As the database compares names.
+    let of_class = resource_classes::id
+        .eq(inventories::resource_class_id)
+        .and(resource_classes::name.eq(class));
+    let rows = providers::table
+        .left_join(inventories::table.on(inventories::resource_provider_id.eq(providers::id)))
+        .left_join(resource_classes::table.on(of_class))
+        .filter(providers::uuid.eq(provider))
+        .select((providers::generation, Option::<Named>::as_select()))
+        .load(conn)?;
+    let found = found(conn, provider, rows)?;
+    if found.inventories.is_empty() {
+        return Err(Error::InventoryNotFound {
+            class: class.to_string(),
+            provider: provider.to_string(),
+        });
+    }
+    Ok(found)
+}
+
+fn found(conn: &DbConnection, provider: &str, rows: Vec<(Option<i32>, Option<Named>)>) -> Result<Inventories> {
+    let Some((generation, rows)) = beside(rows) else {
         return Err(Error::ProviderNotFoundForInventories {
             uuid: provider.to_string(),
         });
     };
-    let rows: Vec<(String, Row)> = inventories::table
-        .inner_join(resource_classes::table.on(resource_classes::id.eq(inventories::resource_class_id)))
-        .filter(inventories::resource_provider_id.eq(id))
-        .order(inventories::resource_class_id)
-        .select((resource_classes::name, Row::as_select()))
-        .load(conn)?;
     Ok(Inventories {
         provider: provider.into(),
         generation,
         modified: rows
             .iter()
-            .filter_map(|(_, row)| modified(row.updated_at, row.created_at))
+            .filter_map(|it| modified(it.row.updated_at, it.row.created_at))
             .max(),
         inventories: rows
             .into_iter()
-            .map(|(class, row)| (class.into(), row.inventory(conn)))
+            .map(|it| (it.class.into(), it.row.inventory(conn)))
             .collect(),
-    })
-}
-
-/// A provider's inventory of one class, alone.
-pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inventories> {
-    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
-        return Err(Error::ProviderNotFoundForInventories {
-            uuid: provider.to_string(),
-        });
-    };
-    let row: Option<(String, Row)> = inventories::table
-        .inner_join(resource_classes::table.on(resource_classes::id.eq(inventories::resource_class_id)))
-        .filter(
-            inventories::resource_provider_id
-                .eq(id)
-                .and(resource_classes::name.eq(class)),
-        )
-        .select((resource_classes::name, Row::as_select()))
-        .first(conn)
-        .optional()?;
-    let Some((name, row)) = row else {
-        return Err(Error::InventoryNotFound {
-            class: class.to_string(),
-            provider: provider.to_string(),
-        });
-    };
-    Ok(Inventories {
-        provider: provider.into(),
-        generation,
-        modified: modified(row.updated_at, row.created_at),
-        inventories: vec![(name.into(), row.inventory(conn))],
     })
 }

@@ -201,7 +201,7 @@ impl Live {
         }
         if known + 1 >= commit.revision {
             let mut gathered = Gathered::default();
-            gathered.add(committed);
+            gathered.add_own(committed);
             if let Some(next) = self.counted(gathered) {
                 let mark = Mark {
                     revision: commit.revision,

@@ -3,6 +3,7 @@
 //! Called within one transaction that sees one moment: usage read after or before its generation would lie.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use chrono::NaiveDateTime;
 use diesel::dsl::sum;
@@ -26,20 +27,22 @@ macro_rules! used {
     };
 }
 
+/// The names of all classes, by id.
+pub fn classes(conn: &mut DbConnection) -> DbResult<Vec<(ClassId, Arc<str>)>> {
+    use resource_classes as t;
+    let rows: Vec<(i32, String)> = t::table.order(t::id).select((t::id, t::name)).load(conn)?;
+    Ok(rows.into_iter().map(|(id, name)| (ClassId(id), name.into())).collect())
+}
+
 /// The names of all classes, traits and aggregates.
 pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
-    let classes: Vec<(i32, String)> = resource_classes::table
-        .select((resource_classes::id, resource_classes::name))
-        .load(conn)?;
+    let classes = classes(conn)?;
     let traits: Vec<(i32, String)> = traits::table.select((traits::id, traits::name)).load(conn)?;
     let aggregates: Vec<(i32, Option<String>)> = placement_aggregates::table
         .select((placement_aggregates::id, placement_aggregates::uuid))
         .load(conn)?;
     Ok(Catalog::new(
-        classes
-            .into_iter()
-            .map(|(id, name)| (ClassId(id), name.into()))
-            .collect(),
+        classes,
         traits
             .into_iter()
             .map(|(id, name)| (TraitId(id), name.into()))

@@ -27,6 +27,8 @@ pub struct Named<'a> {
     pub going_traits: Vec<&'a str>,
     /// Whether anything but claims and releases is among the commands.
     pub beyond_claims: bool,
+    /// Whether anything but these and what is done to inventories is.
+    pub beyond_inventories: bool,
 }
 
 impl<'a> Named<'a> {
@@ -46,6 +48,7 @@ impl<'a> Named<'a> {
             }
             other => {
                 self.beyond_claims = true;
+                self.beyond_inventories |= !is_about_inventories(other);
                 self.add_rarer(other);
             }
         }
@@ -101,6 +104,17 @@ impl<'a> Named<'a> {
             other => self.providers.extend(provider_of(other)),
         }
     }
+}
+
+fn is_about_inventories(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::ReplaceInventories(_)
+            | Command::AddInventory(_)
+            | Command::UpdateInventory(_)
+            | Command::RemoveInventory(_)
+            | Command::ClearInventories(_)
+    )
 }
 
 /// The one provider that a command on its inventories, traits or aggregates names.

@@ -37,35 +37,47 @@ impl Model {
 }
 
 impl Reader {
-    /// Reads in one moment; more than once where the copy fails in the middle of it.
+    /// Reads in one moment; more than once where the copy, or a connection, fails in the middle of it.
     pub async fn read<T: Send + 'static>(
         self,
         read: impl Fn(&mut DbConnection) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
+        self.work(move |turn| turn.read(&read)).await
+    }
+
+    /// The same, of what one statement finds.
+    pub async fn ask<T: Send + 'static>(
+        self,
+        ask: impl Fn(&mut DbConnection) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        self.work(move |turn| turn.ask(&ask)).await
+    }
+
+    async fn work<T: Send + 'static>(self, read: impl Fn(&Turn) -> Result<T> + Send + Sync + 'static) -> Result<T> {
+        let Some(replica) = self.replica else {
+            return in_time(self.patience, on_a_thread(&self.database, read)).await;
+        };
         let read = Arc::new(read);
         in_time(self.patience, async {
-            if let Some(found) = self.copied(read.clone()).await? {
+            if let Some(found) = copied(replica, self.database.clone(), read.clone()).await? {
                 return found;
             }
-            on_a_thread(&self.database, move |turn| turn.read(|conn| read(conn))).await
+            on_a_thread(&self.database, move |turn| read(turn)).await
         })
         .await
     }
+}
 
-    /// `None` where there is no copy, or it does not answer.
-    async fn copied<T: Send + 'static>(
-        &self,
-        read: Arc<impl Fn(&mut DbConnection) -> Result<T> + Send + Sync + 'static>,
-    ) -> Result<Option<Result<T>>> {
-        let Some(replica) = self.replica.clone() else {
-            return Ok(None);
-        };
-        let Some(turn) = replica.turn().await else {
-            return Ok(None);
-        };
-        let main = self.database.clone();
-        joined(move || Ok(replica.read(&turn, &main, |conn| read(conn)))).await
-    }
+/// `None` where the copy does not answer.
+async fn copied<T: Send + 'static>(
+    replica: Replica,
+    main: Database,
+    read: Arc<impl Fn(&Turn) -> Result<T> + Send + Sync + 'static>,
+) -> Result<Option<Result<T>>> {
+    let Some(turn) = replica.turn().await else {
+        return Ok(None);
+    };
+    joined(move || Ok(replica.read(&turn, &main, |turn| read(turn)))).await
 }
 
 /// Does what waits for the database on a thread that may wait. So many of them wait at once as there are connections;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, NaiveDateTime};
+use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use super::{Moment, modified};
@@ -10,7 +10,6 @@ use crate::db::DbConnection;
 use crate::db::dialect::now;
 use crate::db::schema::resource_providers as table;
 use crate::error::{Error, Result};
-use crate::search::{self, ProviderQuery, Slot, Snapshot};
 
 /// A provider as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,6 +126,14 @@ pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i
     Ok(row.map(|(id, generation)| (id, generation.unwrap_or_default().into())))
 }
 
+/// What one statement, which sees one moment, found beside a provider's generation; `None` where there is no provider. One
+/// that has nothing is a row too.
+pub(super) fn beside<T>(rows: Vec<(Option<i32>, Option<T>)>) -> Option<(i64, Vec<T>)> {
+    let (generation, _) = rows.first()?;
+    let generation = generation.unwrap_or_default().into();
+    Some((generation, rows.into_iter().filter_map(|(_, beside)| beside).collect()))
+}
+
 /// When a provider was last updated; `None` if never.
 pub fn last_update(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>> {
     let found: Option<Option<NaiveDateTime>> = table::table
@@ -136,21 +143,4 @@ pub fn last_update(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>
         .optional()?;
     let updated_at = found.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })?;
     Ok(updated_at.map(|time| time.and_utc()))
-}
-
-/// The providers that pass a query, by id, as a snapshot shows them.
-pub fn list(snapshot: &Snapshot, query: &ProviderQuery, strict_step_size: bool) -> Result<Vec<Provider>> {
-    let found = search::providers(snapshot, query, strict_step_size)?;
-    Ok(found.into_iter().map(|slot| shown(snapshot, slot)).collect())
-}
-
-fn shown(snapshot: &Snapshot, slot: Slot) -> Provider {
-    Provider {
-        uuid: snapshot.uuid(slot).clone(),
-        name: snapshot.name(slot).clone(),
-        generation: snapshot.generation(slot),
-        parent: snapshot.parent(slot).map(|parent| snapshot.uuid(parent).clone()),
-        root: snapshot.uuid(snapshot.root(slot)).clone(),
-        modified: DateTime::from_timestamp_micros(snapshot.modified(slot)).unwrap_or_default(),
-    }
 }

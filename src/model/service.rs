@@ -117,12 +117,12 @@ impl Model {
         })
     }
 
-    /// Reads in one moment of the database.
-    pub async fn read<T: Send + 'static>(
+    /// Reads what one statement finds.
+    pub async fn ask<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut DbConnection) -> Result<T> + Send + 'static,
+        ask: impl Fn(&mut DbConnection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        in_time(self.patience, on_a_thread(&self.database, move |turn| turn.read(read))).await
+        in_time(self.patience, on_a_thread(&self.database, move |turn| turn.ask(&ask))).await
     }
 
     /// A snapshot that shows every change acknowledged before the call, by any process.

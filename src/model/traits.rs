@@ -6,10 +6,11 @@ use chrono::NaiveDateTime;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 
-use super::{Moment, modified, resource_providers};
+use super::resource_providers::beside;
+use super::{Moment, modified};
 use crate::db::DbConnection;
 use crate::db::dialect::now;
-use crate::db::schema::{resource_provider_traits as provided, traits as table};
+use crate::db::schema::{resource_provider_traits as provided, resource_providers as providers, traits as table};
 use crate::error::{Error, Result};
 
 /// One trait.
@@ -108,17 +109,21 @@ pub fn show(conn: &mut DbConnection, name: &str) -> Result<Trait> {
 
 /// The traits of a provider, by id.
 pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderTraits> {
-    let Some((id, generation)) = resource_providers::find(conn, provider)? else {
+    let rows: Vec<(Option<i32>, Option<Row>)> = providers::table
+        .left_join(provided::table.on(provided::resource_provider_id.eq(providers::id)))
+        .left_join(table::table.on(table::id.eq(provided::trait_id)))
+        .filter(providers::uuid.eq(provider))
+        .order(table::id)
+        .select((
+            providers::generation,
+            (table::name, table::updated_at, table::created_at).nullable(),
+        ))
+        .load(conn)?;
+    let Some((generation, rows)) = beside(rows) else {
         return Err(Error::ProviderNotFoundForTraits {
             uuid: provider.to_string(),
         });
     };
-    let rows: Vec<Row> = provided::table
-        .inner_join(table::table.on(table::id.eq(provided::trait_id)))
-        .filter(provided::resource_provider_id.eq(id))
-        .order(table::id)
-        .select((table::name, table::updated_at, table::created_at))
-        .load(conn)?;
     Ok(ProviderTraits {
         generation,
         traits: rows.into_iter().map(from_row).collect(),

@@ -1,7 +1,6 @@
 //! What of a search belongs into an answer: so many candidates, and the providers that its summaries show.
 
 use std::ops::Deref;
-use std::vec::IntoIter;
 
 use super::candidates::{Candidate, Candidates};
 use super::observer::Observer;
@@ -24,9 +23,6 @@ pub struct Selection<S, O> {
     seen: Seen,
     /// The providers that are shown, or the roots of their trees.
     used: Vec<Slot>,
-    /// How many of them were shown, and what is left of the tree of the last one.
-    shown: usize,
-    tree: IntoIter<Slot>,
 }
 
 impl<S: Deref<Target = Snapshot>, O: Observer> Selection<S, O> {
@@ -38,8 +34,6 @@ impl<S: Deref<Target = Snapshot>, O: Observer> Selection<S, O> {
             whole_trees,
             seen: Seen::of(candidates.snapshot()),
             used: Vec::new(),
-            shown: 0,
-            tree: Vec::new().into_iter(),
             candidates,
         }
     }
@@ -49,20 +43,14 @@ impl<S: Deref<Target = Snapshot>, O: Observer> Selection<S, O> {
         self.cut
     }
 
-    /// The next of the providers that summaries must show, none twice: the whole trees of the providers that the
-    /// candidates used so far, or those providers alone where the request knows no trees.
-    pub fn next_summary(&mut self) -> Option<Slot> {
-        loop {
-            if let Some(slot) = self.tree.next() {
-                return Some(slot);
-            }
-            let &slot = self.used.get(self.shown)?;
-            self.shown += 1;
-            if !self.whole_trees {
-                return Some(slot);
-            }
-            self.tree = self.candidates.snapshot().tree(slot).into_iter();
+    /// The providers that summaries must show, none twice: the whole trees of the providers that the candidates used so
+    /// far, or those providers alone where the request knows no trees.
+    pub fn into_summaries(self) -> Vec<Slot> {
+        if !self.whole_trees {
+            return self.used;
         }
+        let snapshot = self.candidates.snapshot();
+        self.used.iter().flat_map(|&root| snapshot.tree(root)).collect()
     }
 
     fn note(&mut self, candidate: &Candidate) {

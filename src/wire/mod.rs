@@ -3,7 +3,8 @@
 //!
 //! `json` and `query` take a request apart, `schema` and `validation` judge it by `schemas/*.json`, `filters` reads the
 //! small languages inside of query parameters, `integer` numbers in texts, `python` prints values for refusals, `output`
-//! is what answers share, `quoted` names as they stand in answers, `documents` shows the schemas of requests and of
+//! is what answers share, `quoted` names as they stand in answers, `texts` what they
+//! say of providers, `documents` shows the schemas of requests and of
 //! `answers/*.json` to whoever describes the API; the nouns put them to use.
 
 pub mod aggregates;
@@ -26,6 +27,7 @@ mod python;
 mod query;
 mod quoted;
 mod schema;
+mod texts;
 mod uuid;
 mod validation;
 mod value;

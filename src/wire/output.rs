@@ -25,10 +25,8 @@ pub fn append(out: &mut Vec<u8>, lead: &str, value: &(impl Serialize + ?Sized)) 
 
 /// Puts a text in quotes to the end of what is written. Names and uuids need no escapes, as a rule.
 pub fn quote(out: &mut Vec<u8>, text: &str) {
-    if text
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
-    {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if text.bytes().all(is_plain) {
         out.push(b'"');
         out.extend_from_slice(text.as_bytes());
         out.push(b'"');
@@ -40,6 +38,73 @@ pub fn quote(out: &mut Vec<u8>, text: &str) {
 /// Puts a whole number to the end of what is written.
 pub fn digits(out: &mut Vec<u8>, number: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// Where an answer goes that is written, or measured before.
+pub trait Out {
+    fn put(&mut self, bytes: &[u8]);
+    /// A whole number.
+    fn digits(&mut self, number: i64);
+}
+
+impl Out for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    fn digits(&mut self, number: i64) {
+        digits(self, number);
+    }
+}
+
+/// How long it is.
+#[derive(Default)]
+pub struct Length(pub usize);
+
+impl Out for Length {
+    fn put(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len();
+    }
+
+    fn digits(&mut self, number: i64) {
+        self.0 += itoa::Buffer::new().format(number).len();
+    }
+}
+
+/// A text in which one word of a certain length differs from time to time.
+pub struct Form {
+    text: Vec<u8>,
+    /// Where the word stands.
+    places: Vec<usize>,
+    length: usize,
+}
+
+impl Form {
+    /// As `text` is where the word is `word`; none if that is not in so many places of it.
+    pub fn of(text: &[u8], word: &[u8], places: usize) -> Option<Form> {
+        let windows = text.windows(word.len()).enumerate();
+        let found = windows.filter(|(_, window)| *window == word);
+        let form = Form {
+            text: text.to_vec(),
+            places: found.map(|(at, _)| at).collect(),
+            length: word.len(),
+        };
+        (form.places.len() == places).then_some(form)
+    }
+
+    /// Puts the text to the end of what is written, with another word. Does nothing, and says so, if that has another length.
+    pub fn fill(&self, out: &mut Vec<u8>, word: &[u8]) -> bool {
+        if word.len() != self.length {
+            return false;
+        }
+        let begin = out.len();
+        out.extend_from_slice(&self.text);
+        let new = &mut out[begin..];
+        for &at in &self.places {
+            new[at..at + self.length].copy_from_slice(word);
+        }
+        true
+    }
 }
 
 /// An object, from pairs.

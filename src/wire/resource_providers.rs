@@ -1,13 +1,17 @@
 //! `/resource_providers`.
 
-use super::output::{digits, json, quote};
+use std::sync::Arc;
+use std::vec::IntoIter;
+
+use super::output::{Form, Out, json, quote};
 use super::query::Query;
 use super::schema::Steps;
+use super::texts::Texts;
 use super::value::Value;
 use super::{filters, uuid};
 use crate::error::Result;
 use crate::model::resource_providers::{Create, NewParent, Provider, Update};
-use crate::search::ProviderQuery;
+use crate::search::{ProviderQuery, Slot, Snapshot};
 use crate::version::{self, NESTED_PROVIDERS, REPARENT, Version};
 
 const SCHEMAS: &str = include_str!("schemas/resource_providers.json");
@@ -69,15 +73,27 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
 
 /// How providers are shown in one version, where the service is mounted at one place. What is the same for all of them is
 /// made once.
-struct Form {
+struct Shape {
     nested: bool,
     /// What stands before each uuid in the links, and after the last.
     links: Vec<Vec<u8>>,
     end: Vec<u8>,
+    /// The links of a provider whose uuid is like nearly all others.
+    usual: Option<Form>,
 }
 
-impl Form {
-    fn new(version: Version, prefix: &str) -> Form {
+/// A provider in parts as they are written: texts are in quotes.
+struct Parts<'a> {
+    uuid: &'a [u8],
+    name: &'a [u8],
+    generation: i64,
+    /// None for a root.
+    parent: Option<&'a [u8]>,
+    root: &'a [u8],
+}
+
+impl Shape {
+    fn new(version: Version, prefix: &str) -> Shape {
         let mut url = json(&format!("{prefix}/resource_providers/"));
         url.pop();
         let shown = LINKS.iter().filter(|(_, first)| version >= *first);
@@ -89,60 +105,83 @@ impl Form {
             links.push([lead.as_bytes(), &url].concat());
             (before, after) = (format!(r#"{path}"}},"#), format!(r#"{path}"}}]"#));
         }
-        Form {
+        let mut shape = Shape {
             nested: version >= NESTED_PROVIDERS,
             links,
             end: after.into_bytes(),
-        }
+            usual: None,
+        };
+        let (mut text, uuid) = (Vec::new(), [0; ::uuid::fmt::Hyphenated::LENGTH]);
+        shape.write_links(&mut text, &uuid);
+        shape.usual = Form::of(&text, &uuid, shape.links.len());
+        shape
     }
 
-    fn write(&self, out: &mut Vec<u8>, provider: &Provider) {
-        out.extend_from_slice(br#"{"uuid":"#);
-        let begin = out.len() + 1;
-        quote(out, &provider.uuid);
-        let uuid = begin..out.len() - 1;
-        out.extend_from_slice(br#","name":"#);
-        quote(out, &provider.name);
-        out.extend_from_slice(br#","generation":"#);
-        digits(out, provider.generation);
-        for link in &self.links {
-            out.extend_from_slice(link);
-            out.extend_from_within(uuid.clone());
+    fn write(&self, out: &mut Vec<u8>, provider: &Parts<'_>) {
+        out.put(br#"{"uuid":"#);
+        out.put(provider.uuid);
+        out.put(br#","name":"#);
+        out.put(provider.name);
+        out.put(br#","generation":"#);
+        out.digits(provider.generation);
+        let uuid = &provider.uuid[1..provider.uuid.len() - 1];
+        if !self.usual.as_ref().is_some_and(|usual| usual.fill(out, uuid)) {
+            self.write_links(out, uuid);
         }
-        out.extend_from_slice(&self.end);
         if self.nested {
-            out.extend_from_slice(br#","parent_provider_uuid":"#);
-            match &provider.parent {
-                Some(parent) => quote(out, parent),
-                None => out.extend_from_slice(b"null"),
-            }
-            out.extend_from_slice(br#","root_provider_uuid":"#);
-            quote(out, &provider.root);
+            out.put(br#","parent_provider_uuid":"#);
+            out.put(provider.parent.unwrap_or(b"null"));
+            out.put(br#","root_provider_uuid":"#);
+            out.put(provider.root);
         }
-        out.push(b'}');
+        out.put(b"}");
+    }
+
+    fn write_links(&self, out: &mut Vec<u8>, uuid: &[u8]) {
+        for link in &self.links {
+            out.put(link);
+            out.put(uuid);
+        }
+        out.put(&self.end);
     }
 }
 
 /// Writes one provider; `prefix` is where the service is mounted.
 pub fn write_one(version: Version, prefix: &str, provider: &Provider) -> Vec<u8> {
+    let quoted = |text: &str| {
+        let mut quoted = Vec::new();
+        quote(&mut quoted, text);
+        quoted
+    };
+    let (uuid, name, root) = (quoted(&provider.uuid), quoted(&provider.name), quoted(&provider.root));
+    let parent = provider.parent.as_deref().map(quoted);
+    let parts = Parts {
+        uuid: &uuid,
+        name: &name,
+        generation: provider.generation,
+        parent: parent.as_deref(),
+        root: &root,
+    };
     let mut out = Vec::new();
-    Form::new(version, prefix).write(&mut out, provider);
+    Shape::new(version, prefix).write(&mut out, &parts);
     out
 }
 
-/// A list of providers, written piece by piece: what was written is forgotten.
+/// A list of providers, written piece by piece.
 pub struct List {
-    form: Form,
-    left: std::vec::IntoIter<Provider>,
+    shape: Shape,
+    snapshot: Arc<Snapshot>,
+    left: IntoIter<Slot>,
     /// What stands before the next item.
     lead: &'static str,
 }
 
 impl List {
-    pub fn new(version: Version, prefix: &str, providers: Vec<Provider>) -> List {
+    pub fn new(version: Version, prefix: &str, snapshot: Arc<Snapshot>, found: Vec<Slot>) -> List {
         List {
-            form: Form::new(version, prefix),
-            left: providers.into_iter(),
+            shape: Shape::new(version, prefix),
+            snapshot,
+            left: found.into_iter(),
             lead: r#"{"resource_providers":["#,
         }
     }
@@ -150,18 +189,31 @@ impl List {
     /// Writes on until `out` has that `length`, or a little more. False where that was all.
     pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> bool {
         while out.len() < length {
-            let Some(provider) = self.left.next() else {
+            let Some(slot) = self.left.next() else {
                 // The list of nobody has its beginning too.
                 let lead = if self.lead == "," { "" } else { self.lead };
-                out.extend_from_slice(lead.as_bytes());
-                out.extend_from_slice(b"]}");
+                out.put(lead.as_bytes());
+                out.put(b"]}");
                 return false;
             };
-            out.extend_from_slice(self.lead.as_bytes());
-            self.form.write(out, &provider);
+            out.put(self.lead.as_bytes());
+            self.write_next(out, slot);
             self.lead = ",";
         }
         true
+    }
+
+    fn write_next(&self, out: &mut Vec<u8>, slot: Slot) {
+        let snapshot = &*self.snapshot;
+        let texts = Texts::of(snapshot, slot);
+        let parts = Parts {
+            uuid: texts.own_uuid(slot),
+            name: texts.own_name(slot),
+            generation: snapshot.generation(slot),
+            parent: snapshot.near_parent(slot).map(|parent| Texts::uuid(snapshot, parent)),
+            root: Texts::uuid(snapshot, snapshot.near_root(slot)),
+        };
+        self.shape.write(out, &parts);
     }
 }
 

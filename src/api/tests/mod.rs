@@ -6,6 +6,7 @@ mod cors;
 mod heads;
 mod mounts;
 mod pieces;
+mod reads;
 mod table;
 mod unreadable;
 

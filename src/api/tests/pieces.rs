@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use actix_web::body::MessageBody;
@@ -13,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use super::candidates::{uuid, write};
 use super::{Edge, admin};
 use crate::api::client::Side;
-use crate::api::pieces::{About, PIECE, Pieces, Source, Waiting};
+use crate::api::pieces::{About, Beginning, PIECE, Pieces, Source, Waiting};
 use crate::error::{Error, Result};
 use crate::search::Interrupt;
 
@@ -32,22 +33,47 @@ fn about() -> About {
     }
 }
 
+/// Writes what a function gives it to write.
+struct From<F> {
+    write: F,
+    found: bool,
+}
+
+impl<F: FnMut(&mut Vec<u8>, usize) -> Result<bool> + Send> Source for From<F> {
+    fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
+        (self.write)(out, length)
+    }
+
+    fn is_found(&self) -> bool {
+        self.found
+    }
+
+    fn left(&self) -> Option<usize> {
+        None
+    }
+}
+
+fn beginning(rest: impl Source + 'static) -> Beginning {
+    Beginning {
+        pieces: [b"0".to_vec()].into(),
+        rest: Some(Box::new(rest)),
+        length: None,
+    }
+}
+
 /// A body with a first piece, of a source that counts how often it is asked and ends with `last`.
-fn counting(last: Result<bool>, after: usize) -> (Pieces, Arc<AtomicUsize>, Interrupt) {
+fn counting(last: Result<bool>, after: usize, found: bool) -> (Pieces, Arc<AtomicUsize>, Interrupt) {
     let (asked, interrupt) = (Arc::new(AtomicUsize::new(0)), Interrupt::default());
     let counter = Arc::clone(&asked);
-    let source: Source = Box::new(move |out, length| {
+    let write = move |out: &mut Vec<u8>, length| {
         assert_eq!(length, PIECE);
         let number = counter.fetch_add(1, Ordering::SeqCst) + 1;
         out.extend_from_slice(number.to_string().as_bytes());
         if number < after { Ok(true) } else { last.clone() }
-    });
+    };
     let waiting = Waiting(interrupt.clone());
-    (
-        Pieces::new(about(), None, waiting, b"0".to_vec(), source),
-        asked,
-        interrupt,
-    )
+    let beginning = beginning(From { write, found });
+    (Pieces::new(about(), None, waiting, beginning), asked, interrupt)
 }
 
 #[actix_web::test]
@@ -128,7 +154,7 @@ async fn a_long_list_of_providers_is_the_same_as_in_one_piece() {
 
 #[actix_web::test]
 async fn one_piece_is_made_ahead_and_no_more() {
-    let (mut body, asked, _) = counting(Ok(false), 3);
+    let (mut body, asked, _) = counting(Ok(false), 3, false);
     sleep(Duration::from_millis(50)).await;
     assert_eq!(asked.load(Ordering::SeqCst), 0);
     for piece in ["0", "1", "2", "3"] {
@@ -142,10 +168,29 @@ async fn one_piece_is_made_ahead_and_no_more() {
     assert_eq!(next(&mut body).await, None);
 }
 
+/// Nothing of it is made ahead, and no thread is woken: each piece is there when it is asked for, in the memory of the one
+/// before.
+#[actix_web::test]
+async fn what_was_found_is_written_when_it_is_asked_for() {
+    let (mut body, asked, _) = counting(Ok(false), 3, true);
+    let mut task = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut places = Vec::new();
+    for piece in 0..4 {
+        let Poll::Ready(Some(Ok(bytes))) = Pin::new(&mut body).poll_next(&mut task) else {
+            panic!("a piece is ready");
+        };
+        assert_eq!(bytes, piece.to_string());
+        assert_eq!(asked.load(Ordering::SeqCst), piece);
+        places.push(bytes.as_ptr());
+    }
+    assert_eq!(places[2], places[3]);
+    assert!(matches!(Pin::new(&mut body).poll_next(&mut task), Poll::Ready(None)));
+}
+
 #[actix_web::test]
 async fn an_error_breaks_the_answer_off() {
     let error = Error::BadRequest { detail: "no".into() };
-    let (mut body, ..) = counting(Err(error.clone()), 2);
+    let (mut body, ..) = counting(Err(error.clone()), 2, false);
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("1"))));
     assert_eq!(next(&mut body).await, Some(Err(error)));
@@ -153,7 +198,7 @@ async fn an_error_breaks_the_answer_off() {
 
 #[actix_web::test]
 async fn a_body_that_is_dropped_stops_the_search() {
-    let (mut body, asked, interrupt) = counting(Ok(false), 1000);
+    let (mut body, asked, interrupt) = counting(Ok(false), 1000, false);
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert!(!interrupt.is_set());
     drop(body);
@@ -167,15 +212,16 @@ async fn a_body_that_is_dropped_stops_the_search() {
 async fn a_piece_that_takes_long_is_given_up_when_the_client_ended_its_side() {
     let (side, interrupt) = (Side::open(), Interrupt::default());
     let seen = interrupt.clone();
-    let source: Source = Box::new(move |out, _| {
+    let write = move |out: &mut Vec<u8>, _| {
         out.push(b'1');
         while out.len() > 1 || !seen.is_set() {
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(true)
-    });
+    };
     let waiting = Waiting(interrupt.clone());
-    let mut body = Pieces::new(about(), Some(side.client()), waiting, b"0".to_vec(), source);
+    let beginning = beginning(From { write, found: false });
+    let mut body = Pieces::new(about(), Some(side.client()), waiting, beginning);
     side.end();
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert!(matches!(next(&mut body).await, Some(Err(Error::BadRequest { .. }))));

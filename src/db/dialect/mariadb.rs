@@ -8,8 +8,9 @@ use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
-use super::Purpose;
+use super::{AtOnce, Purpose};
 use crate::db::SetupError;
+use crate::db::rows::statement::{Bound, Statement};
 use crate::db::url::Server;
 #[cfg(target_os = "linux")]
 use crate::db::vanished;
@@ -73,7 +74,7 @@ fn prepare(conn: &mut MysqlConnection, server: &Server, purpose: Purpose, patien
         "autocommit = 1".to_owned(),
         lock_wait(patience),
     ];
-    let on_galera = known.get("wsrep_on").is_some_and(|on| on == "ON");
+    let on_galera = is_on_galera(&known);
     if known.contains_key("idle_write_transaction_timeout") {
         let patience = if on_galera {
             IDLE_ON_GALERA
@@ -130,6 +131,21 @@ pub fn begin_write(conn: &mut MysqlConnection) -> QueryResult<()> {
         drop(rollback(conn));
     }
     begun
+}
+
+/// What begins a transaction within a compound statement, as `begin_write` does.
+pub const BEGIN_WITHIN: &str = "SET autocommit = 0; START TRANSACTION; SAVEPOINT placet; ";
+
+/// As `end_write` does, by one statement that is prepared once: plain ones go to the server three times, because the
+/// client library tells it before and after that there are several.
+pub fn commit_prepared(conn: &mut MysqlConnection) -> QueryResult<()> {
+    let text = "BEGIN NOT ATOMIC RELEASE SAVEPOINT placet; COMMIT; SET autocommit = 1; END";
+    let committed = Statement::<Bound>::kept::<BigInt>(text.to_owned(), Vec::new()).execute(conn);
+    if committed.is_err() {
+        // What went wrong before says more.
+        drop(rollback(conn));
+    }
+    committed.map(|_| ())
 }
 
 /// DDL commits what was begun, so that no mark lasts.
@@ -225,15 +241,22 @@ pub fn ratio(read: f64) -> f64 {
     format!("{:.5e}", read as f32).parse().unwrap_or(read)
 }
 
-/// Compound statements outside of a routine are MariaDB's, and rows as JSON its 10.6.
-pub fn writes_at_once(conn: &mut MysqlConnection) -> QueryResult<bool> {
+/// Compound statements outside of a routine are MariaDB's, and rows as JSON its 10.6. On Galera a transaction may be undone
+/// before its end is sent: what was prepared before may never be answered then.
+pub fn at_once(conn: &mut MysqlConnection) -> QueryResult<AtOnce> {
     #[derive(QueryableByName)]
     struct Version {
         #[diesel(sql_type = Text)]
         version: String,
     }
     let found: Version = diesel::sql_query("SELECT VERSION() AS version").get_result(conn)?;
-    Ok(has_compounds(&found.version))
+    let writes = has_compounds(&found.version);
+    let ends = writes && !is_on_galera(&variables(conn)?);
+    Ok(AtOnce { writes, ends })
+}
+
+fn is_on_galera(variables: &HashMap<String, String>) -> bool {
+    variables.get("wsrep_on").is_some_and(|on| on == "ON")
 }
 
 fn has_compounds(version: &str) -> bool {

@@ -2,10 +2,10 @@
 //! engine has a file of its own.
 
 #[cfg(feature = "mariadb")]
-mod mariadb;
+pub(super) mod mariadb;
 mod messages;
 #[cfg(feature = "postgresql")]
-mod postgresql;
+pub(super) mod postgresql;
 mod sqlite;
 
 use std::time::Duration;
@@ -150,15 +150,26 @@ pub fn has_other_writers(conn: &DbConnection) -> bool {
     !matches!(conn, DbConnection::Sqlite(_))
 }
 
-/// Whether one statement can change rows of several tables and look whether that was as it must be: then the way to the
-/// server is taken once. SQLite is no way off.
-pub fn writes_at_once(conn: &mut DbConnection) -> QueryResult<bool> {
+/// What a connection can do with one way to the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AtOnce {
+    /// Whether one statement can change rows of several tables and look whether that was as it must be. SQLite is no way off.
+    pub writes: bool,
+    /// Whether what ends a transaction may have been prepared before.
+    pub ends: bool,
+}
+
+/// What this connection can do at once.
+pub fn at_once(conn: &mut DbConnection) -> QueryResult<AtOnce> {
     match conn {
-        DbConnection::Sqlite(_) => Ok(false),
+        DbConnection::Sqlite(_) => Ok(AtOnce::default()),
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(_) => Ok(true),
+        DbConnection::Postgresql(_) => Ok(AtOnce {
+            writes: true,
+            ends: false,
+        }),
         #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(inner) => mariadb::writes_at_once(inner),
+        DbConnection::Mariadb(inner) => mariadb::at_once(inner),
     }
 }
 
@@ -243,6 +254,16 @@ pub fn commit(conn: &mut DbConnection) -> QueryResult<()> {
         #[cfg(feature = "mariadb")]
         DbConnection::Mariadb(inner) => mariadb::end_write(inner, "COMMIT"),
         other => commit_plainly(other),
+    }
+}
+
+/// The same, with as few ways to the server as this connection can do with.
+pub fn commit_quickly(conn: &mut DbConnection, at_once: AtOnce) -> QueryResult<()> {
+    match conn {
+        each if !at_once.ends => commit(each),
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(inner) => mariadb::commit_prepared(inner),
+        other => commit(other),
     }
 }
 

@@ -24,7 +24,8 @@ pub fn connect(server: &Server, purpose: Purpose, patience: Duration) -> Result<
 /// A session's settings. A transaction whose client is gone must not hold a hot provider. The language of messages is
 /// the administrator's to choose: where this user may, it is English, because `messages` reads the texts of errors that
 /// diesel gives no kind. The price of a page (`random_page_cost`) is by default that of a turning disk: for a list of some
-/// hundred keys whole tables would be read.
+/// hundred keys whole tables would be read. Compiling (`jit`, from PostgreSQL 11 on) takes longer than any statement of
+/// placet's runs, and is begun where a guess at how many rows there are is too high.
 fn prepare(conn: &mut PgConnection, purpose: Purpose, patience: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; \
@@ -32,7 +33,9 @@ fn prepare(conn: &mut PgConnection, purpose: Purpose, patience: Duration) -> Que
          SET idle_in_transaction_session_timeout = {idle}; \
          SET random_page_cost = 1.1; \
          DO $$ BEGIN PERFORM set_config('lc_messages', 'C', false); \
-               EXCEPTION WHEN insufficient_privilege THEN NULL; END $$",
+               EXCEPTION WHEN insufficient_privilege THEN NULL; END $$; \
+         DO $$ BEGIN PERFORM set_config('jit', 'off', false); \
+               EXCEPTION WHEN undefined_object THEN NULL; END $$",
         access = if purpose == Purpose::Read {
             "READ ONLY"
         } else {

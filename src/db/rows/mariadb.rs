@@ -5,7 +5,7 @@ use diesel::QueryResult;
 use diesel::result::Error::SerializationError;
 
 use super::statement::{Bound, Statement, timed};
-use super::{CountFromRows, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
+use super::{CountKeys, InsertFromRows, Look, OneRow, UpdateFromRows, Value};
 
 /// A table of rows, and what is bound for it.
 pub type Table = (String, Vec<Bound>);
@@ -24,9 +24,9 @@ pub fn one_row(it: &OneRow, values: &[Value]) -> Statement {
     Statement::kept(it.0.to_owned(), values.iter().cloned().map(Bound::from).collect())
 }
 
-pub fn count(it: &CountFromRows, rows: &[Vec<Value>]) -> Statement {
-    let (text, bound) = counting(it, union(it.columns, rows), "");
-    Statement::once(text, bound)
+pub fn look(it: &Look, values: &[Value]) -> Statement {
+    let (text, bound) = looking(it, values, "");
+    Statement::kept(text, bound)
 }
 
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement {
@@ -50,9 +50,9 @@ pub fn inserting(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -
 }
 
 /// `into`: where the count goes, if not to whoever asks.
-pub fn counting(it: &CountFromRows, (rows, bound): Table, into: &str) -> Table {
-    let from = it.from.replace("{rows}", &rows);
-    (format!("SELECT COUNT(*) {into}FROM {from}"), bound)
+pub fn looking(it: &Look, values: &[Value], into: &str) -> Table {
+    let bound = values.iter().cloned().map(Bound::from).collect();
+    (format!("SELECT COUNT(*) {into}FROM {}", it.0), bound)
 }
 
 /// As many places as the next power of two has, the last key in those that are left over: few texts, whatever is asked.

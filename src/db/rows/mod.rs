@@ -57,14 +57,9 @@ pub struct InsertFromRows {
     pub columns: &'static [&'static str],
 }
 
-/// `SELECT … FROM from`, for whoever looks whether there is anything.
-#[derive(Debug, Clone, Copy)]
-pub struct CountFromRows {
-    /// What stands behind FROM; `{rows} v` is the table of the rows.
-    pub from: &'static str,
-    /// The names of the values of a row, to be used as `v.name`.
-    pub columns: &'static [&'static str],
-}
+/// `SELECT … FROM` this, for whoever looks how many rows there are: every engine takes it as it is, with a `?` for each value.
+#[derive(Debug, Clone)]
+pub struct Look(pub String);
 
 /// The rows of a table whose column has one of some keys. Not by a table of rows: MariaDB uses no index of a column for
 /// texts of another collation.
@@ -146,10 +141,10 @@ impl InsertFromRows {
     }
 }
 
-impl CountFromRows {
-    /// Counts them. There are few `rows`.
-    pub fn run(&self, conn: &mut DbConnection, rows: &[Vec<Value>]) -> QueryResult<usize> {
-        run!(conn, count(self, rows), count)
+impl Look {
+    /// Counts the rows.
+    pub fn run(&self, conn: &mut DbConnection, values: &[Value]) -> QueryResult<usize> {
+        run!(conn, look(self, values), count)
     }
 }
 

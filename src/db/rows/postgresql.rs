@@ -6,7 +6,7 @@
 use chrono::NaiveDateTime;
 
 use super::statement::{Statement, timed};
-use super::{CountFromRows, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
+use super::{CountKeys, InsertFromRows, Look, OneRow, UpdateFromRows, Value};
 
 /// What is bound: a value, or a column of them.
 #[derive(Debug)]
@@ -43,13 +43,9 @@ pub fn one_row(it: &OneRow, values: &[Value]) -> Statement<Array> {
     Statement::kept(it.0.to_owned(), values.iter().cloned().map(Array::Value).collect())
 }
 
-pub fn count(it: &CountFromRows, rows: &[Vec<Value>]) -> Statement<Array> {
-    let (source, bound) = unnest(it.columns, rows);
-    let from = it.from.replace("{rows} v", "v");
-    Statement::kept(
-        format!("WITH v AS (SELECT * FROM {source}) SELECT count(*) FROM {from}"),
-        bound,
-    )
+pub fn look(it: &Look, values: &[Value]) -> Statement<Array> {
+    let bound = values.iter().cloned().map(Array::Value).collect();
+    Statement::kept(format!("SELECT count(*) FROM {}", it.0), bound)
 }
 
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement<Array> {

@@ -3,7 +3,7 @@
 use chrono::NaiveDateTime;
 
 use super::statement::{Bound, Statement, timed};
-use super::{CountFromRows, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
+use super::{CountKeys, InsertFromRows, Look, OneRow, UpdateFromRows, Value};
 
 /// From some hundred rows on SQLite would make an index of them, by a column in which most may be alike, and look every
 /// row of the table up in it. Behind a plus no index is made: each of the rows is looked up in the table.
@@ -24,10 +24,9 @@ pub fn one_row(it: &OneRow, values: &[Value]) -> Statement {
     Statement::kept(it.0.to_owned(), values.iter().cloned().map(Bound::from).collect())
 }
 
-pub fn count(it: &CountFromRows, rows: &[Vec<Value>]) -> Statement {
-    let (table, bound) = with(it.columns, rows);
-    let from = it.from.replace("{rows} v", "v");
-    Statement::once(format!("{table} SELECT COUNT(*) FROM {from}"), bound)
+pub fn look(it: &Look, values: &[Value]) -> Statement {
+    let bound = values.iter().cloned().map(Bound::from).collect();
+    Statement::kept(format!("SELECT COUNT(*) FROM {}", it.0), bound)
 }
 
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement {

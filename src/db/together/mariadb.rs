@@ -6,9 +6,10 @@ use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
 use diesel::result::Error::DatabaseError;
 
-use super::Part;
+use super::{How, Part};
+use crate::db::dialect::mariadb::BEGIN_WITHIN;
 use crate::db::rows::Value;
-use crate::db::rows::mariadb::{counting, counting_keys, inserting, json, updating};
+use crate::db::rows::mariadb::{counting_keys, inserting, json, looking, updating};
 use crate::db::rows::statement::{Bound, Statement};
 
 /// A text depends on how many rows are inserted: those of few are kept prepared, for there are few such texts.
@@ -17,11 +18,11 @@ const KEPT_VALUES: usize = 64;
 /// How the statement says which part it was; the number follows.
 const NOT_AS_IT_MUST: &str = "placet: not as expected: ";
 
-pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part]) -> QueryResult<Option<usize>> {
-    let (mut text, mut bound) = (
-        String::from("BEGIN NOT ATOMIC DECLARE placet_found BIGINT; "),
-        Vec::new(),
-    );
+/// Where the transaction is to be begun, that is in the statement too.
+pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part], how: How) -> QueryResult<Option<usize>> {
+    let begin = if how == How::Beginning { BEGIN_WITHIN } else { "" };
+    let mut text = format!("BEGIN NOT ATOMIC DECLARE placet_found BIGINT; {begin}");
+    let mut bound = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         let (found, values) = match part {
             Part::One(it, values) => {
@@ -30,7 +31,7 @@ pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part]) -> Qu
             }
             Part::Update(it, rows) => changed(updating(it, now, json(it.columns, rows)?)),
             Part::Insert(it, rows) => changed(inserting(it, now, rows)),
-            Part::None(it, rows) => looked(counting(it, json(it.columns, rows)?, "INTO placet_found ")),
+            Part::There(it, values) => looked(looking(it, values, "INTO placet_found ")),
             Part::NobodyHas(it, keys) => looked(counting_keys(it, keys, "INTO placet_found ")),
         };
         bound.extend(values);

@@ -12,15 +12,16 @@ use chrono::NaiveDateTime;
 use diesel::QueryResult;
 
 use super::DbConnection;
-use super::rows::{CountFromRows, CountKeys, InsertFromRows, OneRow, Rows, UpdateFromRows, Value};
+use super::dialect::AtOnce;
+use super::rows::{CountKeys, InsertFromRows, Look, OneRow, Rows, UpdateFromRows, Value};
 
-/// A change of exactly as many rows as it is given, or a look at what must not be there.
+/// A change of exactly as many rows as it is given, or a look at what must be there, as one row, or must not.
 #[derive(Debug, Clone)]
 pub enum Part {
     One(OneRow, Vec<Value>),
     Update(UpdateFromRows, Rows),
     Insert(InsertFromRows, Rows),
-    None(CountFromRows, Rows),
+    There(Look, Vec<Value>),
     NobodyHas(CountKeys, Vec<String>),
 }
 
@@ -28,9 +29,9 @@ impl Part {
     /// How many rows it is to change, or to find.
     fn expected(&self) -> usize {
         match self {
-            Part::One(..) => 1,
+            Part::One(..) | Part::There(..) => 1,
             Part::Update(_, rows) | Part::Insert(_, rows) => rows.len(),
-            Part::None(..) | Part::NobodyHas(..) => 0,
+            Part::NobodyHas(..) => 0,
         }
     }
 
@@ -39,21 +40,42 @@ impl Part {
             Part::One(it, values) => it.run(conn, values),
             Part::Update(it, rows) => it.run(conn, now, rows),
             Part::Insert(it, rows) => it.run(conn, now, rows),
-            Part::None(it, rows) => it.run(conn, rows),
+            Part::There(it, values) => it.run(conn, values),
             Part::NobodyHas(it, keys) => it.run(conn, keys),
         }
     }
 }
 
+/// In how many statements parts are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    OneByOne,
+    AtOnce,
+    /// At once, and the transaction is begun with it.
+    Beginning,
+}
+
+impl How {
+    /// Where no transaction was begun yet; if it is to be done one by one, one must be.
+    pub fn beginning(at_once: AtOnce) -> How {
+        if at_once.writes { How::Beginning } else { How::OneByOne }
+    }
+
+    /// Within a transaction.
+    pub fn within(at_once: AtOnce) -> How {
+        if at_once.writes { How::AtOnce } else { How::OneByOne }
+    }
+}
+
 /// Does all parts, each of which has rows or keys, and answers which one, the first of them, was not as it must be: then all
-/// of it is to be rolled back. `at_once`: whether `dialect::writes_at_once` said so of this connection.
-pub fn run(conn: &mut DbConnection, now: NaiveDateTime, parts: &[Part], at_once: bool) -> QueryResult<Option<usize>> {
+/// of it is to be rolled back.
+pub fn run(conn: &mut DbConnection, now: NaiveDateTime, parts: &[Part], how: How) -> QueryResult<Option<usize>> {
     match conn {
-        each if !at_once => one_by_one(each, now, parts),
+        each if how == How::OneByOne => one_by_one(each, now, parts),
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(conn) => postgresql::run(conn, now, parts),
+        DbConnection::Postgresql(conn) => postgresql::run(conn, now, parts, how),
         #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(conn) => mariadb::run(conn, now, parts),
+        DbConnection::Mariadb(conn) => mariadb::run(conn, now, parts, how),
         sqlite @ DbConnection::Sqlite(_) => one_by_one(sqlite, now, parts),
     }
 }

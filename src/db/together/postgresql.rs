@@ -5,12 +5,13 @@ use diesel::pg::PgConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{Array as ArrayOf, BigInt};
 
-use super::Part;
+use super::{How, Part};
+use crate::db::dialect::postgresql::begin_write;
 use crate::db::rows::Value;
 use crate::db::rows::postgresql::{Array, Locked, having_keys, inserting, unnest, updating};
 use crate::db::rows::statement::Statement;
 
-pub fn run(conn: &mut PgConnection, now: NaiveDateTime, parts: &[Part]) -> QueryResult<Option<usize>> {
+pub fn run(conn: &mut PgConnection, now: NaiveDateTime, parts: &[Part], how: How) -> QueryResult<Option<usize>> {
     let mut with = With::default();
     for part in parts {
         with.add(part, now);
@@ -23,6 +24,9 @@ pub fn run(conn: &mut PgConnection, now: NaiveDateTime, parts: &[Part]) -> Query
         with.parts.join(", "),
         counts.join(", ")
     );
+    if how == How::Beginning {
+        begin_write(conn)?;
+    }
     let counted: Vec<i64> = Statement::kept::<ArrayOf<BigInt>>(text, with.bound).get_result(conn)?;
     let as_it_must = |(part, found): (&Part, i64)| usize::try_from(found) == Ok(part.expected());
     Ok(parts.iter().zip(counted).position(|it| !as_it_must(it)))
@@ -53,8 +57,8 @@ impl With {
                 self.add_rows(at, it.columns, rows);
                 // Who waits here holds other rows, for which the one that it waits for may wait: that is a second of silence.
                 // And what is changed meanwhile fails the guard anyway.
-                let (rows, locks) = (format!("v{at}"), format!("l{at}"));
-                let (lock, update) = updating(it, &rows, &locks, Locked::AreLeftOut, now, &mut self.bound);
+                let (source, locks) = (format!("v{at}"), format!("l{at}"));
+                let (lock, update) = updating(it, &source, &locks, Locked::AreLeftOut, now, &mut self.bound);
                 self.parts
                     .push(format!("l{at} AS ({lock}), w{at} AS ({update} RETURNING 1)"));
                 self.writing = Some((at, rows.len()));
@@ -65,11 +69,9 @@ impl With {
                 self.parts.push(format!("w{at} AS ({insert} RETURNING 1)"));
                 self.writing = Some((at, rows.len()));
             }
-            Part::None(it, rows) => {
-                let (source, bound) = unnest(it.columns, rows);
-                self.bound.extend(bound);
-                let from = it.from.replace("{rows} v", &source);
-                self.parts.push(format!("w{at} AS (SELECT 1 FROM {from})"));
+            Part::There(it, values) => {
+                self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", it.0));
+                self.bound.extend(values.iter().cloned().map(Array::Value));
             }
             Part::NobodyHas(it, keys) => {
                 self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", having_keys(it)));

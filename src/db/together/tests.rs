@@ -3,8 +3,10 @@
 use diesel::prelude::*;
 
 use super::{Part, run};
-use crate::db::rows::{CountFromRows, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
+use crate::db::dialect::AtOnce;
+use crate::db::rows::{CountKeys, InsertFromRows, Look, OneRow, UpdateFromRows, Value};
 use crate::db::testing::TestDatabase;
+use crate::db::together::How;
 use crate::db::{DbConnection, dialect};
 
 const COUNT: OneRow = OneRow("UPDATE placet_writers SET revision = revision + 1 WHERE id = ? AND revision = ?");
@@ -21,19 +23,10 @@ const RENAME: UpdateFromRows = UpdateFromRows {
     filter: "traits.id = v.id AND traits.name = v.was",
 };
 
-const OTHERS: CountFromRows = CountFromRows {
-    from: "traits LEFT JOIN {rows} v ON traits.name = v.name WHERE v.name IS NULL",
-    columns: &["name"],
-};
-
 const NAMED: CountKeys = CountKeys {
     table: "traits",
     column: "name",
 };
-
-fn key(text: &str) -> Vec<Value> {
-    vec![Value::Key(text.into())]
-}
 
 fn text(text: &str) -> Vec<Value> {
     vec![Value::Text(text.into())]
@@ -42,18 +35,15 @@ fn text(text: &str) -> Vec<Value> {
 /// A part of each kind, of which all are as they must be but those that are named.
 fn parts(ids: &[i32], wrong: &[usize]) -> Vec<Part> {
     let is = |at: usize| !wrong.contains(&at);
-    let there = if is(0) {
-        vec![key("A"), key("B")]
-    } else {
-        vec![key("A")]
-    };
+    let there = Look("traits WHERE name = ? AND (SELECT COUNT(*) FROM traits) = ?".to_owned());
+    let count = Value::Int(if is(0) { 2 } else { 3 });
     let revision = Value::Int(if is(2) { 7 } else { 8 });
     let was = |at: usize, name: &str| Value::Key(if is(at) { name.into() } else { "Z".into() });
     let rename = |n: usize, at: usize, from: &str, to: &str| {
         vec![Value::Int(ids[n].into()), was(at, from), Value::Text(to.into())]
     };
     vec![
-        Part::None(OTHERS, there),
+        Part::There(there, vec![Value::Text("A".into()), count]),
         Part::NobodyHas(
             NAMED,
             vec!["C".into(), "D".into(), if is(1) { "E".into() } else { "B".into() }],
@@ -69,10 +59,23 @@ fn names(conn: &mut DbConnection) -> Vec<String> {
     t::table.order(t::id).select(t::name).load(conn).expect("traits")
 }
 
+/// All that the engine can do.
+fn ways(conn: &mut DbConnection) -> [How; 3] {
+    let at_once = dialect::at_once(conn).expect("a version");
+    [How::beginning(at_once), How::within(at_once), How::OneByOne]
+}
+
+/// Runs the parts in a transaction that goes on.
+fn begun(conn: &mut DbConnection, parts: &[Part], how: How) -> QueryResult<Option<usize>> {
+    if how != How::Beginning {
+        dialect::begin_write(conn)?;
+    }
+    run(conn, dialect::row_time(conn), parts, how)
+}
+
 /// Runs it in a transaction of its own, which is undone; what came of it, and which names there were then.
-fn tried(conn: &mut DbConnection, ids: &[i32], wrong: &[usize], at_once: bool) -> (Option<usize>, Vec<String>) {
-    dialect::begin_write(conn).expect("begin");
-    let failed = run(conn, dialect::row_time(conn), &parts(ids, wrong), at_once).expect("statements");
+fn tried(conn: &mut DbConnection, ids: &[i32], wrong: &[usize], how: How) -> (Option<usize>, Vec<String>) {
+    let failed = begun(conn, &parts(ids, wrong), how).expect("statements");
     let names = names(conn);
     dialect::rollback(conn).expect("rollback");
     (failed, names)
@@ -101,20 +104,46 @@ fn all_parts_hold_or_the_first_that_does_not_is_named() {
         .values(writer)
         .execute(conn)
         .expect("a row");
-    let ways = [dialect::writes_at_once(conn).expect("a version"), false];
-    for at_once in ways {
-        let (failed, found) = tried(conn, &ids, &[], at_once);
+    for how in ways(conn) {
+        let (failed, found) = tried(conn, &ids, &[], how);
         assert_eq!(failed, None);
-        assert_eq!(found, ["F", "G", "C", "it's \"D\" \\ \u{1F600}?"], "at once: {at_once}");
+        assert_eq!(found, ["F", "G", "C", "it's \"D\" \\ \u{1F600}?"], "{how:?}");
         for (wrong, expected) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3)] {
-            assert_eq!(
-                tried(conn, &ids, &[wrong], at_once).0,
-                Some(expected),
-                "at once: {at_once}"
-            );
+            assert_eq!(tried(conn, &ids, &[wrong], how).0, Some(expected), "{how:?}");
         }
-        assert_eq!(tried(conn, &ids, &[1, 2, 3], at_once).0, Some(1), "at once: {at_once}");
+        assert_eq!(tried(conn, &ids, &[1, 2, 3], how).0, Some(1), "{how:?}");
         assert_eq!(names(conn), ["A", "B"]);
+    }
+}
+
+#[test]
+fn what_was_begun_at_once_is_committed_at_once() {
+    use crate::db::schema::traits as t;
+    let (_kept, database) = TestDatabase::synced();
+    let (conn, other) = (
+        &mut database.connect().expect("a connection"),
+        &mut database.connect().expect("another"),
+    );
+    let at_once = dialect::at_once(conn).expect("a version");
+    let count = |conn: &mut DbConnection| -> i64 {
+        let mine = t::table.filter(t::name.like("CUSTOM_AT_ONCE_%"));
+        mine.count().get_result(conn).expect("a count")
+    };
+    for (turn, at_once) in [at_once, AtOnce::default(), at_once].into_iter().enumerate() {
+        let parts = [Part::Insert(INSERT, vec![text(&format!("CUSTOM_AT_ONCE_{turn}"))])];
+        let began = begun(conn, &parts, How::beginning(at_once)).expect("statements");
+        assert_eq!((began, count(other)), (None, turn as i64), "{at_once:?}");
+        dialect::commit_quickly(conn, at_once).expect("a commit");
+        assert_eq!(count(other), turn as i64 + 1, "{at_once:?}");
+        // What comes after it commits by itself again.
+        diesel::update(t::table.filter(t::name.like("CUSTOM_AT_ONCE_%")))
+            .set(t::updated_at.eq(dialect::row_time(conn)))
+            .execute(conn)
+            .expect("an update");
+        let untouched = t::table
+            .filter(t::name.like("CUSTOM_AT_ONCE_%"))
+            .filter(t::updated_at.is_null());
+        assert_eq!(untouched.count().get_result(other), Ok(0), "{at_once:?}");
     }
 }
 
@@ -127,10 +156,9 @@ fn a_row_that_is_taken_is_an_error_of_a_constraint() {
         .values(t::name.eq("CUSTOM_A"))
         .execute(conn)
         .expect("a row");
-    for at_once in [dialect::writes_at_once(conn).expect("a version"), false] {
-        dialect::begin_write(conn).expect("begin");
+    for how in ways(conn) {
         let parts = [Part::Insert(INSERT, vec![text("CUSTOM_A")])];
-        let error = run(conn, dialect::row_time(conn), &parts, at_once).expect_err("it is there");
+        let error = begun(conn, &parts, how).expect_err("it is there");
         assert!(crate::db::fault::is_constraint(&error), "{error}");
         dialect::rollback(conn).expect("rollback");
     }

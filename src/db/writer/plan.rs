@@ -8,7 +8,7 @@ use super::{Attempt, Batch, Writer, Written, contain, ready};
 use crate::db::failure::Failure;
 use crate::db::followed::{self, Revisions};
 use crate::db::identity::Identity;
-use crate::db::together::{self, Part};
+use crate::db::together::{self, How, Part};
 use crate::db::{DbConnection, fault};
 
 /// What became of a plan.
@@ -73,14 +73,13 @@ pub(super) fn write<B: Batch>(
     plan: Plan<B>,
     expected: Option<&Revisions>,
     body: String,
-    at_once: bool,
+    how: How,
 ) -> Attempt<Written<B>> {
     let (raise, record) = identity.raise_and_record(body);
-    let looks = expected.map(followed::nobody_moved);
-    let mut parts: Vec<Part> = looks.into_iter().flatten().collect();
+    let mut parts: Vec<Part> = expected.map(followed::nobody_moved).into_iter().collect();
     let raised = parts.len();
     parts.extend(std::iter::once(raise).chain(plan.parts).chain([record]));
-    match together::run(conn, plan.now, &parts, at_once) {
+    match together::run(conn, plan.now, &parts, how) {
         Ok(None) => Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change))),
         Ok(Some(failed)) => Err(match failed.cmp(&raised) {
             Ordering::Less => Failure::Behind,

@@ -9,6 +9,7 @@ use super::{
     Attempt, BATCH_MAX, Batch, Job, Writer, Written, begin, commands, contain, earliest, in_time, ready, write,
 };
 use crate::db::failure::Failure;
+use crate::db::together::How;
 use crate::error::Result;
 
 impl<B: Batch> Writer<B> {
@@ -35,7 +36,7 @@ impl<B: Batch> Writer<B> {
         match self.batch.plan(conn, &commands)? {
             Planned::Plan(plan) => {
                 let body = self.batch.describe(&plan.change);
-                plan::write(conn, &mut self.identity, plan, None, body, self.writes_at_once)
+                plan::write(conn, &mut self.identity, plan, None, body, How::within(self.at_once))
             }
             Planned::Refused => write(&mut self.batch, &mut self.identity, conn, &commands, true),
             Planned::Unknown => write(&mut self.batch, &mut self.identity, conn, &commands, false),

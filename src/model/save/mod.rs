@@ -10,13 +10,14 @@ mod owners;
 mod plan;
 mod resource_providers;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::NaiveDateTime;
 
 use super::state::{ProviderEntry, State};
+use crate::db::dialect::ratio;
 use crate::db::{DbConnection, DbResult};
-use crate::search::{AggregateId, Delta, ProviderId, TraitId};
+use crate::search::{AggregateId, ClassId, Delta, Inventory, ProviderId, ProviderRow, TraitId};
 pub use owners::Owners;
 pub use plan::plan;
 
@@ -30,6 +31,16 @@ pub struct Committed {
     pub removed: Vec<ProviderId>,
     /// Whether classes, traits or aggregates came or went.
     pub catalog: bool,
+    /// Of those to be read again, which need not be by whoever wrote them. Others are not told: inventories are set and not
+    /// counted, so that it would matter in which order they hear of them.
+    pub rewritten: Vec<Rewritten>,
+}
+
+/// A provider of which nothing changed but its inventories, and what claims change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewritten {
+    pub delta: Delta,
+    pub inventories: BTreeMap<ClassId, Inventory>,
 }
 
 impl Committed {
@@ -118,7 +129,13 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
             return Ok(Saved::Lost);
         }
     }
-    let committed = committed(state, &save.ids);
+    let mut committed = committed(state, &save.ids);
+    let conn = &*save.conn;
+    let rewritten = state
+        .providers
+        .iter()
+        .filter_map(|(id, entry)| rewritten(conn, *id, entry));
+    committed.rewritten = rewritten.collect();
     Ok(Saved::Written { committed, wrote })
 }
 
@@ -140,19 +157,22 @@ fn differs(state: &State) -> bool {
 
 /// Whether a provider changed in more than usage, generation and time.
 fn changed_otherwise(entry: &ProviderEntry) -> bool {
+    let inventories = |base: &ProviderRow, now: &ProviderRow| base.inventories != now.inventories;
     match (&entry.base, &entry.now) {
         (Some(base), Some(now)) => {
-            !entry.rewritten.is_empty()
-                || base.name != now.name
-                || base.parent != now.parent
-                || base.root != now.root
-                || base.inventories != now.inventories
-                || base.traits != now.traits
-                || base.aggregates != now.aggregates
+            !entry.rewritten.is_empty() || inventories(base, now) || changed_beyond_inventories(base, now)
         }
         (None, Some(_)) => true,
         _ => false,
     }
+}
+
+fn changed_beyond_inventories(base: &ProviderRow, now: &ProviderRow) -> bool {
+    base.name != now.name
+        || base.parent != now.parent
+        || base.root != now.root
+        || base.traits != now.traits
+        || base.aggregates != now.aggregates
 }
 
 /// What a state that was written changed.
@@ -171,6 +191,27 @@ fn committed(state: &State, ids: &Ids) -> Committed {
     committed.catalog =
         state.classes.values().any(names) || state.traits.values().any(names) || !state.new_aggregates.is_empty();
     committed
+}
+
+fn rewritten(conn: &DbConnection, id: ProviderId, entry: &ProviderEntry) -> Option<Rewritten> {
+    let (base, now) = (entry.base.as_ref()?, entry.now.as_ref()?);
+    if !changed_otherwise(entry) || changed_beyond_inventories(base, now) {
+        return None;
+    }
+    let as_read = |(class, it): (&ClassId, &Inventory)| {
+        let allocation_ratio = ratio(conn, it.allocation_ratio);
+        (
+            *class,
+            Inventory {
+                allocation_ratio,
+                ..*it
+            },
+        )
+    };
+    Some(Rewritten {
+        delta: delta(id, entry)?,
+        inventories: now.inventories.iter().map(as_read).collect(),
+    })
 }
 
 fn delta(id: ProviderId, entry: &ProviderEntry) -> Option<Delta> {

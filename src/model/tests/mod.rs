@@ -14,6 +14,7 @@ mod providers;
 mod reads;
 mod replays;
 mod reshapes;
+mod rewrites;
 mod several;
 mod usages;
 mod writers;

@@ -45,7 +45,7 @@ pub(super) fn filled() -> (TestDatabase, Database) {
     (kept, database)
 }
 
-fn read<T>(query: impl FnOnce(&mut DbConnection) -> Result<T>) -> Result<T> {
+fn read<T>(query: impl Fn(&mut DbConnection) -> Result<T>) -> Result<T> {
     let (_directory, database) = filled();
     database.read(query)
 }
@@ -294,13 +294,10 @@ fn a_provider_shows_who_has_what_of_it() {
 #[test]
 fn the_snapshot_is_loaded_in_a_constant_number_of_statements() {
     let (_directory, database) = filled();
-    let mut statements = 0;
-    let (catalog, rows) = database
+    let ((catalog, rows), statements) = database
         .read(|conn| {
             let before = database.statements();
-            let parts = load::snapshot_parts(conn)?;
-            statements = database.statements() - before;
-            Ok(parts)
+            Ok((load::snapshot_parts(conn)?, database.statements() - before))
         })
         .expect("parts");
     assert_eq!(statements, 8);

@@ -6,12 +6,13 @@ use super::change::ProviderRow;
 use super::fixed::Fixed;
 use super::hot::Hot;
 use super::ids::{LANES, ProviderId, Slot};
+use super::kept::Asked;
 use super::layout::Layout;
 
 /// What an empty lane is called.
 static NOTHING: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
 
-/// The parts of a block; copying one copies three pointers.
+/// The parts of a block; copying one copies their pointers.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Block {
     /// The lanes that are taken.
@@ -23,6 +24,8 @@ pub(in crate::search) struct Block {
     pub hot: Arc<Hot>,
     /// Worked out when a search first asks for it, forgotten when a tree of the block changes.
     pub layout: Arc<OnceLock<Layout>>,
+    /// What readers made of who the providers are and what they have; forgotten when one of them is or has anything else.
+    pub kept: Arc<Asked>,
 }
 
 impl Block {
@@ -35,6 +38,7 @@ impl Block {
             fixed: Arc::default(),
             hot,
             layout: Arc::default(),
+            kept: Arc::default(),
         }
     }
 
@@ -49,6 +53,7 @@ impl Block {
         };
         Arc::make_mut(&mut self.identity).set(lane, row);
         self.forget_layout();
+        self.forget_kept();
     }
 
     /// To be called where a provider joins or leaves a tree that has its root here.
@@ -56,13 +61,21 @@ impl Block {
         self.layout = Arc::default();
     }
 
-    /// What the provider of a lane has, all of it.
+    /// To be called where what readers may have made of the block is no longer true.
+    pub fn forget_kept(&mut self) {
+        self.kept = Arc::default();
+    }
+
+    /// What the provider of a lane has, all of it. Most rows that are read again have what they had.
     pub fn fill(&mut self, lane: usize, row: &ProviderRow) {
-        Arc::make_mut(&mut self.fixed).set(lane, row);
+        if !self.fixed.is(lane, row) {
+            Arc::make_mut(&mut self.fixed).set(lane, row);
+            self.forget_kept();
+        }
         Arc::make_mut(&mut self.hot).set(lane, row);
     }
 
-    /// Makes a lane vacant.
+    /// Makes a lane vacant. What is kept of it is asked for by nobody until somebody else is there.
     pub fn clear(&mut self, lane: usize) {
         self.present &= !(1 << lane);
         self.roots &= !(1 << lane);

@@ -13,6 +13,11 @@ use super::version::Snapshot;
 /// The standard trait by which a provider says that it shares what it has with its aggregates.
 const SHARES: &str = "MISC_SHARES_VIA_AGGREGATE";
 
+/// What readers made of a block is forgotten when nobody asked for it in so many versions: a minute of claims as fast as
+/// they come, hours of a quiet cloud, which has little to keep. Looked for once in `SWEEP` versions.
+pub(in crate::search) const IDLE: u64 = 1 << 16;
+const SWEEP: u64 = 1 << 10;
+
 /// Trees of up to so many providers are kept in one block each: at most a quarter of a block stays empty.
 const MOST_IN_ONE_BLOCK: usize = LANES / 4;
 
@@ -32,6 +37,7 @@ impl Snapshot {
             taken: 0,
             children: 0,
             sharing: Arc::default(),
+            number: 0,
         };
         let mut gaps = Vec::new();
         for tree in providers.chunk_by(|one, other| one.root == other.root) {
@@ -57,14 +63,27 @@ impl Snapshot {
     /// A new version that shares what `change` does not touch.
     pub fn apply(&self, change: &Change) -> Snapshot {
         let mut next = self.clone();
+        next.number += 1;
         if let Some(catalog) = &change.catalog {
             next.catalog = catalog.clone();
             next.find_sharing();
+            next.forget_kept(|_| true);
+        } else if next.number.is_multiple_of(SWEEP) {
+            let since = next.number.saturating_sub(IDLE);
+            next.forget_kept(|block| block.kept.is_idle(since));
         }
         change.removed.iter().for_each(|&id| next.remove(id));
         change.deltas.iter().for_each(|delta| next.add(delta));
         next.reload(&change.reloaded);
         next
+    }
+
+    fn forget_kept(&mut self, which: impl Fn(&Block) -> bool) {
+        for at in 0..self.blocks.len() {
+            if which(self.blocks.get(at)) {
+                self.blocks.get_mut(at).forget_kept();
+            }
+        }
     }
 
     /// Another database may number the trait otherwise; a catalog that merely grew does not.

@@ -2,11 +2,11 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::ids::{AggregateId, ClassId, TraitId};
+use super::kept::Kept;
 
 /// One kind of name. Iteration is in the order of ids, which lists standard names before custom ones.
 #[derive(Debug, PartialEq)]
@@ -37,22 +37,6 @@ struct Inner {
     kept: Kept,
 }
 
-/// What a reader has made of the names. It is no part of what they are.
-#[derive(Default)]
-struct Kept(OnceLock<Box<dyn Any + Send + Sync>>);
-
-impl PartialEq for Kept {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for Kept {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Kept")
-    }
-}
-
 impl Default for Catalog {
     fn default() -> Self {
         Self::new(Vec::new(), Vec::new(), Vec::new())
@@ -75,10 +59,9 @@ impl Catalog {
     }
 
     /// What a reader makes of the names, made once and kept as long as they are. All readers make the same kind of
-    /// thing, which this room never looks at.
+    /// thing.
     pub fn kept<T: Any + Send + Sync>(&self, make: impl FnOnce(&Self) -> T) -> &T {
-        let kept = self.0.kept.0.get_or_init(|| Box::new(make(self)));
-        kept.downcast_ref().expect("all readers keep the same kind of thing")
+        self.0.kept.get(|| make(self))
     }
 
     pub fn class_id(&self, name: &str) -> Option<ClassId> {

@@ -27,6 +27,14 @@ impl Fixed {
         columns.filter_map(move |(class, column)| Some((*class, column.inventory(lane)?)))
     }
 
+    /// Is it what `row` has, all of it?
+    pub fn is(&self, lane: usize, row: &ProviderRow) -> bool {
+        let inventories = row.inventories.iter().map(|(&class, &inventory)| (class, inventory));
+        self.traits.of(lane).eq(row.traits.iter().copied())
+            && self.aggregates.of(lane).eq(row.aggregates.iter().copied())
+            && self.inventories(lane).eq(inventories)
+    }
+
     /// Replaces all of one lane.
     pub fn set(&mut self, lane: usize, row: &ProviderRow) {
         self.clear(lane);

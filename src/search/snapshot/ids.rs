@@ -17,7 +17,7 @@ pub struct TraitId(pub i32);
 pub struct AggregateId(pub i32);
 
 /// How many providers share a block: one for each bit of a mask.
-pub(in crate::search) const LANES: usize = 64;
+pub const LANES: usize = 64;
 
 /// Where a provider stands in one version of the snapshot.
 ///
@@ -42,7 +42,8 @@ impl Slot {
         self.index() / LANES
     }
 
-    pub(in crate::search) fn lane(self) -> usize {
+    /// Its place among the providers beside it ([`super::Snapshot::beside`]), below [`LANES`].
+    pub fn lane(self) -> usize {
         self.index() % LANES
     }
 

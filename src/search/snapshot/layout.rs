@@ -62,7 +62,7 @@ impl Layout {
 
 impl Snapshot {
     /// As `parent`, without a look into an index where the parent is near.
-    pub(in crate::search) fn near_parent(&self, slot: Slot) -> Option<Slot> {
+    pub fn near_parent(&self, slot: Slot) -> Option<Slot> {
         match self.layout(slot.block()).parents[slot.lane()] {
             NONE => None,
             ELSEWHERE => self.parent(slot),
@@ -71,7 +71,7 @@ impl Snapshot {
     }
 
     /// As `root`, likewise.
-    pub(in crate::search) fn near_root(&self, slot: Slot) -> Slot {
+    pub fn near_root(&self, slot: Slot) -> Slot {
         match self.layout(slot.block()).roots[slot.lane()] {
             ELSEWHERE => self.root(slot),
             lane => Slot::new(slot.block(), lane.into()),

@@ -15,6 +15,7 @@ mod hot;
 mod ids;
 mod index;
 mod inventory;
+mod kept;
 mod lanes;
 mod layout;
 mod pages;
@@ -22,12 +23,14 @@ mod version;
 
 pub use catalog::Catalog;
 pub use change::{Change, Delta, ProviderRow};
-pub use ids::{AggregateId, ClassId, ProviderId, Slot, TraitId};
+pub use ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId};
 pub use inventory::Inventory;
 pub use version::Snapshot;
 
 pub(super) use block::Block;
+#[cfg(test)]
+pub(super) use build::IDLE;
 pub(super) use fixed::{Column, Fixed};
-pub(super) use ids::{LANES, lanes_of};
+pub(super) use ids::lanes_of;
 pub(super) use inventory::Units;
 pub(super) use layout::by_block;

@@ -1,12 +1,13 @@
 //! A version of the snapshot, and how it is read.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::block::Block;
 use super::catalog::Catalog;
 use super::change::ProviderRow;
-use super::ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId};
+use super::ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId, lanes_of};
 use super::index::{IdIndex, TextIndex};
 use super::inventory::{Inventory, Units};
 use super::layout::Layout;
@@ -32,6 +33,8 @@ pub struct Snapshot {
     /// `MISC_SHARES_VIA_AGGREGATE`, and who has it.
     pub(super) sharing_trait: Option<TraitId>,
     pub(super) sharing: Arc<BTreeSet<Slot>>,
+    /// How many versions came before this one.
+    pub(super) number: u64,
 }
 
 impl Snapshot {
@@ -183,6 +186,18 @@ impl Snapshot {
     /// Every sum that is not zero, in the order of classes; classes without an inventory too.
     pub fn sums(&self, slot: Slot) -> impl Iterator<Item = (ClassId, i64)> {
         self.block(slot).hot.sums(slot.lane())
+    }
+
+    /// A provider and those that stand beside it, in the order of their lanes.
+    pub fn beside(&self, slot: Slot) -> impl Iterator<Item = Slot> {
+        lanes_of(self.block(slot).present).map(move |lane| Slot::new(slot.block(), lane))
+    }
+
+    /// What a reader makes of the providers beside `slot`, all at once. It is kept until one of them comes, goes, gets another
+    /// uuid, name, parent, inventory, trait or aggregate, or any name of the catalog changes; so it may be made of these, and
+    /// not of usage, generations or other providers. All readers make the same kind of thing.
+    pub fn kept<T: Any + Send + Sync>(&self, slot: Slot, make: impl FnOnce() -> T) -> &T {
+        self.block(slot).kept.get(self.number, make)
     }
 
     fn block(&self, slot: Slot) -> &Block {

@@ -157,8 +157,8 @@ impl<S: Deref<Target = Snapshot>, O: Observer> Candidates<S, O> {
         let candidates = selection.by_ref().collect::<Result<_>>()?;
         Ok(Found {
             candidates,
-            summaries: std::iter::from_fn(|| selection.next_summary()).collect(),
             cut: selection.is_cut(),
+            summaries: selection.into_summaries(),
         })
     }
 }

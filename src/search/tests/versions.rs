@@ -1,7 +1,7 @@
 //! Versions of a snapshot, one made of the other.
 
 use super::*;
-use crate::search::snapshot::{Block, Change, Delta};
+use crate::search::snapshot::{Block, Change, Delta, IDLE};
 
 fn cloud(size: i32) -> Snapshot {
     Snapshot::build(catalog(), (1..=size).map(|id| bare(id).with(VCPU, 4)).collect())
@@ -194,4 +194,43 @@ fn a_claim_copies_one_hot_part_and_shares_the_rest() {
     assert_eq!(copied(|block| Arc::as_ptr(&block.hot).cast()), 1);
     assert_eq!(copied(|block| Arc::as_ptr(&block.fixed).cast()), 0);
     assert_eq!(copied(|block| Arc::as_ptr(&block.identity).cast()), 0);
+}
+
+#[test]
+fn a_reload_that_changes_nothing_of_what_a_provider_has_copies_nothing_of_it() {
+    let before = cloud(64);
+    let slot = before.by_id(ProviderId(5)).unwrap();
+    assert_eq!(*before.kept(slot, || 1), 1);
+    let row = bare(5).with(VCPU, 4).using(VCPU, 3);
+    let reload = |row: ProviderRow| {
+        before.apply(&Change {
+            reloaded: vec![row],
+            ..Change::default()
+        })
+    };
+    let same = reload(row.clone());
+    assert!(Arc::ptr_eq(&before.blocks().get(0).fixed, &same.blocks().get(0).fixed));
+    assert_eq!((same.used(slot, VCPU), *same.kept(slot, || 2)), (3, 1));
+    for other in [
+        row.clone().traits([2]),
+        row.clone().inside([1]),
+        row.clone().with(VCPU, 5),
+        row.clone().with(DISK, 1),
+    ] {
+        let after = reload(other.clone());
+        assert_eq!((after.row(slot), *after.kept(slot, || 2)), (other, 2));
+        assert_eq!(*before.kept(slot, || 3), 1);
+    }
+}
+
+#[test]
+fn what_nobody_asks_for_is_forgotten_after_many_versions() {
+    let mut snapshot = cloud(65);
+    let slots = [1, 65].map(|id| snapshot.by_id(ProviderId(id)).unwrap());
+    assert_eq!(slots.map(|slot| *snapshot.kept(slot, || 1)), [1, 1]);
+    for _ in 0..2 * IDLE {
+        snapshot = snapshot.apply(&Change::default());
+        snapshot.kept(slots[0], || 2);
+    }
+    assert_eq!(slots.map(|slot| *snapshot.kept(slot, || 2)), [1, 2]);
 }

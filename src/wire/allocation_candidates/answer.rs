@@ -4,19 +4,19 @@ mod requests;
 mod summaries;
 
 use std::sync::Arc;
+use std::vec::IntoIter;
 
 use crate::error::Result;
-use crate::search::{Request, Selection, Snapshot};
+use crate::search::{Request, Selection, Slot, Snapshot};
 use crate::version::Version;
-use crate::wire::quoted::Quoted;
+use crate::wire::output::{Length, Out};
 use requests::Requests;
 use summaries::Summaries;
 
 /// What comes next.
 enum Part {
-    Start,
-    Requests,
-    Summaries,
+    Requests(Box<Selection<Arc<Snapshot>, ()>>),
+    Summaries(IntoIter<Slot>),
     Nothing,
 }
 
@@ -25,11 +25,13 @@ pub struct Answer {
     snapshot: Arc<Snapshot>,
     requests: Requests,
     summaries: Summaries,
-    found: Selection<Arc<Snapshot>, ()>,
     part: Part,
-    /// Whether a part has an item already, from which the next one is set apart.
-    begun: bool,
+    /// What stands before the next item of the part.
+    lead: &'static [u8],
+    cut: bool,
 }
+
+const LEAD: &[u8] = br#"{"allocation_requests":["#;
 
 impl Answer {
     /// The answer to `request`, of what was `found` for it in `snapshot`.
@@ -43,9 +45,9 @@ impl Answer {
             requests: Requests::of(version),
             summaries: Summaries::of(version, &snapshot, request),
             snapshot,
-            found,
-            part: Part::Start,
-            begun: false,
+            part: Part::Requests(Box::new(found)),
+            lead: LEAD,
+            cut: false,
         }
     }
 
@@ -54,31 +56,24 @@ impl Answer {
     /// # Errors
     /// Those of the search. What is written by then is no answer.
     pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
-        let snapshot = &*self.snapshot;
-        let names = Quoted::of(snapshot.catalog());
         while out.len() < length {
-            match self.part {
-                Part::Start => {
-                    out.extend_from_slice(br#"{"allocation_requests":["#);
-                    self.part = Part::Requests;
-                }
-                Part::Requests => match self.found.next().transpose()? {
+            match &mut self.part {
+                Part::Requests(found) => match found.next().transpose()? {
                     Some(candidate) => {
-                        set_apart(out, &mut self.begun);
-                        self.requests.write(out, snapshot, names, &candidate);
+                        out.put(self.lead);
+                        self.requests.write(out, &self.snapshot, &candidate);
+                        self.lead = b",";
                     }
-                    None => {
-                        out.extend_from_slice(br#"],"provider_summaries":{"#);
-                        (self.part, self.begun) = (Part::Summaries, false);
-                    }
+                    None => self.turn(out),
                 },
-                Part::Summaries => match self.found.next_summary() {
+                Part::Summaries(left) => match left.next() {
                     Some(slot) => {
-                        set_apart(out, &mut self.begun);
-                        self.summaries.write(out, snapshot, names, slot);
+                        out.put(self.lead);
+                        self.summaries.write(out, &self.snapshot, slot);
+                        self.lead = b",";
                     }
                     None => {
-                        out.extend_from_slice(b"}}");
+                        out.put(END);
                         self.part = Part::Nothing;
                     }
                 },
@@ -88,11 +83,51 @@ impl Answer {
         Ok(!matches!(self.part, Part::Nothing))
     }
 
-    /// After all was written: were there more candidates than the deployment's ceiling lets through?
+    /// From the candidates to the providers that they concern.
+    fn turn(&mut self, out: &mut Vec<u8>) {
+        if let Part::Requests(found) = std::mem::replace(&mut self.part, Part::Nothing) {
+            // A list of nothing has its beginning too.
+            out.put(if self.lead == LEAD { LEAD } else { b"" });
+            out.put(br#"],"provider_summaries":{"#);
+            self.lead = b"";
+            self.cut = found.is_cut();
+            self.part = Part::Summaries(found.into_summaries().into_iter());
+        }
+    }
+
+    /// How much there is still to be written, once all candidates were found: from then on nothing is searched for, and
+    /// nothing can go wrong.
+    pub fn left(&self) -> Option<usize> {
+        let mut length = Length::default();
+        match &self.part {
+            Part::Requests(_) => return None,
+            Part::Summaries(left) => {
+                let mut lead = self.lead;
+                for &slot in left.as_slice() {
+                    length.put(lead);
+                    self.summaries.write(&mut length, &self.snapshot, slot);
+                    lead = b",";
+                }
+                length.put(END);
+            }
+            Part::Nothing => {}
+        }
+        Some(length.0)
+    }
+
+    /// Were all candidates found?
+    pub fn is_found(&self) -> bool {
+        !matches!(self.part, Part::Requests(_))
+    }
+
+    /// After that: were there more candidates than the deployment's ceiling lets through?
     pub fn is_cut(&self) -> bool {
-        self.found.is_cut()
+        self.cut
     }
 }
+
+/// What ends the answer.
+const END: &[u8] = b"}}";
 
 /// A comma before every item but the first.
 fn set_apart(out: &mut Vec<u8>, begun: &mut bool) {

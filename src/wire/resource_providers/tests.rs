@@ -3,6 +3,7 @@ use std::sync::Arc;
 use super::super::json;
 use super::*;
 use crate::model::Moment;
+use crate::search::{Catalog, ProviderId, ProviderRow};
 
 const UUID: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
 
@@ -14,6 +15,23 @@ fn provider(parent: Option<&str>) -> Provider {
         parent: parent.map(Arc::from),
         root: Arc::from("root"),
         modified: Moment::UNIX_EPOCH,
+    }
+}
+
+/// The same as `provider(None)`.
+fn row() -> ProviderRow {
+    ProviderRow {
+        id: ProviderId(1),
+        uuid: Arc::from(UUID),
+        name: Arc::from("náme"),
+        generation: 3,
+        parent: None,
+        root: ProviderId(1),
+        modified: 0,
+        inventories: Default::default(),
+        used: Default::default(),
+        traits: Default::default(),
+        aggregates: Default::default(),
     }
 }
 
@@ -120,10 +138,12 @@ fn writes_a_provider_at_1_0() {
     let links = format!(r#"[{{"rel":"self","href":"{url}"}},{{"rel":"inventories","href":"{url}/inventories"}},"#)
         + &format!(r#"{{"rel":"usages","href":"{url}/usages"}}]"#);
     let one = format!(r#"{{"uuid":"{UUID}","name":"náme","generation":3,"links":{links}}}"#);
+    let snapshot = Arc::new(Snapshot::build(Catalog::default(), vec![row()]));
+    let slot = snapshot.iter().next().unwrap();
     for (count, items) in [(0, String::new()), (1, one.clone()), (2, format!("{one},{one}"))] {
         let whole = format!(r#"{{"resource_providers":[{items}]}}"#);
         for length in [1, 400, 100_000] {
-            let mut list = List::new(Version::MIN, "/placement", vec![provider(None); count]);
+            let mut list = List::new(Version::MIN, "/placement", Arc::clone(&snapshot), vec![slot; count]);
             let mut written = Vec::new();
             loop {
                 let mut piece = Vec::new();
@@ -158,4 +178,33 @@ fn what_json_needs_escaped_is_escaped_in_links_too() {
     let hrefs: Vec<&str> = links.iter().map(|link| link.field("href").text()).collect();
     assert_eq!(hrefs[0], "/\"/resource_providers/a\"b");
     assert_eq!(hrefs[5], "/\"/resource_providers/a\"b/allocations");
+}
+
+/// Before 1.14 there is no tree to show, and links came one after the other.
+#[test]
+fn a_list_shows_what_each_version_shows_of_one() {
+    let child = ProviderRow {
+        id: ProviderId(2),
+        uuid: Arc::from("short"),
+        parent: Some(ProviderId(1)),
+        ..row()
+    };
+    let snapshot = Arc::new(Snapshot::build(Catalog::default(), vec![row(), child]));
+    for minor in 0..=39 {
+        let version = Version::new(minor);
+        let of_root = Provider {
+            root: Arc::from(UUID),
+            ..provider(None)
+        };
+        let of_child = Provider {
+            uuid: Arc::from("short"),
+            parent: Some(Arc::from(UUID)),
+            ..of_root.clone()
+        };
+        let one = |provider| String::from_utf8(write_one(version, "/p", provider)).unwrap();
+        let expected = format!(r#"{{"resource_providers":[{},{}]}}"#, one(&of_root), one(&of_child));
+        let mut written = Vec::new();
+        List::new(version, "/p", Arc::clone(&snapshot), snapshot.iter().collect()).write(&mut written, usize::MAX);
+        assert_eq!(String::from_utf8(written).unwrap(), expected, "1.{minor}");
+    }
 }

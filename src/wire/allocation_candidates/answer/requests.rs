@@ -3,8 +3,9 @@
 
 use crate::search::{Candidate, Placement, Slot, Snapshot};
 use crate::version::{ALLOCATIONS_DICT, MAPPINGS, Version};
-use crate::wire::output::{digits, quote};
+use crate::wire::output::{Form, digits, quote};
 use crate::wire::quoted::Quoted;
+use crate::wire::texts::Texts;
 
 use super::set_apart;
 
@@ -12,6 +13,8 @@ use super::set_apart;
 pub struct Requests {
     by_provider: bool,
     mappings: bool,
+    /// How a request looks that one provider serves: in all those of an answer it gives the same to the same group.
+    alone: Option<Form>,
 }
 
 impl Requests {
@@ -19,10 +22,24 @@ impl Requests {
         Requests {
             by_provider: version >= ALLOCATIONS_DICT,
             mappings: version >= MAPPINGS,
+            alone: None,
         }
     }
 
-    pub fn write(&self, out: &mut Vec<u8>, snapshot: &Snapshot, names: &Quoted, candidate: &Candidate) {
+    pub fn write(&mut self, out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
+        let Some(slot) = alone(candidate) else {
+            return self.write_any(out, snapshot, candidate);
+        };
+        let uuid = Texts::uuid(snapshot, slot);
+        if !self.alone.as_ref().is_some_and(|form| form.fill(out, uuid)) {
+            let begin = out.len();
+            self.write_any(out, snapshot, candidate);
+            self.alone = Form::of(&out[begin..], uuid, if self.mappings { 2 } else { 1 });
+        }
+    }
+
+    fn write_any(&self, out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
+        let names = Quoted::of(snapshot.catalog());
         let placements = &candidate.placements;
         let mut begun = false;
         out.extend_from_slice(if self.by_provider {
@@ -37,12 +54,12 @@ impl Requests {
             }
             set_apart(out, &mut begun);
             if self.by_provider {
-                quote(out, snapshot.uuid(slot));
+                out.extend_from_slice(Texts::uuid(snapshot, slot));
                 out.extend_from_slice(br#":{"resources":{"#);
             } else {
                 // Before 1.12.
                 out.extend_from_slice(br#"{"resource_provider":{"uuid":"#);
-                quote(out, snapshot.uuid(slot));
+                out.extend_from_slice(Texts::uuid(snapshot, slot));
                 out.extend_from_slice(br#"},"resources":{"#);
             }
             resources(out, names, &placements[at..], slot);
@@ -54,6 +71,16 @@ impl Requests {
         }
         out.push(b'}');
     }
+}
+
+/// The provider that serves all of a candidate of one group.
+fn alone(candidate: &Candidate) -> Option<Slot> {
+    let [(_, slots)] = candidate.mappings.as_slice() else {
+        return None;
+    };
+    let slot = candidate.placements.first()?.slot;
+    let is_alone = candidate.placements.iter().all(|it| it.slot == slot) && slots.iter().eq([&slot]);
+    is_alone.then_some(slot)
 }
 
 /// What one provider gives.
@@ -80,7 +107,7 @@ fn mappings(out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
         let mut begun = false;
         for &slot in slots.iter() {
             set_apart(out, &mut begun);
-            quote(out, snapshot.uuid(slot));
+            out.extend_from_slice(Texts::uuid(snapshot, slot));
         }
         out.push(b']');
     }

@@ -1,14 +1,12 @@
-//! `provider_summaries`: what the providers of the candidates have, and how much of it is used. Written as bytes, as
-//! `requests` are: most of an answer is the traits of its hosts.
+//! `provider_summaries`: what the providers of the candidates have, and how much of it is used. Put together from texts
+//! that are kept, because most of an answer is the traits of its hosts, and from sums.
 
 use std::collections::BTreeSet;
 
 use crate::search::{ClassId, Request, Slot, Snapshot};
 use crate::version::{ALL_CLASSES_IN_SUMMARIES, CANDIDATES_REQUIRED, NESTED_CANDIDATES, Version};
-use crate::wire::output::{Number, append, digits, quote};
-use crate::wire::quoted::Quoted;
-
-use super::set_apart;
+use crate::wire::output::Out;
+use crate::wire::texts::{STOCK_END, Texts};
 
 /// How a version shows them.
 pub struct Summaries {
@@ -29,57 +27,36 @@ impl Summaries {
         }
     }
 
-    pub fn write(&self, out: &mut Vec<u8>, snapshot: &Snapshot, names: &Quoted, slot: Slot) {
-        quote(out, snapshot.uuid(slot));
-        out.extend_from_slice(br#":{"resources":{"#);
-        self.resources(out, snapshot, names, slot);
-        out.push(b'}');
+    pub fn write(&self, out: &mut impl Out, snapshot: &Snapshot, slot: Slot) {
+        let texts = Texts::of(snapshot, slot);
+        let has = texts.has(snapshot, slot);
+        out.put(texts.own_uuid(slot));
+        out.put(br#":{"resources":{"#);
+        let mut begun = false;
+        for (class, text) in has.stocks(slot) {
+            if self.shown.as_ref().is_none_or(|shown| shown.contains(&class)) {
+                let apart = if std::mem::replace(&mut begun, true) {
+                    0
+                } else {
+                    STOCK_END.len()
+                };
+                out.put(&text[apart..]);
+                out.digits(snapshot.used(slot, class));
+            }
+        }
+        out.put(if begun { b"}}" } else { b"}" });
         if self.traits {
-            traits(out, snapshot, names, slot);
+            out.put(has.traits(slot));
         }
         if self.trees {
-            out.extend_from_slice(br#","parent_provider_uuid":"#);
-            match snapshot.parent(slot) {
-                Some(parent) => quote(out, snapshot.uuid(parent)),
-                None => out.extend_from_slice(b"null"),
+            out.put(br#","parent_provider_uuid":"#);
+            match snapshot.near_parent(slot) {
+                Some(parent) => out.put(Texts::uuid(snapshot, parent)),
+                None => out.put(b"null"),
             }
-            out.extend_from_slice(br#","root_provider_uuid":"#);
-            quote(out, snapshot.uuid(snapshot.root(slot)));
+            out.put(br#","root_provider_uuid":"#);
+            out.put(Texts::uuid(snapshot, snapshot.near_root(slot)));
         }
-        out.push(b'}');
-    }
-
-    fn resources(&self, out: &mut Vec<u8>, snapshot: &Snapshot, names: &Quoted, slot: Slot) {
-        let mut begun = false;
-        for (class, inventory, used) in snapshot.inventories(slot) {
-            let shown = self.shown.as_ref().is_none_or(|shown| shown.contains(&class));
-            if let Some(name) = names.of_class(class).filter(|_| shown) {
-                set_apart(out, &mut begun);
-                out.extend_from_slice(name);
-                out.extend_from_slice(br#":{"capacity":"#);
-                whole(out, inventory.capacity());
-                out.extend_from_slice(br#","used":"#);
-                digits(out, used);
-                out.push(b'}');
-            }
-        }
-    }
-}
-
-fn traits(out: &mut Vec<u8>, snapshot: &Snapshot, names: &Quoted, slot: Slot) {
-    let mut begun = false;
-    out.extend_from_slice(br#","traits":["#);
-    for name in snapshot.traits(slot).filter_map(|id| names.of_trait(id)) {
-        set_apart(out, &mut begun);
-        out.extend_from_slice(name);
-    }
-    out.push(b']');
-}
-
-/// A capacity, rounded towards zero as it is shown.
-fn whole(out: &mut Vec<u8>, capacity: f64) {
-    match Number::truncated(capacity) {
-        Number::Whole(number) if i64::try_from(number).is_ok() => digits(out, number as i64),
-        other => append(out, "", &other),
+        out.put(b"}");
     }
 }

@@ -33,11 +33,16 @@ fn row(id: i32, parent: Option<i32>) -> ProviderRow {
 
 /// A root and its child; both give two VCPU, the child one too.
 fn answer(minor: u16, amount: i64) -> Answer {
+    answer_to(minor, "", amount)
+}
+
+fn answer_to(minor: u16, suffix: &str, amount: i64) -> Answer {
     let classes = vec![(ClassId(0), Arc::from("VCPU")), (ClassId(1), Arc::from("DISK_GB"))];
     let catalog = Catalog::new(classes, vec![(TraitId(1), Arc::from("T"))], Vec::new());
     let snapshot = Arc::new(Snapshot::build(catalog, vec![row(1, None), row(2, Some(1))]));
     let request = Request {
         groups: vec![Group {
+            suffix: suffix.to_owned(),
             resources: vec![("VCPU".to_owned(), amount)],
             ..Group::default()
         }],
@@ -85,6 +90,51 @@ fn pieces_together_are_the_whole_and_each_but_the_last_has_its_length() {
             }
         }
         assert_eq!(pieces, whole, "{length}");
+    }
+}
+
+/// A request is written like the one before, with another provider in it: a suffix may look like one.
+#[test]
+fn a_suffix_stays_what_it_is_where_it_is_the_uuid_of_a_provider() {
+    for suffix in ["u1", "u2", ""] {
+        let mut written = Vec::new();
+        answer_to(39, suffix, 2).write(&mut written, usize::MAX).unwrap();
+        let written: serde_json::Value = serde_json::from_slice(&written).unwrap();
+        let mut uuids: Vec<_> = written["allocation_requests"].as_array().unwrap().iter().collect();
+        uuids.sort_by_key(|request| request["mappings"].to_string());
+        for (request, uuid) in uuids.into_iter().zip(["u1", "u2"]) {
+            assert_eq!(request["mappings"], serde_json::json!({suffix: [uuid]}));
+            assert_eq!(
+                request["allocations"],
+                serde_json::json!({uuid: {"resources": {"VCPU": 2}}})
+            );
+        }
+    }
+}
+
+/// As it is told before the first byte goes.
+#[test]
+fn what_is_left_is_measured_once_everything_is_found() {
+    for minor in [10, 17, 27, 39] {
+        let (mut answer, mut written) = (answer(minor, 1), Vec::new());
+        assert_eq!((answer.is_found(), answer.left()), (false, None));
+        while !answer.is_found() {
+            assert_eq!(answer.write(&mut written, 1), Ok(true));
+            let length = written.len() + 1;
+            answer.write(&mut written, length).unwrap();
+        }
+        loop {
+            let left = answer.left().unwrap();
+            let before = written.len();
+            let mut rest = Vec::new();
+            let more = answer.write(&mut rest, 1).unwrap();
+            written.extend(&rest);
+            assert_eq!(answer.left(), Some(left - (written.len() - before)), "1.{minor}");
+            if !more {
+                assert_eq!(answer.left(), Some(0));
+                break;
+            }
+        }
     }
 }
 

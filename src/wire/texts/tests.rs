@@ -1,0 +1,199 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::super::allocation_candidates::Answer;
+use super::super::resource_providers::List;
+use super::*;
+use crate::search::{
+    AggregateId, Catalog, Change, Delta, Group, Interrupt, Inventory, ProviderId, ProviderQuery, ProviderRow, Request,
+    Settings, Strategy, TraitId, Traits, candidates, providers,
+};
+use crate::version::Version;
+
+fn stock(total: i32) -> Inventory {
+    Inventory {
+        total,
+        reserved: 0,
+        min_unit: 1,
+        max_unit: total,
+        step_size: 1,
+        allocation_ratio: 4.0,
+    }
+}
+
+fn row(id: i32, traits: impl IntoIterator<Item = i32>) -> ProviderRow {
+    ProviderRow {
+        id: ProviderId(id),
+        uuid: format!("{id:08x}-0000-4000-8000-000000000000").into(),
+        name: format!("host-{id}").into(),
+        generation: 0,
+        parent: None,
+        root: ProviderId(id),
+        modified: 0,
+        inventories: BTreeMap::from([(ClassId(0), stock(64)), (ClassId(1), stock(262_144))]),
+        used: BTreeMap::new(),
+        traits: traits.into_iter().map(TraitId).collect(),
+        aggregates: BTreeSet::new(),
+    }
+}
+
+fn catalog(class: &str, trait_name: &str) -> Catalog {
+    let mut traits: Vec<(TraitId, Arc<str>)> = (1..80)
+        .map(|id| (TraitId(id), format!("HW_CPU_X86_AVX512_{id:05}").into()))
+        .collect();
+    traits[0].1 = trait_name.into();
+    let classes = vec![
+        (ClassId(0), "VCPU".into()),
+        (ClassId(1), class.into()),
+        (ClassId(2), "DISK_GB".into()),
+    ];
+    Catalog::new(classes, traits, vec![(AggregateId(1), "a".into())])
+}
+
+/// What the newest version lists, and its summaries of everybody.
+fn shown(snapshot: &Arc<Snapshot>) -> (String, Value) {
+    let found = providers(snapshot, &ProviderQuery::default(), false).unwrap();
+    let mut list = Vec::new();
+    List::new(Version::MAX, "/placement", Arc::clone(snapshot), found).write(&mut list, usize::MAX);
+    let request = Request {
+        groups: vec![Group {
+            resources: vec![("VCPU".to_owned(), 1)],
+            ..Group::default()
+        }],
+        group_policy: None,
+        same_subtrees: Vec::new(),
+        root_required: Traits::default(),
+        limit: None,
+        nested: true,
+    };
+    let settings = Settings {
+        seed: 1,
+        max: None,
+        ceiling: usize::MAX,
+        strategy: Strategy::DepthFirst,
+        strict_step: false,
+        interrupt: Interrupt::default(),
+    };
+    let found = candidates(Arc::clone(snapshot), &request, &settings, ()).unwrap();
+    let mut answer = Vec::new();
+    Answer::new(Version::MAX, Arc::clone(snapshot), &request, found.select())
+        .write(&mut answer, usize::MAX)
+        .unwrap();
+    let mut answer: Value = serde_json::from_slice(&answer).unwrap();
+    (String::from_utf8(list).unwrap(), answer["provider_summaries"].take())
+}
+
+/// The tables, and what is changed in them.
+struct Cloud {
+    rows: BTreeMap<i32, ProviderRow>,
+    catalog: Catalog,
+}
+
+impl Cloud {
+    fn is_parent(&self, id: i32) -> bool {
+        self.rows.values().any(|row| row.parent == Some(ProviderId(id)))
+    }
+
+    /// A change of some kind; `number` says what it is changed to.
+    fn change(&mut self, kind: usize, id: i32, number: i32) -> Change {
+        let is_parent = self.is_parent(id);
+        let mut change = Change::default();
+        if kind == 0 {
+            self.catalog = catalog(&format!("CUSTOM_{number}"), &format!("CUSTOM_{number}"));
+            change.catalog = Some(self.catalog.clone());
+            return change;
+        }
+        let next = self.rows.keys().last().map_or(1, |last| last + 1);
+        let Some(row) = self.rows.get_mut(&id) else {
+            let row = self.rows.entry(next).or_insert(row(next, [number]));
+            change.reloaded.push(row.clone());
+            return change;
+        };
+        match kind {
+            1 => drop(row.traits.insert(TraitId(number))),
+            2 => drop(row.inventories.insert(ClassId(number % 3), stock(number + 8))),
+            3 => row.name = format!("name-{number}").into(),
+            // As where an id is given again, even of a provider that others name their parent.
+            4 => row.uuid = format!("{number:08x}-{id:04x}-4000-8000-000000000001").into(),
+            5 if !is_parent => {
+                let parent = (id != 1 && number % 3 > 0).then_some(ProviderId(1));
+                (row.parent, row.root) = (parent, parent.unwrap_or(row.id));
+            }
+            6 if !is_parent && id != 1 => {
+                self.rows.remove(&id);
+                change.removed.push(ProviderId(id));
+                return change;
+            }
+            _ => {
+                *row.used.entry(ClassId(0)).or_default() += 1;
+                row.generation += 1;
+                change.deltas.push(Delta {
+                    provider: row.id,
+                    moves: 1,
+                    generation: row.generation,
+                    modified: None,
+                    used: vec![(ClassId(0), 1)],
+                });
+                return change;
+            }
+        }
+        change.reloaded.push(row.clone());
+        change
+    }
+}
+
+/// What is said of 70 providers in two blocks: who is a child may stand in another block than its root.
+#[test]
+fn what_was_kept_is_forgotten_when_it_is_no_longer_true() {
+    let changes = proptest::collection::vec((0..8usize, 1..75i32, 1..70i32), 1..24);
+    let config = ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    proptest!(config, |(changes in changes)| {
+        let mut cloud = Cloud {
+            rows: (1..=70).map(|id| (id, row(id, [id % 5 + 1]))).collect(),
+            catalog: catalog("MEMORY_MB", "T"),
+        };
+        let mut snapshot = Arc::new(Snapshot::build(cloud.catalog.clone(), cloud.rows.values().cloned().collect()));
+        shown(&snapshot);
+        for (kind, id, number) in changes {
+            let change = cloud.change(kind, id, number);
+            snapshot = Arc::new(snapshot.apply(&change));
+            let fresh = Snapshot::build(cloud.catalog.clone(), cloud.rows.values().cloned().collect());
+            prop_assert_eq!(shown(&snapshot), shown(&Arc::new(fresh)), "after change {} of {} to {}", kind, id, number);
+        }
+    });
+}
+
+/// 50 traits with names as long as those of processors, of which no two hosts have the same.
+#[test]
+fn what_is_kept_of_a_host_is_below_two_kilobytes() {
+    let traits = |host: i32| (0..50).map(move |at| 1 + (host + at * (1 + host % 7)) % 79);
+    let rows = (0..640).map(|host| {
+        let mut row = row(host + 1, traits(host));
+        row.inventories.insert(ClassId(2), stock(4000));
+        row
+    });
+    let snapshot = Arc::new(Snapshot::build(catalog("MEMORY_MB", "T"), rows.collect()));
+    shown(&snapshot);
+    let kept: usize = snapshot
+        .iter()
+        .step_by(LANES)
+        .map(|slot| Texts::of(&snapshot, slot).size())
+        .sum();
+    assert!((1000..2048).contains(&(kept / 640)), "{} bytes a host", kept / 640);
+}
+
+#[test]
+fn hosts_of_a_kind_share_the_text_of_their_traits() {
+    let rows = (1..=64).map(|id| row(id, 1..=50));
+    let snapshot = Arc::new(Snapshot::build(catalog("MEMORY_MB", "T"), rows.collect()));
+    shown(&snapshot);
+    let slot = snapshot.iter().next().unwrap();
+    assert!(Texts::of(&snapshot, slot).size() / 64 < 300);
+}
