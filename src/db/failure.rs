@@ -57,6 +57,11 @@ impl Failure {
         }
     }
 
+    /// Whether another writer was there first, and the server or a guard said so at once.
+    pub fn is_somebody_in_the_way(&self) -> bool {
+        matches!(self, Failure::Overtaken | Failure::Behind) || matches!(self.fault(), Some(Fault::Retry))
+    }
+
     pub fn may_be_one_commands_fault(&self) -> bool {
         matches!(self, Failure::Panicked)
             || matches!(

@@ -7,6 +7,7 @@
 mod doubt;
 mod house;
 mod plan;
+mod turn;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -17,6 +18,7 @@ use super::failure::Failure;
 use super::followed::Revisions;
 use super::identity::{Commit, Identity};
 use super::queue::{Job, WriterHandle, queue};
+use super::together::How;
 use super::{Database, DbConnection, DbResult, SetupError, dialect};
 use crate::error::{Error, Result};
 use plan::Basis;
@@ -54,6 +56,19 @@ pub trait Batch: Send + 'static {
     /// How far every writer was followed, where nobody else has committed anything lately: then it is enough that a plan
     /// looks, while it is written, whether this still holds, and `follow` is asked only where it does not.
     fn quiet(&self) -> Option<Revisions>;
+
+    /// Whether the commands, all of which may be planned, should wait for their turn: others are known to change what they
+    /// change, or, where a plan for them `lost` a guard, have just done so.
+    fn needs_turn(&mut self, commands: &[&Self::Command], lost: bool) -> bool;
+
+    /// Locks, inside the transaction, what the last call of `needs_turn` was about.
+    fn take_turn(&mut self, conn: &mut DbConnection) -> DbResult<()>;
+
+    /// Whether a command can be planned in the turn that was taken.
+    fn may_join(&self, command: &Self::Command) -> bool;
+
+    /// As `follow`, inside the transaction; false where more has to be read than can be there.
+    fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool>;
 
     /// Nothing that is in memory may be trusted until all of it was read again. Does not wait for that.
     fn doubt(&mut self);
@@ -103,13 +118,15 @@ pub fn start<B: Batch>(
         at_once,
         identity,
         batch,
+        queue: jobs,
+        aside: Vec::new(),
         behind: false,
         patience: settings.commit_timeout,
         kept_house: Instant::now(),
     };
     let thread = std::thread::Builder::new()
         .name("placet-writer".to_owned())
-        .spawn(move || writer.work(&jobs))
+        .spawn(move || writer.work())
         .map_err(|error| SetupError::Thread {
             detail: error.to_string(),
         })?;
@@ -124,6 +141,9 @@ struct Writer<B: Batch> {
     at_once: AtOnce,
     identity: Identity,
     batch: B,
+    queue: Receiver<Job<B>>,
+    /// Jobs that were taken from the queue for a turn that was not theirs: the next ones.
+    aside: Vec<Job<B>>,
     /// Others were seen to have committed something, which is to be followed.
     behind: bool,
     patience: Duration,
@@ -132,42 +152,59 @@ struct Writer<B: Batch> {
 
 type Attempt<T> = std::result::Result<T, Failure>;
 
+/// How a batch is tried: each way is longer than the one before it, and less easily overtaken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Way {
+    /// Commands that may be planned are, and they wait for a turn only where one is known to be needed.
+    Short,
+    /// They wait for a turn.
+    InTurn,
+    /// All is decided on the database.
+    OnDatabase,
+}
+
+impl Way {
+    /// After a guard was lost.
+    fn next(self, may_be_planned: bool) -> Way {
+        match self {
+            Way::Short if may_be_planned => Way::InTurn,
+            _ => Way::OnDatabase,
+        }
+    }
+}
+
 impl<B: Batch> Writer<B> {
-    fn work(mut self, jobs: &Receiver<Job<B>>) {
-        while let Some(first) = self.next(jobs) {
-            let waiting: Vec<Job<B>> = std::iter::once(first)
-                .chain(jobs.try_iter().take(BATCH_MAX - 1))
+    fn work(mut self) {
+        while let Some(first) = self.next() {
+            let room = BATCH_MAX.saturating_sub(1 + self.aside.len());
+            let waiting: Vec<Job<B>> = std::mem::take(&mut self.aside)
+                .into_iter()
+                .chain([first])
+                .chain(self.queue.try_iter().take(room))
                 .collect();
             let (plannable, others): (Vec<_>, Vec<_>) =
                 waiting.into_iter().partition(|job| B::may_be_planned(&job.command));
             for jobs in [plannable, others] {
-                self.carry_out_in_time(jobs);
+                let timely = in_time(jobs);
+                if !timely.is_empty() {
+                    self.carry_out(timely);
+                }
             }
         }
     }
 
-    /// Whose turn comes too late is refused.
-    fn carry_out_in_time(&mut self, jobs: Vec<Job<B>>) {
-        let (timely, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.deadline > Instant::now());
-        for job in late {
-            job.answer(Err(Error::Busy {
-                detail: "The database is too slow to keep up.".to_owned(),
-            }));
-        }
-        if !timely.is_empty() {
-            self.carry_out(timely);
-        }
-    }
-
     /// The next job; `None` when there will be no more. Keeps house when it is time, whether there is work or not.
-    fn next(&mut self, jobs: &Receiver<Job<B>>) -> Option<Job<B>> {
+    fn next(&mut self) -> Option<Job<B>> {
         loop {
             let left = HOUSEKEEPING.saturating_sub(self.kept_house.elapsed());
             if left.is_zero() {
                 self.kept_house = Instant::now();
                 self.keep_house();
             }
-            match jobs.recv_timeout(left) {
+            if let Some(job) = self.aside.pop() {
+                return Some(job);
+            }
+            match self.queue.recv_timeout(left) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -212,9 +249,10 @@ impl<B: Batch> Writer<B> {
 
     /// Tries to commit the jobs. Who cannot wait any longer is refused meanwhile, and is none of them afterwards.
     fn try_until_patience_ends(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Result<B::Answer>>> {
-        let mut overtaken = false;
+        let mut way = Way::Short;
         loop {
-            let failure = match self.transaction(jobs, overtaken) {
+            let may_be_planned = jobs.iter().all(|job| B::may_be_planned(&job.command));
+            let failure = match self.transaction(jobs, way) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
             };
@@ -238,33 +276,43 @@ impl<B: Batch> Writer<B> {
                 return Ok(Vec::new());
             }
             log::debug!("A batch is tried again: {failure}");
-            if overtaken || !matches!(failure, Failure::Overtaken | Failure::Behind) {
+            if way == Way::OnDatabase || !failure.is_somebody_in_the_way() {
                 std::thread::sleep(PAUSE);
             }
-            overtaken |= matches!(failure, Failure::Overtaken);
+            if failure.is_somebody_in_the_way() && !matches!(failure, Failure::Behind) {
+                way = way.next(may_be_planned);
+            }
         }
     }
 
-    fn transaction(&mut self, jobs: &[Job<B>], overtaken: bool) -> Attempt<Vec<Result<B::Answer>>> {
-        let commands: Vec<&B::Command> = jobs.iter().map(|job| &job.command).collect();
-        let basis = self.basis(&commands, overtaken)?;
+    fn transaction(&mut self, jobs: &mut Vec<Job<B>>, way: Way) -> Attempt<Vec<Result<B::Answer>>> {
+        let commands = commands(jobs);
+        let may_be_planned = way < Way::OnDatabase && commands.iter().all(|command| B::may_be_planned(command));
+        if may_be_planned && self.batch.needs_turn(&commands, way == Way::InTurn) {
+            return self.in_turn(jobs);
+        }
+        let basis = self.basis(&commands, may_be_planned)?;
         let conn = ready(&mut self.conn)?;
-        // A plan begins the transaction with the statement that writes it.
-        if !(self.at_once.writes && matches!(basis, Basis::Plan(..))) {
-            let deadline = jobs.iter().map(|job| job.deadline).min();
-            let deadline = deadline.unwrap_or_else(Instant::now);
-            begin(conn, self.database.lock_timeout(), deadline)?;
+        let how = How::beginning(self.at_once);
+        if how != How::Beginning || !matches!(basis, Basis::Plan(..)) {
+            begin(conn, self.database.lock_timeout(), earliest(jobs))?;
         }
         let written = contain(|| match basis {
             Basis::Plan(plan, expected) => {
                 let body = self.batch.describe(&plan.change);
-                plan::write(conn, &mut self.identity, plan, expected.as_ref(), body, self.at_once)
+                plan::write(conn, &mut self.identity, plan, expected.as_ref(), body, how)
             }
             Basis::Followed { refused } => {
-                let on_database = overtaken || refused;
+                let on_database = refused || way == Way::OnDatabase;
                 write(&mut self.batch, &mut self.identity, conn, &commands, on_database)
             }
         });
+        self.end(jobs, written)
+    }
+
+    /// Ends the transaction in which something was written, or in which that failed.
+    fn end(&mut self, jobs: &[Job<B>], written: Option<Attempt<Written<B>>>) -> Attempt<Vec<Result<B::Answer>>> {
+        let conn = ready(&mut self.conn)?;
         let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
             Ok((answers, Some(change))) => (answers, change),
             Ok((answers, None)) => {
@@ -315,6 +363,26 @@ impl<B: Batch> Writer<B> {
             }
         }
     }
+}
+
+/// Those that can still wait; the others are refused.
+fn in_time<B: Batch>(jobs: Vec<Job<B>>) -> Vec<Job<B>> {
+    let (timely, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.deadline > Instant::now());
+    for job in late {
+        job.answer(Err(Error::Busy {
+            detail: "The database is too slow to keep up.".to_owned(),
+        }));
+    }
+    timely
+}
+
+fn commands<B: Batch>(jobs: &[Job<B>]) -> Vec<&B::Command> {
+    jobs.iter().map(|job| &job.command).collect()
+}
+
+/// Until when the first of them can wait.
+fn earliest<B: Batch>(jobs: &[Job<B>]) -> Instant {
+    jobs.iter().map(|job| job.deadline).min().unwrap_or_else(Instant::now)
 }
 
 /// A connection that was just made sure of.

@@ -85,6 +85,22 @@ impl Batch for Numbers {
         None
     }
 
+    fn needs_turn(&mut self, _: &[&i64], _: bool) -> bool {
+        false
+    }
+
+    fn take_turn(&mut self, _: &mut DbConnection) -> DbResult<()> {
+        Ok(())
+    }
+
+    fn may_join(&self, _: &i64) -> bool {
+        false
+    }
+
+    fn catch_up(&mut self, _: &mut DbConnection) -> DbResult<bool> {
+        Ok(true)
+    }
+
     fn doubt(&mut self) {
         self.doubtful.store(true, Ordering::Release);
     }

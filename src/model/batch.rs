@@ -19,6 +19,7 @@ use super::newcomers;
 use super::save::{self, Committed, Owners, Saved, save};
 use super::spelled::Spelled;
 use super::state::State;
+use super::turn::Turn;
 use crate::db::followed::Revisions;
 use crate::db::writer::{Batch, Plan, Planned, Ran};
 use crate::db::{Commit, DbConnection, DbResult, dialect, fault};
@@ -39,6 +40,7 @@ pub struct Decider {
     /// that they have other ids.
     owners: Owners,
     owners_since: u64,
+    turn: Turn,
     rules: Rules,
     #[cfg(feature = "mutants")]
     earlier: super::mutant::Earlier,
@@ -63,6 +65,7 @@ impl Decider {
             heard_nothing: 0,
             owners: Owners::default(),
             owners_since: 0,
+            turn: Turn::default(),
             rules,
             #[cfg(feature = "mutants")]
             earlier: Default::default(),
@@ -72,6 +75,17 @@ impl Decider {
     /// Whether a mutant is at work that spoils what `follow` and `run` read.
     fn is_spoiled(&self) -> bool {
         mutants::is(Mutant::UsageFirst) || mutants::is(Mutant::SubtractUnremoved)
+    }
+
+    /// What others committed is learned by `follow`, and whether there was anything is remembered.
+    fn listen<T>(&mut self, follow: impl FnOnce(&Live) -> DbResult<T>) -> DbResult<T> {
+        let before = self.live.known();
+        let followed = follow(&self.live)?;
+        self.heard_nothing = match self.live.known() == before {
+            true => self.heard_nothing.saturating_add(1),
+            false => 0,
+        };
+        Ok(followed)
     }
 
     /// The state to decide on, and the rows it was made of where those came from the database.
@@ -257,12 +271,7 @@ impl Batch for Decider {
             // The batch does not wait for all to be read: until then it decides on rows that it reads itself.
             self.follower.wake();
         } else if !self.alone {
-            let before = self.live.known();
-            self.live.follow(conn)?;
-            self.heard_nothing = match self.live.known() == before {
-                true => self.heard_nothing.saturating_add(1),
-                false => 0,
-            };
+            self.listen(|live| live.follow(conn))?;
         }
         Ok(())
     }
@@ -270,6 +279,23 @@ impl Batch for Decider {
     fn quiet(&self) -> Option<Revisions> {
         let trusts = self.heard_nothing >= QUIET && !self.live.is_doubtful() && !self.is_spoiled();
         trusts.then(|| self.live.known())
+    }
+
+    fn needs_turn(&mut self, commands: &[&Command], lost: bool) -> bool {
+        let may_count = !self.alone && !self.live.is_doubtful() && !self.is_spoiled();
+        may_count && self.turn.is_needed(&self.live, commands, lost)
+    }
+
+    fn take_turn(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+        self.turn.take(conn)
+    }
+
+    fn may_join(&self, command: &Command) -> bool {
+        Self::may_be_planned(command) && self.turn.is_for(&self.live, command)
+    }
+
+    fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool> {
+        self.listen(|live| live.catch_up(conn))
     }
 
     fn doubt(&mut self) {

@@ -244,7 +244,8 @@ fn names_of(
     Ok(names)
 }
 
-fn lock_providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<()> {
+/// Locks providers, in the order of their ids.
+pub fn lock_providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<()> {
     use resource_providers as t;
     in_lists(ids, |ids| -> DbResult<Vec<i32>> {
         lock_rows!(conn, t::table.filter(t::id.eq_any(ids)).order(t::id).select(t::id))

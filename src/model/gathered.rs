@@ -1,6 +1,6 @@
 //! What several changes come to: deltas to add, and marks of what has to be read again. Knows no database.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::save::{Committed, Rewritten};
 use crate::mutants::{self, Mutant};
@@ -42,6 +42,11 @@ impl Gathered {
         let named = self.all_deltas().map(|delta| delta.provider);
         let unknown: Vec<ProviderId> = named.filter(|id| snapshot.by_id(*id).is_none()).collect();
         self.marks.extend(unknown);
+    }
+
+    /// The providers of which there are deltas.
+    pub fn counted_providers(&self) -> HashSet<ProviderId> {
+        self.deltas.iter().map(|delta| delta.provider).collect()
     }
 
     /// Whether something must be read before any of it may be shown.

@@ -5,13 +5,14 @@
 //! acknowledges, and whoever follows come with a connection of their own, and neither may wait for the other's database.
 //! Readers take no lock.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 
+use super::company::Company;
 use super::gathered::Gathered;
 use super::reread::{self, Reread};
 use super::save::Committed;
@@ -33,6 +34,18 @@ struct Ledger {
     known: Revisions,
     /// How often everything was read: what was fetched before that says nothing any more.
     load: u64,
+    /// Who this process's writer is, once it has committed anything, and whom it meets.
+    own: Option<String>,
+    company: Company,
+}
+
+/// What came of news that were counted.
+enum Counted {
+    Shown(Arc<Snapshot>),
+    /// Everything was read since they were asked for.
+    Outdated,
+    /// Counting is not enough.
+    Uncountable,
 }
 
 impl Live {
@@ -44,6 +57,8 @@ impl Live {
             ledger: Mutex::new(Ledger {
                 known: read.revisions,
                 load: 0,
+                own: None,
+                company: Company::default(),
             }),
             doubtful: AtomicBool::new(false),
         })
@@ -93,6 +108,25 @@ impl Live {
         }
     }
 
+    /// As `follow`, but by counting alone, within a transaction of whoever asks; false where that is not enough.
+    pub fn catch_up(&self, conn: &mut DbConnection) -> DbResult<bool> {
+        let (known, load) = {
+            let ledger = self.ledger();
+            (ledger.known.clone(), ledger.load)
+        };
+        if self.is_doubtful() {
+            return Ok(false);
+        }
+        let news = followed::news(conn, &known)?;
+        let counted = self.count(&mut self.ledger(), &known, load, news);
+        Ok(matches!(counted, Counted::Shown(_)))
+    }
+
+    /// The providers that other processes change at the moment, too.
+    pub fn company(&self) -> HashSet<ProviderId> {
+        self.ledger().company.met(Instant::now())
+    }
+
     /// Publishes what was fetched when the snapshot showed `known`; `None` where everything was read meanwhile.
     fn take(
         &self,
@@ -101,24 +135,42 @@ impl Live {
         load: u64,
         news: News,
     ) -> DbResult<Option<Arc<Snapshot>>> {
-        let told = match news.after(known) {
-            Ok([]) if news.now == *known => return Ok(Some(self.newest())),
-            told => told.ok(),
-        };
+        if news.now == *known && matches!(news.after(known), Ok([])) {
+            return Ok(Some(self.newest()));
+        }
         let mut ledger = self.ledger();
+        match self.count(&mut ledger, known, load, news) {
+            Counted::Shown(newest) => Ok(Some(newest)),
+            Counted::Outdated => Ok(None),
+            Counted::Uncountable => {
+                self.reread(conn, &mut ledger, &BTreeSet::new(), false)?;
+                Ok(Some(self.newest()))
+            }
+        }
+    }
+
+    fn count(&self, ledger: &mut Ledger, known: &Revisions, load: u64, news: News) -> Counted {
         if ledger.load != load {
-            return Ok(None);
+            return Counted::Outdated;
         }
+        let Ok(told) = news.after(known) else {
+            return Counted::Uncountable;
+        };
         // The writer may have published its own commits since: each is applied once.
-        let unseen = told.map(|told| told.iter().filter(|it| it.revision > ledger.known.of(&it.writer)));
-        if let Some(gathered) = unseen.and_then(reread::gather)
-            && let Some(next) = self.counted(gathered)
-        {
-            ledger.known.raise(news.now);
-            return Ok(Some(self.publish_snapshot(next)));
+        let unseen = || told.iter().filter(|it| it.revision > ledger.known.of(&it.writer));
+        let are_others = unseen().all(|it| Some(&it.writer) != ledger.own.as_ref());
+        let Some(gathered) = reread::gather(unseen()) else {
+            return Counted::Uncountable;
+        };
+        let changed = gathered.counted_providers();
+        let Some(next) = self.counted(gathered) else {
+            return Counted::Uncountable;
+        };
+        if are_others && !changed.is_empty() {
+            ledger.company.note(Instant::now(), changed);
         }
-        self.reread(conn, &mut ledger, &BTreeSet::new(), false)?;
-        Ok(Some(self.newest()))
+        ledger.known.raise(news.now);
+        Counted::Shown(self.publish_snapshot(next))
     }
 
     /// The next snapshot, where counting is enough to make it.
@@ -139,6 +191,9 @@ impl Live {
         if self.is_doubtful() {
             // It is in the tables, and those are about to be read.
             return Ok(());
+        }
+        if ledger.own.as_ref() != Some(&commit.writer) {
+            ledger.own = Some(commit.writer.clone());
         }
         let known = ledger.known.of(&commit.writer);
         if known >= commit.revision && !mutants::is(Mutant::ApplyTwice) {

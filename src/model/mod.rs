@@ -6,6 +6,7 @@ mod base;
 pub mod batch;
 mod change;
 pub mod command;
+mod company;
 pub mod comparison;
 pub mod decide;
 mod follower;
@@ -30,6 +31,7 @@ mod spelled;
 pub mod standard;
 mod state;
 pub mod traits;
+mod turn;
 pub mod upgrade;
 pub mod usages;
 

@@ -74,9 +74,9 @@ async fn a_good_body_is_not_preceded_by_a_look_for_its_provider() {
         sent.push(edge.service.model.statements() - before);
     }
     assert_eq!(sent[1..3], [1, 1], "only where it decides what is refused");
-    // BEGIN, the writer's row, the provider twice, classes, what hangs on it, what is written, the change, COMMIT.
+    // BEGIN, the writer's row, the provider twice, classes, what hangs on it, what is deleted and written, the change, COMMIT.
     assert_eq!(
-        sent[0], 12,
+        sent[0], 14,
         "nothing else is looked for, and nothing is read after the commit"
     );
 }

@@ -26,7 +26,7 @@ impl From<NaiveDateTime> for Array {
 
 pub fn update(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement<Array> {
     let (source, mut bound) = unnest(it.columns, rows);
-    let (locked, updated) = updating(it, "v", "l", now, &mut bound);
+    let (locked, updated) = updating(it, "v", "l", Locked::AreWaitedFor, now, &mut bound);
     Statement::kept(
         format!("WITH v AS (SELECT * FROM {source}), l AS ({locked}) {updated}"),
         bound,
@@ -53,19 +53,38 @@ pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement<Array> {
     Statement::kept(format!("SELECT count(*) FROM {}", having_keys(it)), vec![keys])
 }
 
+/// Rows that somebody else has locked.
+pub enum Locked {
+    AreWaitedFor,
+    /// Then the count says that they are missing.
+    AreLeftOut,
+}
+
+impl Locked {
+    fn text(&self) -> &str {
+        match self {
+            Locked::AreWaitedFor => "",
+            Locked::AreLeftOut => "SKIP LOCKED",
+        }
+    }
+}
+
 /// What locks the rows that are to be updated, in the order of their ids, and what updates those: without the one, two
-/// statements over the same rows deadlock, after a second of silence each.
+/// statements over the same rows deadlock, after a second of silence each. `locked_ones`: what to do about rows that somebody
+/// else has locked.
 pub fn updating(
     it: &UpdateFromRows,
     rows: &str,
     locked: &str,
+    locked_ones: Locked,
     now: NaiveDateTime,
     bound: &mut Vec<Array>,
 ) -> (String, String) {
     let (table, filter) = (it.table, it.filter);
     let set = timed(it.set, now, "?::timestamp", bound);
     let lock = format!(
-        "SELECT {table}.id FROM {table} JOIN {rows} v ON {filter} ORDER BY {table}.id FOR NO KEY UPDATE OF {table}"
+        "SELECT {table}.id FROM {table} JOIN {rows} v ON {filter} ORDER BY {table}.id FOR NO KEY UPDATE OF {table} {}",
+        locked_ones.text()
     );
     let update = format!("UPDATE {table} SET {set} FROM {rows} v, {locked} l WHERE {table}.id = l.id AND {filter}");
     (lock, update)

@@ -6,7 +6,7 @@ use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
 use diesel::result::Error::DatabaseError;
 
-use super::Part;
+use super::{How, Part};
 use crate::db::dialect::mariadb::BEGIN_WITHIN;
 use crate::db::rows::Value;
 use crate::db::rows::mariadb::{counting_keys, inserting, json, looking, updating};
@@ -18,9 +18,10 @@ const KEPT_VALUES: usize = 64;
 /// How the statement says which part it was; the number follows.
 const NOT_AS_IT_MUST: &str = "placet: not as expected: ";
 
-/// The transaction is begun in the statement too.
-pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part]) -> QueryResult<Option<usize>> {
-    let mut text = format!("BEGIN NOT ATOMIC DECLARE placet_found BIGINT; {BEGIN_WITHIN}");
+/// Where the transaction is to be begun, that is in the statement too.
+pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part], how: How) -> QueryResult<Option<usize>> {
+    let begin = if how == How::Beginning { BEGIN_WITHIN } else { "" };
+    let mut text = format!("BEGIN NOT ATOMIC DECLARE placet_found BIGINT; {begin}");
     let mut bound = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         let (found, values) = match part {

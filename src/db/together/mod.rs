@@ -46,16 +46,36 @@ impl Part {
     }
 }
 
+/// In how many statements parts are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    OneByOne,
+    AtOnce,
+    /// At once, and the transaction is begun with it.
+    Beginning,
+}
+
+impl How {
+    /// Where no transaction was begun yet; if it is to be done one by one, one must be.
+    pub fn beginning(at_once: AtOnce) -> How {
+        if at_once.writes { How::Beginning } else { How::OneByOne }
+    }
+
+    /// Within a transaction.
+    pub fn within(at_once: AtOnce) -> How {
+        if at_once.writes { How::AtOnce } else { How::OneByOne }
+    }
+}
+
 /// Does all parts, each of which has rows or keys, and answers which one, the first of them, was not as it must be: then all
-/// of it is to be rolled back. Where the connection writes `at_once`, the transaction is begun with it; elsewhere it was
-/// begun before.
-pub fn run(conn: &mut DbConnection, now: NaiveDateTime, parts: &[Part], at_once: AtOnce) -> QueryResult<Option<usize>> {
+/// of it is to be rolled back.
+pub fn run(conn: &mut DbConnection, now: NaiveDateTime, parts: &[Part], how: How) -> QueryResult<Option<usize>> {
     match conn {
-        each if !at_once.writes => one_by_one(each, now, parts),
+        each if how == How::OneByOne => one_by_one(each, now, parts),
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(conn) => postgresql::run(conn, now, parts),
+        DbConnection::Postgresql(conn) => postgresql::run(conn, now, parts, how),
         #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(conn) => mariadb::run(conn, now, parts),
+        DbConnection::Mariadb(conn) => mariadb::run(conn, now, parts, how),
         sqlite @ DbConnection::Sqlite(_) => one_by_one(sqlite, now, parts),
     }
 }

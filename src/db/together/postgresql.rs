@@ -5,13 +5,13 @@ use diesel::pg::PgConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{Array as ArrayOf, BigInt};
 
-use super::Part;
+use super::{How, Part};
 use crate::db::dialect::postgresql::begin_write;
 use crate::db::rows::Value;
-use crate::db::rows::postgresql::{Array, having_keys, inserting, unnest, updating};
+use crate::db::rows::postgresql::{Array, Locked, having_keys, inserting, unnest, updating};
 use crate::db::rows::statement::Statement;
 
-pub fn run(conn: &mut PgConnection, now: NaiveDateTime, parts: &[Part]) -> QueryResult<Option<usize>> {
+pub fn run(conn: &mut PgConnection, now: NaiveDateTime, parts: &[Part], how: How) -> QueryResult<Option<usize>> {
     let mut with = With::default();
     for part in parts {
         with.add(part, now);
@@ -24,7 +24,9 @@ pub fn run(conn: &mut PgConnection, now: NaiveDateTime, parts: &[Part]) -> Query
         with.parts.join(", "),
         counts.join(", ")
     );
-    begin_write(conn)?;
+    if how == How::Beginning {
+        begin_write(conn)?;
+    }
     let counted: Vec<i64> = Statement::kept::<ArrayOf<BigInt>>(text, with.bound).get_result(conn)?;
     let as_it_must = |(part, found): (&Part, i64)| usize::try_from(found) == Ok(part.expected());
     Ok(parts.iter().zip(counted).position(|it| !as_it_must(it)))
@@ -53,7 +55,10 @@ impl With {
             }
             Part::Update(it, rows) => {
                 self.add_rows(at, it.columns, rows);
-                let (lock, update) = updating(it, &format!("v{at}"), &format!("l{at}"), now, &mut self.bound);
+                // Who waits here holds other rows, for which the one that it waits for may wait: that is a second of silence.
+                // And what is changed meanwhile fails the guard anyway.
+                let (source, locks) = (format!("v{at}"), format!("l{at}"));
+                let (lock, update) = updating(it, &source, &locks, Locked::AreLeftOut, now, &mut self.bound);
                 self.parts
                     .push(format!("l{at} AS ({lock}), w{at} AS ({update} RETURNING 1)"));
                 self.writing = Some((at, rows.len()));

@@ -6,6 +6,7 @@ use super::{Part, run};
 use crate::db::dialect::AtOnce;
 use crate::db::rows::{CountKeys, InsertFromRows, Look, OneRow, UpdateFromRows, Value};
 use crate::db::testing::TestDatabase;
+use crate::db::together::How;
 use crate::db::{DbConnection, dialect};
 
 const COUNT: OneRow = OneRow("UPDATE placet_writers SET revision = revision + 1 WHERE id = ? AND revision = ?");
@@ -58,17 +59,23 @@ fn names(conn: &mut DbConnection) -> Vec<String> {
     t::table.order(t::id).select(t::name).load(conn).expect("traits")
 }
 
+/// All that the engine can do.
+fn ways(conn: &mut DbConnection) -> [How; 3] {
+    let at_once = dialect::at_once(conn).expect("a version");
+    [How::beginning(at_once), How::within(at_once), How::OneByOne]
+}
+
 /// Runs the parts in a transaction that goes on.
-fn begun(conn: &mut DbConnection, parts: &[Part], at_once: AtOnce) -> QueryResult<Option<usize>> {
-    if !at_once.writes {
+fn begun(conn: &mut DbConnection, parts: &[Part], how: How) -> QueryResult<Option<usize>> {
+    if how != How::Beginning {
         dialect::begin_write(conn)?;
     }
-    run(conn, dialect::row_time(conn), parts, at_once)
+    run(conn, dialect::row_time(conn), parts, how)
 }
 
 /// Runs it in a transaction of its own, which is undone; what came of it, and which names there were then.
-fn tried(conn: &mut DbConnection, ids: &[i32], wrong: &[usize], at_once: AtOnce) -> (Option<usize>, Vec<String>) {
-    let failed = begun(conn, &parts(ids, wrong), at_once).expect("statements");
+fn tried(conn: &mut DbConnection, ids: &[i32], wrong: &[usize], how: How) -> (Option<usize>, Vec<String>) {
+    let failed = begun(conn, &parts(ids, wrong), how).expect("statements");
     let names = names(conn);
     dialect::rollback(conn).expect("rollback");
     (failed, names)
@@ -97,15 +104,14 @@ fn all_parts_hold_or_the_first_that_does_not_is_named() {
         .values(writer)
         .execute(conn)
         .expect("a row");
-    let ways = [dialect::at_once(conn).expect("a version"), AtOnce::default()];
-    for at_once in ways {
-        let (failed, found) = tried(conn, &ids, &[], at_once);
+    for how in ways(conn) {
+        let (failed, found) = tried(conn, &ids, &[], how);
         assert_eq!(failed, None);
-        assert_eq!(found, ["F", "G", "C", "it's \"D\" \\ \u{1F600}?"], "{at_once:?}");
+        assert_eq!(found, ["F", "G", "C", "it's \"D\" \\ \u{1F600}?"], "{how:?}");
         for (wrong, expected) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3)] {
-            assert_eq!(tried(conn, &ids, &[wrong], at_once).0, Some(expected), "{at_once:?}");
+            assert_eq!(tried(conn, &ids, &[wrong], how).0, Some(expected), "{how:?}");
         }
-        assert_eq!(tried(conn, &ids, &[1, 2, 3], at_once).0, Some(1), "{at_once:?}");
+        assert_eq!(tried(conn, &ids, &[1, 2, 3], how).0, Some(1), "{how:?}");
         assert_eq!(names(conn), ["A", "B"]);
     }
 }
@@ -125,7 +131,7 @@ fn what_was_begun_at_once_is_committed_at_once() {
     };
     for (turn, at_once) in [at_once, AtOnce::default(), at_once].into_iter().enumerate() {
         let parts = [Part::Insert(INSERT, vec![text(&format!("CUSTOM_AT_ONCE_{turn}"))])];
-        let began = begun(conn, &parts, at_once).expect("statements");
+        let began = begun(conn, &parts, How::beginning(at_once)).expect("statements");
         assert_eq!((began, count(other)), (None, turn as i64), "{at_once:?}");
         dialect::commit_quickly(conn, at_once).expect("a commit");
         assert_eq!(count(other), turn as i64 + 1, "{at_once:?}");
@@ -150,9 +156,9 @@ fn a_row_that_is_taken_is_an_error_of_a_constraint() {
         .values(t::name.eq("CUSTOM_A"))
         .execute(conn)
         .expect("a row");
-    for at_once in [dialect::at_once(conn).expect("a version"), AtOnce::default()] {
+    for how in ways(conn) {
         let parts = [Part::Insert(INSERT, vec![text("CUSTOM_A")])];
-        let error = begun(conn, &parts, at_once).expect_err("it is there");
+        let error = begun(conn, &parts, how).expect_err("it is there");
         assert!(crate::db::fault::is_constraint(&error), "{error}");
         dialect::rollback(conn).expect("rollback");
     }

@@ -5,11 +5,10 @@ use std::cmp::Ordering;
 use chrono::NaiveDateTime;
 
 use super::{Attempt, Batch, Writer, Written, contain, ready};
-use crate::db::dialect::AtOnce;
 use crate::db::failure::Failure;
 use crate::db::followed::{self, Revisions};
 use crate::db::identity::Identity;
-use crate::db::together::{self, Part};
+use crate::db::together::{self, How, Part};
 use crate::db::{DbConnection, fault};
 
 /// What became of a plan.
@@ -41,10 +40,9 @@ pub(super) enum Basis<B: Batch> {
 }
 
 impl<B: Batch> Writer<B> {
-    /// A plan for the commands, unless one was `overtaken`; without one, what others committed is followed.
-    pub(super) fn basis(&mut self, commands: &[&B::Command], overtaken: bool) -> Attempt<Basis<B>> {
+    /// A plan for the commands, if they may be planned; without one, what others committed is followed.
+    pub(super) fn basis(&mut self, commands: &[&B::Command], may_be_planned: bool) -> Attempt<Basis<B>> {
         self.connected()?;
-        let may_be_planned = !overtaken && commands.iter().all(|command| B::may_be_planned(command));
         let expected = self.batch.quiet().filter(|_| may_be_planned && !self.behind);
         if expected.is_none() {
             self.follow()?;
@@ -75,13 +73,13 @@ pub(super) fn write<B: Batch>(
     plan: Plan<B>,
     expected: Option<&Revisions>,
     body: String,
-    at_once: AtOnce,
+    how: How,
 ) -> Attempt<Written<B>> {
     let (raise, record) = identity.raise_and_record(body);
     let mut parts: Vec<Part> = expected.map(followed::nobody_moved).into_iter().collect();
     let raised = parts.len();
     parts.extend(std::iter::once(raise).chain(plan.parts).chain([record]));
-    match together::run(conn, plan.now, &parts, at_once) {
+    match together::run(conn, plan.now, &parts, how) {
         Ok(None) => Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change))),
         Ok(Some(failed)) => Err(match failed.cmp(&raised) {
             Ordering::Less => Failure::Behind,

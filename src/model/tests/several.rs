@@ -85,6 +85,32 @@ async fn claims_of_several_processes_fill_a_provider_exactly() {
     f.check_consumers();
 }
 
+/// What is decided in vain costs some twenty statements more; a turn is BEGIN, the lock, what others did, all that is
+/// written, COMMIT.
+#[actix_web::test]
+async fn busy_processes_wait_for_their_turns() {
+    let mut f = fixture();
+    let Some((other, _running)) = f.another() else { return };
+    f.host(1, 1000).await.unwrap();
+    let commits = "SELECT COUNT(*) AS n FROM placet_changes";
+    let model = f.model.clone();
+    let statements = || model.statements() + other.statements();
+    let (sent_before, commits_before) = (statements(), f.number(commits));
+    for round in 0..20 {
+        let one = |n: u32| claim(4000 + 16 * round + n, 1, "VCPU", 1, Expected::New);
+        let work = (0..16).map(|n| (if n % 2 == 0 { &f.model } else { &other }, one(n)));
+        assert_eq!(tally(together(work.collect()).await), counted(&[("granted", 16)]));
+    }
+    let (sent, commits) = (statements() - sent_before, f.number(commits) - commits_before);
+    assert!(commits >= 40, "two processes a round: {commits}");
+    assert!(
+        sent <= 9 * u64::try_from(commits).unwrap(),
+        "{sent} statements for {commits} commits"
+    );
+    assert_eq!(f.used(1), 320);
+    f.check_consumers();
+}
+
 #[actix_web::test]
 async fn one_of_several_processes_makes_a_consumer() {
     let mut f = fixture();
