@@ -30,10 +30,11 @@ class Engine:
     Where several threads or processes make databases, names do not collide: they are random.
     """
 
-    def __init__(self, kind, durable=False):
+    def __init__(self, kind, durable=False, settings=None):
+        """`settings`: of the server, beyond those that it has here."""
         if kind not in ENGINES:
             raise ValueError(f"no such engine: {kind} (known: {', '.join(ENGINES)})")
-        self.kind, self.durable = kind, durable
+        self.kind, self.durable, self.settings = kind, durable, settings
         self.nodes = []
         self.templates = {}  # by the kind of service that made its tables: a database to copy
 
@@ -53,10 +54,10 @@ class Engine:
 
     def _start(self):
         if self.kind == "postgresql":
-            self.nodes = [postgresql.Server(durable=self.durable)]
+            self.nodes = [postgresql.Server(durable=self.durable, settings=self.settings)]
             self.nodes[0].make().start()
         elif self.kind == "mariadb":
-            self.nodes = [mariadb.Server(durable=self.durable)]
+            self.nodes = [mariadb.Server(durable=self.durable, settings=self.settings)]
             self.nodes[0].make().start()
         elif self.kind != "sqlite":
             several = {"postgresql-pair": postgresql.Pair, "galera": galera.Cluster}[self.kind](self.durable)

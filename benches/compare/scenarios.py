@@ -5,7 +5,7 @@ from cloud import RARE
 READERS = 4
 CLAIMANTS = (1, 8, 32, 128)
 SCHEDULERS = (1, 8, 32)
-REPORTERS = 8
+REPORTERS = (8, 32)
 PROCESSES = 3
 
 
@@ -24,7 +24,7 @@ class Scenario:
 
 def scenarios(cloud):
     """All of a shape's, in the order of the table."""
-    return [*_candidates(cloud), *_lists(cloud), *_claims(cloud), *_schedulers(cloud), _report()]
+    return [*_candidates(cloud), *_lists(cloud), *_claims(cloud), *_schedulers(cloud), *_reports()]
 
 
 def _candidates(cloud):
@@ -80,8 +80,9 @@ def _schedulers(cloud):
         yield Scenario("scheduler's loop", "scheduler", clients, path, group="scheduler")
 
 
-def _report():
-    return Scenario("a compute node's report", "report", REPORTERS, bound="wire", group="report")
+def _reports():
+    for clients in REPORTERS:
+        yield Scenario("a compute node's report", "report", clients, bound="wire", group="report")
 
 
 GROUPS = ("candidates", "list", "claims", "processes", "scheduler", "report", "start", "search")

@@ -13,8 +13,9 @@ DURABLE = {"innodb-flush-log-at-trx-commit": 1, "innodb-doublewrite": 1}
 class Server(Node):
     users = ("mysql",)
 
-    def __init__(self, name="mariadb", durable=False):
+    def __init__(self, name="mariadb", durable=False, settings=None):
         super().__init__(name, durable)
+        self.more = settings or {}
         self.program = machine.program("mariadbd", "mariadb-server")
         self.data = self.folder / "data"
         (self.port,) = machine.free_ports(1)
@@ -38,7 +39,7 @@ class Server(Node):
             "socket": self.folder / "s", "pid-file": self.folder / "pid", "tmpdir": self.folder,
             "character-set-server": "utf8mb4", "collation-server": "utf8mb4_general_ci", "max-connections": 500,
             "innodb-buffer-pool-size": "128M", "innodb-log-file-size": "64M",
-            "skip-name-resolve": 1} | (DURABLE if self.durable else FAST)
+            "skip-name-resolve": 1} | (DURABLE if self.durable else FAST) | self.more
 
     def command(self):
         return [self.program, "--no-defaults", *(f"--{name}={value}" for name, value in self.settings().items())]
