@@ -1,6 +1,7 @@
 //! All that differs between databases. A noun that needs something here asks by a name that says what, not how; each
 //! engine has a file of its own.
 
+mod at_once;
 #[cfg(feature = "mariadb")]
 pub(super) mod mariadb;
 mod messages;
@@ -16,6 +17,7 @@ use diesel::prelude::*;
 use super::url::Target;
 use super::{DbConnection, SetupError};
 
+pub use at_once::{AtOnce, at_once, commit_quickly};
 pub use messages::{advice, classify_message, constraint_name, found_no_room, is_unreachable, was_undone};
 
 /// Runs one diesel expression on whichever connection is inside.
@@ -150,29 +152,6 @@ pub fn has_other_writers(conn: &DbConnection) -> bool {
     !matches!(conn, DbConnection::Sqlite(_))
 }
 
-/// What a connection can do with one way to the server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AtOnce {
-    /// Whether one statement can change rows of several tables and look whether that was as it must be. SQLite is no way off.
-    pub writes: bool,
-    /// Whether what ends a transaction may have been prepared before.
-    pub ends: bool,
-}
-
-/// What this connection can do at once.
-pub fn at_once(conn: &mut DbConnection) -> QueryResult<AtOnce> {
-    match conn {
-        DbConnection::Sqlite(_) => Ok(AtOnce::default()),
-        #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(_) => Ok(AtOnce {
-            writes: true,
-            ends: false,
-        }),
-        #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(inner) => mariadb::at_once(inner),
-    }
-}
-
 /// Whether a new row whose uuid and name are both taken is refused for its name: the constraint that was made first is
 /// checked first, and that is the name's.
 pub fn checks_names_first(conn: &DbConnection) -> bool {
@@ -254,16 +233,6 @@ pub fn commit(conn: &mut DbConnection) -> QueryResult<()> {
         #[cfg(feature = "mariadb")]
         DbConnection::Mariadb(inner) => mariadb::end_write(inner, "COMMIT"),
         other => commit_plainly(other),
-    }
-}
-
-/// The same, with as few ways to the server as this connection can do with.
-pub fn commit_quickly(conn: &mut DbConnection, at_once: AtOnce) -> QueryResult<()> {
-    match conn {
-        each if !at_once.ends => commit(each),
-        #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(inner) => mariadb::commit_prepared(inner),
-        other => commit(other),
     }
 }
 
