@@ -13,7 +13,7 @@ from sides import Placet, Upstream
 import rest  # noqa: E402  (sides.py has found it)
 
 # A side that is slow gets no further round of a scenario once it has had so many seconds: its median is of fewer.
-SECONDS_A_SIDE = 12
+SECONDS_A_SIDE = 4
 
 
 class Arena:
@@ -104,7 +104,7 @@ class Arena:
 
     def sides(self, scenario, wanted):
         """Who is asked: whoever can be, of those that are wanted."""
-        known = ["placet", "upstream" if scenario.processes == 1 else None, scenario.bound]
+        known = ["placet", "upstream" if scenario.upstream else None, scenario.bound]
         if scenario.processes > 1 and self.engine.kind == "sqlite":
             return []  # one process serves a file
         return [side for side in known if side and side in wanted]

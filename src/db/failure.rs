@@ -19,6 +19,8 @@ pub(super) enum Failure {
     Displaced,
     /// Others committed what this process has not followed yet; nothing was decided.
     Behind,
+    /// A turn did not do: something is refused, or not known, and is to be decided on the database.
+    Undecided,
 }
 
 impl From<diesel::result::Error> for Failure {
@@ -51,6 +53,7 @@ impl Failure {
             | Failure::GivenUp
             | Failure::Displaced
             | Failure::Behind
+            | Failure::Undecided
             | Failure::Setup(SetupError::Connect { .. }) => true,
             Failure::Database(error) => matches!(fault::classify(error), Fault::Retry | Fault::Lost),
             _ => false,
@@ -59,7 +62,8 @@ impl Failure {
 
     /// Whether another writer was there first, and the server or a guard said so at once.
     pub fn is_somebody_in_the_way(&self) -> bool {
-        matches!(self, Failure::Overtaken | Failure::Behind) || matches!(self.fault(), Some(Fault::Retry))
+        matches!(self, Failure::Overtaken | Failure::Behind | Failure::Undecided)
+            || matches!(self.fault(), Some(Fault::Retry))
     }
 
     pub fn may_be_one_commands_fault(&self) -> bool {
@@ -73,7 +77,7 @@ impl Failure {
     /// What a caller is told who cannot wait for another try. Nothing was done.
     pub fn for_the_impatient(&self) -> Error {
         match self {
-            Failure::Overtaken | Failure::Behind => Error::Busy {
+            Failure::Overtaken | Failure::Behind | Failure::Undecided => Error::Busy {
                 detail: "Others kept changing the same rows.".to_owned(),
             },
             other => Error::Unavailable {
@@ -86,7 +90,9 @@ impl Failure {
         match self {
             Failure::Database(error) => error.into(),
             Failure::Setup(error) => error.into(),
-            Failure::Displaced | Failure::Overtaken | Failure::Behind | Failure::GivenUp => self.for_the_impatient(),
+            Failure::Displaced | Failure::Overtaken | Failure::Behind | Failure::Undecided | Failure::GivenUp => {
+                self.for_the_impatient()
+            }
             Failure::Unknown(detail) => Error::UnknownOutcome { detail },
             Failure::Panicked => Error::Internal {
                 detail: "The change met a defect of placet; nothing was done.".into(),
@@ -102,6 +108,7 @@ impl std::fmt::Display for Failure {
             Failure::Setup(error) => error.fmt(f),
             Failure::Overtaken => f.write_str("others changed what it rests on"),
             Failure::Behind => f.write_str("others committed meanwhile"),
+            Failure::Undecided => f.write_str("what is in memory does not decide it"),
             Failure::Unknown(detail) => f.write_str(detail),
             Failure::Panicked => f.write_str("it met a defect"),
             Failure::GivenUp => f.write_str("it was given up before it was done"),

@@ -13,7 +13,7 @@ use super::{DbConnection, DbResult, dialect};
 use crate::mutants::{self, Mutant};
 
 /// Revisions of its own that a writer leaves for others to follow, and for how long.
-const KEPT: i64 = 10_000;
+pub const KEPT: i64 = 10_000;
 const KEPT_FOR: Duration = Duration::from_secs(600);
 /// A writer that was silent for so long is gone.
 const SILENT: Duration = Duration::from_secs(3600);

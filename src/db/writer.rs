@@ -104,10 +104,13 @@ enum Way {
 }
 
 impl Way {
-    /// After a guard was lost.
-    fn next(self, may_be_planned: bool) -> Way {
-        match self {
-            Way::Short if may_be_planned => Way::InTurn,
+    /// After a try that failed. Being behind changes nothing the first time: then others are followed.
+    fn after(self, failure: &Failure, was_behind: bool, may_be_planned: bool) -> Way {
+        match failure {
+            Failure::Behind if !was_behind => self,
+            Failure::Behind | Failure::Undecided => Way::OnDatabase,
+            _ if !failure.is_somebody_in_the_way() => self,
+            _ if self == Way::Short && may_be_planned => Way::InTurn,
             _ => Way::OnDatabase,
         }
     }
@@ -189,7 +192,7 @@ impl<B: Batch> Writer<B> {
 
     /// Tries to commit the jobs. Who cannot wait any longer is refused meanwhile, and is none of them afterwards.
     fn try_until_patience_ends(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Result<B::Answer>>> {
-        let mut way = Way::Short;
+        let (mut way, mut was_behind) = (Way::Short, false);
         loop {
             let may_be_planned = jobs.iter().all(|job| B::may_be_planned(&job.command));
             let failure = match self.transaction(jobs, way) {
@@ -219,9 +222,8 @@ impl<B: Batch> Writer<B> {
             if way == Way::OnDatabase || !failure.is_somebody_in_the_way() {
                 std::thread::sleep(PAUSE);
             }
-            if failure.is_somebody_in_the_way() && !matches!(failure, Failure::Behind) {
-                way = way.next(may_be_planned);
-            }
+            way = way.after(&failure, was_behind, may_be_planned);
+            was_behind |= matches!(failure, Failure::Behind);
         }
     }
 
@@ -267,7 +269,9 @@ impl<B: Batch> Writer<B> {
             }
         };
         if !jobs.iter().all(Job::may_commit) {
-            dialect::rollback(conn)?;
+            if dialect::rollback(conn).is_err() {
+                self.conn = None;
+            }
             return Err(Failure::GivenUp);
         }
         if let Err(error) = dialect::commit_quickly(conn, self.at_once) {
@@ -346,7 +350,11 @@ fn begin(conn: &mut DbConnection, lock_timeout: Duration, deadline: Instant) -> 
     }
     dialect::wait_for_locks(conn, left)?;
     let begun = dialect::begin_write(conn);
-    dialect::wait_for_locks(conn, lock_timeout)?;
+    if let Err(error) = dialect::wait_for_locks(conn, lock_timeout) {
+        // What went wrong before says more.
+        drop(dialect::rollback(conn));
+        return begun.and(Err(error));
+    }
     begun
 }
 

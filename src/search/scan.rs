@@ -91,6 +91,12 @@ impl<O: Observer> Sieve<'_, O> {
     }
 
     fn amounts(&mut self, plan: &Plan, data: &Block) {
+        // Whoever listens wants to know of each why.
+        let may_hold = |&(class, amount): &(_, i64)| data.room().may_hold(class, amount);
+        if !O::LISTENS && !plan.amounts.iter().all(may_hold) {
+            self.left = 0;
+            return;
+        }
         for &(class, amount) in &plan.amounts {
             let Some(column) = data.fixed.column(class) else {
                 self.keep(0, Reason::NoInventory { class });

@@ -8,6 +8,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Text};
 
 use super::Revisions;
+#[cfg(feature = "postgresql")]
+use crate::db::pruning;
 use crate::db::rows::Value;
 #[cfg(feature = "postgresql")]
 use crate::db::rows::postgresql::Array;
@@ -58,6 +60,10 @@ fn ranges(known: &Revisions) -> Statement<Bound, Columns> {
     Statement::kept(text, marks(known).map(Bound::Value).collect())
 }
 
+/// How many revisions of a writer are looked for at most: more of them are not kept, and who lacks them reads everything.
+#[cfg(feature = "postgresql")]
+const LOOKED_FOR: i64 = 2 * pruning::KEPT;
+
 /// Each revision by itself. Of a range whose ends it does not know PostgreSQL believes that it has a third of the table, and
 /// would read all of it, or make a plan anew each time. LIMIT keeps the changes behind the revisions that are looked for.
 #[cfg(feature = "postgresql")]
@@ -70,7 +76,7 @@ fn series(known: &Revisions) -> Statement<Array, Columns> {
             format!(
                 "{everybody} UNION ALL SELECT 2, c.writer, c.revision, c.token, c.body FROM (VALUES {values}) v(id, revision) \
                  JOIN placet_writers w ON w.id = v.id \
-                 CROSS JOIN LATERAL generate_series(v.revision + 1, w.revision) r(revision) CROSS JOIN LATERAL \
+                 CROSS JOIN LATERAL generate_series(GREATEST(v.revision, w.revision - {LOOKED_FOR}) + 1, w.revision) r(revision) CROSS JOIN LATERAL \
                  (SELECT * FROM placet_changes c WHERE c.writer = v.id AND c.revision = r.revision LIMIT 1) c"
             )
         }

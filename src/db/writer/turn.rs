@@ -5,9 +5,7 @@
 //! While a batch waits for its turn its company grows, for whoever comes meanwhile can share it.
 
 use super::plan::{self, Planned};
-use super::{
-    Attempt, BATCH_MAX, Batch, Job, Writer, Written, begin, commands, contain, earliest, in_time, ready, write,
-};
+use super::{Attempt, BATCH_MAX, Batch, Job, Writer, Written, begin, commands, contain, earliest, in_time, ready};
 use crate::db::failure::Failure;
 use crate::db::together::How;
 use crate::error::Result;
@@ -26,20 +24,21 @@ impl<B: Batch> Writer<B> {
     }
 
     fn write_in_turn(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Written<B>> {
-        self.batch.take_turn(ready(&mut self.conn)?)?;
-        self.let_join(jobs);
-        let commands = commands(jobs);
         let conn = ready(&mut self.conn)?;
+        self.batch.take_turn(conn)?;
         if !self.batch.catch_up(conn)? {
             return Err(Failure::Behind);
         }
+        self.let_join(jobs);
+        let commands = commands(jobs);
+        let conn = ready(&mut self.conn)?;
         match self.batch.plan(conn, &commands)? {
             Planned::Plan(plan) => {
                 let body = self.batch.describe(&plan.change);
                 plan::write(conn, &mut self.identity, plan, None, body, How::within(self.at_once))
             }
-            Planned::Refused => write(&mut self.batch, &mut self.identity, conn, &commands, true),
-            Planned::Unknown => write(&mut self.batch, &mut self.identity, conn, &commands, false),
+            // The locks of a decision on the database come in another order than those of a turn.
+            Planned::Refused | Planned::Unknown => Err(Failure::Undecided),
         }
     }
 

@@ -8,6 +8,7 @@ use super::hot::Hot;
 use super::ids::{LANES, ProviderId, Slot};
 use super::kept::Asked;
 use super::layout::Layout;
+use super::room::Room;
 
 /// What an empty lane is called.
 static NOTHING: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
@@ -24,6 +25,8 @@ pub(in crate::search) struct Block {
     pub hot: Arc<Hot>,
     /// Worked out when a search first asks for it, forgotten when a tree of the block changes.
     pub layout: Arc<OnceLock<Layout>>,
+    /// The same, forgotten with every claim.
+    room: Arc<OnceLock<Room>>,
     /// What readers made of who the providers are and what they have; forgotten when one of them is or has anything else.
     pub kept: Arc<Asked>,
 }
@@ -38,6 +41,7 @@ impl Block {
             fixed: Arc::default(),
             hot,
             layout: Arc::default(),
+            room: Arc::default(),
             kept: Arc::default(),
         }
     }
@@ -61,6 +65,17 @@ impl Block {
         self.layout = Arc::default();
     }
 
+    /// What claims change, to be changed.
+    pub fn heat(&mut self) -> &mut Hot {
+        self.room = Arc::default();
+        Arc::make_mut(&mut self.hot)
+    }
+
+    /// The most that anybody has left.
+    pub fn room(&self) -> &Room {
+        self.room.get_or_init(|| Room::of(&self.fixed, &self.hot))
+    }
+
     /// To be called where what readers may have made of the block is no longer true.
     pub fn forget_kept(&mut self) {
         self.kept = Arc::default();
@@ -72,17 +87,18 @@ impl Block {
             Arc::make_mut(&mut self.fixed).set(lane, row);
             self.forget_kept();
         }
-        Arc::make_mut(&mut self.hot).set(lane, row);
+        self.heat().set(lane, row);
     }
 
-    /// Makes a lane vacant. What is kept of it is asked for by nobody until somebody else is there.
+    /// Makes a lane vacant. Whoever still reads the version before this one must not find what is made of the next.
     pub fn clear(&mut self, lane: usize) {
         self.present &= !(1 << lane);
         self.roots &= !(1 << lane);
         self.forget_layout();
+        self.forget_kept();
         Arc::make_mut(&mut self.identity).clear(lane);
         Arc::make_mut(&mut self.fixed).clear(lane);
-        Arc::make_mut(&mut self.hot).clear(lane);
+        self.heat().clear(lane);
     }
 }
 

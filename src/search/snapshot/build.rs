@@ -115,7 +115,7 @@ impl Snapshot {
     fn add(&mut self, delta: &Delta) {
         let Some(slot) = self.by_id(delta.provider) else { return };
         let lane = slot.lane();
-        let hot = Arc::make_mut(&mut self.blocks.get_mut(slot.block()).hot);
+        let hot = self.blocks.get_mut(slot.block()).heat();
         hot.generations[lane] += i64::from(delta.moves);
         if let Some(modified) = delta.modified {
             hot.modified[lane] = hot.modified[lane].max(modified);

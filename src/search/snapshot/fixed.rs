@@ -21,6 +21,11 @@ impl Fixed {
         Some(&self.columns[at])
     }
 
+    /// All classes that somebody has, in order.
+    pub fn columns(&self) -> impl Iterator<Item = (ClassId, &Column)> {
+        self.classes.iter().copied().zip(&self.columns)
+    }
+
     /// The inventories of one lane, by class.
     pub fn inventories(&self, lane: usize) -> impl Iterator<Item = (ClassId, Inventory)> {
         let columns = self.classes.iter().zip(&self.columns);

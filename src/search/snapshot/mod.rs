@@ -19,6 +19,7 @@ mod kept;
 mod lanes;
 mod layout;
 mod pages;
+mod room;
 mod version;
 
 pub use catalog::Catalog;

@@ -162,10 +162,13 @@ fn what_was_kept_is_forgotten_when_it_is_no_longer_true() {
         let mut snapshot = Arc::new(Snapshot::build(cloud.catalog.clone(), cloud.rows.values().cloned().collect()));
         shown(&snapshot);
         for (kind, id, number) in changes {
+            let build = |cloud: &Cloud| Snapshot::build(cloud.catalog.clone(), cloud.rows.values().cloned().collect());
+            let (earlier, unread) = (build(&cloud), Arc::new(build(&cloud)));
             let change = cloud.change(kind, id, number);
+            shown(&Arc::new(unread.apply(&change)));
+            prop_assert_eq!(shown(&unread), shown(&Arc::new(earlier)), "who still reads what was before {} of {}", kind, id);
             snapshot = Arc::new(snapshot.apply(&change));
-            let fresh = Snapshot::build(cloud.catalog.clone(), cloud.rows.values().cloned().collect());
-            prop_assert_eq!(shown(&snapshot), shown(&Arc::new(fresh)), "after change {} of {} to {}", kind, id, number);
+            prop_assert_eq!(shown(&snapshot), shown(&Arc::new(build(&cloud))), "after change {} of {} to {}", kind, id, number);
         }
     });
 }
