@@ -14,6 +14,8 @@ IGNORE = {
     "postgresql": "INSERT INTO {} (external_id) VALUES ('foreign') ON CONFLICT DO NOTHING",
     "mariadb": "INSERT IGNORE INTO {} (external_id) VALUES ('foreign')",
 }
+# MariaDB's: two waited for each other, or on Galera another node was first, and nothing of ours is there.
+UNDONE = 1213
 
 
 class Foreign:
@@ -42,7 +44,19 @@ class Foreign:
             connection.execute(IGNORE[self.database.engine].format(table))
 
     def claim(self, connection, consumer=None):
-        """Claims once, if there is room."""
+        """Claims once, if there is room, and nobody else is in the way."""
+        consumer = consumer or str(uuid.uuid4())
+        try:
+            has_room = self._transaction(connection, consumer)
+        except Exception as error:
+            if error.args[0] != UNDONE:
+                raise
+            connection.execute("ROLLBACK")
+        else:
+            self.granted += [consumer] if has_room else []
+
+    def _transaction(self, connection, consumer):
+        """All of it; whether there was room."""
         for statement in BEGIN[self.database.engine]:
             connection.execute(statement)
         if self.database.engine != "sqlite":  # whose one lock we have
@@ -51,16 +65,10 @@ class Foreign:
                 f"SELECT id FROM resource_providers WHERE uuid IN ({marks}) ORDER BY id FOR UPDATE",
                 list(self.resources)).fetchall()
         has_room = all(self._has_room(connection, p, name, n) for p, (name, n) in self.resources.items())
-        consumer = consumer or str(uuid.uuid4())
         if has_room:
             self._write(connection, consumer)
-        try:
-            connection.execute("COMMIT")
-        except Exception as error:
-            if error.args[0] != 1213:  # Galera: another node was first, and nothing of ours is there
-                raise
-        else:
-            self.granted += [consumer] if has_room else []
+        connection.execute("COMMIT")
+        return has_room
 
     def release(self, connection, consumer):
         """Gives back what a consumer holds: no generation rises."""

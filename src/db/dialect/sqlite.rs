@@ -43,16 +43,16 @@ fn prepare(conn: &mut SqliteConnection, purpose: Purpose, patience: Duration) ->
         Purpose::Read => conn.batch_execute("PRAGMA query_only = ON"),
         // The file remembers it, so a reader need not ask for what only a writer may change.
         Purpose::Write | Purpose::Create => {
-            conn.batch_execute(THRIFT)?;
-            keep_a_log(conn, patience)
+            keep_a_log(conn, patience)?;
+            conn.batch_execute(THRIFT)
         }
     }
 }
 
 /// What a writer's commits cost less with, and stay what they are. What a statement could have to undo is kept in memory, not
 /// in a file of its own. Pages go from the log into the file after so many instead of 1,000: most of them were written
-/// several times by then, and go once. The log has up to 32 MB for that. So many KiB of pages are kept instead of 2,000.
-const THRIFT: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 8000; PRAGMA cache_size = -16000;";
+/// several times by then, and go once. The log has up to 16 MB for that. So many KiB of pages are kept instead of 2,000.
+const THRIFT: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;";
 
 /// Has the file keep a write-ahead log. A file that OpenStack Placement made has none, and while somebody else writes it
 /// none is begun: SQLite says so at once, whatever the patience.
