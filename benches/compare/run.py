@@ -51,7 +51,7 @@ def arguments():
     parser.add_argument("--binary", help="placet, if not that of `cargo build --release`")
     parser.add_argument("--generator", help="the load generator, if not that of `./tox.sh bench`")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / ".tox/bench.json")
-    parser.add_argument("--write", action="store_true", help="table and chart into README.md")
+    parser.add_argument("--write", action="store_true", help="table and chart into README.md, all tables into docs/speed.md")
     return parser.parse_args()
 
 

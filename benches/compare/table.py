@@ -1,8 +1,9 @@
-"""Records as tables: in the terminal, and in README.md between its markers."""
+"""Records as tables: in the terminal, in docs/speed.md, and of the first engine and shape in README.md."""
 
 import statistics
 import textwrap
 
+from generator import ROOT
 from sides import told
 
 import readme  # noqa: E402  (sides.py has found it)
@@ -21,7 +22,13 @@ def text(found):
 
 def write(found):
     picture = "![Requests a second of placet and OpenStack Placement, side by side](docs/bench.svg)"
-    readme.write(BEGIN, END, f"{picture}\n\n{text(found)}")
+    first = found["records"][0]
+    place = [it for it in found["records"] if (it["engine"], it["shape"]) == (first["engine"], first["shape"])]
+    short = "\n".join([*_about(found["machine"]), *_sections(place)])
+    more = "Every engine and shape, the search alone, start-up and memory: [docs/speed.md](docs/speed.md)."
+    readme.write(BEGIN, END, f"{picture}\n\n{short}\n\n{more}")
+    lead = "`./tox.sh bench` measured this and wrote this page; [README](../README.md#speed) says what the clouds are."
+    (ROOT / "docs/speed.md").write_text(f"# Speed\n\n{lead}\n\n{text(found)}\n")
 
 
 def line(records):
