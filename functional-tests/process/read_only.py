@@ -35,7 +35,8 @@ def content(path):
 
 def says_why(line, path):
     check(str(path) in line, "it does not say which file:", line)
-    check("Read-only file system" in line or "Permission denied" in line or "unable to open database file" in line, line)
+    causes = ("Read-only file system", "Permission denied", "unable to open database file", "a readonly database")
+    check(any(cause in line for cause in causes), line)
     check("let placet write the file, and make files beside it" in line, "it does not say what to do:", line)
 
 
