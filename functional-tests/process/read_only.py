@@ -35,7 +35,7 @@ def content(path):
 
 def says_why(line, path):
     check(str(path) in line, "it does not say which file:", line)
-    causes = ("Read-only file system", "Permission denied", "unable to open database file", "a readonly database")
+    causes = ("Read-only file system", "Permission denied", "unable to open database file")
     check(any(cause in line for cause in causes), line)
     check("let placet write the file, and make files beside it" in line, "it does not say what to do:", line)
 

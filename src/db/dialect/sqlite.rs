@@ -1,11 +1,13 @@
 //! SQLite: one file, one lock for all of it, and only one process that serves it.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
+use rustix::fs::{Access, access};
 
 use super::Purpose;
 use crate::db::{SetupError, url};
@@ -21,7 +23,7 @@ pub fn connect(path: &Path, purpose: Purpose, patience: Duration) -> Result<Sqli
     let failed = |detail: String| match path.exists() || purpose == Purpose::Create {
         true => SetupError::Connect {
             place: place.clone(),
-            detail,
+            detail: what_the_system_says(path, &detail).unwrap_or(detail),
         },
         false => SetupError::Missing { place: place.clone() },
     };
@@ -30,6 +32,24 @@ pub fn connect(path: &Path, purpose: Purpose, patience: Duration) -> Result<Sqli
     let mut conn = SqliteConnection::establish(&uri).map_err(|error| failed(error.to_string()))?;
     prepare(&mut conn, purpose, patience).map_err(|error| failed(error.to_string()))?;
     Ok(conn)
+}
+
+/// Why the file, or one beside it, may not be written. Of that SQLite has one word or another, by which files it finds there
+/// already. The file is not opened to learn it: to close it again would give back the locks that this process has on it.
+fn what_the_system_says(path: &Path, detail: &str) -> Option<String> {
+    let is_about_that = ["unable to open database file", "attempt to write a readonly database"];
+    if !is_about_that.iter().any(|words| detail.starts_with(words)) {
+        return None;
+    }
+    let absolute = std::path::absolute(path).ok()?;
+    let refusal = |path: &Path| access(path, Access::WRITE_OK).err().map(std::io::Error::from);
+    let refusals = [Some(absolute.as_path()), absolute.parent()]
+        .into_iter()
+        .flatten()
+        .filter_map(refusal);
+    let mut telling =
+        refusals.filter(|it| matches!(it.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem));
+    telling.next().map(|error| error.to_string())
 }
 
 /// A session's settings. `synchronous = FULL` is what makes a commit in WAL mode survive a power cut. Foreign keys are
