@@ -93,12 +93,9 @@ fn characterised(mut host: ProviderRow, number: i32, dice: &mut Dice) -> Provide
 fn stocked(mut host: ProviderRow, class: ClassId, total: i32, ratio: f64) -> ProviderRow {
     let reserved = if class == MEMORY { 4096 } else { 0 };
     let stock = Inventory {
-        total,
         reserved,
-        min_unit: 1,
-        max_unit: total,
-        step_size: 1,
         allocation_ratio: ratio,
+        ..Inventory::whole(total)
     };
     host.inventories.insert(class, stock);
     host.used

@@ -1,38 +1,15 @@
 //! What every bench writes down: rows, requests, and the settings of a search. What only some of them need is theirs.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use placet::search::{
-    ClassId, Group, GroupPolicy, Interrupt, Inventory, ProviderId, ProviderRow, Request, Settings, Strategy, Traits,
-};
+use placet::search::{ClassId, Group, GroupPolicy, Inventory, ProviderId, ProviderRow, Request, Settings, Traits};
 
 /// Those of a deployment that cuts nothing, one tree after the other.
 pub fn settings() -> Settings {
-    Settings {
-        seed: 1,
-        max: None,
-        ceiling: usize::MAX,
-        strategy: Strategy::DepthFirst,
-        strict_step: false,
-        interrupt: Interrupt::default(),
-    }
+    Settings::uncut(1)
 }
 
 /// A root with nothing.
 pub fn row(id: i32) -> ProviderRow {
-    ProviderRow {
-        id: ProviderId(id),
-        uuid: format!("uuid-{id}").into(),
-        name: format!("name-{id}").into(),
-        generation: 0,
-        parent: None,
-        root: ProviderId(id),
-        modified: 0,
-        inventories: BTreeMap::new(),
-        used: BTreeMap::new(),
-        traits: BTreeSet::new(),
-        aggregates: BTreeSet::new(),
-    }
+    ProviderRow::bare(ProviderId(id), format!("uuid-{id}"), format!("name-{id}"))
 }
 
 /// How rows are written down.
@@ -43,15 +20,7 @@ pub trait Writing {
 
 impl Writing for ProviderRow {
     fn with(mut self, class: ClassId, total: i32) -> Self {
-        let stock = Inventory {
-            total,
-            reserved: 0,
-            min_unit: 1,
-            max_unit: total,
-            step_size: 1,
-            allocation_ratio: 1.0,
-        };
-        self.inventories.insert(class, stock);
+        self.inventories.insert(class, Inventory::whole(total));
         self
     }
 

@@ -1,5 +1,7 @@
 //! The writer with a batch of its own kind: numbers that are written into a table, some of them guilty.
 
+mod turns;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,6 +16,7 @@ use super::testing::{Kind, TestDatabase};
 use super::writer::{Batch, Planned, Ran, WriterSettings, start};
 use super::{Commit, Database, DbConnection, DbResult, Settings};
 use crate::error::{Error, Result};
+use turns::Turns;
 
 /// What a number does when it is written.
 const TWICE: i64 = -1;
@@ -30,6 +33,7 @@ struct Numbers {
     seen: Arc<Mutex<Vec<Vec<i64>>>>,
     doubtful: Arc<AtomicBool>,
     undone: bool,
+    turns: Arc<Turns>,
 }
 
 impl Batch for Numbers {
@@ -37,16 +41,17 @@ impl Batch for Numbers {
     type Answer = i64;
     type Change = Vec<i64>;
 
-    fn may_be_planned(_: &i64) -> bool {
-        false
+    fn may_be_planned(number: &i64) -> bool {
+        turns::may_be_planned(*number)
     }
 
-    fn plan(&mut self, _: &mut DbConnection, _: &[&i64]) -> DbResult<Planned<Self>> {
-        Ok(Planned::Unknown)
+    fn plan(&mut self, _: &mut DbConnection, commands: &[&i64]) -> DbResult<Planned<Self>> {
+        Ok(self.turns.plan(commands))
     }
 
-    fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], _overtaken: bool) -> DbResult<Ran<Self>> {
-        for number in commands {
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], on_database: bool) -> DbResult<Ran<Self>> {
+        self.turns.note(turns::Asked::Run { on_database });
+        for number in commands.iter().filter(|number| !turns::is_refused(***number)) {
             assert!(**number != PANICS, "a defect");
             if **number == UNDONE && !std::mem::replace(&mut self.undone, true) {
                 conn.batch_execute("ROLLBACK")?;
@@ -56,14 +61,15 @@ impl Batch for Numbers {
             }
             let times = if **number == TWICE { 2 } else { 1 };
             for _ in 0..times {
-                diesel::sql_query(format!("INSERT INTO numbers VALUES ({number})")).execute(conn)?;
+                diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({number})")).execute(conn)?;
             }
         }
-        let written: Vec<i64> = commands.iter().map(|number| **number).collect();
-        let answers = written.iter().map(|number| Ok(number * 10)).collect();
+        let answers: Vec<Result<i64>> = commands.iter().map(|number| turns::answer(**number)).collect();
+        let granted = commands.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
+        let written: Vec<i64> = granted.map(|(number, _)| **number).collect();
         Ok(Ran::Decided {
             answers,
-            change: Some(written),
+            change: (!written.is_empty()).then_some(written),
         })
     }
 
@@ -78,27 +84,29 @@ impl Batch for Numbers {
     }
 
     fn follow(&mut self, _: &mut DbConnection) -> DbResult<()> {
+        self.turns.note(turns::Asked::Follow);
         Ok(())
     }
 
     fn quiet(&self) -> Option<crate::db::followed::Revisions> {
-        None
+        self.turns.expected()
     }
 
-    fn needs_turn(&mut self, _: &[&i64], _: bool) -> bool {
-        false
+    fn needs_turn(&mut self, commands: &[&i64], lost: bool) -> bool {
+        self.turns.is_needed(commands, lost)
     }
 
     fn take_turn(&mut self, _: &mut DbConnection) -> DbResult<()> {
+        self.turns.take();
         Ok(())
     }
 
-    fn may_join(&self, _: &i64) -> bool {
-        false
+    fn may_join(&self, number: &i64) -> bool {
+        self.turns.is_for(*number)
     }
 
     fn catch_up(&mut self, _: &mut DbConnection) -> DbResult<bool> {
-        Ok(true)
+        Ok(self.turns.catch_up())
     }
 
     fn doubt(&mut self) {
@@ -110,6 +118,7 @@ struct Bench {
     writer: WriterHandle<Numbers>,
     seen: Arc<Mutex<Vec<Vec<i64>>>>,
     doubtful: Arc<AtomicBool>,
+    turns: Arc<Turns>,
     conn: DbConnection,
     _kept: TestDatabase,
 }
@@ -123,14 +132,15 @@ fn bench(queue_size: usize, patience: Duration) -> Bench {
     let database = Database::open(&settings).unwrap();
     database.sync().unwrap();
     let mut conn = database.connect().unwrap();
-    diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE)")
+    diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE, created_at TIMESTAMP NULL)")
         .execute(&mut conn)
         .unwrap();
-    let (seen, doubtful) = (Arc::default(), Arc::default());
+    let (seen, doubtful, turns) = (Arc::default(), Arc::default(), Arc::<Turns>::default());
     let batch = Numbers {
         seen: Arc::clone(&seen),
         doubtful: Arc::clone(&doubtful),
         undone: false,
+        turns: Arc::clone(&turns),
     };
     let settings = WriterSettings {
         queue_size,
@@ -141,6 +151,7 @@ fn bench(queue_size: usize, patience: Duration) -> Bench {
         writer,
         seen,
         doubtful,
+        turns,
         conn,
         _kept: kept,
     }
@@ -158,13 +169,7 @@ impl Bench {
     /// Submits numbers while the database is locked, so that they wait together; then lets them go.
     async fn together(&mut self, numbers: &[i64], locked: Duration) -> Vec<Result<i64>> {
         self.lock();
-        let tasks: Vec<_> = numbers
-            .iter()
-            .map(|number| {
-                let (writer, number) = (self.writer.clone(), *number);
-                actix_web::rt::spawn(async move { writer.submit(number).await })
-            })
-            .collect();
+        let tasks: Vec<_> = numbers.iter().map(|number| self.submit(*number)).collect();
         actix_web::rt::time::sleep(locked).await;
         dialect::rollback(&mut self.conn).unwrap();
         let mut answers = Vec::new();
@@ -172,6 +177,12 @@ impl Bench {
             answers.push(task.await.unwrap());
         }
         answers
+    }
+
+    /// Submits a number on a task of its own.
+    fn submit(&self, number: i64) -> actix_web::rt::task::JoinHandle<Result<i64>> {
+        let writer = self.writer.clone();
+        actix_web::rt::spawn(async move { writer.submit(number).await })
     }
 
     fn count(&mut self) -> i64 {
@@ -276,14 +287,10 @@ async fn a_change_waits_no_longer_than_the_timeout_for_its_turn_and_its_tries_to
 async fn a_full_queue_refuses_at_once() {
     let mut bench = bench(2, LONG);
     bench.lock();
-    let submit = |number: i64| {
-        let writer = bench.writer.clone();
-        actix_web::rt::spawn(async move { writer.submit(number).await })
-    };
     // The writer takes the first alone and waits with it for the lock.
-    let mut tasks = vec![submit(1)];
+    let mut tasks = vec![bench.submit(1)];
     actix_web::rt::time::sleep(SHORT).await;
-    tasks.extend((2..=8).map(submit));
+    tasks.extend((2..=8).map(|number| bench.submit(number)));
     actix_web::rt::time::sleep(SHORT).await;
     dialect::rollback(&mut bench.conn).unwrap();
     let mut granted = Vec::new();

@@ -32,6 +32,20 @@ pub struct Settings {
     pub interrupt: Interrupt,
 }
 
+impl Settings {
+    /// Those of a deployment that cuts nothing, one tree after the other.
+    pub fn uncut(seed: u64) -> Settings {
+        Settings {
+            seed,
+            max: None,
+            ceiling: usize::MAX,
+            strategy: Strategy::DepthFirst,
+            strict_step: false,
+            interrupt: Interrupt::default(),
+        }
+    }
+}
+
 /// `[placement] allocation_candidates_generation_strategy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {

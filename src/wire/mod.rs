@@ -27,6 +27,8 @@ mod python;
 mod query;
 mod quoted;
 mod schema;
+#[cfg(test)]
+mod searched;
 mod texts;
 mod uuid;
 mod validation;

@@ -35,29 +35,34 @@ pub fn run(conn: &mut DbConnection, known: &Revisions) -> DbResult<Vec<Row>> {
     }
 }
 
-const EVERYBODY: &str = "SELECT 0, '', CAST(0 AS {bigint}), e.epoch, '' FROM placet_epoch e \
-                         UNION ALL SELECT 1, w.id, w.revision, w.token, '' FROM placet_writers w";
-
-/// What is bound for each writer: its id, and its revision.
-fn marks(known: &Revisions) -> impl Iterator<Item = Value> {
+/// All of it: `changes` says where those of so many known writers come from, as `c`; for each of them its id and its revision
+/// are `bound`.
+fn asking<B>(
+    known: &Revisions,
+    bigint: &str,
+    changes: impl FnOnce(usize) -> String,
+    bound: fn(Value) -> B,
+) -> Statement<B, Columns> {
+    let mut text = format!(
+        "SELECT 0, '', CAST(0 AS {bigint}), e.epoch, '' FROM placet_epoch e \
+         UNION ALL SELECT 1, w.id, w.revision, w.token, '' FROM placet_writers w"
+    );
+    if !known.writers.is_empty() {
+        text += " UNION ALL SELECT 2, c.writer, c.revision, c.token, c.body FROM ";
+        text += &changes(known.writers.len());
+    }
     let marks = known.writers.iter();
-    marks.flat_map(|(id, mark)| [Value::Text(id.clone()), Value::Int(mark.revision)])
+    let marks = marks.flat_map(|(id, mark)| [Value::Text(id.clone()), Value::Int(mark.revision)]);
+    Statement::kept(text, marks.map(bound).collect())
 }
 
 /// Ranges of the primary key, which MariaDB takes with bound values only, and SQLite with any.
 fn ranges(known: &Revisions) -> Statement<Bound, Columns> {
-    let everybody = EVERYBODY.replace("{bigint}", "SIGNED");
-    let text = match known.writers.len() {
-        0 => everybody,
-        many => {
-            let ranges = vec!["(c.writer = ? AND c.revision > ?)"; many].join(" OR ");
-            format!(
-                "{everybody} UNION ALL SELECT 2, c.writer, c.revision, c.token, c.body FROM placet_changes c \
-                 WHERE {ranges}"
-            )
-        }
+    let changes = |many| {
+        let ranges = vec!["(c.writer = ? AND c.revision > ?)"; many].join(" OR ");
+        format!("placet_changes c WHERE {ranges}")
     };
-    Statement::kept(text, marks(known).map(Bound::Value).collect())
+    asking(known, "SIGNED", changes, Bound::Value)
 }
 
 /// How many revisions of a writer are looked for at most: more of them are not kept, and who lacks them reads everything.
@@ -68,20 +73,16 @@ const LOOKED_FOR: i64 = 2 * pruning::KEPT;
 /// would read all of it, or make a plan anew each time. LIMIT keeps the changes behind the revisions that are looked for.
 #[cfg(feature = "postgresql")]
 fn series(known: &Revisions) -> Statement<Array, Columns> {
-    let everybody = EVERYBODY.replace("{bigint}", "bigint");
-    let text = match known.writers.len() {
-        0 => everybody,
-        many => {
-            let values = vec!["(?::text, ?::bigint)"; many].join(", ");
-            format!(
-                "{everybody} UNION ALL SELECT 2, c.writer, c.revision, c.token, c.body FROM (VALUES {values}) v(id, revision) \
-                 JOIN placet_writers w ON w.id = v.id \
-                 CROSS JOIN LATERAL generate_series(GREATEST(v.revision, w.revision - {LOOKED_FOR}) + 1, w.revision) r(revision) CROSS JOIN LATERAL \
-                 (SELECT * FROM placet_changes c WHERE c.writer = v.id AND c.revision = r.revision LIMIT 1) c"
-            )
-        }
+    let changes = |many| {
+        let values = vec!["(?::text, ?::bigint)"; many].join(", ");
+        format!(
+            "(VALUES {values}) v(id, revision) JOIN placet_writers w ON w.id = v.id CROSS JOIN LATERAL \
+             generate_series(GREATEST(v.revision, w.revision - {LOOKED_FOR}) + 1, w.revision) r(revision) \
+             CROSS JOIN LATERAL \
+             (SELECT * FROM placet_changes c WHERE c.writer = v.id AND c.revision = r.revision LIMIT 1) c"
+        )
     };
-    Statement::kept(text, marks(known).map(Array::Value).collect())
+    asking(known, "bigint", changes, Array::Value)
 }
 
 #[cfg(test)]

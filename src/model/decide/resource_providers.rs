@@ -1,6 +1,6 @@
 //! The rules of providers and their trees. Neither a name nor a parent moves a generation.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::DateTime;
@@ -45,17 +45,10 @@ pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
     check_unique(state, create)?;
     let root = parent.and_then(|id| state.provider(id)).map(|row| row.root);
     let row = ProviderRow {
-        id: ProviderId(0),
-        uuid: create.uuid.as_str().into(),
-        name: create.name.as_str().into(),
-        generation: 0,
         parent,
         root: root.unwrap_or(ProviderId(0)),
         modified: state.now.timestamp_micros(),
-        inventories: BTreeMap::new(),
-        used: BTreeMap::new(),
-        traits: BTreeSet::new(),
-        aggregates: BTreeSet::new(),
+        ..ProviderRow::bare(ProviderId(0), create.uuid.as_str(), create.name.as_str())
     };
     let id = state.add_provider(row, root.is_none());
     Ok(view(state, id))

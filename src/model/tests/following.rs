@@ -5,42 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::foreign::foreign_claim;
-use super::process::Process;
+use super::process::{Process, claims, two};
 use super::*;
 use crate::db::dialect;
 use crate::model::allocations::Release;
-use crate::model::command::{Command, Write};
+use crate::model::command::Write;
 use crate::model::inventories::{Clear, Replace};
 use crate::model::resource_classes::Ensure;
 use crate::model::resource_providers::Delete;
-
-/// Two processes that know two hosts with 10 VCPU, and each other.
-async fn two() -> (Fixture, Process, Process) {
-    let mut f = fixture();
-    f.host(1, 10).await.unwrap();
-    f.host(2, 10).await.unwrap();
-    let (mut a, b) = (Process::start(&f.database, false), Process::start(&f.database, false));
-    a.follow();
-    (f, a, b)
-}
-
-fn claims(consumer: u32, provider: u32, amount: i64) -> Command {
-    claim(consumer, provider, "VCPU", amount, Expected::New).into_command()
-}
-
-impl Process {
-    /// What the snapshot shows of a provider: its generation, and how much of VCPU is used.
-    fn shows(&self, provider: u32) -> (i64, i64) {
-        let newest = self.live.newest();
-        let slot = newest.by_uuid(&uuid(provider)).expect("a provider that is shown");
-        (newest.generation(slot), newest.used(slot, crate::search::ClassId(0)))
-    }
-
-    /// That the snapshot shows what the tables hold.
-    fn check(&mut self) {
-        check_shown(&self.live.newest(), &mut self.conn);
-    }
-}
 
 #[actix_web::test]
 async fn what_one_commits_the_other_shows_after_one_query() {
@@ -208,6 +180,55 @@ async fn a_gap_is_a_reason_to_read_everything() {
     a.write(&[&claims(13, 2, 1)]);
     b.follow();
     b.check();
+}
+
+/// Of PostgreSQL, which looks for each revision by itself: not for more than twice as many as a writer keeps.
+#[cfg(feature = "postgresql")]
+#[actix_web::test]
+async fn who_missed_more_changes_than_are_looked_for_reads_everything() {
+    for (more, is_read) in [(19_999, false), (20_000, true)] {
+        let (mut f, mut a, mut b) = two().await;
+        if Kind::of(&f.conn) != Kind::Postgresql {
+            return;
+        }
+        a.write(&[&claims(10, 1, 2)]);
+        let commit = a.identity.committed();
+        let (id, revision) = (commit.writer, commit.revision - 1);
+        f.execute(&format!(
+            "INSERT INTO placet_changes (writer, revision, token, committed_at, body) \
+             SELECT '{id}', n, 't', now(), '{{}}' FROM generate_series({revision} + 1, {revision} + {more}) n"
+        ));
+        f.execute(&format!(
+            "UPDATE placet_writers SET revision = {revision} + {more}, token = 't' WHERE id = '{id}'"
+        ));
+        let before = b.live.times_read();
+        b.follow();
+        assert_eq!((b.live.times_read() - before, b.shows(1).1), (u64::from(is_read), 2));
+        b.check();
+    }
+}
+
+#[actix_web::test]
+async fn a_writer_that_nobody_knew_is_asked_for_once_more_and_once() {
+    let (mut f, _, mut b) = two().await;
+    let statements = |f: &Fixture, b: &mut Process| {
+        let before = f.model.statements();
+        b.follow();
+        f.model.statements() - before
+    };
+    let read = b.live.times_read();
+    let mut c = Process::start(&f.database, false);
+    assert_eq!(statements(&f, &mut b), 1, "it has left nothing yet");
+    let mut d = Process::start(&f.database, false);
+    c.write(&[&claims(10, 1, 2)]);
+    d.follow();
+    d.write(&[&claims(11, 1, 3)]);
+    assert_eq!(statements(&f, &mut b), 2);
+    assert_eq!(b.shows(1), (f.generation(1), 5));
+    d.write(&[&claims(12, 2, 4)]);
+    assert_eq!(statements(&f, &mut b), 1);
+    assert_eq!(b.shows(2), (f.generation(2), 4));
+    assert_eq!(b.live.times_read(), read, "changes were enough");
 }
 
 /// As if a writer had been silent for an hour; somebody clears its rows away.

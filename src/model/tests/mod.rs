@@ -15,6 +15,7 @@ mod reads;
 mod replays;
 mod reshapes;
 mod rewrites;
+mod rewritten;
 mod several;
 mod usages;
 mod writers;

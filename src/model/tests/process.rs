@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::rules;
+use super::*;
 use crate::db::writer::{Batch, Ran};
-use crate::db::{Commit, Database, DbConnection, DbResult, Identity, dialect};
-use crate::error::Result;
+use crate::db::{Commit, DbResult, Identity};
 use crate::model::batch::Decider;
-use crate::model::command::{Answer, Command};
+use crate::model::command::{Answer, Command, Write};
 use crate::model::follower::Follower;
 use crate::model::live::Live;
 use crate::model::save::Committed;
@@ -20,8 +19,24 @@ pub struct Process {
     pub conn: DbConnection,
 }
 
+/// What was decided, with what is to be done about its change; `None` where a guard was lost.
+pub type Decided<C> = DbResult<Option<(Vec<Result<Answer>>, C)>>;
 /// What was committed and is not yet published.
 pub type Pending = Option<(Committed, Commit)>;
+
+/// Two processes that know two hosts with 10 VCPU, and each other.
+pub async fn two() -> (Fixture, Process, Process) {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    f.host(2, 10).await.unwrap();
+    let (mut a, b) = (Process::start(&f.database, false), Process::start(&f.database, false));
+    a.follow();
+    (f, a, b)
+}
+
+pub fn claims(consumer: u32, provider: u32, amount: i64) -> Command {
+    claim(consumer, provider, "VCPU", amount, Expected::New).into_command()
+}
 
 impl Process {
     pub fn start(database: &Database, alone: bool) -> Process {
@@ -38,30 +53,31 @@ impl Process {
         }
     }
 
-    /// One transaction, as the writer makes it, up to its COMMIT; `None` where it lost a guard.
-    pub fn commit(
-        &mut self,
-        commands: &[&Command],
-        overtaken: bool,
-    ) -> DbResult<Option<(Vec<Result<Answer>>, Pending)>> {
+    /// One transaction, as the writer makes it, up to its COMMIT.
+    pub fn commit(&mut self, commands: &[&Command], overtaken: bool) -> Decided<Pending> {
+        match self.decide(commands, overtaken)? {
+            None => Ok(None),
+            Some((answers, None)) => dialect::rollback(&mut self.conn).map(|()| Some((answers, None))),
+            Some((answers, Some(change))) => Ok(Some((answers, self.end(change)?))),
+        }
+    }
+
+    /// Begins a transaction in which the commands are decided and written.
+    pub fn decide(&mut self, commands: &[&Command], overtaken: bool) -> Decided<Option<Committed>> {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
         match self.decider.run(&mut self.conn, commands, overtaken) {
-            Ok(Ran::Decided {
-                answers,
-                change: Some(change),
-            }) => {
-                self.identity.record(&mut self.conn, &self.decider.describe(&change))?;
-                dialect::commit(&mut self.conn)?;
-                let commit = self.identity.committed();
-                Ok(Some((answers, Some((change, commit)))))
-            }
-            Ok(Ran::Decided { answers, change: None }) => {
-                dialect::rollback(&mut self.conn).map(|()| Some((answers, None)))
-            }
+            Ok(Ran::Decided { answers, change }) => Ok(Some((answers, change))),
             Ok(Ran::Lost) => dialect::rollback(&mut self.conn).map(|()| None),
             Err(error) => dialect::rollback(&mut self.conn).and(Err(error)),
         }
+    }
+
+    /// Commits what was decided.
+    pub fn end(&mut self, change: Committed) -> DbResult<Pending> {
+        self.identity.record(&mut self.conn, &self.decider.describe(&change))?;
+        dialect::commit(&mut self.conn)?;
+        Ok(Some((change, self.identity.committed())))
     }
 
     pub fn publish(&mut self, pending: Pending) {
@@ -80,5 +96,16 @@ impl Process {
     /// What the freshness query of this process brings.
     pub fn follow(&mut self) {
         self.live.follow(&mut self.conn).unwrap();
+    }
+    /// What the snapshot shows of a provider: its generation, and how much of VCPU is used.
+    pub fn shows(&self, provider: u32) -> (i64, i64) {
+        let newest = self.live.newest();
+        let slot = newest.by_uuid(&uuid(provider)).expect("a provider that is shown");
+        (newest.generation(slot), newest.used(slot, crate::search::ClassId(0)))
+    }
+
+    /// That the snapshot shows what the tables hold.
+    pub fn check(&mut self) {
+        check_shown(&self.live.newest(), &mut self.conn);
     }
 }

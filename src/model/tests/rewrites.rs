@@ -27,7 +27,7 @@ async fn what_was_written_is_shown_as_it_would_be_read() {
     f.host(1, 10).await.unwrap();
     f.model.submit(claim(7, 1, "VCPU", 3, Expected::New)).await.unwrap();
     // More digits than MariaDB keeps of a ratio.
-    for allocation_ratio in [1.0, 0.9, 1.123_456_789, 16.0] {
+    for allocation_ratio in [1.0, 0.9, 1.1, 1.123_456_789, 16.0] {
         let other = Inventory {
             allocation_ratio,
             ..inventory(20)

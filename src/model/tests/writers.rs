@@ -2,24 +2,9 @@
 
 use std::time::Duration;
 
-use super::process::Process;
+use super::process::{Process, claims, two};
 use super::*;
 use crate::db::{Doubt, dialect};
-use crate::model::command::{Command, Write};
-
-/// Two processes that know a host with 10 VCPU, and each other.
-async fn two() -> (Fixture, Process, Process) {
-    let mut f = fixture();
-    f.host(1, 10).await.unwrap();
-    let (mut a, mut b) = (Process::start(&f.database, false), Process::start(&f.database, false));
-    a.follow();
-    b.follow();
-    (f, a, b)
-}
-
-fn takes(consumer: u32, amount: i64) -> Command {
-    claim(consumer, 1, "VCPU", amount, Expected::New).into_command()
-}
 
 impl Process {
     /// Sends all of a batch but its end, and leaves it open.
@@ -47,9 +32,9 @@ async fn a_fence_finds_what_was_committed_and_waits_for_what_is_under_way() {
     dialect::commit(&mut a.conn).unwrap();
     assert_eq!(fence.join().unwrap(), Doubt::Happened);
     a.identity.committed();
-    a.write(&[&takes(10, 2)]);
+    a.write(&[&claims(10, 1, 2)]);
     b.follow();
-    check_shown(&b.live.newest(), &mut b.conn);
+    b.check();
 }
 
 #[actix_web::test]
@@ -63,25 +48,25 @@ async fn a_commit_that_its_fence_overtook_never_happens() {
     dialect::begin_write(&mut elsewhere).unwrap();
     assert!(!late.raise_revision(&mut elsewhere).unwrap(), "the fence has its place");
     dialect::rollback(&mut elsewhere).unwrap();
-    a.write(&[&takes(10, 2)]);
+    a.write(&[&claims(10, 1, 2)]);
     b.follow();
-    check_shown(&b.live.newest(), &mut b.conn);
+    b.check();
 }
 
 #[actix_web::test]
 async fn who_is_slower_than_a_writers_own_pruning_reads_everything() {
     let (mut f, mut a, mut b) = two().await;
-    a.write(&[&takes(10, 2)]);
+    a.write(&[&claims(10, 1, 2)]);
     f.execute("UPDATE placet_changes SET committed_at = '2001-01-01 00:00:00'");
     assert!(a.identity.keep_house(&mut a.conn).unwrap());
     let writer = a.identity.clone().committed().writer;
     let left = format!("SELECT COUNT(*) AS n FROM placet_changes WHERE writer = '{writer}'");
     assert_eq!(f.number(&left), 0);
     b.follow();
-    check_shown(&b.live.newest(), &mut b.conn);
-    a.write(&[&takes(11, 3)]);
+    b.check();
+    a.write(&[&claims(11, 1, 3)]);
     b.follow();
-    check_shown(&b.live.newest(), &mut b.conn);
+    b.check();
 }
 
 /// Twice within a second writes nothing new on MariaDB.
@@ -109,7 +94,7 @@ async fn a_writer_whose_row_is_lost_takes_another_and_nothing_is_lost() {
             .await
             .unwrap();
         b.follow();
-        check_shown(&b.live.newest(), &mut b.conn);
+        b.check();
         f.check_snapshot().await;
     }
     assert_eq!(f.used(1), 4);

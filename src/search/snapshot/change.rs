@@ -27,6 +27,25 @@ pub struct ProviderRow {
     pub aggregates: BTreeSet<AggregateId>,
 }
 
+impl ProviderRow {
+    /// A root that has nothing yet.
+    pub fn bare(id: ProviderId, uuid: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> ProviderRow {
+        ProviderRow {
+            id,
+            uuid: uuid.into(),
+            name: name.into(),
+            generation: 0,
+            parent: None,
+            root: id,
+            modified: 0,
+            inventories: BTreeMap::new(),
+            used: BTreeMap::new(),
+            traits: BTreeSet::new(),
+            aggregates: BTreeSet::new(),
+        }
+    }
+}
+
 /// What a commit, or several, changed.
 ///
 /// Of one provider in several lists the last word is: it is removed, then deltas are added, then a reloaded row

@@ -12,6 +12,18 @@ pub struct Inventory {
 }
 
 impl Inventory {
+    /// One of which nothing is kept back and any amount may be taken.
+    pub fn whole(total: i32) -> Inventory {
+        Inventory {
+            total,
+            reserved: 0,
+            min_unit: 1,
+            max_unit: total,
+            step_size: 1,
+            allocation_ratio: 1.0,
+        }
+    }
+
     /// `(total - reserved) * allocation_ratio`, not rounded: OpenStack Placement compares the float (a claim is refused
     /// where capacity < used + amount) and only rounds down what it shows.
     pub fn capacity(&self) -> f64 {

@@ -16,7 +16,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::candidates::{Candidate, Candidates, Settings, Strategy};
-use super::interrupt::Interrupt;
 use super::naive::Rows;
 use super::observer::Observer;
 use super::request::{Group, Members, Request, Traits};
@@ -48,30 +47,11 @@ pub(super) fn uuid(id: i32) -> String {
 
 /// A root with nothing.
 pub(super) fn bare(id: i32) -> ProviderRow {
-    ProviderRow {
-        id: ProviderId(id),
-        uuid: uuid(id).into(),
-        name: format!("name-{id}").into(),
-        generation: 0,
-        parent: None,
-        root: ProviderId(id),
-        modified: 0,
-        inventories: Default::default(),
-        used: Default::default(),
-        traits: Default::default(),
-        aggregates: Default::default(),
-    }
+    ProviderRow::bare(ProviderId(id), uuid(id), format!("name-{id}"))
 }
 
 pub(super) fn stock(total: i32) -> Inventory {
-    Inventory {
-        total,
-        reserved: 0,
-        min_unit: 1,
-        max_unit: total,
-        step_size: 1,
-        allocation_ratio: 1.0,
-    }
+    Inventory::whole(total)
 }
 
 impl ProviderRow {
@@ -133,14 +113,7 @@ pub(super) fn request(group: Group) -> Request {
 }
 
 pub(super) fn settings() -> Settings {
-    Settings {
-        seed: 7,
-        max: None,
-        ceiling: usize::MAX,
-        strategy: Strategy::DepthFirst,
-        strict_step: false,
-        interrupt: Interrupt::default(),
-    }
+    Settings::uncut(7)
 }
 
 /// The whole of an answer.

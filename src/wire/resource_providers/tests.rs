@@ -21,17 +21,8 @@ fn provider(parent: Option<&str>) -> Provider {
 /// The same as `provider(None)`.
 fn row() -> ProviderRow {
     ProviderRow {
-        id: ProviderId(1),
-        uuid: Arc::from(UUID),
-        name: Arc::from("náme"),
         generation: 3,
-        parent: None,
-        root: ProviderId(1),
-        modified: 0,
-        inventories: Default::default(),
-        used: Default::default(),
-        traits: Default::default(),
-        aggregates: Default::default(),
+        ..ProviderRow::bare(ProviderId(1), UUID, "náme")
     }
 }
 

@@ -1,42 +1,30 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::super::allocation_candidates::Answer;
 use super::super::resource_providers::List;
+use super::super::searched;
 use super::*;
 use crate::search::{
-    AggregateId, Catalog, Change, Delta, Group, Interrupt, Inventory, ProviderId, ProviderQuery, ProviderRow, Request,
-    Settings, Strategy, TraitId, Traits, candidates, providers,
+    AggregateId, Catalog, Change, Delta, Inventory, ProviderId, ProviderQuery, ProviderRow, TraitId, providers,
 };
 use crate::version::Version;
 
 fn stock(total: i32) -> Inventory {
     Inventory {
-        total,
-        reserved: 0,
-        min_unit: 1,
-        max_unit: total,
-        step_size: 1,
         allocation_ratio: 4.0,
+        ..Inventory::whole(total)
     }
 }
 
 fn row(id: i32, traits: impl IntoIterator<Item = i32>) -> ProviderRow {
+    let uuid = format!("{id:08x}-0000-4000-8000-000000000000");
     ProviderRow {
-        id: ProviderId(id),
-        uuid: format!("{id:08x}-0000-4000-8000-000000000000").into(),
-        name: format!("host-{id}").into(),
-        generation: 0,
-        parent: None,
-        root: ProviderId(id),
-        modified: 0,
         inventories: BTreeMap::from([(ClassId(0), stock(64)), (ClassId(1), stock(262_144))]),
-        used: BTreeMap::new(),
         traits: traits.into_iter().map(TraitId).collect(),
-        aggregates: BTreeSet::new(),
+        ..ProviderRow::bare(ProviderId(id), uuid, format!("host-{id}"))
     }
 }
 
@@ -58,30 +46,9 @@ fn shown(snapshot: &Arc<Snapshot>) -> (String, Value) {
     let found = providers(snapshot, &ProviderQuery::default(), false).unwrap();
     let mut list = Vec::new();
     List::new(Version::MAX, "/placement", Arc::clone(snapshot), found).write(&mut list, usize::MAX);
-    let request = Request {
-        groups: vec![Group {
-            resources: vec![("VCPU".to_owned(), 1)],
-            ..Group::default()
-        }],
-        group_policy: None,
-        same_subtrees: Vec::new(),
-        root_required: Traits::default(),
-        limit: None,
-        nested: true,
-    };
-    let settings = Settings {
-        seed: 1,
-        max: None,
-        ceiling: usize::MAX,
-        strategy: Strategy::DepthFirst,
-        strict_step: false,
-        interrupt: Interrupt::default(),
-    };
-    let found = candidates(Arc::clone(snapshot), &request, &settings, ()).unwrap();
     let mut answer = Vec::new();
-    Answer::new(Version::MAX, Arc::clone(snapshot), &request, found.select())
-        .write(&mut answer, usize::MAX)
-        .unwrap();
+    let mut found = searched::answer(Version::MAX, snapshot, "", 1);
+    found.write(&mut answer, usize::MAX).unwrap();
     let mut answer: Value = serde_json::from_slice(&answer).unwrap();
     (String::from_utf8(list).unwrap(), answer["provider_summaries"].take())
 }

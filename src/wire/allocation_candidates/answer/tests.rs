@@ -2,32 +2,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::search::{
-    Catalog, ClassId, Group, Interrupt, Inventory, ProviderId, ProviderRow, Settings, Strategy, TraitId, Traits,
-    candidates,
-};
+use crate::search::{Catalog, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
+use crate::wire::searched;
 
 fn row(id: i32, parent: Option<i32>) -> ProviderRow {
     let inventory = Inventory {
-        total: 3,
-        reserved: 0,
         min_unit: if parent.is_none() { 2 } else { 1 },
-        max_unit: 3,
-        step_size: 1,
         allocation_ratio: 1.5,
+        ..Inventory::whole(3)
     };
     ProviderRow {
-        id: ProviderId(id),
-        uuid: Arc::from(format!("u{id}")),
-        name: Arc::from(format!("n{id}")),
-        generation: 0,
         parent: parent.map(ProviderId),
         root: ProviderId(1),
-        modified: 0,
         inventories: BTreeMap::from([(ClassId(0), inventory), (ClassId(1), inventory)]),
         used: BTreeMap::from([(ClassId(0), 2)]),
         traits: [TraitId(1)].into(),
-        aggregates: [].into(),
+        ..ProviderRow::bare(ProviderId(id), format!("u{id}"), format!("n{id}"))
     }
 }
 
@@ -40,28 +30,7 @@ fn answer_to(minor: u16, suffix: &str, amount: i64) -> Answer {
     let classes = vec![(ClassId(0), Arc::from("VCPU")), (ClassId(1), Arc::from("DISK_GB"))];
     let catalog = Catalog::new(classes, vec![(TraitId(1), Arc::from("T"))], Vec::new());
     let snapshot = Arc::new(Snapshot::build(catalog, vec![row(1, None), row(2, Some(1))]));
-    let request = Request {
-        groups: vec![Group {
-            suffix: suffix.to_owned(),
-            resources: vec![("VCPU".to_owned(), amount)],
-            ..Group::default()
-        }],
-        group_policy: None,
-        same_subtrees: Vec::new(),
-        root_required: Traits::default(),
-        limit: None,
-        nested: true,
-    };
-    let settings = Settings {
-        seed: 1,
-        max: None,
-        ceiling: 100,
-        strategy: Strategy::DepthFirst,
-        strict_step: false,
-        interrupt: Interrupt::default(),
-    };
-    let found = candidates(Arc::clone(&snapshot), &request, &settings, ()).unwrap();
-    Answer::new(Version::new(minor), snapshot, &request, found.select())
+    searched::answer(Version::new(minor), &snapshot, suffix, amount)
 }
 
 /// With one VCPU of the child.

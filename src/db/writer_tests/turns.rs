@@ -1,0 +1,292 @@
+//! Numbers that are planned, and that wait for their turn where others are met.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::*;
+use crate::db::followed::Revisions;
+use crate::db::rows::{InsertFromRows, Look, Value};
+use crate::db::together::Part;
+use crate::db::writer::Plan;
+
+/// Numbers from here on may be planned. Each thousand of them is a place.
+const PLANNED: i64 = 1000;
+/// Where others are met.
+const BUSY: [i64; 2] = [2, 3];
+/// What some numbers of each place come to.
+const REFUSED: i64 = 404;
+const UNKNOWN: i64 = 405;
+const PANICS_IN_PLAN: i64 = 500;
+
+const A_LITTLE: Duration = Duration::from_millis(5);
+const A_MOMENT: Duration = Duration::from_millis(100);
+
+const INSERT: InsertFromRows = InsertFromRows {
+    table: "numbers",
+    columns: &["n"],
+};
+
+/// What a batch was asked, as far as it matters how it was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Follow,
+    TakeTurn,
+    CatchUp,
+    PlanFor(Vec<i64>),
+    Run { on_database: bool },
+}
+use Asked::*;
+
+/// What a test has happen, and finds out afterwards.
+#[derive(Default)]
+pub struct Turns {
+    /// Whether nobody gets a turn.
+    is_held: AtomicBool,
+    /// How many more times others turn out to be too far ahead, and a guard of a plan fails.
+    behind: AtomicUsize,
+    losing: AtomicUsize,
+    /// Whether nobody is expected to have moved, which is not so.
+    is_quiet: AtomicBool,
+    /// Where the last turn was to be taken.
+    at: Mutex<BTreeSet<i64>>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+pub fn may_be_planned(number: i64) -> bool {
+    number >= PLANNED
+}
+
+pub fn is_refused(number: i64) -> bool {
+    is(number, REFUSED)
+}
+
+pub fn answer(number: i64) -> Result<i64> {
+    match is_refused(number) {
+        true => Err(Error::StaleProviderGeneration),
+        false => Ok(number * 10),
+    }
+}
+
+fn is(number: i64, kind: i64) -> bool {
+    may_be_planned(number) && number % PLANNED == kind
+}
+
+fn place(number: i64) -> i64 {
+    number / PLANNED
+}
+
+/// Whether something that is to happen some times happens now.
+fn happens(times: &AtomicUsize) -> bool {
+    let one_less = times.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
+    one_less.is_ok()
+}
+
+impl Turns {
+    pub fn note(&self, asked: Asked) {
+        self.asked.lock().unwrap().push(asked);
+    }
+
+    pub fn plan(&self, commands: &[&i64]) -> Planned<Numbers> {
+        let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
+        self.note(PlanFor(numbers.clone()));
+        let any = |kind| numbers.iter().any(|number| is(*number, kind));
+        assert!(!any(PANICS_IN_PLAN), "a defect");
+        if any(REFUSED) {
+            return Planned::Refused;
+        }
+        if any(UNKNOWN) {
+            return Planned::Unknown;
+        }
+        let rows = numbers.iter().map(|number| vec![Value::Int(*number)]).collect();
+        let mut parts = vec![Part::Insert(INSERT, rows)];
+        if happens(&self.losing) {
+            parts.push(Part::There(Look("numbers WHERE 1 = 0".to_owned()), Vec::new()));
+        }
+        Planned::Plan(Plan {
+            answers: numbers.iter().map(|number| number * 10).collect(),
+            change: numbers,
+            parts,
+            now: dialect::now(),
+        })
+    }
+
+    pub fn expected(&self) -> Option<Revisions> {
+        let is_quiet = self.is_quiet.load(Ordering::Acquire);
+        is_quiet.then(Revisions::default)
+    }
+
+    pub fn is_needed(&self, commands: &[&i64], lost: bool) -> bool {
+        let places = commands.iter().map(|number| place(**number));
+        let mut at = self.at.lock().unwrap();
+        *at = places.filter(|place| lost || BUSY.contains(place)).collect();
+        !at.is_empty()
+    }
+
+    pub fn take(&self) {
+        self.note(TakeTurn);
+        while self.is_held.load(Ordering::Acquire) {
+            std::thread::sleep(A_LITTLE);
+        }
+    }
+
+    pub fn is_for(&self, number: i64) -> bool {
+        let at = self.at.lock().unwrap();
+        may_be_planned(number) && (at.contains(&place(number)) || !BUSY.contains(&place(number)))
+    }
+
+    pub fn catch_up(&self) -> bool {
+        self.note(CatchUp);
+        !happens(&self.behind)
+    }
+
+    fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+/// Submits the first number, and the others when the writer waits with it for its turn; `meanwhile` passes before it has it.
+async fn while_it_waits(bench: &Bench, first: i64, others: &[i64], meanwhile: Duration) -> Vec<Result<i64>> {
+    let turns = &bench.turns;
+    turns.is_held.store(true, Ordering::Release);
+    let mut tasks = vec![bench.submit(first)];
+    let began = Instant::now();
+    while turns.asked().last() != Some(&TakeTurn) {
+        assert!(began.elapsed() < LONG, "it never waits: {:?}", turns.asked());
+        actix_web::rt::time::sleep(A_LITTLE).await;
+    }
+    tasks.extend(others.iter().map(|number| bench.submit(*number)));
+    actix_web::rt::time::sleep(meanwhile).await;
+    turns.is_held.store(false, Ordering::Release);
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(task.await.unwrap());
+    }
+    answers
+}
+
+fn granted(numbers: &[i64]) -> Vec<Result<i64>> {
+    numbers.iter().map(|number| Ok(number * 10)).collect()
+}
+
+#[actix_web::test]
+async fn who_comes_while_a_turn_is_waited_for_shares_it_and_who_cannot_is_next() {
+    let bench = bench(100, Duration::from_secs(2));
+    let others = [3001, 2002, 5, 1001, 2003, 3002];
+    let answers = while_it_waits(&bench, 2001, &others, A_MOMENT).await;
+    assert_eq!(answers, granted(&[2001, 3001, 2002, 5, 1001, 2003, 3002]));
+    let batches = bench.seen.lock().unwrap().clone();
+    assert_eq!(batches, [vec![2001, 2002, 1001, 2003], vec![3001, 3002], vec![5]]);
+}
+
+#[actix_web::test]
+async fn no_more_share_a_turn_than_a_transaction_may_have() {
+    let bench = bench(1000, LONG);
+    let others: Vec<i64> = (2002..2302).collect();
+    let answers = while_it_waits(&bench, 2001, &others, A_MOMENT).await;
+    assert_eq!(answers, granted(&(2001..2302).collect::<Vec<i64>>()));
+    let batches = bench.seen.lock().unwrap().clone();
+    let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [256, 45]);
+}
+
+#[actix_web::test]
+async fn who_waited_too_long_does_not_share_a_turn() {
+    let mut bench = bench(100, SHORT);
+    let answers = while_it_waits(&bench, 2001, &[2002, 2003], 2 * SHORT).await;
+    assert_eq!(answers[0], Ok(20010), "it has had its turn");
+    for answer in &answers[1..] {
+        assert!(matches!(answer, Err(Error::Busy { .. })), "{answer:?}");
+    }
+    assert_eq!(bench.count(), 1);
+}
+
+#[actix_web::test]
+async fn who_finds_others_too_far_ahead_in_a_turn_follows_and_takes_another() {
+    let mut bench = bench(100, LONG);
+    bench.turns.behind.store(1, Ordering::Release);
+    assert_eq!(bench.writer.submit(2001).await, Ok(20010));
+    assert_eq!(
+        bench.turns.asked(),
+        [TakeTurn, CatchUp, Follow, TakeTurn, CatchUp, PlanFor(vec![2001])]
+    );
+    // What was followed once is not followed before the next turn.
+    assert_eq!(bench.writer.submit(2002).await, Ok(20020));
+    assert_eq!(bench.turns.asked()[6..], [TakeTurn, CatchUp, PlanFor(vec![2002])]);
+    assert_eq!(bench.count(), 2);
+}
+
+#[actix_web::test]
+async fn who_finds_others_too_far_ahead_twice_decides_on_the_database() {
+    let mut bench = bench(100, LONG);
+    bench.turns.behind.store(2, Ordering::Release);
+    assert_eq!(bench.writer.submit(2001).await, Ok(20010));
+    let (turn, run) = ([TakeTurn, CatchUp, Follow], [Run { on_database: true }]);
+    assert_eq!(bench.turns.asked(), [&turn[..], &turn, &run].concat());
+    assert_eq!(bench.count(), 1);
+}
+
+#[actix_web::test]
+async fn nothing_is_refused_in_a_turn() {
+    for (other, is_granted) in [(2000 + REFUSED, false), (2000 + UNKNOWN, true)] {
+        let bench = bench(100, LONG);
+        let answers = while_it_waits(&bench, 2001, &[other], A_MOMENT).await;
+        assert_eq!(answers, [Ok(20010), answer(other)]);
+        let asked = [
+            TakeTurn,
+            CatchUp,
+            PlanFor(vec![2001, other]),
+            Follow,
+            Run { on_database: true },
+        ];
+        assert_eq!(bench.turns.asked(), asked);
+        let batches = bench.seen.lock().unwrap().clone();
+        let together = if is_granted { vec![2001, other] } else { vec![2001] };
+        assert_eq!(batches, [together]);
+    }
+}
+
+#[actix_web::test]
+async fn what_a_plan_refuses_is_decided_on_the_database_and_what_it_does_not_know_need_not_be() {
+    for (number, on_database) in [(1000 + REFUSED, true), (1000 + UNKNOWN, false)] {
+        let bench = bench(100, LONG);
+        assert_eq!(bench.writer.submit(number).await, answer(number));
+        assert_eq!(
+            bench.turns.asked(),
+            [Follow, PlanFor(vec![number]), Run { on_database }]
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_plan_that_loses_a_guard_waits_for_its_turn_and_one_that_loses_there_is_decided_on_the_database() {
+    let planned = PlanFor(vec![1001]);
+    let turn = [Follow, planned.clone(), TakeTurn, CatchUp, planned];
+    for (times, then) in [(1, vec![]), (2, vec![Follow, Run { on_database: true }])] {
+        let mut bench = bench(100, LONG);
+        bench.turns.losing.store(times, Ordering::Release);
+        assert_eq!(bench.writer.submit(1001).await, Ok(10010));
+        assert_eq!(bench.turns.asked(), [&turn[..], &then].concat());
+        assert_eq!(bench.count(), 1, "what lost left nothing");
+    }
+}
+
+#[actix_web::test]
+async fn a_plan_that_finds_others_ahead_follows_and_is_made_again() {
+    let mut bench = bench(100, LONG);
+    bench.turns.is_quiet.store(true, Ordering::Release);
+    assert_eq!(bench.writer.submit(1001).await, Ok(10010));
+    let planned = PlanFor(vec![1001]);
+    assert_eq!(bench.turns.asked(), [planned.clone(), Follow, planned]);
+    assert_eq!(bench.count(), 1);
+}
+
+#[actix_web::test]
+async fn a_guilty_command_is_found_among_those_that_share_a_turn() {
+    let mut bench = bench(100, LONG);
+    let answers = while_it_waits(&bench, 2001, &[2002, 2000 + PANICS_IN_PLAN, 2003], A_MOMENT).await;
+    assert!(matches!(answers[2], Err(Error::Internal { .. })), "{:?}", answers[2]);
+    assert_eq!([&answers[..2], &answers[3..]].concat(), granted(&[2001, 2002, 2003]));
+    assert_eq!(bench.count(), 3);
+    assert_eq!(bench.writer.submit(2004).await, Ok(20040), "the writer goes on");
+}
