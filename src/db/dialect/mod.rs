@@ -103,6 +103,16 @@ pub(crate) use {insert_rows, lock_rows, on_each};
 
 /// How many values one statement takes as a list: SQLite binds at most 32,766, the others 65,535.
 pub const LIST_MAX: usize = 30_000;
+
+/// How many rows of so many values a statement takes. SQLite one: within the process there is no way to a server to save.
+pub fn rows_at_once(conn: &DbConnection, values: usize) -> usize {
+    if matches!(conn, DbConnection::Sqlite(_)) {
+        1
+    } else {
+        LIST_MAX / values
+    }
+}
+
 /// How many rows one INSERT takes: no table has more columns than eleven.
 const ROWS_MAX: usize = LIST_MAX / 11;
 

@@ -1,7 +1,8 @@
 //! Statements about many rows at once, each row with values of its own: what makes the cost of a commit independent of how
 //! many claims are in it.
 //!
-//! A statement is written once, over a table `v` of the rows; how an engine is given that table is its own.
+//! A statement is written once, over a table `v` of the rows; how an engine is given that table, and how many rows at a time,
+//! is its own.
 
 mod delete;
 #[cfg(feature = "mariadb")]
@@ -16,7 +17,7 @@ use diesel::prelude::*;
 use serde::Serialize;
 
 use super::DbConnection;
-use super::dialect::LIST_MAX;
+use super::dialect::rows_at_once;
 pub use delete::DeleteRows;
 use statement::Bound;
 
@@ -101,18 +102,20 @@ macro_rules! count {
 impl UpdateFromRows {
     /// Runs it over all `rows` and answers how many rows of the table were updated.
     pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
-        in_chunks(rows, self.columns, |rows| {
-            run!(&mut *conn, update(self, now, rows), execute)
-        })
+        let chunks = rows.chunks(rows_at_once(conn, self.columns.len() + 1));
+        chunks
+            .map(|rows| run!(&mut *conn, update(self, now, rows), execute))
+            .sum()
     }
 }
 
 impl InsertFromRows {
     /// Inserts all `rows` and answers how many that made.
     pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
-        in_chunks(rows, self.columns, |rows| {
-            run!(&mut *conn, insert(self, now, rows), execute)
-        })
+        let chunks = rows.chunks(rows_at_once(conn, self.columns.len() + 1));
+        chunks
+            .map(|rows| run!(&mut *conn, insert(self, now, rows), execute))
+            .sum()
     }
 }
 
@@ -151,16 +154,7 @@ impl Look {
 impl CountKeys {
     /// Counts the rows that have one of the `keys`.
     pub fn run(&self, conn: &mut DbConnection, keys: &[String]) -> QueryResult<usize> {
-        let chunks = keys.chunks(LIST_MAX);
+        let chunks = keys.chunks(rows_at_once(conn, 1));
         chunks.map(|keys| run!(&mut *conn, count_keys(self, keys), count)).sum()
     }
-}
-
-/// Runs a statement for as many rows as one can take at a time, and adds up.
-fn in_chunks(
-    rows: &[Vec<Value>],
-    columns: &[&str],
-    run: impl FnMut(&[Vec<Value>]) -> QueryResult<usize>,
-) -> QueryResult<usize> {
-    rows.chunks(LIST_MAX / (columns.len() + 1)).map(run).sum()
 }

@@ -1,23 +1,25 @@
-//! Rows as SQLite takes them: one place in the text for each value.
+//! Rows as SQLite takes them. It is within the process: to compile a text takes it longer than to run what was compiled, so
+//! the texts are of one row (`dialect::rows_at_once`), are kept, and are run for each.
 
 use chrono::NaiveDateTime;
 
 use super::statement::{Bound, Statement, timed};
 use super::{CountKeys, InsertFromRows, Look, OneRow, UpdateFromRows, Value};
 
-/// From some hundred rows on SQLite would make an index of them, by a column in which most may be alike, and look every
-/// row of the table up in it. Behind a plus no index is made: each of the rows is looked up in the table.
 pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let (table, mut bound) = with(update.columns, rows);
+    let (columns, places) = (update.columns.join(", "), vec!["?"; update.columns.len()].join(", "));
+    let mut bound: Vec<Bound> = rows.iter().flatten().cloned().map(Bound::from).collect();
     let set = timed(update.set, now, "?", &mut bound);
-    let filter = update.filter.replace("v.", "+v.");
-    let text = format!("{table} UPDATE {} SET {set} FROM v WHERE {filter}", update.table);
-    Statement::once(text, bound)
+    let text = format!(
+        "WITH v({columns}) AS (VALUES ({places})) UPDATE {} SET {set} FROM v WHERE {}",
+        update.table, update.filter
+    );
+    Statement::kept(text, bound)
 }
 
 pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
     let (text, bound) = insert.with_values(now, rows);
-    Statement::once(text, bound)
+    Statement::kept(text, bound)
 }
 
 pub fn one_row(it: &OneRow, values: &[Value]) -> Statement {
@@ -30,17 +32,6 @@ pub fn look(it: &Look, values: &[Value]) -> Statement {
 }
 
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement {
-    let places = vec!["?"; keys.len()].join(", ");
-    let text = format!("SELECT COUNT(*) FROM {} WHERE {} IN ({places})", it.table, it.column);
-    Statement::once(text, keys.iter().cloned().map(|key| Value::Text(key).into()).collect())
-}
-
-fn with(columns: &[&str], rows: &[Vec<Value>]) -> (String, Vec<Bound>) {
-    let row = format!("({})", vec!["?"; columns.len()].join(", "));
-    let text = format!(
-        "WITH v({}) AS (VALUES {})",
-        columns.join(", "),
-        vec![row; rows.len()].join(", ")
-    );
-    (text, rows.iter().flatten().cloned().map(Bound::from).collect())
+    let text = format!("SELECT COUNT(*) FROM {} WHERE {} = ?", it.table, it.column);
+    Statement::kept(text, keys.iter().cloned().map(|key| Value::Text(key).into()).collect())
 }
