@@ -16,31 +16,34 @@ use crate::wire::allocation_candidates as wire;
 /// limit may be any number.
 const WHOLE: usize = 4 * 1024 * 1024;
 
+/// To look at a block of 64 roots is a round, to look at a tree some rounds, and so is a choice within one. Together so many
+/// take as long as to wake another thread, or some times that.
+const ROUNDS: u64 = 2048;
+
 pub async fn list(call: Call) -> Result<Reply> {
     let request = wire::read_list(call.version, &call.query)?;
     let settings = call.settings().search();
     let Shown { snapshot, stale } = call.model().shown(&request, call.settings().stale_reads).await?;
     let (version, query) = (call.version, call.query.clone());
     let bounded = request.limit.is_some() || settings.max.is_some();
-    let begin = {
-        let settings = settings.clone();
-        move || {
-            let found = search::candidates(Arc::clone(&snapshot), &request, &settings, ())?.select();
-            let source: Box<dyn Source> = Box::new(Found {
-                answer: wire::Answer::new(version, snapshot, &request, found),
-                query,
-                ceiling: settings.ceiling,
-            });
-            Ok(source)
-        }
+    let make = move |interrupt| {
+        let settings = search::Settings {
+            interrupt,
+            ..settings.clone()
+        };
+        let found = search::candidates(Arc::clone(&snapshot), &request, &settings, ())?.select();
+        let source: Box<dyn Source> = Box::new(Found {
+            answer: wire::Answer::new(version, Arc::clone(&snapshot), &request, found),
+            query: query.clone(),
+            ceiling: settings.ceiling,
+        });
+        Ok(source)
     };
     let about = About {
         what: format!("/allocation_candidates?{}", call.query),
         advice: " Ask with a limit, so that it is found before it is sent.",
     };
-    let reply = call
-        .stream(about, settings.interrupt, bounded.then_some(WHOLE), begin)
-        .await?;
+    let reply = call.stream(about, ROUNDS, bounded.then_some(WHOLE), make).await?;
     Ok(reply.modified(None).stale(stale))
 }
 

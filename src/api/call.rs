@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 
 use super::client::Client;
 use super::mount::Mount;
-use super::pieces::{self, About, Beginning, Pieces, Source, Waiting};
+use super::pieces::{self, About, Beginning, Begun, Brief, Pieces, Source, Waiting};
 use super::reply::Reply;
 use super::service::{Service, Settings};
 use crate::error::Result;
@@ -62,18 +62,31 @@ impl Call {
         &self.service.settings
     }
 
-    /// Makes an answer that takes the processor long enough to keep other requests of this worker waiting, and sends it
-    /// while it is made if it is long. Up to the length `bound` everything is found before; what goes wrong until then is a
-    /// refusal, and after that breaks the answer off. `interrupt` is set when nobody waits any more.
+    /// Makes an answer, and sends it while it is made if it is long. Up to the length `bound` everything is found before;
+    /// what goes wrong until then is a refusal, and after that breaks the answer off.
+    ///
+    /// A search that goes round no more than so many `rounds` is done at once. Another one takes the processor long enough to
+    /// keep other requests of this worker waiting, so it is done on another thread. What `make` is given is set when nobody
+    /// waits any more.
     pub async fn stream(
         self,
         about: About,
-        interrupt: Interrupt,
+        rounds: u64,
         bound: Option<usize>,
-        begin: impl FnOnce() -> Result<Box<dyn Source>> + Send + 'static,
+        make: impl Fn(Interrupt) -> Result<Box<dyn Source>> + Send + 'static,
     ) -> Result<Reply> {
-        let waiting = Waiting(interrupt);
-        let beginning = spawn_blocking(move || pieces::begin(begin()?, bound));
+        let (waiting, begun) = match pieces::briefly(&make, rounds, bound) {
+            Some((interrupt, brief)) => match brief? {
+                Brief::Found(beginning) => return Ok(self.replied(about, Waiting(interrupt), beginning)),
+                Brief::Begun(begun) => (Waiting(interrupt), Some(begun)),
+            },
+            None => (Waiting(Interrupt::default()), None),
+        };
+        let interrupt = waiting.0.clone();
+        let beginning = spawn_blocking(move || match begun {
+            Some(begun) => begun.finish(bound),
+            None => Begun::new(make(interrupt)?).finish(bound),
+        });
         let client = self.client.clone();
         let left = async move {
             match client {
@@ -81,15 +94,19 @@ impl Call {
                 None => pending().await,
             }
         };
-        let mut beginning = tokio::select! {
+        let beginning = tokio::select! {
             done = beginning => pieces::outcome(done)?,
             () = left => return Err(pieces::client_left()),
         };
-        Ok(match &mut beginning {
+        Ok(self.replied(about, waiting, beginning))
+    }
+
+    fn replied(self, about: About, waiting: Waiting, mut beginning: Beginning) -> Reply {
+        match &mut beginning {
             Beginning { pieces, rest: None, .. } if pieces.len() == 1 => {
                 Reply::json(pieces.remove(0).unwrap_or_default())
             }
             _ => Reply::pieces(Pieces::new(about, self.client, waiting, beginning)),
-        })
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! An answer that is sent while it is made, piece by piece.
 //!
-//! While there is something to be searched for, a piece is one piece of work for a thread of its own. The next one is begun
+//! The first piece of a short search is made where it was asked for. Beyond that, while there is something to be searched
+//! for, a piece is one piece of work for a thread of its own. The next one is begun
 //! when the one before it was asked for, so a client that reads slowly, or not at all, holds two pieces and no thread.
 //! Once everything is found a piece is written when the connection has room for it. An answer that is short, or found
 //! before it is sent, is sent with its length.
@@ -8,6 +9,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -26,6 +28,8 @@ use crate::search::Interrupt;
 pub const PIECE: usize = 60 * 1024;
 /// Up to this length an answer is sent as a whole, with its length.
 pub const SHORT: usize = 64 * 1024;
+/// What is found within so many bytes was found in no time.
+const BRIEF: usize = 4 * 1024;
 /// By how much pieces are longer, as a rule.
 const MORE: usize = 3 * 1024;
 
@@ -49,34 +53,70 @@ pub struct Beginning {
     pub length: Option<usize>,
 }
 
-/// Writes until everything is found, or as long as the beginning may be. Answers that are bounded are found before they
-/// are sent: `bound` is how far that goes.
-pub fn begin(mut source: Box<dyn Source>, bound: Option<usize>) -> Result<Beginning> {
-    let (mut pieces, mut written) = (VecDeque::new(), 0);
-    loop {
-        let (room, length) = if written == 0 {
-            (0, SHORT)
-        } else {
-            (PIECE + MORE, PIECE)
-        };
-        let mut piece = Vec::with_capacity(room);
-        let more = source.write(&mut piece, length)?;
-        written += piece.len();
-        pieces.push_back(piece);
-        let found = source.is_found() || written >= bound.unwrap_or_default();
-        if !more || found {
-            let left = if more && bound.is_some() { source.left() } else { None };
-            return Ok(Beginning {
-                pieces,
-                length: if more {
-                    left.map(|left| written + left)
-                } else {
-                    Some(written)
-                },
-                rest: more.then_some(source),
-            });
+/// An answer whose beginning is being found.
+pub struct Begun {
+    source: Box<dyn Source>,
+    pieces: VecDeque<Vec<u8>>,
+    /// The piece that is being written.
+    last: Vec<u8>,
+    /// Whether there is more than was written.
+    more: bool,
+}
+
+impl Begun {
+    pub fn new(source: Box<dyn Source>) -> Begun {
+        Begun {
+            source,
+            pieces: VecDeque::new(),
+            last: Vec::new(),
+            more: true,
         }
     }
+
+    /// Writes the piece on until it is so long.
+    fn write(&mut self, length: usize) -> Result<()> {
+        if self.more {
+            self.more = self.source.write(&mut self.last, length)?;
+        }
+        Ok(())
+    }
+
+    fn is_found(&self) -> bool {
+        !self.more || self.source.is_found()
+    }
+
+    /// Writes until everything is found, or as long as the beginning may be. Answers that are bounded are found before they
+    /// are sent: `bound` is how far that goes.
+    pub fn finish(mut self, bound: Option<usize>) -> Result<Beginning> {
+        let mut written = 0;
+        self.write(SHORT)?;
+        loop {
+            written += self.last.len();
+            self.pieces.push_back(std::mem::take(&mut self.last));
+            if self.is_found() || written >= bound.unwrap_or_default() {
+                break;
+            }
+            self.last.reserve(PIECE + MORE);
+            self.write(PIECE)?;
+        }
+        let left = match self.more {
+            true => bound.and_then(|_| self.source.left()),
+            false => Some(0),
+        };
+        Ok(Beginning {
+            pieces: self.pieces,
+            length: left.map(|left| written + left),
+            rest: self.more.then_some(self.source),
+        })
+    }
+}
+
+/// What came of a beginning that was made where it was asked for.
+pub enum Brief {
+    /// All was found.
+    Found(Beginning),
+    /// There is more to search for than is done in no time.
+    Begun(Begun),
 }
 
 /// A piece, and what makes the next one, if there is more.
@@ -129,6 +169,37 @@ pub fn outcome<T>(done: std::result::Result<Result<T>, JoinError>) -> Result<T> 
             detail: format!("a search ended in a panic: {error}"),
         })
     })
+}
+
+/// The beginning of an answer, made where it was asked for; or `None` where that is not to be tried, or took so many rounds of
+/// searching that it is better begun anew on another thread. `make` begins it.
+pub fn briefly(
+    make: impl FnOnce(Interrupt) -> Result<Box<dyn Source>>,
+    rounds: u64,
+    bound: Option<usize>,
+) -> Option<(Interrupt, Result<Brief>)> {
+    if rounds == 0 {
+        return None;
+    }
+    let interrupt = Interrupt::after(rounds);
+    let first = || {
+        let mut begun = Begun::new(make(interrupt.clone())?);
+        begun.write(BRIEF)?;
+        Ok(match begun.is_found() {
+            true => Brief::Found(begun.finish(bound)?),
+            false => Brief::Begun(begun),
+        })
+    };
+    let brief = std::panic::catch_unwind(AssertUnwindSafe(first)).unwrap_or_else(|_| {
+        Err(Error::Internal {
+            detail: "a search ended in a panic".to_owned(),
+        })
+    });
+    if interrupt.ran_out() {
+        return None;
+    }
+    interrupt.lift();
+    Some((interrupt, brief))
 }
 
 /// Interrupts a search when it is dropped: whoever waits for the answer keeps it.

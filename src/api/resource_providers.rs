@@ -10,7 +10,7 @@ use super::reply::Reply;
 use crate::error::Result;
 use crate::model::Shown;
 use crate::model::resource_providers::{self, Delete, Provider};
-use crate::search::{self, Interrupt};
+use crate::search;
 use crate::wire::resource_providers as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
@@ -23,16 +23,19 @@ pub async fn list(call: Call) -> Result<Reply> {
         advice: "",
     };
     let newest = Arc::new(OnceLock::new());
-    let begin = {
+    // Nothing counts the rounds of this search: where it is about one tree there are few.
+    let rounds = if query.in_tree.is_some() { 1 } else { 0 };
+    let make = {
         let newest = Arc::clone(&newest);
-        move || {
+        move |_| {
             let found = search::providers(&snapshot, &query, strict)?;
             newest.get_or_init(|| found.iter().map(|&slot| snapshot.modified(slot)).max());
-            let source: Box<dyn Source> = Box::new(Listed(wire::List::new(version, &prefix, snapshot, found)));
+            let list = wire::List::new(version, &prefix, Arc::clone(&snapshot), found);
+            let source: Box<dyn Source> = Box::new(Listed(list));
             Ok(source)
         }
     };
-    let reply = call.stream(about, Interrupt::default(), None, begin).await?;
+    let reply = call.stream(about, rounds, None, make).await?;
     let newest = newest.get().copied().flatten();
     let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
     Ok(reply.modified(newest).stale(stale))

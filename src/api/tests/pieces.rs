@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use super::candidates::{uuid, write};
 use super::{Edge, admin};
 use crate::api::client::Side;
-use crate::api::pieces::{About, Beginning, PIECE, Pieces, Source, Waiting};
+use crate::api::pieces::{About, Beginning, Brief, PIECE, Pieces, Source, Waiting, briefly};
 use crate::error::{Error, Result};
 use crate::search::Interrupt;
 
@@ -227,4 +227,59 @@ async fn a_piece_that_takes_long_is_given_up_when_the_client_ended_its_side() {
     assert!(matches!(next(&mut body).await, Some(Err(Error::BadRequest { .. }))));
     drop(body);
     assert!(interrupt.is_set());
+}
+
+/// What comes of an answer of so many `bytes` that is begun with so many rounds, where its search goes round `times`.
+fn brief(rounds: u64, times: usize, bytes: Result<usize>) -> Option<(Interrupt, Result<Brief>)> {
+    let make = |interrupt: Interrupt| {
+        for _ in 0..times {
+            interrupt.is_set();
+        }
+        let mut left = bytes;
+        let write = move |out: &mut Vec<u8>, length: usize| {
+            let left = left.as_mut().map_err(|error| error.clone())?;
+            let more = (*left).min(length - out.len());
+            out.resize(out.len() + more, b'1');
+            *left -= more;
+            Ok(*left > 0)
+        };
+        let source: Box<dyn Source> = Box::new(From { write, found: false });
+        Ok(source)
+    };
+    briefly(make, rounds, None)
+}
+
+#[test]
+fn a_search_that_goes_round_too_often_for_its_thread_is_begun_anew() {
+    let refusal = Error::BadRequest { detail: "ended".into() };
+    for bytes in [Ok(10), Ok(100_000), Err(refusal)] {
+        assert!(brief(0, 0, bytes.clone()).is_none(), "it is not to be tried");
+        assert!(
+            brief(3, 3, bytes.clone()).is_none(),
+            "what it says may be for want of rounds"
+        );
+        let (interrupt, brief) = brief(3, 2, bytes.clone()).expect("it had rounds left");
+        (0..3).for_each(|_| assert!(!interrupt.is_set(), "the rest is not counted"));
+        let (length, pieces) = match (brief, bytes) {
+            (Ok(Brief::Found(all)), Ok(10)) => (all.length, all.pieces),
+            // It went on elsewhere where it was.
+            (Ok(Brief::Begun(begun)), Ok(100_000)) => {
+                let all = begun.finish(Some(200_000)).expect("it has no error");
+                (all.length, all.pieces)
+            }
+            (Err(error), Err(expected)) => {
+                assert_eq!(error, expected);
+                continue;
+            }
+            _ => panic!("not as it was made"),
+        };
+        assert_eq!(length, Some(pieces.iter().map(Vec::len).sum()));
+    }
+}
+
+#[test]
+fn a_panic_of_a_short_search_is_an_answer_too() {
+    let make = |_| -> Result<Box<dyn Source>> { panic!("a defect") };
+    let (_, brief) = briefly(make, 3, None).expect("it had rounds left");
+    assert!(matches!(brief, Err(Error::Internal { .. })));
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::wide::cut_up;
 use super::*;
 use crate::error::Error;
 use crate::search::candidates::candidates;
@@ -47,44 +48,46 @@ fn candidates_cease_to_come_from_one_provider_and_from_many() {
     }
 }
 
-/// More is wanted of each of twenty trees than it has, and nothing says so before much was tried.
-fn hopeless() -> (Snapshot, Request) {
-    let (_, mut request) = asking(18);
-    let amounts = (0..17).map(|n| 360 + n * 5).chain([1]);
-    for (group, amount) in request.groups.iter_mut().zip(amounts) {
-        group.resources[0].1 = amount;
-    }
-    let host = |host: i32| {
-        let root = 1 + host * 9;
-        let children = (0..8).map(move |n| bare(root + 1 + n).with(VCPU, 980 + n * 5).below(root, root));
-        std::iter::once(bare(root)).chain(children)
+/// Asks for a packing that nothing decides before it was gone round for more than so many times.
+fn hopeless(interrupt: &Interrupt) -> Option<Result<Candidate>> {
+    let (rows, request) = cut_up(30);
+    let snapshot = Snapshot::build(catalog(), rows);
+    let settings = Settings {
+        interrupt: interrupt.clone(),
+        ..settings()
     };
-    (Snapshot::build(catalog(), (0..20).flat_map(host).collect()), request)
+    candidates(&snapshot, &request, &settings, ()).unwrap().select().next()
 }
+
+const LONG: u64 = 400_000;
 
 #[test]
 fn nothing_more_is_tried() {
-    let (snapshot, request) = hopeless();
-    let settings = settings();
-    settings.interrupt.set();
-    let mut all = candidates(&snapshot, &request, &settings, ()).unwrap();
-    assert_eq!((all.next(), all.steps()), (None, 0));
-    assert!(interrupted(all.select().next()));
+    let interrupt = Interrupt::after(2);
+    interrupt.set();
+    assert!(interrupted(hopeless(&interrupt)));
+    let long = Interrupt::after(LONG);
+    assert!(interrupted(hopeless(&long)) && long.ran_out(), "it takes longer");
 }
 
 #[test]
 fn another_thread_ends_what_would_go_on_for_long() {
-    let (snapshot, request) = hopeless();
-    let settings = settings();
-    let mut all = candidates(&snapshot, &request, &settings, ()).unwrap();
-    std::thread::scope(|scope| {
+    let interrupt = Interrupt::after(LONG);
+    let answer = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(20));
-            settings.interrupt.set();
+            interrupt.set();
         });
-        assert_eq!(all.next(), None);
+        hopeless(&interrupt)
     });
-    // It ends within a tree: one is given up after 200,000, all of them after some four millions.
-    assert!((1..200_000).contains(&all.steps()), "{}", all.steps());
-    assert!(interrupted(all.select().next()));
+    assert!(interrupted(answer) && !interrupt.ran_out(), "it ends within a tree");
+}
+
+#[test]
+fn who_need_not_count_any_more_goes_on() {
+    let interrupt = Interrupt::after(1);
+    interrupt.lift();
+    let gave_up = hopeless(&interrupt);
+    assert!(matches!(gave_up, Some(Err(_))) && !interrupted(gave_up));
+    assert!(!interrupt.ran_out() && !interrupt.is_set());
 }

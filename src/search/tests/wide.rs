@@ -253,7 +253,7 @@ fn a_packing_without_any_slack_is_found_where_it_is_small() {
 }
 
 /// Children, and groups that fill all of them to the last unit.
-fn cut_up(children: i32) -> (Vec<ProviderRow>, Request) {
+pub(super) fn cut_up(children: i32) -> (Vec<ProviderRow>, Request) {
     let cut = |child: i32, class: u64, room: i64| {
         let roll = |at: u64| (mix(mix(child as u64 * 2 + class) ^ at) % 150) as i64;
         let (one, two) = (250 + roll(1), 250 + roll(2));

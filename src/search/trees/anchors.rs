@@ -69,6 +69,9 @@ impl<O: Observer> Anchors<O> {
                 return None;
             }
             while self.lanes == 0 {
+                if self.ask.interrupt.is_set() {
+                    return None;
+                }
                 let (ask, fits, sieve) = (&self.ask, &mut self.fits, &mut self.sieve);
                 let find = |block, lanes| sieve.roots(snapshot, ask, fits, block, lanes);
                 (self.block, self.lanes) = self.walk.next(find)?;
