@@ -6,7 +6,7 @@ import sys
 from xml.sax.saxutils import escape
 
 from generator import ROOT
-from table import median
+from table import median, place
 
 FILE = ROOT / "docs/bench.svg"
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 960, 300, 170, 104, 40, 14
@@ -51,9 +51,6 @@ def svg(found):
 
 def _rows(records):
     """Names with the rates of both, of whatever both did."""
-    def place(it):
-        return it["engine"], it["shape"], it["hosts"]
-
     rows = {}
     for it in records:
         if place(it) == place(records[0]) and it["side"] in COLOURS and (rate := median(it, "rate")):
@@ -64,8 +61,8 @@ def _rows(records):
 
 def _bars(name, pair, top, x):
     yield _text(LEFT - 12, top + 20, name, anchor="end")
-    for place, (side, colour) in enumerate(COLOURS.items()):
-        y, width = top + 1 + place * (BAR + 1), max(2, x(pair[side]) - LEFT)
+    for at, (side, colour) in enumerate(COLOURS.items()):
+        y, width = top + 1 + at * (BAR + 1), max(2, x(pair[side]) - LEFT)
         yield f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2" fill="{colour}"/>'
         yield _text(LEFT + width + 6, y + 12, _short(pair[side]), colour="#57606a", extra=HALO)
     ratio = pair["placet"] / pair["upstream"]

@@ -2,13 +2,15 @@
 
     run.py [--engine E]… [--shape S]… [--hosts N] [--rounds N] [--scenario TEXT]… [--group G]… [--full] [--write] …
 
-Without choices: every shape on PostgreSQL, and flat hosts on MariaDB and SQLite, where OpenStack Placement is asked
-for no candidates, which take it seconds each; with --full every shape on each engine, and all of it. Servers are private and durable (fsync, a flush for every commit). Results go to a JSON file, a table to the
-terminal, and with --write table and chart into README.md. The release binaries must be there: `./tox.sh bench` builds
-them.
+Without choices: every shape on PostgreSQL, and flat hosts on MariaDB and SQLite; OpenStack Placement is asked once, and
+spared where it takes seconds for one answer on an engine or with a number of clients that tells nothing new. With --full
+every shape on each engine, everybody, in every round. Servers are private and durable (fsync, a flush for every commit).
+Results go to a JSON file, a table to the terminal, and with --write table and chart into README.md. The release binaries
+must be there: `./tox.sh bench` builds them.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -23,13 +25,15 @@ import scenarios
 import table
 from cloud import SHAPES
 from generator import ROOT, Generator
-from turns import Arena
+from turns import ONCE, Arena
 
 import engines  # noqa: E402  (found where turns.py found live)
 
 ENGINES = ("postgresql", "mariadb", "sqlite")
 SIDES = ("placet", "upstream", "wire", "floor")
-SEARCHED = (10_000, 100_000, 1_000_000)
+SEARCHED = (1_000, 10_000, 100_000, 1_000_000)
+# So small a cloud, with as many fewer consumers, shows by what the larger one costs more.
+SMALL = 1_000
 # Servers as an operator would run them for a cloud of this size, the same for all sides: what is read fits into memory.
 SETTINGS = {
     "postgresql": {"shared_buffers": "1GB", "max_wal_size": "4GB"},
@@ -63,10 +67,11 @@ def main():
     if wants(chosen, "search"):
         found["search"] = list(search(generator, chosen))
     for engine, shape in matrix(chosen):
-        with engines.Engine(engine, durable=True, settings=SETTINGS.get(engine)) as server, \
-                Arena(server, shape, chosen.hosts, generator, chosen.binary) as arena:
-            found["records"] += compare(arena, chosen)
+        with arena(engine, shape, chosen.hosts, generator, chosen) as it:
+            found["records"] += compare(it, chosen)
         save(chosen.json, found)
+    if wants_growth(chosen):
+        found["records"] += growth(generator, chosen)
     found["machine"]["seconds"] = time.monotonic() - BEGAN
     save(chosen.json, found)
     print(f"\n{table.text(found)}\n\n{len(found['records'])} records in {chosen.json}")
@@ -75,17 +80,36 @@ def main():
         table.write(found)
 
 
+@contextlib.contextmanager
+def arena(engine, shape, hosts, generator, chosen):
+    with engines.Engine(engine, durable=True, settings=SETTINGS.get(engine)) as server, \
+            Arena(server, shape, hosts, generator, chosen.binary) as it:
+        yield it
+
+
 def matrix(chosen):
-    if chosen.group == ["search"]:
+    if chosen.group and not set(chosen.group) - {"search", "growth"}:
         return []
     if chosen.engine or chosen.shape or chosen.full:
         return [(engine, shape) for engine in chosen.engine or ENGINES for shape in chosen.shape or SHAPES]
     return [("postgresql", shape) for shape in SHAPES] + [("mariadb", "flat"), ("sqlite", "flat")]
 
 
-def is_brief(arena, chosen):
-    """Whether what takes OpenStack Placement long is left to the first engine."""
-    return arena.engine.kind != ENGINES[0] and not (chosen.full or chosen.engine or chosen.shape or chosen.side)
+def is_brief(chosen):
+    """Whether who takes long is spared."""
+    return not (chosen.full or chosen.engine or chosen.shape or chosen.side)
+
+
+def wants_growth(chosen):
+    return chosen.group == ["growth"] or not (chosen.group or chosen.engine or chosen.shape or chosen.scenario
+                                              or chosen.clients or chosen.side)
+
+
+def growth(generator, chosen):
+    """placet in a small cloud of the first engine and shape: what stands beside it in the table is of a larger one."""
+    with arena(ENGINES[0], SHAPES[0], SMALL, generator, chosen) as it:
+        asked = filter(scenarios.is_of_growth, scenarios.scenarios(it.cloud))
+        return [record for scenario in asked for record in it.measure(scenario, chosen.rounds, ["placet"])]
 
 
 def wants(chosen, group):
@@ -101,10 +125,10 @@ def compare(arena, chosen):
         named = not chosen.scenario or any(text in scenario.name for text in chosen.scenario)
         crowd = not chosen.clients or scenario.clients in chosen.clients
         if named and crowd and wants(chosen, scenario.group):
-            asked = arena.sides(scenario, sides)
-            if is_brief(arena, chosen) and scenario.group in ("candidates", "scheduler"):
+            asked = arena.sides(scenario, sides, is_brief(chosen))
+            if is_brief(chosen) and arena.engine.kind != ENGINES[0] and scenario.group in ("candidates", "scheduler"):
                 asked = [side for side in asked if side != "upstream"]
-            new = arena.measure(scenario, chosen.rounds, asked)
+            new = arena.measure(scenario, chosen.rounds, asked, () if chosen.full else ONCE)
             print(table.line(new), flush=True)
             records += new
     if wants(chosen, "start"):

@@ -7,18 +7,22 @@ CLAIMANTS = (1, 8, 32, 128)
 SCHEDULERS = (1, 8, 32)
 REPORTERS = (8, 32)
 PROCESSES = 3
+# With so many clients the other sides are asked too; with the rest only where all is asked for.
+COMPARED = (1, 32)
 
 
 class Scenario:
-    """A name, what the generator does, whom it is asked of (`bound`: what placet is held against)."""
+    """A name, what the generator does, whom it is asked of (`bound`: what placet is held against), and which of them only
+    where all is asked for (`spared`)."""
 
     def __init__(self, name, what, clients, path=None, bound=None, seconds=2.0, group=None, processes=1,
-                 upstream=True):
+                 upstream=True, spared=()):
         self.name, self.what, self.clients, self.path = name, what, clients, path
         self.bound, self.seconds = bound, seconds
         self.group, self.processes = group or name, processes
         # OpenStack Placement knows nothing of its other processes, and its slowest takes minutes.
         self.upstream = upstream and processes == 1
+        self.spared = spared
 
     def options(self):
         options = {"scenario": self.what, "clients": self.clients, "seconds": self.seconds}
@@ -69,24 +73,35 @@ def _lists(cloud):
 
 def _claims(cloud):
     for clients in CLAIMANTS:
-        yield Scenario("claims, random hosts", "claims", clients, bound="floor", group="claims")
+        yield Scenario("claims, random hosts", "claims", clients, bound="floor", group="claims", spared=_spared(clients))
     if cloud.shape == "shared":
         for clients in CLAIMANTS:
-            yield Scenario("claims, all on one pool", "claims-one-pool", clients, group="claims")
+            yield Scenario("claims, all on one pool", "claims-one-pool", clients, group="claims",
+                           spared=_spared(clients))
         yield Scenario(f"claims, one pool, {PROCESSES} processes", "claims-one-pool", 32, group="processes",
                        processes=PROCESSES)
+
+
+def _spared(clients):
+    return () if clients in COMPARED else ("upstream", "floor")
 
 
 def _schedulers(cloud):
     path = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:1&limit=1000"
     for clients in SCHEDULERS:
         yield Scenario("scheduler's loop", "scheduler", clients, path, group="scheduler",
-                       upstream=clients == SCHEDULERS[-1])
+                       upstream=clients == SCHEDULERS[-1], spared=("upstream",) if cloud.shape == "nested" else ())
 
 
 def _reports():
     for clients in REPORTERS:
-        yield Scenario("a compute node's report", "report", clients, bound="wire", group="report")
+        yield Scenario("a compute node's report", "report", clients, bound="wire", group="report",
+                       spared=() if clients in COMPARED else ("upstream",))
 
 
-GROUPS = ("candidates", "list", "claims", "processes", "scheduler", "report", "start", "search")
+def is_of_growth(scenario):
+    """Whether placet alone is asked it in a smaller cloud too."""
+    return scenario.name in ("candidates, limit 1000", "claims, random hosts") and scenario.clients in (READERS, *COMPARED)
+
+
+GROUPS = ("candidates", "list", "claims", "processes", "scheduler", "report", "start", "search", "growth")

@@ -23,12 +23,17 @@ def text(found):
 def write(found):
     picture = "![Requests a second of placet and OpenStack Placement, side by side](docs/bench.svg)"
     first = found["records"][0]
-    place = [it for it in found["records"] if (it["engine"], it["shape"]) == (first["engine"], first["shape"])]
-    short = "\n".join([*_about(found["machine"]), *_sections(place)])
+    there = [it for it in found["records"] if place(it) == place(first)]
+    short = "\n".join([*_about(found["machine"]), *_sections(there)])
     more = "Every engine and shape, the search alone, start-up and memory: [docs/speed.md](docs/speed.md)."
     readme.write(BEGIN, END, f"{picture}\n\n{short}\n\n{more}")
     lead = "`./tox.sh bench` measured this and wrote this page; [README](../README.md#speed) says what the clouds are."
     (ROOT / "docs/speed.md").write_text(f"# Speed\n\n{lead}\n\n{text(found)}\n")
+
+
+def place(it):
+    """Which of the clouds it was measured in."""
+    return it["engine"], it["shape"], it["hosts"]
 
 
 def line(records):
@@ -45,8 +50,9 @@ def _about(machine):
     about = (
         f"Measured {machine['date']} on {machine['cores']} cores ({machine['model']}), which clients, service and "
         f"database shared; load average {machine['load']:.1f} at its begin. Sides took turns, each on its own copy of "
-        f"one database with durable settings and a gigabyte of memory for its server; figures are medians of rounds, "
-        f"of fewer where one takes long. OpenStack Placement 16.0.0 ran under {told()}. *Measure* is what a read or a claim is held against: for reads the wire (w), the load generator's "
+        f"one database with durable settings and a gigabyte of memory for its server; figures are medians of rounds, and "
+        f"OpenStack Placement was asked in one, between two of placet's. OpenStack Placement 16.0.0 ran under "
+        f"{told()}. *Measure* is what a read or a claim is held against: for reads the wire (w), the load generator's "
         "own stub that answers with as many bytes at once, which no service exceeds; for claims the floor (f), a "
         "compiled client that writes the least that a claim can be, statement by statement, to the same database, "
         "which only claims that share a transaction exceed. *CPU* is what the service's own processes spent on one. "
@@ -55,13 +61,13 @@ def _about(machine):
 
 
 def _sections(records):
-    places = dict.fromkeys((it["engine"], it["shape"], it["hosts"]) for it in records if it["group"] != "start")
+    places = dict.fromkeys(place(it) for it in records if it["group"] != "start")
     for engine, shape, hosts in places:
         yield f"\n#### {hosts:,} hosts, {shape}, {engine}\n"
         yield HEAD
         rows = {}
         for it in records:
-            if (it["engine"], it["shape"], it["hosts"]) == (engine, shape, hosts) and it["group"] != "start":
+            if place(it) == (engine, shape, hosts) and it["group"] != "start":
                 rows.setdefault((it["scenario"], it["clients"]), {})[it["side"]] = it
         yield from map(_row, rows.values())
 

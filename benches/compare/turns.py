@@ -12,8 +12,8 @@ from sides import Placet, Upstream
 
 import rest  # noqa: E402  (sides.py has found it)
 
-# A side that is slow gets no further round of a scenario once it has had so many seconds: its median is of fewer.
-SECONDS_A_SIDE = 4
+# Who takes long is asked in the first round alone, between two of placet's.
+ONCE = ("upstream",)
 
 
 class Arena:
@@ -71,18 +71,13 @@ class Arena:
             self.running["floor"] = self.copy()
         return self.running["floor"]
 
-    def measure(self, scenario, rounds, sides):
+    def measure(self, scenario, rounds, sides, once=ONCE):
         """One record for each side, with what each of its rounds was."""
         records = {}
-        spent = dict.fromkeys(sides, 0.0)
-        for _ in range(rounds):
+        for turn in range(rounds):
             for side in sides:
-                if spent[side] > SECONDS_A_SIDE:
-                    continue
-                began = time.monotonic()
-                result = self._round(scenario, side, records)
-                spent[side] += time.monotonic() - began
-                records.setdefault(side, []).append(result)
+                if turn == 0 or side not in once:
+                    records.setdefault(side, []).append(self._round(scenario, side, records))
         return [{"engine": self.engine.kind, "shape": self.shape, "hosts": self.hosts, "scenario": scenario.name,
                  "group": scenario.group, "clients": scenario.clients, "side": side, "rounds": found}
                 for side, found in records.items()]
@@ -102,9 +97,11 @@ class Arena:
         result = self.generator.run("http", port=",".join(str(it.port) for it in services), **options)
         return result | {"cpu_us": (footprint.spent(services) - before) * 1e6 / max(1, result["done"])}
 
-    def sides(self, scenario, wanted):
-        """Who is asked: whoever can be, of those that are wanted."""
+    def sides(self, scenario, wanted, spare=False):
+        """Who is asked: whoever can be, of those that are wanted; of those whom the scenario may `spare` nobody."""
         known = ["placet", "upstream" if scenario.upstream else None, scenario.bound]
+        if spare:
+            known = [side for side in known if side not in scenario.spared]
         if scenario.processes > 1 and self.engine.kind == "sqlite":
             return []  # one process serves a file
         return [side for side in known if side and side in wanted]
