@@ -4,15 +4,11 @@ use super::call::Call;
 use super::reply::Reply;
 use super::resource_providers::of_provider;
 use crate::error::Result;
-use crate::model::aggregates;
 use crate::wire::aggregates as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let found = call
-        .reader()
-        .ask(move |conn| aggregates::of_provider(conn, &uuid))
-        .await?;
+    let found = call.reader().aggregates(uuid).await?;
     Ok(Reply::json(wire::write(call.version, &found)).modified(None))
 }
 

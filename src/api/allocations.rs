@@ -38,9 +38,6 @@ pub async fn release(call: Call) -> Result<Reply> {
 
 pub async fn list_of_provider(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let found = call
-        .reader()
-        .ask(move |conn| allocations::of_provider(conn, &uuid))
-        .await?;
+    let found = call.reader().allocations(uuid).await?;
     Ok(Reply::json(wire::write_provider(call.version, &found)).modified(found.modified))
 }

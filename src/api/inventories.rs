@@ -9,7 +9,7 @@ use crate::wire::inventories as wire;
 
 pub async fn list(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let found = call.reader().ask(move |conn| inventories::list(conn, &uuid)).await?;
+    let found = call.reader().inventories(uuid).await?;
     Ok(listed(&found, None))
 }
 

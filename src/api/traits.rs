@@ -37,7 +37,7 @@ pub async fn delete(call: Call) -> Result<Reply> {
 
 pub async fn list_of_provider(call: Call) -> Result<Reply> {
     let uuid = call.field("uuid").to_owned();
-    let found = call.reader().ask(move |conn| traits::of_provider(conn, &uuid)).await?;
+    let found = call.reader().traits(uuid).await?;
     Ok(shown(&found))
 }
 

@@ -1,10 +1,11 @@
 //! Aggregates: groups of providers, known by the uuids that clients gave them, as they spelled them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use diesel::prelude::*;
 
-use super::resource_providers::beside;
+use super::resource_providers::{Beside, OfOne, beside, beside_each};
 use crate::db::DbConnection;
 use crate::db::schema::{
     placement_aggregates as table, resource_provider_aggregates as members, resource_providers as providers,
@@ -27,22 +28,45 @@ pub struct Replace {
     pub generation: Option<i64>,
 }
 
+/// What one statement finds of the providers that a filter lets through.
+macro_rules! rows {
+    ($filter:expr, $columns:expr) => {
+        providers::table
+            .left_join(members::table.on(members::resource_provider_id.eq(providers::id)))
+            .left_join(table::table.on(table::id.eq(members::aggregate_id)))
+            .filter($filter)
+            .order(table::id)
+            .select($columns)
+    };
+}
+
 /// The aggregates of a provider, by id.
 pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAggregates> {
-    let rows: Vec<(Option<i32>, Option<String>)> = providers::table
-        .left_join(members::table.on(members::resource_provider_id.eq(providers::id)))
-        .left_join(table::table.on(table::id.eq(members::aggregate_id)))
-        .filter(providers::uuid.eq(provider))
-        .order(table::id)
-        .select((providers::generation, table::uuid.nullable()))
-        .load(conn)?;
-    let Some((generation, uuids)) = beside(rows) else {
-        return Err(Error::ProviderNotFound {
-            uuid: provider.to_string(),
-        });
-    };
-    Ok(ProviderAggregates {
+    let rows: Vec<Beside<String>> = rows!(
+        providers::uuid.eq(provider),
+        (providers::generation, table::uuid.nullable())
+    )
+    .load(conn)?;
+    let found = beside(rows).ok_or_else(|| Error::ProviderNotFound {
+        uuid: provider.to_string(),
+    })?;
+    Ok(aggregates(found))
+}
+
+/// The same of several providers, by uuid.
+pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Arc<ProviderAggregates>>> {
+    let rows: Vec<OfOne<String>> = rows!(
+        providers::uuid.eq_any(uuids),
+        (providers::uuid, (providers::generation, table::uuid.nullable()))
+    )
+    .load(conn)?;
+    let found = beside_each(rows).into_iter();
+    Ok(found.map(|(uuid, found)| (uuid, Arc::new(aggregates(found)))).collect())
+}
+
+fn aggregates((generation, uuids): (i64, Vec<String>)) -> ProviderAggregates {
+    ProviderAggregates {
         generation,
         aggregates: uuids.into_iter().map(Arc::from).collect(),
-    })
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::resource_providers::beside;
+use super::resource_providers::{Beside, OfOne, beside, beside_each};
 use super::{Moment, modified};
 use crate::db::DbConnection;
 use crate::db::schema::resource_providers as providers;
@@ -192,16 +192,22 @@ fn find_consumer(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<Cons
     }))
 }
 
-/// What is allocated of a provider, to consumers that are known.
-pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAllocations> {
-    let of_class = resource_classes::id.eq(allocations::resource_class_id);
-    let rows: Vec<(Option<i32>, Option<Row>)> = providers::table
-        .left_join(allocations::table.on(allocations::resource_provider_id.eq(providers::id)))
-        .left_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
-        .left_join(resource_classes::table.on(of_class))
-        .filter(providers::uuid.eq(provider))
-        .order(allocations::id)
-        .select((
+/// What one statement finds of the providers that a filter lets through.
+macro_rules! rows {
+    ($filter:expr, $columns:expr) => {
+        providers::table
+            .left_join(allocations::table.on(allocations::resource_provider_id.eq(providers::id)))
+            .left_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
+            .left_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
+            .filter($filter)
+            .order(allocations::id)
+            .select($columns)
+    };
+}
+
+macro_rules! columns {
+    () => {
+        (
             providers::generation,
             (
                 consumers::uuid,
@@ -212,24 +218,38 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAl
                 allocations::created_at,
             )
                 .nullable(),
-        ))
-        .load(conn)?;
-    let Some((generation, rows)) = beside(rows) else {
-        return Err(Error::ProviderNotFoundForAllocations {
-            uuid: provider.to_string(),
-        });
+        )
     };
+}
+
+/// What is allocated of a provider, to consumers that are known.
+pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAllocations> {
+    let rows: Vec<Beside<Row>> = rows!(providers::uuid.eq(provider), columns!()).load(conn)?;
+    let found = beside(rows).ok_or_else(|| Error::ProviderNotFoundForAllocations {
+        uuid: provider.to_string(),
+    })?;
+    Ok(shared_out(found))
+}
+
+/// The same of several providers, by uuid.
+pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Arc<ProviderAllocations>>> {
+    let rows: Vec<OfOne<Row>> = rows!(providers::uuid.eq_any(uuids), (providers::uuid, columns!())).load(conn)?;
+    let found = beside_each(rows).into_iter();
+    Ok(found.map(|(uuid, found)| (uuid, Arc::new(shared_out(found)))).collect())
+}
+
+fn shared_out((generation, rows): (i64, Vec<Row>)) -> ProviderAllocations {
     let (shares, modified) = group(rows);
     let share = |(consumer, generation, resources)| ConsumerShare {
         consumer,
         generation,
         resources,
     };
-    Ok(ProviderAllocations {
+    ProviderAllocations {
         generation,
         consumers: shares.into_iter().map(share).collect(),
         modified,
-    })
+    }
 }
 
 /// Whose, their generation, and how much of which class.

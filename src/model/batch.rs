@@ -1,9 +1,9 @@
 //! What the writer carries out: the commands of a batch decided in order, then their net effect written.
 //!
-//! Claims are decided on the snapshot first, and the guards of their rows say whether it was the newest. Whatever no
-//! guard can vouch for is decided on rows read in the batch's own transaction: everything but claims, a batch that
-//! lost a guard, and every refusal, for none may rest on a snapshot that somebody else has outrun. So is everything
-//! while the snapshot is in doubt.
+//! Claims, and inventories of classes that a provider has, are decided on the snapshot first, and the guards of their rows
+//! say whether it was the newest. Whatever no guard can vouch for is decided on rows read in the batch's own transaction:
+//! everything else, a batch that lost a guard, and every refusal, for none may rest on a snapshot that somebody else has
+//! outrun. So is everything while the snapshot is in doubt.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::follower::Follower;
 use super::gather;
 use super::live::Live;
 use super::named::Named;
-use super::newcomers;
+use super::plannable;
 use super::save::{self, Committed, Owners, Saved, save};
 use super::spelled::Spelled;
 use super::state::State;
@@ -196,11 +196,11 @@ impl Batch for Decider {
     type Change = Committed;
 
     fn may_be_planned(command: &Command) -> bool {
-        newcomers::are_all_it_claims_for(command)
+        plannable::may_be_planned(command)
     }
 
     fn plan(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Planned<Self>> {
-        if self.live.is_doubtful() || self.is_spoiled() || !newcomers::may_share_a_plan(commands) {
+        if self.live.is_doubtful() || self.is_spoiled() || !plannable::may_share_a_plan(commands) {
             return Ok(Planned::Unknown);
         }
         let now = dialect::row_time(conn);
@@ -209,6 +209,9 @@ impl Batch for Decider {
         let Ok(answers) = answers.collect::<Result<Vec<Answer>>>() else {
             return Ok(Planned::Refused);
         };
+        if !plannable::keeps_classes(&state) {
+            return Ok(Planned::Unknown);
+        }
         let rows: Vec<_> = state
             .consumers
             .values()
@@ -220,7 +223,7 @@ impl Batch for Decider {
         if !self.owners.learn(conn, &rows)? {
             return Ok(Planned::Unknown);
         }
-        let (parts, change) = save::plan(&state, &self.owners);
+        let (parts, change) = save::plan(conn, &state, &self.owners);
         Ok(Planned::Plan(Plan {
             answers,
             change,

@@ -9,6 +9,7 @@ use chrono::NaiveDateTime;
 use diesel::dsl::sum;
 use diesel::prelude::*;
 
+use super::modified_micros;
 use crate::db::dialect::{in_lists, ratio};
 use crate::db::schema::{
     allocations, inventories, placement_aggregates, resource_classes, resource_provider_aggregates,
@@ -208,10 +209,6 @@ impl Parts {
 
 impl ProviderColumns {
     fn row(self) -> ProviderRow {
-        let modified = self
-            .updated_at
-            .or(self.created_at)
-            .map_or(0, |time| time.and_utc().timestamp_micros());
         ProviderRow {
             id: ProviderId(self.id),
             uuid: self.uuid.into(),
@@ -219,7 +216,7 @@ impl ProviderColumns {
             generation: self.generation.unwrap_or(0).into(),
             parent: self.parent.map(ProviderId),
             root: ProviderId(self.root.unwrap_or(self.id)),
-            modified,
+            modified: modified_micros(self.updated_at, self.created_at),
             inventories: BTreeMap::new(),
             used: BTreeMap::new(),
             traits: BTreeSet::new(),

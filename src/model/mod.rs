@@ -19,7 +19,8 @@ pub mod load;
 mod mutant;
 mod named;
 mod naming;
-mod newcomers;
+mod of_provider;
+mod plannable;
 mod reader;
 mod reread;
 pub mod reshaper;
@@ -27,6 +28,7 @@ pub mod resource_classes;
 pub mod resource_providers;
 mod save;
 mod service;
+mod shared;
 mod spelled;
 pub mod standard;
 mod state;
@@ -45,6 +47,11 @@ pub use service::{Model, Running, Serving, Shown};
 /// When a row was last written: `updated_at`, or else `created_at`.
 fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> Option<Moment> {
     Some(updated_at.or(created_at)?.and_utc())
+}
+
+/// The same as microseconds, as the snapshot has it: 0 where there is none.
+fn modified_micros(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> i64 {
+    modified(updated_at, created_at).map_or(0, |time| time.timestamp_micros())
 }
 
 /// A moment as the tables keep it: UTC, microseconds.

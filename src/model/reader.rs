@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::of_provider::Together;
 use super::service::Model;
 use crate::db::{Database, DbConnection, Replica, Turn};
 use crate::error::{Error, Result};
@@ -16,6 +17,8 @@ pub struct Reader {
     database: Database,
     replica: Option<Replica>,
     patience: Duration,
+    /// What requests that wait at the same time read together; nobody does in a copy.
+    pub(super) together: Option<Arc<Together>>,
 }
 
 impl Model {
@@ -28,10 +31,12 @@ impl Model {
 
     /// Reads for an answer. One that `may_lag` is read in the copy, if there is one and it answers.
     pub fn reader(&self, may_lag: bool) -> Reader {
+        let replica = self.replica.clone().filter(|_| may_lag);
         Reader {
             database: self.database.clone(),
-            replica: self.replica.clone().filter(|_| may_lag),
             patience: self.patience,
+            together: self.together.clone().filter(|_| replica.is_none()),
+            replica,
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Providers of resources and the trees they form.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::{Moment, modified};
+use super::{Moment, modified, modified_micros};
 use crate::db::DbConnection;
 use crate::db::dialect::now;
-use crate::db::schema::resource_providers as table;
+use crate::db::schema::{inventories, resource_providers as table};
 use crate::error::{Error, Result};
 
 /// A provider as clients see it.
@@ -97,6 +98,43 @@ pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
     })
 }
 
+/// A provider as one statement saw it: by what to know whether anything has changed that its generation guards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    pub generation: i64,
+    /// In microseconds, as the snapshot has it.
+    pub modified: i64,
+    /// When the newest of its inventories was written.
+    pub stocked: Option<Moment>,
+}
+
+/// Some providers, by uuid.
+pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Seen>> {
+    type Times = (Option<NaiveDateTime>, Option<NaiveDateTime>);
+    let rows: Vec<(String, Option<i32>, Times, Option<Times>)> = table::table
+        .left_join(inventories::table.on(inventories::resource_provider_id.eq(table::id)))
+        .filter(table::uuid.eq_any(uuids))
+        .select((
+            table::uuid,
+            table::generation,
+            (table::updated_at, table::created_at),
+            (inventories::updated_at, inventories::created_at).nullable(),
+        ))
+        .load(conn)?;
+    let mut found: HashMap<String, Seen> = HashMap::new();
+    for (uuid, generation, (updated_at, created_at), written) in rows {
+        let seen = found.entry(uuid).or_insert_with(|| Seen {
+            generation: generation.unwrap_or_default().into(),
+            modified: modified_micros(updated_at, created_at),
+            stocked: None,
+        });
+        seen.stocked = seen
+            .stocked
+            .max(written.and_then(|(updated_at, created_at)| modified(updated_at, created_at)));
+    }
+    Ok(found)
+}
+
 /// Whether there is such a provider.
 pub fn exists(conn: &mut DbConnection, uuid: &str) -> Result<()> {
     match find(conn, uuid)? {
@@ -126,12 +164,29 @@ pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i
     Ok(row.map(|(id, generation)| (id, generation.unwrap_or_default().into())))
 }
 
+/// A provider's generation, and something that it may have.
+pub(super) type Beside<T> = (Option<i32>, Option<T>);
+
+/// The same with the provider's uuid.
+pub(super) type OfOne<T> = (String, Beside<T>);
+
 /// What one statement, which sees one moment, found beside a provider's generation; `None` where there is no provider. One
 /// that has nothing is a row too.
-pub(super) fn beside<T>(rows: Vec<(Option<i32>, Option<T>)>) -> Option<(i64, Vec<T>)> {
+pub(super) fn beside<T>(rows: Vec<Beside<T>>) -> Option<(i64, Vec<T>)> {
     let (generation, _) = rows.first()?;
     let generation = generation.unwrap_or_default().into();
     Some((generation, rows.into_iter().filter_map(|(_, beside)| beside).collect()))
+}
+
+/// The same of several providers, by uuid.
+pub(super) fn beside_each<T>(rows: Vec<OfOne<T>>) -> HashMap<String, (i64, Vec<T>)> {
+    let mut found: HashMap<String, (i64, Vec<T>)> = HashMap::new();
+    for (uuid, (generation, beside)) in rows {
+        let generation = generation.unwrap_or_default().into();
+        let (_, all) = found.entry(uuid).or_insert_with(|| (generation, Vec::new()));
+        all.extend(beside);
+    }
+    found
 }
 
 /// When a provider was last updated; `None` if never.

@@ -12,6 +12,7 @@ use super::decide::Rules;
 use super::follower::Follower;
 use super::live::Live;
 use super::naming::Names;
+use super::of_provider::Together;
 use super::reader::{in_time, on_a_thread};
 use super::standard;
 use crate::db::queue::WriterHandle;
@@ -29,6 +30,8 @@ pub struct Model {
     follower: Follower,
     writer: WriterHandle<Decider>,
     alone: bool,
+    /// Not where this process is alone: an embedded database answers each request in less time than one thread tells another.
+    pub(super) together: Option<Arc<Together>>,
     /// How long a read waits for the database.
     pub(super) patience: Duration,
 }
@@ -88,6 +91,11 @@ impl Model {
             Ok(Decider::new(live, follower, alone, rules))
         })?;
         let (live, follower) = parts.ok_or(SetupError::NotSynced)?;
+        let patience = settings.commit_timeout;
+        let together = match alone {
+            true => None,
+            false => Some(Arc::new(Together::start(&database, live.clone(), patience)?)),
+        };
         let model = Model {
             database,
             replica: None,
@@ -95,7 +103,8 @@ impl Model {
             follower,
             writer,
             alone,
-            patience: settings.commit_timeout,
+            together,
+            patience,
         };
         let running = Running {
             thread,

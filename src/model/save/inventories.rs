@@ -8,8 +8,10 @@ use super::resource_providers::living;
 use super::{Guard, Save};
 use crate::db::DbResult;
 use crate::db::dialect::insert_rows;
-use crate::db::rows::{DeleteRows, UpdateFromRows, Value};
+use crate::db::rows::{DeleteRows, Look, Rows, UpdateFromRows, Value};
 use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits};
+use crate::db::together::Part;
+use crate::model::state::{FIRST_CUSTOM_CLASS, State};
 use crate::search::{ClassId, Inventory, ProviderId};
 
 const UPDATE: UpdateFromRows = UpdateFromRows {
@@ -107,14 +109,14 @@ fn write_inventories(save: &mut Save<'_>) -> DbResult<Guard> {
         })
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
-    let kept = kept_inventories(save);
+    let kept = kept_inventories(save.state);
     Ok(Guard::expect(kept.len(), UPDATE.run(save.conn, save.now, &kept)?))
 }
 
 /// Inventories that were there before and were written again.
-fn kept_inventories(save: &Save<'_>) -> Vec<Vec<Value>> {
+fn kept_inventories(state: &State) -> Rows {
     let mut rows = Vec::new();
-    for (id, entry) in &save.state.providers {
+    for (id, entry) in &state.providers {
         let (Some(base), Some(now)) = (&entry.base, &entry.now) else {
             continue;
         };
@@ -129,6 +131,32 @@ fn kept_inventories(save: &Save<'_>) -> Vec<Vec<Value>> {
         }
     }
     rows
+}
+
+/// What `write` does where providers keep the classes that they have, and nothing else of them is written.
+pub fn rewritten(state: &State) -> Option<Part> {
+    let kept = kept_inventories(state);
+    (!kept.is_empty()).then_some(Part::Update(UPDATE, kept))
+}
+
+/// That classes which are written are called what they are taken to be called: a renamed one moves no generation, and a
+/// standard one is never renamed.
+pub fn called_so(state: &State) -> Option<Part> {
+    let written = state.providers.values().flat_map(|entry| &entry.rewritten);
+    let custom: BTreeSet<ClassId> = written.filter(|class| class.0 >= FIRST_CUSTOM_CLASS).copied().collect();
+    if custom.is_empty() {
+        return None;
+    }
+    let named = vec!["id = ? AND name = ?"; custom.len()].join(" OR ");
+    let names = custom.iter().flat_map(|class| {
+        [
+            Value::Int(class.0.into()),
+            Value::Text(state.class_name(*class).to_string()),
+        ]
+    });
+    let many = Value::Int(custom.len() as i64);
+    let from = format!("(SELECT COUNT(*) AS many FROM resource_classes WHERE {named}) c WHERE c.many = ?");
+    Some(Part::There(Look(from), names.chain([many]).collect()))
 }
 
 fn write_traits(save: &mut Save<'_>) -> DbResult<Guard> {

@@ -129,13 +129,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
             return Ok(Saved::Lost);
         }
     }
-    let mut committed = committed(state, &save.ids);
-    let conn = &*save.conn;
-    let rewritten = state
-        .providers
-        .iter()
-        .filter_map(|(id, entry)| rewritten(conn, *id, entry));
-    committed.rewritten = rewritten.collect();
+    let committed = committed_by(save.conn, state, &save.ids);
     Ok(Saved::Written { committed, wrote })
 }
 
@@ -175,7 +169,14 @@ fn changed_beyond_inventories(base: &ProviderRow, now: &ProviderRow) -> bool {
         || base.aggregates != now.aggregates
 }
 
-/// What a state that was written changed.
+/// What a state that was written changed, with what whoever wrote it need not read.
+fn committed_by(conn: &DbConnection, state: &State, ids: &Ids) -> Committed {
+    let mut committed = committed(state, ids);
+    let entries = state.providers.iter();
+    committed.rewritten = entries.filter_map(|(id, entry)| rewritten(conn, *id, entry)).collect();
+    committed
+}
+
 fn committed(state: &State, ids: &Ids) -> Committed {
     let mut committed = Committed::default();
     for (id, entry) in &state.providers {

@@ -1,7 +1,12 @@
 //! Inventories that this process wrote are shown without being read again, exactly as they would be read.
 
+use actix_web::rt;
+
 use super::*;
-use crate::model::inventories::{Clear, Replace};
+use crate::error::Error;
+use crate::model::command::Write;
+use crate::model::inventories::{Clear, Replace, Update};
+use crate::model::resource_classes::Ensure;
 
 /// Replaces the inventories of provider 1, and answers how many statements that took.
 async fn replace(f: &mut Fixture, inventories: &[(&str, Inventory)]) -> u64 {
@@ -52,7 +57,7 @@ async fn a_host_that_another_program_changed_is_read_again() {
         "INSERT INTO resource_provider_traits (resource_provider_id, trait_id) SELECT p.id, t.id \
          FROM resource_providers p, traits t WHERE t.name = 'COMPUTE_NODE'",
     );
-    replace(&mut f, &[("VCPU", inventory(11))]).await;
+    replace(&mut f, &[("VCPU", inventory(11)), ("DISK_GB", inventory(1))]).await;
     f.check_snapshot().await;
 }
 
@@ -63,7 +68,106 @@ async fn nothing_is_read_after_the_commit() {
         return; // others lock and follow besides
     }
     f.host(1, 10).await.unwrap();
-    let inventories = [("VCPU", inventory(11))];
-    replace(&mut f, &inventories).await;
-    assert_eq!(replace(&mut f, &inventories).await, 13);
+    let both = [("VCPU", inventory(11)), ("DISK_GB", inventory(1))];
+    let one = &both[..1];
+    replace(&mut f, one).await;
+    assert_eq!(replace(&mut f, &both).await, 14, "a class more");
+    assert_eq!(replace(&mut f, one).await, 14, "a class less");
+}
+
+#[actix_web::test]
+async fn where_the_classes_stay_nothing_is_read_before_either() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    let mut sent = 0;
+    // After the first, nobody else is expected to do anything.
+    for total in 11..16 {
+        sent = replace(&mut f, &[("VCPU", inventory(total))]).await;
+    }
+    // BEGIN and COMMIT, and what they hold: on SQLite the writer's row, the generation, the inventory and the change.
+    let most = match Kind::of(&f.conn) {
+        Kind::Sqlite => 6,
+        _ => 3,
+    };
+    assert!(sent <= most, "{sent} statements");
+    assert_eq!(f.number("SELECT total AS n FROM inventories"), 15);
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_generation_that_another_program_moved_is_stale() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    let replace = |generation, total| Replace {
+        provider: uuid(1),
+        generation,
+        inventories: vec![("VCPU".to_owned(), inventory(total))],
+        reserved_may_equal_total: true,
+    };
+    f.model.submit(replace(1, 11)).await.unwrap();
+    // What OpenStack Placement writes of the same request.
+    f.execute("UPDATE resource_providers SET generation = generation + 1");
+    f.execute("UPDATE inventories SET total = 20");
+    let refused = f.model.submit(replace(2, 12)).await;
+    assert_eq!(refused, Err(Error::StaleInventoryGeneration));
+    assert_eq!(f.number("SELECT total AS n FROM inventories"), 20);
+    assert_eq!(f.model.submit(replace(3, 12)).await.unwrap().generation, 4);
+    f.check_snapshot().await;
+}
+
+/// Nothing tells of a renamed class but its row.
+#[actix_web::test]
+async fn a_class_that_another_program_renamed_is_not_written_by_its_old_name() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    let ensure = Ensure {
+        name: "CUSTOM_OLD".into(),
+    };
+    f.model.submit(ensure).await.unwrap();
+    let both = [("VCPU", inventory(10)), ("CUSTOM_OLD", inventory(5))];
+    replace(&mut f, &both).await;
+    replace(&mut f, &both).await;
+    f.execute("UPDATE resource_classes SET name = 'CUSTOM_NEW' WHERE name = 'CUSTOM_OLD'");
+    let update = |class: &str, generation| Update {
+        provider: uuid(1),
+        class: class.to_owned(),
+        generation,
+        inventory: inventory(6),
+        reserved_may_equal_total: true,
+    };
+    let generation = f.generation(1);
+    let refused = f.model.submit(update("CUSTOM_OLD", generation)).await;
+    assert!(matches!(refused, Err(Error::ClassNotFound { .. })), "{refused:?}");
+    f.model.submit(update("CUSTOM_NEW", generation)).await.unwrap();
+    let number = "SELECT total AS n FROM inventories WHERE resource_class_id >= 10000";
+    assert_eq!(f.number(number), 6);
+}
+
+#[actix_web::test]
+async fn claims_and_inventories_share_a_batch() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    f.host(2, 10).await.unwrap();
+    let mut sent = Vec::new();
+    for (n, generation) in (0..10).zip(1..) {
+        let claim = claim(20 + n, 1, "VCPU", 1, Expected::New);
+        let update = Update {
+            provider: uuid(2),
+            class: "VCPU".into(),
+            generation,
+            inventory: inventory(11 + n as i32),
+            reserved_may_equal_total: true,
+        };
+        for command in [claim.into_command(), update.into_command()] {
+            let model = f.model.clone();
+            sent.push(rt::spawn(async move { model.send(command).await }));
+        }
+    }
+    for answer in sent {
+        answer.await.unwrap().unwrap();
+    }
+    let total = "SELECT total AS n FROM inventories i JOIN resource_providers p ON p.id = i.resource_provider_id";
+    assert_eq!(f.number(&format!("{total} WHERE p.uuid = '{}'", uuid(2))), 20);
+    assert_eq!((f.used(1), f.generation(1), f.generation(2)), (10, 11, 11));
+    f.check_snapshot().await;
 }

@@ -64,6 +64,11 @@ impl Catalog {
         self.0.kept.get(|| make(self))
     }
 
+    /// Is it the same version, in which no name came or went?
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub fn class_id(&self, name: &str) -> Option<ClassId> {
         self.0.classes.by_name.get(name).copied()
     }

@@ -1,0 +1,184 @@
+//! What a compute node asks of its provider over and over, read for all requests that wait together.
+//!
+//! What a generation guards is answered from the snapshot, where one statement, sent after the request came, finds the
+//! provider as the snapshot shows it: then nobody has changed that since, whoever it be. What moves no generation is read:
+//! aggregates, and allocations, which are not in memory. What does not agree, or is spelled otherwise, is read as by itself.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::Moment;
+use super::aggregates::{self, ProviderAggregates};
+use super::allocations::{self, ProviderAllocations};
+use super::inventories::{self, Inventories};
+use super::live::Live;
+use super::reader::Reader;
+use super::resource_providers::{self, Seen};
+use super::shared::Shared;
+use super::standard::FIRST_CUSTOM_CLASS_ID;
+use super::traits::{self, ProviderTraits, Trait};
+use crate::db::{Database, SetupError};
+use crate::error::Result;
+use crate::search::{Catalog, Slot, Snapshot, TraitId};
+
+/// What is read together, and what is known in memory.
+pub struct Together {
+    live: Arc<Live>,
+    seen: Shared<Seen>,
+    aggregates: Shared<Arc<ProviderAggregates>>,
+    allocations: Shared<Arc<ProviderAllocations>>,
+    times: RwLock<Times>,
+}
+
+/// Since when traits are there, as far as that was read while the names were these. A trait of a provider cannot go, so
+/// neither can its time change while its id is the same.
+struct Times {
+    catalog: Catalog,
+    known: HashMap<TraitId, Moment>,
+}
+
+impl Together {
+    pub fn start(
+        database: &Database,
+        live: Arc<Live>,
+        patience: Duration,
+    ) -> std::result::Result<Together, SetupError> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // Of what takes hardly longer than the way to the server, much is to be shared. Rows of allocations are many, and
+        // while one thread makes something of them the server is to look for those of another.
+        let (few, more) = (cores / 2, cores);
+        Ok(Together {
+            live,
+            seen: Shared::start(database, patience, few, resource_providers::seen)?,
+            aggregates: Shared::start(database, patience, few, aggregates::of_providers)?,
+            allocations: Shared::start(database, patience, more, allocations::of_providers)?,
+            times: RwLock::new(Times {
+                catalog: Catalog::default(),
+                known: HashMap::new(),
+            }),
+        })
+    }
+
+    /// The provider in the newest snapshot, if that is what the database has.
+    async fn shown(&self, uuid: &str) -> Result<Option<(Arc<Snapshot>, Slot, Seen)>> {
+        let Some(seen) = self.seen.of(uuid).await? else {
+            return Ok(None);
+        };
+        let snapshot = self.live.newest();
+        let slot = snapshot.by_uuid(uuid).filter(|_| !self.live.is_doubtful());
+        let agrees =
+            |slot: &Slot| snapshot.generation(*slot) == seen.generation && snapshot.modified(*slot) == seen.modified;
+        Ok(slot.filter(agrees).map(|slot| (snapshot, slot, seen)))
+    }
+
+    async fn inventories(&self, uuid: &str) -> Result<Option<Inventories>> {
+        let Some((snapshot, slot, seen)) = self.shown(uuid).await? else {
+            return Ok(None);
+        };
+        let named = |(class, inventory, _used)| {
+            // A custom class may be renamed, and nothing but its row tells of it.
+            let name = snapshot
+                .catalog()
+                .class_name(class)
+                .filter(|_| class.0 < FIRST_CUSTOM_CLASS_ID)?;
+            Some((class, (name.clone(), inventory)))
+        };
+        let found: Option<Vec<_>> = snapshot.inventories(slot).map(named).collect();
+        Ok(found.map(|mut found| {
+            found.sort_unstable_by_key(|(class, _)| *class);
+            Inventories {
+                provider: uuid.into(),
+                generation: seen.generation,
+                inventories: found.into_iter().map(|(_, named)| named).collect(),
+                modified: seen.stocked,
+            }
+        }))
+    }
+
+    async fn traits(&self, uuid: &str) -> Result<Option<ProviderTraits>> {
+        let Some((snapshot, slot, seen)) = self.shown(uuid).await? else {
+            return Ok(None);
+        };
+        let times = self.times.read().unwrap_or_else(PoisonError::into_inner);
+        if !times.catalog.is(snapshot.catalog()) {
+            return Ok(None);
+        }
+        let mut ids: Vec<TraitId> = snapshot.traits(slot).collect();
+        ids.sort_unstable();
+        let known = |id: TraitId| {
+            Some(Trait {
+                name: snapshot.catalog().trait_name(id)?.clone(),
+                modified: *times.known.get(&id)?,
+            })
+        };
+        let traits: Option<Vec<Trait>> = ids.into_iter().map(known).collect();
+        Ok(traits.map(|traits| ProviderTraits {
+            generation: seen.generation,
+            traits,
+        }))
+    }
+
+    /// Remembers the times of traits that were read.
+    fn learn(&self, found: &ProviderTraits) {
+        let newest = self.live.newest();
+        let mut times = self.times.write().unwrap_or_else(PoisonError::into_inner);
+        if !times.catalog.is(newest.catalog()) {
+            times.catalog = newest.catalog().clone();
+            times.known.clear();
+        }
+        let read = found.traits.iter();
+        times
+            .known
+            .extend(read.filter_map(|it| Some((newest.catalog().trait_id(&it.name)?, it.modified))));
+    }
+}
+
+impl Reader {
+    /// See [`inventories::list`].
+    pub async fn inventories(self, uuid: String) -> Result<Inventories> {
+        if let Some(together) = &self.together
+            && let Some(found) = together.inventories(&uuid).await?
+        {
+            return Ok(found);
+        }
+        self.ask(move |conn| inventories::list(conn, &uuid)).await
+    }
+
+    /// See [`traits::of_provider`].
+    pub async fn traits(self, uuid: String) -> Result<ProviderTraits> {
+        let together = self.together.clone();
+        if let Some(together) = &together
+            && let Some(found) = together.traits(&uuid).await?
+        {
+            return Ok(found);
+        }
+        let found = self.ask(move |conn| traits::of_provider(conn, &uuid)).await?;
+        if let Some(together) = together {
+            together.learn(&found);
+        }
+        Ok(found)
+    }
+
+    /// See [`aggregates::of_provider`].
+    pub async fn aggregates(self, uuid: String) -> Result<Arc<ProviderAggregates>> {
+        if let Some(together) = &self.together
+            && let Some(found) = together.aggregates.of(&uuid).await?
+        {
+            return Ok(found);
+        }
+        self.ask(move |conn| aggregates::of_provider(conn, &uuid).map(Arc::new))
+            .await
+    }
+
+    /// See [`allocations::of_provider`].
+    pub async fn allocations(self, uuid: String) -> Result<Arc<ProviderAllocations>> {
+        if let Some(together) = &self.together
+            && let Some(found) = together.allocations.of(&uuid).await?
+        {
+            return Ok(found);
+        }
+        self.ask(move |conn| allocations::of_provider(conn, &uuid).map(Arc::new))
+            .await
+    }
+}

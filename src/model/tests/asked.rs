@@ -1,0 +1,196 @@
+//! What a compute node asks of its provider shows what anybody committed before, however it was written.
+
+use std::fmt::Debug;
+
+use super::*;
+use crate::model::{aggregates, allocations, inventories, traits};
+
+const AT: &str = "'2020-01-01 00:00:00'";
+
+/// A host with traits, aggregates, an inventory of a class of its own, and what is used of it.
+async fn filled() -> Fixture {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    f.host(2, 10).await.unwrap();
+    let host = uuid(1);
+    f.model
+        .submit(traits::Replace {
+            provider: host.clone(),
+            generation: 1,
+            traits: ["HW_CPU_X86_AVX2", "COMPUTE_NODE", "HW_CPU_X86_SSE"]
+                .map(str::to_owned)
+                .into(),
+        })
+        .await
+        .unwrap();
+    f.model
+        .submit(aggregates::Replace {
+            provider: host,
+            aggregates: vec![uuid(70), uuid(69)],
+            generation: None,
+        })
+        .await
+        .unwrap();
+    for consumer in 10..13 {
+        let claim = claim(consumer, 1, "VCPU", 1, Expected::New);
+        f.model.submit(claim).await.unwrap();
+    }
+    f
+}
+
+impl Fixture {
+    /// That what is answered of a provider is what is read of it by itself; and how many statements all of that took.
+    async fn asked(&mut self, n: u32) -> [u64; 4] {
+        let uuid = uuid(n);
+        let (model, conn) = (self.model.clone(), &mut self.conn);
+        let mut sent = Vec::new();
+        macro_rules! ask {
+            ($what:ident, $direct:expr) => {{
+                let before = model.statements();
+                let answer = model.reader(false).$what(uuid.clone()).await;
+                sent.push(model.statements() - before);
+                same(answer, $direct(conn, &uuid), stringify!($what));
+            }};
+        }
+        ask!(inventories, inventories::list);
+        ask!(traits, traits::of_provider);
+        ask!(aggregates, aggregates::of_provider);
+        ask!(allocations, allocations::of_provider);
+        sent.try_into().unwrap()
+    }
+}
+
+#[track_caller]
+fn same(answered: impl Debug, read: impl Debug, what: &str) {
+    assert_eq!(format!("{answered:?}"), format!("{read:?}"), "{what}");
+}
+
+#[actix_web::test]
+async fn what_nobody_changed_is_answered_by_one_statement() {
+    let mut f = filled().await;
+    f.asked(1).await;
+    assert_eq!(f.asked(1).await, [1; 4]);
+    // So it is after this process has written it.
+    for total in 11..14 {
+        let generation = f.generation(1);
+        let replace = inventories::Replace {
+            provider: uuid(1),
+            generation,
+            inventories: vec![("VCPU".to_owned(), inventory(total))],
+            reserved_may_equal_total: true,
+        };
+        f.model.submit(replace).await.unwrap();
+        assert_eq!(f.asked(1).await, [1; 4], "total {total}");
+    }
+    f.model.submit(claim(20, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    assert_eq!(f.asked(1).await, [1; 4], "claimed");
+    f.asked(9).await;
+}
+
+#[actix_web::test]
+async fn what_another_program_changed_is_shown_at_once() {
+    let mut f = filled().await;
+    let host = format!("(SELECT p.id FROM resource_providers p WHERE p.uuid = '{}')", uuid(1));
+    let moved = format!(
+        "UPDATE resource_providers SET generation = generation + 1 WHERE uuid = '{}'",
+        uuid(1)
+    );
+    let trait_of = |verb: &str| match verb {
+        "INSERT" => format!(
+            "INSERT INTO resource_provider_traits (created_at, resource_provider_id, trait_id) \
+             SELECT {AT}, {host}, id FROM traits WHERE name = 'CUSTOM_FOREIGN'"
+        ),
+        _ => format!("DELETE FROM resource_provider_traits WHERE resource_provider_id = {host}"),
+    };
+    let steps = [
+        // With the generation.
+        vec![
+            format!("INSERT INTO traits (created_at, name) VALUES ({AT}, 'CUSTOM_FOREIGN')"),
+            trait_of("INSERT"),
+            moved.clone(),
+        ],
+        vec![trait_of("DELETE"), moved.clone()],
+        vec![
+            format!("UPDATE inventories SET total = 77, updated_at = {AT} WHERE resource_provider_id = {host}"),
+            moved.clone(),
+        ],
+        // Nothing else tells of these: aggregates before 1.19, a release, what a class is called.
+        vec![format!(
+            "DELETE FROM resource_provider_aggregates WHERE resource_provider_id = {host}"
+        )],
+        vec![format!("DELETE FROM allocations WHERE consumer_id = '{}'", uuid(11))],
+        vec!["UPDATE consumers SET generation = generation + 1".to_owned()],
+        vec!["UPDATE resource_classes SET name = 'CUSTOM_NEW' WHERE name = 'CUSTOM_OLD'".to_owned()],
+        // As after a restored backup: by the generation alone nothing happened. This host has no class of its own.
+        vec![
+            format!("UPDATE inventories SET total = 78 WHERE resource_provider_id <> {host}"),
+            format!(
+                "UPDATE resource_providers SET updated_at = {AT} WHERE uuid = '{}'",
+                uuid(2)
+            ),
+        ],
+    ];
+    let ensure = crate::model::resource_classes::Ensure {
+        name: "CUSTOM_OLD".into(),
+    };
+    f.model.submit(ensure).await.unwrap();
+    let add = Add {
+        provider: uuid(1),
+        class: "CUSTOM_OLD".into(),
+        inventory: inventory(10),
+        reserved_may_equal_total: true,
+    };
+    f.model.submit(add).await.unwrap();
+    for step in steps {
+        // Whatever can be kept is, and shows everything.
+        f.model.compare(0, 100).unwrap();
+        for host in [1, 2, 1, 2] {
+            f.asked(host).await;
+        }
+        for sql in &step {
+            f.execute(sql);
+        }
+        f.asked(1).await;
+        f.asked(2).await;
+    }
+    f.execute(&format!(
+        "UPDATE resource_providers SET uuid = '{}' WHERE id = {host}",
+        uuid(3)
+    ));
+    f.asked(1).await;
+    f.asked(3).await;
+}
+
+/// What is known of a trait holds no longer than the names do.
+#[actix_web::test]
+async fn times_of_traits_are_forgotten_with_their_names() {
+    let mut f = filled().await;
+    f.asked(1).await;
+    f.asked(1).await;
+    for sql in [
+        &format!("UPDATE traits SET updated_at = {AT}"),
+        "DELETE FROM placet_changes",
+        "DELETE FROM placet_writers",
+    ] {
+        f.execute(sql);
+    }
+    f.check_snapshot().await;
+    f.asked(1).await;
+}
+
+/// MariaDB finds a provider by several spellings.
+#[actix_web::test]
+async fn a_provider_is_found_by_whatever_the_database_takes_for_its_uuid() {
+    let mut f = fixture();
+    let upper = "ABCDEFAB-0000-4000-8000-000000000001";
+    f.execute(&format!(
+        "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id, created_at) \
+         VALUES (7, '{upper}', 'x', 4, 7, {AT})"
+    ));
+    for spelled in [upper.to_owned(), upper.to_lowercase()] {
+        let answered = f.model.reader(false).aggregates(spelled.clone()).await;
+        same(answered, aggregates::of_provider(&mut f.conn, &spelled), &spelled);
+        let answered = f.model.reader(false).inventories(spelled.clone()).await;
+        same(answered, inventories::list(&mut f.conn, &spelled), &spelled);
+    }
+}
