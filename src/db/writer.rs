@@ -7,6 +7,7 @@
 mod batch;
 mod doubt;
 mod house;
+mod patience;
 mod plan;
 mod turn;
 
@@ -19,7 +20,7 @@ use super::failure::Failure;
 use super::identity::{Commit, Identity};
 use super::queue::{Job, WriterHandle, queue};
 use super::together::How;
-use super::{Database, DbConnection, DbResult, SetupError, dialect};
+use super::{Database, DbConnection, SetupError, dialect};
 use crate::error::{Error, Result};
 pub use batch::{Batch, Ran};
 use plan::Basis;
@@ -195,7 +196,7 @@ impl<B: Batch> Writer<B> {
         let (mut way, mut was_behind) = (Way::Short, false);
         loop {
             let may_be_planned = jobs.iter().all(|job| B::may_be_planned(&job.command));
-            let failure = match self.transaction(jobs, way) {
+            let failure = match self.with_locks_in_time(jobs, |it, jobs| it.transaction(jobs, way)) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
             };
@@ -237,7 +238,7 @@ impl<B: Batch> Writer<B> {
         let conn = ready(&mut self.conn)?;
         let how = How::beginning(self.at_once);
         if how != How::Beginning || !matches!(basis, Basis::Plan(..)) {
-            begin(conn, self.database.lock_timeout(), earliest(jobs))?;
+            dialect::begin_write(conn)?;
         }
         let written = contain(|| match basis {
             Basis::Plan(plan, expected) => {
@@ -324,11 +325,6 @@ fn commands<B: Batch>(jobs: &[Job<B>]) -> Vec<&B::Command> {
     jobs.iter().map(|job| &job.command).collect()
 }
 
-/// Until when the first of them can wait.
-fn earliest<B: Batch>(jobs: &[Job<B>]) -> Instant {
-    jobs.iter().map(|job| job.deadline).min().unwrap_or_else(Instant::now)
-}
-
 /// A connection that was just made sure of.
 fn ready(conn: &mut Option<DbConnection>) -> Attempt<&mut DbConnection> {
     conn.as_mut().ok_or(Failure::Overtaken)
@@ -340,22 +336,6 @@ fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
     for job in jobs {
         job.answer(Err(error.clone()));
     }
-}
-
-/// Begins the transaction, waiting for another's lock no longer than patience lasts.
-fn begin(conn: &mut DbConnection, lock_timeout: Duration, deadline: Instant) -> DbResult<()> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    if left + PAUSE >= lock_timeout {
-        return dialect::begin_write(conn);
-    }
-    dialect::wait_for_locks(conn, left)?;
-    let begun = dialect::begin_write(conn);
-    if let Err(error) = dialect::wait_for_locks(conn, lock_timeout) {
-        // What went wrong before says more.
-        drop(dialect::rollback(conn));
-        return begun.and(Err(error));
-    }
-    begun
 }
 
 /// Runs what may meet a defect of placet: a panic must not end the writer. `None` where it panicked.

@@ -5,7 +5,8 @@
 //! While a batch waits for its turn its company grows, for whoever comes meanwhile can share it.
 
 use super::plan::{self, Planned};
-use super::{Attempt, BATCH_MAX, Batch, Job, Writer, Written, begin, commands, contain, earliest, in_time, ready};
+use super::{Attempt, BATCH_MAX, Batch, Job, Writer, Written, commands, contain, in_time, ready};
+use crate::db::dialect;
 use crate::db::failure::Failure;
 use crate::db::together::How;
 use crate::error::Result;
@@ -18,7 +19,7 @@ impl<B: Batch> Writer<B> {
             self.follow()?;
         }
         let conn = ready(&mut self.conn)?;
-        begin(conn, self.database.lock_timeout(), earliest(jobs))?;
+        dialect::begin_write(conn)?;
         let written = contain(|| self.write_in_turn(jobs));
         self.end(jobs, written)
     }
