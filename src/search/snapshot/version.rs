@@ -76,6 +76,15 @@ impl Snapshot {
 
     /// A whole copy of one provider, for `model` to edit.
     pub fn row(&self, slot: Slot) -> ProviderRow {
+        ProviderRow {
+            traits: self.traits(slot).collect(),
+            aggregates: self.aggregates(slot).collect(),
+            ..self.row_for_claims(slot)
+        }
+    }
+
+    /// A provider's row without its traits and aggregates, of which there are many: all that claims are decided on.
+    pub fn row_for_claims(&self, slot: Slot) -> ProviderRow {
         let identity = &self.block(slot).identity;
         ProviderRow {
             id: self.id(slot),
@@ -90,8 +99,8 @@ impl Snapshot {
                 .map(|(class, inventory, _)| (class, inventory))
                 .collect(),
             used: self.sums(slot).collect(),
-            traits: self.traits(slot).collect(),
-            aggregates: self.aggregates(slot).collect(),
+            traits: BTreeSet::new(),
+            aggregates: BTreeSet::new(),
         }
     }
 
