@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::wide::cut_up;
 use super::*;
 use crate::error::Error;
+use crate::search::Interrupt;
 use crate::search::candidates::candidates;
 use crate::search::request::GroupPolicy;
 
