@@ -44,15 +44,13 @@ impl Together {
         live: Arc<Live>,
         patience: Duration,
     ) -> std::result::Result<Together, SetupError> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // Of what takes hardly longer than the way to the server, much is to be shared. Rows of allocations are many, and
-        // while one thread makes something of them the server is to look for those of another.
-        let (few, more) = (cores / 2, cores);
+        // Of what takes hardly longer than the way to the server, much is to be shared: by one thread. Rows of allocations are
+        // many, and while one thread makes something of them the server is to look for those of another.
         Ok(Together {
             live,
-            seen: Shared::start(database, patience, few, resource_providers::seen)?,
-            aggregates: Shared::start(database, patience, few, aggregates::of_providers)?,
-            allocations: Shared::start(database, patience, more, allocations::of_providers)?,
+            seen: Shared::start(database, patience, 1, resource_providers::seen)?,
+            aggregates: Shared::start(database, patience, 1, aggregates::of_providers)?,
+            allocations: Shared::start(database, patience, 2, allocations::of_providers)?,
             times: RwLock::new(Times {
                 catalog: Catalog::default(),
                 known: HashMap::new(),
