@@ -10,8 +10,12 @@ use super::reply::Reply;
 use crate::error::Result;
 use crate::model::Shown;
 use crate::model::resource_providers::{self, Delete, Provider};
-use crate::search;
+use crate::search::{self, Interrupt};
 use crate::wire::resource_providers as wire;
+
+/// A tree of up to so many times so many providers is listed at once.
+const ROUNDS: u64 = 16;
+const PROVIDERS_A_ROUND: usize = 64;
 
 pub async fn list(call: Call) -> Result<Reply> {
     let query = wire::read_list(call.version, &call.query)?;
@@ -23,12 +27,15 @@ pub async fn list(call: Call) -> Result<Reply> {
         advice: "",
     };
     let newest = Arc::new(OnceLock::new());
-    // Nothing counts the rounds of this search: where it is about one tree there are few.
-    let rounds = if query.in_tree.is_some() { 1 } else { 0 };
+    let names_few = query.in_tree.is_some() || query.uuid.is_some() || query.name.is_some();
+    let rounds = if names_few { ROUNDS } else { 0 };
     let make = {
         let newest = Arc::clone(&newest);
-        move |_| {
+        move |interrupt: Interrupt| {
             let found = search::providers(&snapshot, &query, strict)?;
+            for _ in 0..found.len() / PROVIDERS_A_ROUND {
+                interrupt.is_set();
+            }
             newest.get_or_init(|| found.iter().map(|&slot| snapshot.modified(slot)).max());
             let list = wire::List::new(version, &prefix, Arc::clone(&snapshot), found);
             let source: Box<dyn Source> = Box::new(Listed(list));

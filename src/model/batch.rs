@@ -157,6 +157,7 @@ impl Decider {
                 committed: None,
             }),
             Saved::Written { mut committed, .. } => {
+                state.warnings.iter().for_each(|warning| log::warn!("{warning}"));
                 if basis == Basis::Database {
                     mark_what_others_changed(&self.live.newest(), &state, &mut committed);
                 }
@@ -209,7 +210,8 @@ impl Batch for Decider {
         let Ok(answers) = answers.collect::<Result<Vec<Answer>>>() else {
             return Ok(Planned::Refused);
         };
-        if !plannable::keeps_classes(&state) {
+        // A warning rests on usage, of which the snapshot may show too much.
+        if !plannable::keeps_classes(&state) || !state.warnings.is_empty() {
             return Ok(Planned::Unknown);
         }
         let rows: Vec<_> = state

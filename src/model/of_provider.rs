@@ -13,7 +13,7 @@ use super::aggregates::{self, ProviderAggregates};
 use super::allocations::{self, ProviderAllocations};
 use super::inventories::{self, Inventories};
 use super::live::Live;
-use super::reader::Reader;
+use super::reader::{Reader, in_time};
 use super::resource_providers::{self, Seen};
 use super::shared::Shared;
 use super::standard::FIRST_CUSTOM_CLASS_ID;
@@ -65,8 +65,10 @@ impl Together {
         };
         let snapshot = self.live.newest();
         let slot = snapshot.by_uuid(uuid).filter(|_| !self.live.is_doubtful());
-        let agrees =
-            |slot: &Slot| snapshot.generation(*slot) == seen.generation && snapshot.modified(*slot) == seen.modified;
+        let agrees = |slot: &Slot| {
+            (snapshot.id(*slot), snapshot.generation(*slot), snapshot.modified(*slot))
+                == (seen.id, seen.generation, seen.modified)
+        };
         Ok(slot.filter(agrees).map(|slot| (snapshot, slot, seen)))
     }
 
@@ -117,66 +119,89 @@ impl Together {
         }))
     }
 
-    /// Remembers the times of traits that were read.
-    fn learn(&self, found: &ProviderTraits) {
-        let newest = self.live.newest();
+    /// Remembers the times of traits that were read while the names were those of `catalog`.
+    fn learn(&self, found: &ProviderTraits, catalog: &Catalog) {
+        if !catalog.is(self.live.newest().catalog()) {
+            return;
+        }
         let mut times = self.times.write().unwrap_or_else(PoisonError::into_inner);
-        if !times.catalog.is(newest.catalog()) {
-            times.catalog = newest.catalog().clone();
+        if !times.catalog.is(catalog) {
+            times.catalog = catalog.clone();
             times.known.clear();
         }
         let read = found.traits.iter();
         times
             .known
-            .extend(read.filter_map(|it| Some((newest.catalog().trait_id(&it.name)?, it.modified))));
+            .extend(read.filter_map(|it| Some((catalog.trait_id(&it.name)?, it.modified))));
     }
 }
 
+/// What is no uuid is asked for by itself: the database may refuse a text, and with it everybody who shares its statement.
+fn may_be_shared(uuid: &str) -> bool {
+    uuid.len() == 36 && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
 impl Reader {
+    /// What is read together, where that may be asked for the provider.
+    fn together(&self, uuid: &str) -> Option<Arc<Together>> {
+        self.together.clone().filter(|_| may_be_shared(uuid))
+    }
+
     /// See [`inventories::list`].
     pub async fn inventories(self, uuid: String) -> Result<Inventories> {
-        if let Some(together) = &self.together
-            && let Some(found) = together.inventories(&uuid).await?
-        {
-            return Ok(found);
-        }
-        self.ask(move |conn| inventories::list(conn, &uuid)).await
+        in_time(self.patience, async {
+            if let Some(together) = self.together(&uuid)
+                && let Some(found) = together.inventories(&uuid).await?
+            {
+                return Ok(found);
+            }
+            self.ask(move |conn| inventories::list(conn, &uuid)).await
+        })
+        .await
     }
 
     /// See [`traits::of_provider`].
     pub async fn traits(self, uuid: String) -> Result<ProviderTraits> {
-        let together = self.together.clone();
-        if let Some(together) = &together
-            && let Some(found) = together.traits(&uuid).await?
-        {
-            return Ok(found);
-        }
-        let found = self.ask(move |conn| traits::of_provider(conn, &uuid)).await?;
-        if let Some(together) = together {
-            together.learn(&found);
-        }
-        Ok(found)
+        in_time(self.patience, async {
+            let Some(together) = self.together(&uuid) else {
+                return self.ask(move |conn| traits::of_provider(conn, &uuid)).await;
+            };
+            if let Some(found) = together.traits(&uuid).await? {
+                return Ok(found);
+            }
+            let catalog = together.live.newest().catalog().clone();
+            let found = self.ask(move |conn| traits::of_provider(conn, &uuid)).await?;
+            together.learn(&found, &catalog);
+            Ok(found)
+        })
+        .await
     }
 
     /// See [`aggregates::of_provider`].
     pub async fn aggregates(self, uuid: String) -> Result<Arc<ProviderAggregates>> {
-        if let Some(together) = &self.together
-            && let Some(found) = together.aggregates.of(&uuid).await?
-        {
-            return Ok(found);
-        }
-        self.ask(move |conn| aggregates::of_provider(conn, &uuid).map(Arc::new))
-            .await
+        in_time(self.patience, async {
+            if let Some(together) = self.together(&uuid)
+                && let Some(found) = together.aggregates.of(&uuid).await?
+            {
+                return Ok(found);
+            }
+            self.ask(move |conn| aggregates::of_provider(conn, &uuid).map(Arc::new))
+                .await
+        })
+        .await
     }
 
     /// See [`allocations::of_provider`].
     pub async fn allocations(self, uuid: String) -> Result<Arc<ProviderAllocations>> {
-        if let Some(together) = &self.together
-            && let Some(found) = together.allocations.of(&uuid).await?
-        {
-            return Ok(found);
-        }
-        self.ask(move |conn| allocations::of_provider(conn, &uuid).map(Arc::new))
-            .await
+        in_time(self.patience, async {
+            if let Some(together) = self.together(&uuid)
+                && let Some(found) = together.allocations.of(&uuid).await?
+            {
+                return Ok(found);
+            }
+            self.ask(move |conn| allocations::of_provider(conn, &uuid).map(Arc::new))
+                .await
+        })
+        .await
     }
 }

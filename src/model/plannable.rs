@@ -25,12 +25,16 @@ fn is_new(one: &ConsumerClaim) -> bool {
 
 /// So many rows are planned together at most: all of them are sent at once.
 const PLANNED_MAX: usize = 10_000;
+/// And so many inventories: the look at the names of custom classes is as deep an expression as there are, of which SQLite
+/// takes a thousand levels.
+const INVENTORIES_MAX: usize = 500;
 
 /// Whether no consumer is claimed for twice, for the second of two claims finds it there; and whether it is not too much.
 pub fn may_share_a_plan(commands: &[&Command]) -> bool {
     let claims = || commands.iter().flat_map(|command| claims_of(command));
     let mut named = HashSet::new();
     commands.iter().map(|command| rows(command)).sum::<usize>() <= PLANNED_MAX
+        && commands.iter().map(|command| inventories(command)).sum::<usize>() <= INVENTORIES_MAX
         && claims().all(|one| named.insert(one.consumer.as_str()))
 }
 
@@ -45,9 +49,14 @@ pub fn keeps_classes(state: &State) -> bool {
 
 fn rows(command: &Command) -> usize {
     let of_claim = |one: &ConsumerClaim| one.allocations.iter().map(|(_, it)| it.len()).sum::<usize>();
+    claims_of(command).iter().map(of_claim).sum::<usize>() + inventories(command)
+}
+
+fn inventories(command: &Command) -> usize {
     match command {
         Command::ReplaceInventories(it) => it.inventories.len(),
-        other => claims_of(other).iter().map(of_claim).sum(),
+        Command::UpdateInventory(_) => 1,
+        _ => 0,
     }
 }
 

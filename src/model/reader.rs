@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 pub struct Reader {
     database: Database,
     replica: Option<Replica>,
-    patience: Duration,
+    pub(super) patience: Duration,
     /// What requests that wait at the same time read together; nobody does in a copy.
     pub(super) together: Option<Arc<Together>>,
 }

@@ -11,6 +11,7 @@ use crate::db::DbConnection;
 use crate::db::dialect::now;
 use crate::db::schema::{inventories, resource_providers as table};
 use crate::error::{Error, Result};
+use crate::search::ProviderId;
 
 /// A provider as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +102,8 @@ pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
 /// A provider as one statement saw it: by what to know whether anything has changed that its generation guards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
+    /// Another one than before where it was deleted and made again, within a second for all that times tell.
+    pub id: ProviderId,
     pub generation: i64,
     /// In microseconds, as the snapshot has it.
     pub modified: i64,
@@ -111,10 +114,12 @@ pub struct Seen {
 /// Some providers, by uuid.
 pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Seen>> {
     type Times = (Option<NaiveDateTime>, Option<NaiveDateTime>);
-    let rows: Vec<(String, Option<i32>, Times, Option<Times>)> = table::table
+    type Row = (i32, String, Option<i32>, Times, Option<Times>);
+    let rows: Vec<Row> = table::table
         .left_join(inventories::table.on(inventories::resource_provider_id.eq(table::id)))
         .filter(table::uuid.eq_any(uuids))
         .select((
+            table::id,
             table::uuid,
             table::generation,
             (table::updated_at, table::created_at),
@@ -122,8 +127,9 @@ pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, S
         ))
         .load(conn)?;
     let mut found: HashMap<String, Seen> = HashMap::new();
-    for (uuid, generation, (updated_at, created_at), written) in rows {
+    for (id, uuid, generation, (updated_at, created_at), written) in rows {
         let seen = found.entry(uuid).or_insert_with(|| Seen {
+            id: ProviderId(id),
             generation: generation.unwrap_or_default().into(),
             modified: modified_micros(updated_at, created_at),
             stocked: None,

@@ -87,6 +87,8 @@ pub struct State {
     pub trait_times: BTreeMap<String, Moment>,
     /// Whether a new provider whose uuid and name are both taken is refused for its name.
     pub names_first: bool,
+    /// What the log says once it is written.
+    pub warnings: Vec<String>,
     /// Rows that the batch makes have negative ids until they are written.
     next_new: i32,
 }
@@ -107,6 +109,7 @@ impl State {
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),
             names_first: false,
+            warnings: Vec::new(),
             next_new: 0,
         }
     }

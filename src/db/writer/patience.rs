@@ -23,7 +23,11 @@ impl<B: Batch> Writer<B> {
             return run(self, jobs);
         }
         self.connected()?;
-        dialect::wait_for_locks(ready(&mut self.conn)?, left)?;
+        if let Err(error) = dialect::wait_for_locks(ready(&mut self.conn)?, left) {
+            // Nobody knows how long this session waits now.
+            self.conn = None;
+            return Err(error.into());
+        }
         let ended = run(self, jobs);
         // Where it cannot be set, a new connection has it.
         if self

@@ -216,10 +216,10 @@ pub fn warn_over_capacity(state: &mut State, id: ProviderId, class: ClassId, inv
     if used as f64 > inventory.capacity() {
         let uuid = row.uuid.clone();
         let name = state.class_name(class);
-        log::warn!(
+        state.warnings.push(format!(
             "Resource provider {uuid} is now over capacity for {name}: {used} used of {}; no further claim fits",
             inventory.capacity()
-        );
+        ));
     }
 }
 

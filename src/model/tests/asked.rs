@@ -194,3 +194,42 @@ async fn a_provider_is_found_by_whatever_the_database_takes_for_its_uuid() {
         same(answered, inventories::list(&mut f.conn, &spelled), &spelled);
     }
 }
+
+/// By its generation and its times nothing happened to it, but it is another one.
+#[actix_web::test]
+async fn a_provider_that_was_deleted_and_made_again_is_not_taken_for_the_one_before() {
+    let mut f = filled().await;
+    f.asked(1).await;
+    let it = format!("uuid = '{}'", uuid(1));
+    for table in [
+        "inventories",
+        "resource_provider_traits",
+        "resource_provider_aggregates",
+        "allocations",
+    ] {
+        f.execute(&format!(
+            "DELETE FROM {table} WHERE resource_provider_id = (SELECT p.id FROM resource_providers p WHERE {it})"
+        ));
+    }
+    for set in ["root_provider_id = NULL", "id = 4711", "root_provider_id = 4711"] {
+        f.execute(&format!("UPDATE resource_providers SET {set} WHERE {it}"));
+    }
+    f.asked(1).await;
+}
+
+/// PostgreSQL takes no text with a NUL in it, and so no statement.
+#[actix_web::test]
+async fn what_the_database_refuses_is_refused_to_nobody_else() {
+    let f = filled().await;
+    for _ in 0..20 {
+        let ask = |n: usize| {
+            let reader = f.model.reader(false);
+            let uuid = if n % 4 == 3 { "\0".to_owned() } else { uuid(1) };
+            actix_web::rt::spawn(async move { reader.aggregates(uuid).await.is_ok() })
+        };
+        let asked: Vec<_> = (0..40).map(ask).collect();
+        for (n, answer) in asked.into_iter().enumerate() {
+            assert_eq!(answer.await.unwrap(), n % 4 != 3, "{n}");
+        }
+    }
+}
