@@ -75,7 +75,7 @@ def main():
     found["machine"]["seconds"] = time.monotonic() - BEGAN
     save(chosen.json, found)
     print(f"\n{table.text(found)}\n\n{len(found['records'])} records in {chosen.json}")
-    if chosen.write:
+    if chosen.write and found["records"]:
         chart.write(found)
         table.write(found)
 
@@ -101,8 +101,10 @@ def is_brief(chosen):
 
 
 def wants_growth(chosen):
-    return chosen.group == ["growth"] or not (chosen.group or chosen.engine or chosen.shape or chosen.scenario
-                                              or chosen.clients or chosen.side)
+    if chosen.group:
+        return "growth" in chosen.group
+    some = (chosen.engine, chosen.shape, chosen.scenario, chosen.clients, chosen.side, chosen.hosts == SMALL)
+    return not any(some)
 
 
 def growth(generator, chosen):

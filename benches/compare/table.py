@@ -51,7 +51,7 @@ def _about(machine):
         f"Measured {machine['date']} on {machine['cores']} cores ({machine['model']}), which clients, service and "
         f"database shared; load average {machine['load']:.1f} at its begin. Sides took turns, each on its own copy of "
         f"one database with durable settings and a gigabyte of memory for its server; figures are medians of rounds, and "
-        f"OpenStack Placement was asked in one, between two of placet's. OpenStack Placement 16.0.0 ran under "
+        f"where it takes long OpenStack Placement was asked in one, after it had become warm. OpenStack Placement 16.0.0 ran under "
         f"{told()}. *Measure* is what a read or a claim is held against: for reads the wire (w), the load generator's "
         "own stub that answers with as many bytes at once, which no service exceeds; for claims the floor (f), a "
         "compiled client that writes the least that a claim can be, statement by statement, to the same database, "
