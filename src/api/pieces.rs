@@ -1,10 +1,9 @@
 //! An answer that is sent while it is made, piece by piece.
 //!
-//! The first piece of a short search is made where it was asked for. Beyond that, while there is something to be searched
-//! for, a piece is one piece of work for a thread of its own. The next one is begun
-//! when the one before it was asked for, so a client that reads slowly, or not at all, holds two pieces and no thread.
-//! Once everything is found a piece is written when the connection has room for it. An answer that is short, or found
-//! before it is sent, is sent with its length.
+//! A short search is done where it was asked for. Beyond that, while there is something to be searched for, a piece is one
+//! piece of work for a thread of its own. The next one is begun when the one before it was asked for, so a client that reads
+//! slowly, or not at all, holds two pieces and no thread. Once everything is found a piece is written when the connection has
+//! room for it. An answer that is short, or found before it is sent, is sent with its length.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -164,11 +163,13 @@ impl Drop for Lent {
 
 /// What came of work on another thread.
 pub fn outcome<T>(done: std::result::Result<Result<T>, JoinError>) -> Result<T> {
-    done.unwrap_or_else(|error| {
-        Err(Error::Internal {
-            detail: format!("a search ended in a panic: {error}"),
-        })
-    })
+    done.unwrap_or_else(|error| Err(panicked(&error.to_string())))
+}
+
+fn panicked(how: &str) -> Error {
+    Error::Internal {
+        detail: format!("a search ended in a panic: {how}"),
+    }
 }
 
 /// The beginning of an answer, made where it was asked for; or `None` where that is not to be tried, or took so many rounds of
@@ -190,11 +191,8 @@ pub fn briefly(
             false => Brief::Begun(begun),
         })
     };
-    let brief = std::panic::catch_unwind(AssertUnwindSafe(first)).unwrap_or_else(|_| {
-        Err(Error::Internal {
-            detail: "a search ended in a panic".to_owned(),
-        })
-    });
+    let brief =
+        std::panic::catch_unwind(AssertUnwindSafe(first)).unwrap_or_else(|_| Err(panicked("where it was asked for")));
     if interrupt.ran_out() {
         return None;
     }

@@ -13,9 +13,8 @@ use crate::model::resource_providers::{self, Delete, Provider};
 use crate::search::{self, Interrupt};
 use crate::wire::resource_providers as wire;
 
-/// A tree of up to so many times so many providers is listed at once.
-const ROUNDS: u64 = 16;
-const PROVIDERS_A_ROUND: usize = 64;
+/// So many providers are listed by the thread that read the request, and no more: each is a round.
+const ROUNDS: u64 = 1024;
 
 pub async fn list(call: Call) -> Result<Reply> {
     let query = wire::read_list(call.version, &call.query)?;
@@ -33,9 +32,7 @@ pub async fn list(call: Call) -> Result<Reply> {
         let newest = Arc::clone(&newest);
         move |interrupt: Interrupt| {
             let found = search::providers(&snapshot, &query, strict)?;
-            for _ in 0..found.len() / PROVIDERS_A_ROUND {
-                interrupt.is_set();
-            }
+            interrupt.spend(found.len() as u64);
             newest.get_or_init(|| found.iter().map(|&slot| snapshot.modified(slot)).max());
             let list = wire::List::new(version, &prefix, Arc::clone(&snapshot), found);
             let source: Box<dyn Source> = Box::new(Listed(list));

@@ -15,6 +15,7 @@ pub mod queue;
 mod replica;
 pub mod rows;
 pub mod schema;
+pub mod thread;
 pub mod together;
 pub mod url;
 #[cfg(all(feature = "mariadb", target_os = "linux"))]

@@ -141,7 +141,12 @@ impl Database {
     /// Reads in one moment of the database, on a connection of the pool, which the calling thread waits for. Where many
     /// may wait, each takes its [`Turn`] first.
     pub fn read<T>(&self, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
-        self.ask_since(Instant::now(), |conn| dialect::read_transaction(conn, &read))
+        self.ask(|conn| dialect::read_transaction(conn, &read))
+    }
+
+    /// The same by one statement at most, which is one moment by itself.
+    pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
+        self.ask_since(Instant::now(), ask)
     }
 
     /// A connection that answered a moment ago is not asked whether it still does. Where it went since, and the database did

@@ -20,7 +20,7 @@ use super::failure::Failure;
 use super::identity::{Commit, Identity};
 use super::queue::{Job, WriterHandle, queue};
 use super::together::How;
-use super::{Database, DbConnection, SetupError, dialect};
+use super::{Database, DbConnection, SetupError, dialect, thread};
 use crate::error::{Error, Result};
 pub use batch::{Batch, Ran};
 use plan::Basis;
@@ -63,14 +63,10 @@ pub fn start<B: Batch>(
         aside: Vec::new(),
         behind: false,
         patience: settings.commit_timeout,
+        hurried: false,
         kept_house: Instant::now(),
     };
-    let thread = std::thread::Builder::new()
-        .name("placet-writer".to_owned())
-        .spawn(move || writer.work())
-        .map_err(|error| SetupError::Thread {
-            detail: error.to_string(),
-        })?;
+    let thread = thread::spawn("placet-writer", move || writer.work())?;
     Ok((handle, thread))
 }
 
@@ -88,6 +84,8 @@ struct Writer<B: Batch> {
     /// Others were seen to have committed something, which is to be followed.
     behind: bool,
     patience: Duration,
+    /// Whether the session waits for locks less long than it does as a rule.
+    hurried: bool,
     kept_house: Instant,
 }
 
@@ -132,6 +130,7 @@ impl<B: Batch> Writer<B> {
                 let timely = in_time(jobs);
                 if !timely.is_empty() {
                     self.carry_out(timely);
+                    self.calm_down();
                 }
             }
         }
@@ -196,7 +195,7 @@ impl<B: Batch> Writer<B> {
         let (mut way, mut was_behind) = (Way::Short, false);
         loop {
             let may_be_planned = jobs.iter().all(|job| B::may_be_planned(&job.command));
-            let failure = match self.with_locks_in_time(jobs, |it, jobs| it.transaction(jobs, way)) {
+            let failure = match self.hurry(jobs).and_then(|()| self.transaction(jobs, way)) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
             };

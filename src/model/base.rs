@@ -7,7 +7,7 @@ use crate::search::{Catalog, ProviderId, ProviderRow, Snapshot};
 
 /// Providers and names as they were before the batch.
 pub enum Base {
-    /// Every provider, as this process last knew it, for claims: who decides on it needs no traits and no aggregates.
+    /// Every provider, as this process last knew it, without traits and aggregates: what is decided on it needs none.
     Snapshot(Arc<Snapshot>),
     /// Those that the batch names, as the tables have them.
     Rows(Rows),
@@ -70,7 +70,7 @@ impl Base {
 
     pub fn row(&self, id: ProviderId) -> Option<ProviderRow> {
         match self {
-            Base::Snapshot(snapshot) => snapshot.by_id(id).map(|slot| snapshot.row_for_claims(slot)),
+            Base::Snapshot(snapshot) => snapshot.by_id(id).map(|slot| snapshot.row_of_amounts(slot)),
             Base::Rows(rows) => rows.rows.get(&id).cloned(),
         }
     }

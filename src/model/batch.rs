@@ -157,7 +157,6 @@ impl Decider {
                 committed: None,
             }),
             Saved::Written { mut committed, .. } => {
-                state.warnings.iter().for_each(|warning| log::warn!("{warning}"));
                 if basis == Basis::Database {
                     mark_what_others_changed(&self.live.newest(), &state, &mut committed);
                 }
@@ -266,6 +265,7 @@ impl Batch for Decider {
     }
 
     fn publish(&mut self, conn: &mut DbConnection, change: Committed, commit: &Commit) -> DbResult<()> {
+        change.warnings.iter().for_each(|warning| log::warn!("{warning}"));
         self.live.publish(conn, change, commit)
     }
 

@@ -64,7 +64,7 @@ pub fn read(body: &str) -> Option<Committed> {
         reload: body.r.into_iter().map(ProviderId).collect(),
         removed: body.x.into_iter().map(ProviderId).collect(),
         catalog: body.c,
-        rewritten: Vec::new(),
+        ..Committed::default()
     })
 }
 
@@ -85,7 +85,7 @@ mod tests {
             reload: [ProviderId(5)].into(),
             removed: vec![ProviderId(6)],
             catalog: true,
-            rewritten: Vec::new(),
+            ..Committed::default()
         };
         assert_eq!(read(&body(&committed)), Some(committed));
         assert_eq!(read("{}"), Some(Committed::default()), "a fence");

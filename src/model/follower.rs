@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::live::Live;
-use crate::db::{Database, DbConnection, Fault, SetupError, fault, followed};
+use crate::db::{Database, DbConnection, Fault, SetupError, fault, followed, thread};
 use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
 use crate::search::Snapshot;
@@ -35,18 +35,13 @@ impl Follower {
     pub fn start(database: Database, live: Arc<Live>, patience: Duration) -> std::result::Result<Follower, SetupError> {
         let (queue, wishes) = channel();
         let asked = Arc::new(Mutex::new(Instant::now()));
-        let mut thread = Thread {
+        let mut follower = Thread {
             database,
             live,
             conn: None,
             asked: asked.clone(),
         };
-        std::thread::Builder::new()
-            .name("placet-follower".to_owned())
-            .spawn(move || thread.work(&wishes))
-            .map_err(|error| SetupError::Thread {
-                detail: error.to_string(),
-            })?;
+        thread::spawn("placet-follower", move || follower.work(&wishes))?;
         Ok(Follower { queue, patience, asked })
     }
 

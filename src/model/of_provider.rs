@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use super::Moment;
 use super::aggregates::{self, ProviderAggregates};
@@ -16,9 +15,9 @@ use super::live::Live;
 use super::reader::{Reader, in_time};
 use super::resource_providers::{self, Seen};
 use super::shared::Shared;
-use super::standard::FIRST_CUSTOM_CLASS_ID;
+use super::standard::FIRST_CUSTOM_CLASS;
 use super::traits::{self, ProviderTraits, Trait};
-use crate::db::{Database, SetupError};
+use crate::db::{Database, DbConnection, SetupError};
 use crate::error::Result;
 use crate::search::{Catalog, Slot, Snapshot, TraitId};
 
@@ -39,18 +38,14 @@ struct Times {
 }
 
 impl Together {
-    pub fn start(
-        database: &Database,
-        live: Arc<Live>,
-        patience: Duration,
-    ) -> std::result::Result<Together, SetupError> {
+    pub fn start(database: &Database, live: Arc<Live>) -> std::result::Result<Together, SetupError> {
         // Of what takes hardly longer than the way to the server, much is to be shared: by one thread. Rows of allocations are
         // many, and while one thread makes something of them the server is to look for those of another.
         Ok(Together {
             live,
-            seen: Shared::start(database, patience, 1, resource_providers::seen)?,
-            aggregates: Shared::start(database, patience, 1, aggregates::of_providers)?,
-            allocations: Shared::start(database, patience, 2, allocations::of_providers)?,
+            seen: Shared::start(database, 1, resource_providers::seen)?,
+            aggregates: Shared::start(database, 1, aggregates::of_providers)?,
+            allocations: Shared::start(database, 2, allocations::of_providers)?,
             times: RwLock::new(Times {
                 catalog: Catalog::default(),
                 known: HashMap::new(),
@@ -81,7 +76,7 @@ impl Together {
             let name = snapshot
                 .catalog()
                 .class_name(class)
-                .filter(|_| class.0 < FIRST_CUSTOM_CLASS_ID)?;
+                .filter(|_| class.0 < FIRST_CUSTOM_CLASS)?;
             Some((class, (name.clone(), inventory)))
         };
         let found: Option<Vec<_>> = snapshot.inventories(slot).map(named).collect();
@@ -142,66 +137,57 @@ fn may_be_shared(uuid: &str) -> bool {
 }
 
 impl Reader {
-    /// What is read together, where that may be asked for the provider.
-    fn together(&self, uuid: &str) -> Option<Arc<Together>> {
-        self.together.clone().filter(|_| may_be_shared(uuid))
+    /// What is read together of a provider, where there is anything; else what is read by itself. All of it in time.
+    async fn together_or<T: Send + 'static>(
+        self,
+        uuid: String,
+        shared: impl AsyncFnOnce(&Together, &str) -> Result<Option<T>>,
+        ask: impl Fn(&mut DbConnection, &str) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        in_time(self.patience, async {
+            let together = self.together.clone().filter(|_| may_be_shared(&uuid));
+            if let Some(together) = together
+                && let Some(found) = shared(&together, &uuid).await?
+            {
+                return Ok(found);
+            }
+            self.ask(move |conn| ask(conn, &uuid)).await
+        })
+        .await
     }
 
     /// See [`inventories::list`].
     pub async fn inventories(self, uuid: String) -> Result<Inventories> {
-        in_time(self.patience, async {
-            if let Some(together) = self.together(&uuid)
-                && let Some(found) = together.inventories(&uuid).await?
-            {
-                return Ok(found);
-            }
-            self.ask(move |conn| inventories::list(conn, &uuid)).await
-        })
-        .await
+        let shared = async |together: &Together, uuid: &str| together.inventories(uuid).await;
+        self.together_or(uuid, shared, inventories::list).await
     }
 
     /// See [`traits::of_provider`].
     pub async fn traits(self, uuid: String) -> Result<ProviderTraits> {
-        in_time(self.patience, async {
-            let Some(together) = self.together(&uuid) else {
-                return self.ask(move |conn| traits::of_provider(conn, &uuid)).await;
-            };
-            if let Some(found) = together.traits(&uuid).await? {
-                return Ok(found);
+        let together = self.together.clone();
+        let shared = async |together: &Together, uuid: &str| together.traits(uuid).await;
+        let ask = move |conn: &mut DbConnection, uuid: &str| {
+            let catalog = together.as_ref().map(|it| it.live.newest().catalog().clone());
+            let found = traits::of_provider(conn, uuid)?;
+            if let (Some(together), Some(catalog)) = (&together, catalog) {
+                together.learn(&found, &catalog);
             }
-            let catalog = together.live.newest().catalog().clone();
-            let found = self.ask(move |conn| traits::of_provider(conn, &uuid)).await?;
-            together.learn(&found, &catalog);
             Ok(found)
-        })
-        .await
+        };
+        self.together_or(uuid, shared, ask).await
     }
 
     /// See [`aggregates::of_provider`].
     pub async fn aggregates(self, uuid: String) -> Result<Arc<ProviderAggregates>> {
-        in_time(self.patience, async {
-            if let Some(together) = self.together(&uuid)
-                && let Some(found) = together.aggregates.of(&uuid).await?
-            {
-                return Ok(found);
-            }
-            self.ask(move |conn| aggregates::of_provider(conn, &uuid).map(Arc::new))
-                .await
-        })
-        .await
+        let shared = async |together: &Together, uuid: &str| together.aggregates.of(uuid).await;
+        let ask = |conn: &mut DbConnection, uuid: &str| aggregates::of_provider(conn, uuid).map(Arc::new);
+        self.together_or(uuid, shared, ask).await
     }
 
     /// See [`allocations::of_provider`].
     pub async fn allocations(self, uuid: String) -> Result<Arc<ProviderAllocations>> {
-        in_time(self.patience, async {
-            if let Some(together) = self.together(&uuid)
-                && let Some(found) = together.allocations.of(&uuid).await?
-            {
-                return Ok(found);
-            }
-            self.ask(move |conn| allocations::of_provider(conn, &uuid).map(Arc::new))
-                .await
-        })
-        .await
+        let shared = async |together: &Together, uuid: &str| together.allocations.of(uuid).await;
+        let ask = |conn: &mut DbConnection, uuid: &str| allocations::of_provider(conn, uuid).map(Arc::new);
+        self.together_or(uuid, shared, ask).await
     }
 }

@@ -91,10 +91,9 @@ impl Model {
             Ok(Decider::new(live, follower, alone, rules))
         })?;
         let (live, follower) = parts.ok_or(SetupError::NotSynced)?;
-        let patience = settings.commit_timeout;
         let together = match alone {
             true => None,
-            false => Some(Arc::new(Together::start(&database, live.clone(), patience)?)),
+            false => Some(Arc::new(Together::start(&database, live.clone())?)),
         };
         let model = Model {
             database,
@@ -104,7 +103,7 @@ impl Model {
             writer,
             alone,
             together,
-            patience,
+            patience: settings.commit_timeout,
         };
         let running = Running {
             thread,

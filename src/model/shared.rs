@@ -6,12 +6,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::reader::in_time;
-use crate::db::{Database, DbConnection, SetupError, followed};
+use crate::db::{Database, DbConnection, SetupError, thread};
 use crate::error::{Error, Result};
 
 /// So many requests share a statement at most: none waits for the rows of hundreds.
@@ -25,50 +23,33 @@ struct Wish<T> {
     reply: oneshot::Sender<Result<Option<T>>>,
 }
 
-/// The way to the threads. Clones share them; when the last one is gone they end.
+/// The way to the threads. When it is gone they end.
 pub struct Shared<T> {
     queue: Sender<Wish<T>>,
-    patience: Duration,
-}
-
-impl<T> Clone for Shared<T> {
-    fn clone(&self) -> Self {
-        Shared {
-            queue: self.queue.clone(),
-            patience: self.patience,
-        }
-    }
 }
 
 impl<T: Clone + Send + 'static> Shared<T> {
-    /// Starts so many threads, or as many as there are readers: what waits while all of them are busy is shared. `patience`:
-    /// how long a request waits for the database at most.
+    /// Starts so many threads, which ask on connections of the pool: what waits while all of them are busy is shared.
     pub fn start(
         database: &Database,
-        patience: Duration,
         threads: usize,
         ask: impl Fn(&mut DbConnection, &[&str]) -> Result<HashMap<String, T>> + Send + Sync + 'static,
     ) -> std::result::Result<Shared<T>, SetupError> {
         let (queue, wishes) = channel();
         let (wishes, ask) = (Arc::new(Mutex::new(wishes)), Arc::new(ask));
-        for _ in 0..threads.clamp(1, database.readers()) {
-            let mut thread = Thread {
+        for _ in 0..threads {
+            let asker = Asker {
                 database: database.clone(),
                 ask: ask.clone(),
-                conn: None,
             };
             let wishes = wishes.clone();
-            std::thread::Builder::new()
-                .name("placet-shared".to_owned())
-                .spawn(move || thread.work(&wishes))
-                .map_err(|error| SetupError::Thread {
-                    detail: error.to_string(),
-                })?;
+            thread::spawn("placet-shared", move || asker.work(&wishes))?;
         }
-        Ok(Shared { queue, patience })
+        Ok(Shared { queue })
     }
 
-    /// What there is of a provider; `None` where the tables have none that is spelled so.
+    /// What there is of a provider; `None` where the tables have none that is spelled so. However long that takes: whoever
+    /// gives up is not asked for.
     pub async fn of(&self, uuid: &str) -> Result<Option<T>> {
         let (reply, answer) = oneshot::channel();
         let stopped = || Error::Unavailable {
@@ -76,19 +57,17 @@ impl<T: Clone + Send + 'static> Shared<T> {
         };
         let uuid = uuid.to_owned();
         self.queue.send(Wish { uuid, reply }).map_err(|_| stopped())?;
-        in_time(self.patience, async { answer.await.unwrap_or_else(|_| Err(stopped())) }).await
+        answer.await.unwrap_or_else(|_| Err(stopped()))
     }
 }
 
-struct Thread<T> {
+struct Asker<T> {
     database: Database,
     ask: Arc<Ask<T>>,
-    /// `None` until it is needed, and after it failed.
-    conn: Option<DbConnection>,
 }
 
-impl<T: Clone> Thread<T> {
-    fn work(&mut self, wishes: &Mutex<Receiver<Wish<T>>>) {
+impl<T: Clone> Asker<T> {
+    fn work(&self, wishes: &Mutex<Receiver<Wish<T>>>) {
         while let Some(waiting) = next(wishes) {
             let uuids: BTreeSet<&str> = waiting.iter().map(|wish| wish.uuid.as_str()).collect();
             let uuids: Vec<&str> = uuids.into_iter().collect();
@@ -103,31 +82,13 @@ impl<T: Clone> Thread<T> {
     }
 
     /// Asks, and contains what a defect does: a panic must not end the thread.
-    fn find(&mut self, uuids: &[&str]) -> Result<HashMap<String, T>> {
-        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.try_to_find(uuids)));
-        let found = found.unwrap_or_else(|_| {
+    fn find(&self, uuids: &[&str]) -> Result<HashMap<String, T>> {
+        let ask = || self.database.ask(|conn| (self.ask)(conn, uuids));
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)).unwrap_or_else(|_| {
             Err(Error::Internal {
                 detail: "Reading of several providers met a defect of placet.".into(),
             })
-        });
-        if found.is_err() {
-            self.conn = None;
-        }
-        found
-    }
-
-    /// Tries once more where a connection broke since it was last used: the database may be there again long since.
-    fn try_to_find(&mut self, uuids: &[&str]) -> Result<HashMap<String, T>> {
-        if let Some(conn) = self.conn.as_mut() {
-            match (self.ask)(conn, uuids) {
-                Err(Error::Unavailable { detail }) => {
-                    log::debug!("Providers are read again, on a new connection: {detail}");
-                }
-                found => return found,
-            }
-        }
-        let conn = self.conn.insert(followed::connect(&self.database)?);
-        (self.ask)(conn, uuids)
+        })
     }
 }
 
@@ -147,6 +108,7 @@ fn next<T>(wishes: &Mutex<Receiver<Wish<T>>>) -> Option<Vec<Wish<T>>> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use actix_web::rt;
 
@@ -160,15 +122,15 @@ mod tests {
         let (committed, sent, may_end) = (number(), number(), number());
         let shared = {
             let (committed, sent, may_end) = (committed.clone(), sent.clone(), may_end.clone());
-            Shared::start(&database, Duration::from_secs(30), 2, move |_, uuids| {
+            let asked = Shared::start(&database, 2, move |_: &mut DbConnection, uuids: &[&str]| {
                 let seen = committed.load(Ordering::SeqCst);
                 sent.fetch_add(1, Ordering::SeqCst);
                 while may_end.load(Ordering::SeqCst) == 0 {
                     std::thread::sleep(Duration::from_millis(2));
                 }
                 Ok(uuids.iter().map(|uuid| ((*uuid).to_owned(), seen)).collect())
-            })
-            .unwrap()
+            });
+            Arc::new(asked.unwrap())
         };
         let ask = |uuid: &'static str| {
             let shared = shared.clone();

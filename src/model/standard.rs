@@ -12,7 +12,7 @@ use crate::db::dialect::{self, insert_rows};
 use crate::db::schema::{resource_classes, traits};
 
 /// Custom resource classes have ids from here on.
-pub const FIRST_CUSTOM_CLASS_ID: i32 = 10_000;
+pub const FIRST_CUSTOM_CLASS: i32 = 10_000;
 
 /// The standard resource classes, in the order of their ids, from 0.
 pub fn classes() -> impl Iterator<Item = &'static str> {
@@ -82,7 +82,7 @@ type Missing = (Vec<(i32, &'static str)>, Vec<&'static str>);
 
 fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
     let there: HashSet<String> = resource_classes::table
-        .filter(resource_classes::id.lt(FIRST_CUSTOM_CLASS_ID))
+        .filter(resource_classes::id.lt(FIRST_CUSTOM_CLASS))
         .select(resource_classes::name)
         .load_iter(conn)?
         .collect::<QueryResult<_>>()?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::Moment;
 use super::base::Base;
+use super::standard::FIRST_CUSTOM_CLASS;
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
 
 /// A provider that the batch looked at.
@@ -65,9 +66,6 @@ pub struct NameEntry {
     pub now: Option<Arc<str>>,
 }
 
-/// Custom resource classes begin here; below are the standard ones (os-resource-classes).
-pub const FIRST_CUSTOM_CLASS: i32 = 10_000;
-
 /// See the module.
 pub struct State {
     base: Base,
@@ -87,7 +85,7 @@ pub struct State {
     pub trait_times: BTreeMap<String, Moment>,
     /// Whether a new provider whose uuid and name are both taken is refused for its name.
     pub names_first: bool,
-    /// What the log says once it is written.
+    /// What the log says once it is committed.
     pub warnings: Vec<String>,
     /// Rows that the batch makes have negative ids until they are written.
     next_new: i32,

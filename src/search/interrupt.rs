@@ -26,7 +26,7 @@ impl Default for State {
 }
 
 impl Interrupt {
-    /// One that also ends a search which went round so often.
+    /// One that also ends a search in its so many-th round.
     pub fn after(rounds: u64) -> Interrupt {
         let interrupt = Interrupt::default();
         interrupt.0.rounds.store(rounds, Ordering::Relaxed);
@@ -47,12 +47,17 @@ impl Interrupt {
         self.0.rounds.load(Ordering::Relaxed) == 0
     }
 
+    /// Counts a round, and says whether it is not to be gone.
     pub fn is_set(&self) -> bool {
-        match self.0.rounds.load(Ordering::Relaxed) {
-            0 => return true,
-            u64::MAX => {}
-            left => self.0.rounds.store(left - 1, Ordering::Relaxed),
+        self.spend(1);
+        self.ran_out() || self.0.ended.load(Ordering::Relaxed)
+    }
+
+    /// Counts rounds that are gone without asking.
+    pub fn spend(&self, rounds: u64) {
+        let left = self.0.rounds.load(Ordering::Relaxed);
+        if left != u64::MAX {
+            self.0.rounds.store(left.saturating_sub(rounds), Ordering::Relaxed);
         }
-        self.0.ended.load(Ordering::Relaxed)
     }
 }

@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::model::command::{Answer, Ensured};
 use crate::model::resource_classes::{Create, Delete, Ensure, Rename};
-use crate::model::state::{FIRST_CUSTOM_CLASS, State};
+use crate::model::standard::FIRST_CUSTOM_CLASS;
+use crate::model::state::State;
 use crate::search::ClassId;
 
 pub fn create(state: &mut State, create: &Create) -> Result<()> {

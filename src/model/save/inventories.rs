@@ -11,7 +11,8 @@ use crate::db::dialect::insert_rows;
 use crate::db::rows::{DeleteRows, Look, Rows, UpdateFromRows, Value};
 use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits};
 use crate::db::together::Part;
-use crate::model::state::{FIRST_CUSTOM_CLASS, State};
+use crate::model::standard::FIRST_CUSTOM_CLASS;
+use crate::model::state::State;
 use crate::search::{ClassId, Inventory, ProviderId};
 
 const UPDATE: UpdateFromRows = UpdateFromRows {

@@ -34,6 +34,8 @@ pub struct Committed {
     /// Of those to be read again, which need not be by whoever wrote them. Others are not told: inventories are set and not
     /// counted, so that it would matter in which order they hear of them.
     pub rewritten: Vec<Rewritten>,
+    /// What the log says of it. Others are not told.
+    pub warnings: Vec<String>,
 }
 
 /// A provider of which nothing changed but its inventories, and what claims change.
@@ -174,6 +176,7 @@ fn committed_by(conn: &DbConnection, state: &State, ids: &Ids) -> Committed {
     let mut committed = committed(state, ids);
     let entries = state.providers.iter();
     committed.rewritten = entries.filter_map(|(id, entry)| rewritten(conn, *id, entry)).collect();
+    committed.warnings = state.warnings.clone();
     committed
 }
 

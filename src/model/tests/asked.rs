@@ -73,12 +73,7 @@ async fn what_nobody_changed_is_answered_by_one_statement() {
     // So it is after this process has written it.
     for total in 11..14 {
         let generation = f.generation(1);
-        let replace = inventories::Replace {
-            provider: uuid(1),
-            generation,
-            inventories: vec![("VCPU".to_owned(), inventory(total))],
-            reserved_may_equal_total: true,
-        };
+        let replace = replacing(generation, &[("VCPU", inventory(total))]);
         f.model.submit(replace).await.unwrap();
         assert_eq!(f.asked(1).await, [1; 4], "total {total}");
     }
@@ -134,12 +129,7 @@ async fn what_another_program_changed_is_shown_at_once() {
         name: "CUSTOM_OLD".into(),
     };
     f.model.submit(ensure).await.unwrap();
-    let add = Add {
-        provider: uuid(1),
-        class: "CUSTOM_OLD".into(),
-        inventory: inventory(10),
-        reserved_may_equal_total: true,
-    };
+    let add = adding(1, "CUSTOM_OLD", 10);
     f.model.submit(add).await.unwrap();
     for step in steps {
         // Whatever can be kept is, and shows everything.

@@ -5,7 +5,6 @@ use super::process::Process;
 use super::*;
 use crate::error::Error;
 use crate::model::command::{Answer, Command, Write};
-use crate::model::inventories::Replace;
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::Delete;
 
@@ -55,15 +54,7 @@ async fn of_two_commands_with_one_generation_the_second_is_stale() {
     let mut f = fixture();
     f.host(1, 3).await.unwrap();
     let generation = f.generation(1);
-    let replace = |total| {
-        Replace {
-            provider: uuid(1),
-            generation,
-            inventories: vec![("VCPU".into(), inventory(total))],
-            reserved_may_equal_total: true,
-        }
-        .into_command()
-    };
+    let replace = |total| replacing(generation, &[("VCPU", inventory(total))]).into_command();
     let (answers, _) = run(&mut f, &[replace(5), replace(6)]);
     assert!(answers[0].is_ok());
     assert_eq!(answers[1].as_ref().unwrap_err(), &Error::StaleInventoryGeneration);
@@ -86,12 +77,7 @@ async fn a_provider_made_and_used_in_one_batch() {
         parent: Some(uuid(1)),
     }
     .into_command();
-    let add = Add {
-        provider: uuid(2),
-        class: "VCPU".into(),
-        inventory: inventory(1),
-        reserved_may_equal_total: true,
-    };
+    let add = adding(2, "VCPU", 1);
     let commands = [
         create,
         child,

@@ -10,7 +10,7 @@ use super::*;
 use crate::db::dialect;
 use crate::model::allocations::Release;
 use crate::model::command::Write;
-use crate::model::inventories::{Clear, Replace};
+use crate::model::inventories::Clear;
 use crate::model::resource_classes::Ensure;
 use crate::model::resource_providers::Delete;
 
@@ -93,12 +93,7 @@ async fn a_claim_on_a_stale_snapshot_loses_and_is_decided_again() {
 async fn what_is_marked_is_read_with_all_else_brought_to_the_same_moment() {
     let (_f, mut a, mut b) = two().await;
     let generation = a.shows(1).0;
-    let replace = Replace {
-        provider: uuid(1),
-        generation,
-        inventories: vec![("VCPU".into(), inventory(77)), ("MEMORY_MB".into(), inventory(5))],
-        reserved_may_equal_total: true,
-    };
+    let replace = replacing(generation, &[("VCPU", inventory(77)), ("MEMORY_MB", inventory(5))]);
     a.write(&[&claims(10, 2, 1)]);
     a.write(&[&replace.into_command(), &claims(11, 1, 4)]);
     a.write(&[&claims(12, 1, 5), &claims(13, 2, 1)]);

@@ -25,7 +25,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
 use super::allocations::{Claim, ConsumerClaim, Expected, Owner};
-use super::inventories::{Add, Inventory};
+use super::inventories::{Add, Inventory, Replace};
 use super::resource_providers::Create;
 use super::{Model, Rules, Running, Serving};
 use crate::db::testing::{Kind, TestDatabase};
@@ -95,6 +95,27 @@ fn uuid(n: u32) -> String {
     format!("00000000-0000-4000-8000-{n:012}")
 }
 
+/// An inventory that a provider has not yet.
+fn adding(provider: u32, class: &str, total: i32) -> Add {
+    Add {
+        provider: uuid(provider),
+        class: class.to_owned(),
+        inventory: inventory(total),
+        reserved_may_equal_total: true,
+    }
+}
+
+/// All inventories of provider 1.
+fn replacing(generation: i64, inventories: &[(&str, Inventory)]) -> Replace {
+    let named = inventories.iter().map(|(class, it)| ((*class).to_owned(), *it));
+    Replace {
+        provider: uuid(1),
+        generation,
+        inventories: named.collect(),
+        reserved_may_equal_total: true,
+    }
+}
+
 /// A claim of one consumer on one provider.
 fn claim(consumer: u32, provider: u32, class: &str, amount: i64, generation: Expected) -> Claim {
     claim_of(vec![one(consumer, vec![(provider, class, amount)], generation)])
@@ -132,13 +153,7 @@ impl Fixture {
             parent: None,
         };
         self.model.submit(create).await?;
-        let add = Add {
-            provider: uuid(n),
-            class: "VCPU".into(),
-            inventory: inventory(total),
-            reserved_may_equal_total: true,
-        };
-        self.model.submit(add).await?;
+        self.model.submit(adding(n, "VCPU", total)).await?;
         Ok(())
     }
 

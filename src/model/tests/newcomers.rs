@@ -26,12 +26,7 @@ async fn settle_down_with_class(f: &mut Fixture) {
     };
     f.model.submit(ensure).await.unwrap();
     settle_down(f).await;
-    let add = Add {
-        provider: uuid(1),
-        class: "CUSTOM_OLD".into(),
-        inventory: inventory(10),
-        reserved_may_equal_total: true,
-    };
+    let add = adding(1, "CUSTOM_OLD", 10);
     f.model.submit(add).await.unwrap();
     for consumer in [30, 32, 33] {
         let claim = claim(consumer, 1, "CUSTOM_OLD", 1, Expected::New);

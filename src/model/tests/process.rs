@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::db::writer::{Batch, Ran};
+use crate::db::together::{self, How};
+use crate::db::writer::{Batch, Planned, Ran};
 use crate::db::{Commit, DbResult, Identity};
 use crate::model::batch::Decider;
 use crate::model::command::{Answer, Command, Write};
@@ -73,6 +74,20 @@ impl Process {
         }
     }
 
+    /// The same by a plan: decided on what is in memory alone, and then written by its guards.
+    pub fn plan(&mut self, commands: &[&Command]) -> Decided<Option<Committed>> {
+        let Planned::Plan(plan) = self.decider.plan(&mut self.conn, commands)? else {
+            panic!("not planned: {commands:?}");
+        };
+        dialect::begin_write(&mut self.conn)?;
+        assert!(self.identity.raise_revision(&mut self.conn)?);
+        match together::run(&mut self.conn, plan.now, &plan.parts, How::OneByOne) {
+            Ok(None) => Ok(Some((plan.answers.into_iter().map(Ok).collect(), Some(plan.change)))),
+            Ok(Some(_)) => dialect::rollback(&mut self.conn).map(|()| None),
+            Err(error) => dialect::rollback(&mut self.conn).and(Err(error)),
+        }
+    }
+
     /// Commits what was decided.
     pub fn end(&mut self, change: Committed) -> DbResult<Pending> {
         self.identity.record(&mut self.conn, &self.decider.describe(&change))?;
@@ -97,6 +112,7 @@ impl Process {
     pub fn follow(&mut self) {
         self.live.follow(&mut self.conn).unwrap();
     }
+
     /// What the snapshot shows of a provider: its generation, and how much of VCPU is used.
     pub fn shows(&self, provider: u32) -> (i64, i64) {
         let newest = self.live.newest();

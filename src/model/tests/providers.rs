@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::Error;
-use crate::model::inventories::{Clear, Remove, Replace};
+use crate::model::inventories::{Clear, Remove};
 use crate::model::resource_providers::{Delete, NewParent, Update};
 use crate::model::{aggregates, resource_classes, traits};
 
@@ -112,12 +112,7 @@ async fn inventory_writes_always_move_the_generation() {
     let mut f = fixture();
     f.host(1, 4).await.unwrap();
     assert_eq!(f.generation(1), 1);
-    let same = Replace {
-        provider: uuid(1),
-        generation: 1,
-        inventories: vec![("VCPU".into(), inventory(4))],
-        reserved_may_equal_total: true,
-    };
+    let same = replacing(1, &[("VCPU", inventory(4))]);
     let answer = f.model.submit(same.clone()).await.unwrap();
     assert_eq!((answer.generation, f.generation(1)), (2, 2));
     assert_eq!(f.model.submit(same).await.unwrap_err(), Error::StaleInventoryGeneration);
@@ -297,12 +292,7 @@ async fn classes_come_from_10000_and_go_unused() {
         }
     );
     f.model.submit(rename("CUSTOM_A", "CUSTOM_C")).await.unwrap();
-    let add = Add {
-        provider: uuid(1),
-        class: "CUSTOM_C".into(),
-        inventory: inventory(2),
-        reserved_may_equal_total: true,
-    };
+    let add = adding(1, "CUSTOM_C", 2);
     f.model.submit(add).await.unwrap();
     let delete = |name: &str| resource_classes::Delete { name: name.into() };
     assert_eq!(

@@ -5,23 +5,14 @@ use actix_web::rt;
 use super::*;
 use crate::error::Error;
 use crate::model::command::Write;
-use crate::model::inventories::{Clear, Replace, Update};
+use crate::model::inventories::{Clear, Update};
 use crate::model::resource_classes::Ensure;
 
 /// Replaces the inventories of provider 1, and answers how many statements that took.
 async fn replace(f: &mut Fixture, inventories: &[(&str, Inventory)]) -> u64 {
     let before = f.model.statements();
     let generation = f.generation(1);
-    let replace = Replace {
-        provider: uuid(1),
-        generation,
-        inventories: inventories
-            .iter()
-            .map(|(class, it)| ((*class).to_owned(), *it))
-            .collect(),
-        reserved_may_equal_total: true,
-    };
-    f.model.submit(replace).await.unwrap();
+    f.model.submit(replacing(generation, inventories)).await.unwrap();
     // One of them was this test's, for the generation.
     f.model.statements() - before - 1
 }
@@ -98,12 +89,7 @@ async fn where_the_classes_stay_nothing_is_read_before_either() {
 async fn a_generation_that_another_program_moved_is_stale() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
-    let replace = |generation, total| Replace {
-        provider: uuid(1),
-        generation,
-        inventories: vec![("VCPU".to_owned(), inventory(total))],
-        reserved_may_equal_total: true,
-    };
+    let replace = |generation, total| replacing(generation, &[("VCPU", inventory(total))]);
     f.model.submit(replace(1, 11)).await.unwrap();
     // What OpenStack Placement writes of the same request.
     f.execute("UPDATE resource_providers SET generation = generation + 1");

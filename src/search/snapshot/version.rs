@@ -79,12 +79,13 @@ impl Snapshot {
         ProviderRow {
             traits: self.traits(slot).collect(),
             aggregates: self.aggregates(slot).collect(),
-            ..self.row_for_claims(slot)
+            ..self.row_of_amounts(slot)
         }
     }
 
-    /// A provider's row without its traits and aggregates, of which there are many: all that claims are decided on.
-    pub fn row_for_claims(&self, slot: Slot) -> ProviderRow {
+    /// A provider's row without its traits and aggregates, of which there are many: all that claims and inventories are
+    /// decided on.
+    pub fn row_of_amounts(&self, slot: Slot) -> ProviderRow {
         let identity = &self.block(slot).identity;
         ProviderRow {
             id: self.id(slot),

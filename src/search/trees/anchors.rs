@@ -111,11 +111,9 @@ impl<O: Observer> Anchors<O> {
         };
         let own = [(root.block(), layout.trees[root.lane()])];
         let pieces = layout.spilled(root.lane()).unwrap_or(&own);
-        for &(block, lanes) in pieces {
-            // A round each, for trees may be large; who is to end does so before the next tree.
-            ask.interrupt.is_set();
-            lay(block, lanes);
-        }
+        // Trees may be large. Who is to end does so before the next one.
+        ask.interrupt.spend(pieces.len() as u64);
+        pieces.iter().for_each(|&(block, lanes)| lay(block, lanes));
         reached.retain(|&pool| self.pools.all[pool].root != root);
         reached.sort_unstable();
         reached.dedup();
