@@ -147,8 +147,12 @@ fn a_file_that_keeps_no_log_yet_is_waited_for_while_somebody_writes_it() {
     let path = directory.path().join("theirs.db");
     let database = Database::open(&Settings::new(url(&path))).expect("a URL that placet knows");
     let mut other = SqliteConnection::establish(&path.display().to_string()).expect("a file");
+    // Whoever looks whether the file may keep a log is in the way of a COMMIT for a moment.
     other
-        .batch_execute("CREATE TABLE theirs (id INTEGER); BEGIN IMMEDIATE; INSERT INTO theirs VALUES (1)")
+        .batch_execute(
+            "PRAGMA busy_timeout = 10000; CREATE TABLE theirs (id INTEGER); \
+             BEGIN IMMEDIATE; INSERT INTO theirs VALUES (1)",
+        )
         .expect("a transaction");
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| database.connect().map(drop));
