@@ -1,5 +1,7 @@
 //! Rows as MariaDB takes them: one place in the text for each value, or all of them as one text in JSON.
 
+pub mod listed;
+
 use chrono::NaiveDateTime;
 use diesel::QueryResult;
 use diesel::result::Error::SerializationError;

@@ -6,14 +6,16 @@ use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
 use diesel::result::Error::DatabaseError;
 
+use super::blocks::{has_kept_text, inserting_blocks};
 use super::{How, Part};
 use crate::db::dialect::mariadb::BEGIN_WITHIN;
 use crate::db::rows::Value;
-use crate::db::rows::mariadb::{counting_keys, inserting, json, looking, updating};
+use crate::db::rows::mariadb::{counting_keys, json, listed, looking, updating};
 use crate::db::rows::statement::{Bound, Statement};
 
-/// A text depends on how many rows are inserted: those of few are kept prepared, for there are few such texts.
-const KEPT_VALUES: usize = 64;
+/// So many values a look has at most where its text is kept prepared, and so many keys are counted.
+const KEPT_VALUES: usize = 32;
+const KEPT_KEYS: usize = 256;
 
 /// How the statement says which part it was; the number follows.
 const NOT_AS_IT_MUST: &str = "placet: not as expected: ";
@@ -29,8 +31,11 @@ pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part], how: 
                 let values = values.iter().cloned().map(Bound::from).collect();
                 changed((it.0.to_owned(), values))
             }
-            Part::Update(it, rows) => changed(updating(it, now, json(it.columns, rows)?)),
-            Part::Insert(it, rows) => changed(inserting(it, now, rows)),
+            Part::Update(it, rows) => changed(match listed::updating(it, now, rows) {
+                Some(listed) => listed,
+                None => updating(it, now, json(it.columns, rows)?),
+            }),
+            Part::Insert(it, rows) => looked(inserting_blocks(it, now, rows)),
             Part::There(it, values) => looked(looking(it, values, "INTO placet_found ")),
             Part::NobodyHas(it, keys) => looked(counting_keys(it, keys, "INTO placet_found ")),
         };
@@ -42,7 +47,7 @@ pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part], how: 
     }
     text.push_str("END");
     let mut statement: Statement = Statement::once(text, bound);
-    statement.is_kept = statement.bound.len() <= KEPT_VALUES;
+    statement.is_kept = parts.iter().all(has_few_texts);
     match statement.execute(conn) {
         Ok(_) => Ok(None),
         Err(error) => match which(&error) {
@@ -52,13 +57,23 @@ pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part], how: 
     }
 }
 
+/// Whether the part's text is one of few, however many rows there are: the server keeps whatever is kept prepared.
+fn has_few_texts(part: &Part) -> bool {
+    match part {
+        Part::One(..) | Part::Update(..) => true,
+        Part::Insert(_, rows) => has_kept_text(rows.len()),
+        Part::There(_, values) => values.len() <= KEPT_VALUES,
+        Part::NobodyHas(_, keys) => keys.len() <= KEPT_KEYS,
+    }
+}
+
 /// A statement, and a condition that begins with how many rows it changed.
 fn changed((text, bound): (String, Vec<Bound>)) -> (String, Vec<Bound>) {
     (format!("{text}; IF ROW_COUNT()"), bound)
 }
 
-/// The same of what a query counts. As a statement of its own it locks nothing; within a condition it would lock all that it
-/// reads, and wait for whoever writes that.
+/// The same of what was counted before the condition. A query that is a statement of its own locks nothing; within a condition
+/// it would lock all that it reads, and wait for whoever writes that.
 fn looked((text, bound): (String, Vec<Bound>)) -> (String, Vec<Bound>) {
     (format!("{text}; IF placet_found"), bound)
 }

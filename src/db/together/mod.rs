@@ -4,6 +4,8 @@
 //! Whether a part sees what an earlier one changed differs between the two. So none may rest on that.
 
 #[cfg(feature = "mariadb")]
+mod blocks;
+#[cfg(feature = "mariadb")]
 mod mariadb;
 #[cfg(feature = "postgresql")]
 mod postgresql;

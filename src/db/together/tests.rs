@@ -116,6 +116,55 @@ fn all_parts_hold_or_the_first_that_does_not_is_named() {
     }
 }
 
+/// Names of so many traits.
+fn numbered(first: usize, many: usize) -> Vec<String> {
+    (first..first + many).map(|n| format!("T{n:04}")).collect()
+}
+
+/// Makes so many traits and renames them, the middle one from what it may not be called; what came of the second, and which
+/// names there were then.
+fn made_and_renamed(conn: &mut DbConnection, many: usize, wrong: bool, how: How) -> (Option<usize>, Vec<String>) {
+    use crate::db::schema::traits as t;
+    let made = numbered(0, many);
+    let rows = made.iter().map(|name| text(name)).collect();
+    assert_eq!(begun(conn, &[Part::Insert(INSERT, rows)], how).expect("rows"), None);
+    assert_eq!(names(conn), made);
+    let ids: Vec<i32> = t::table.order(t::id).select(t::id).load(conn).expect("ids");
+    let rows = ids.iter().zip(made).zip(numbered(2000, many)).enumerate();
+    let rows = rows.map(|(n, ((id, was), name))| {
+        let was = if wrong && n == many / 2 { "Z".into() } else { was };
+        vec![Value::Int((*id).into()), Value::Key(was), Value::Text(name)]
+    });
+    let renaming = [
+        Part::Update(RENAME, rows.collect()),
+        Part::NobodyHas(NAMED, numbered(0, many)),
+    ];
+    let within = if how == How::Beginning { How::AtOnce } else { how };
+    let done = run(conn, dialect::row_time(conn), &renaming[..1], within).expect("names");
+    let none_left = run(conn, dialect::row_time(conn), &renaming[1..], within);
+    let found = names(conn);
+    dialect::rollback(conn).expect("rollback");
+    assert!(wrong || none_left.expect("a look").is_none());
+    (done, found)
+}
+
+/// Engines have other texts for other numbers of rows, and none may leave one out or take one twice.
+#[test]
+fn however_many_rows_there_are_each_is_written_once() {
+    let (_kept, database) = TestDatabase::synced();
+    let conn = &mut database.connect().expect("a connection");
+    diesel::delete(crate::db::schema::traits::table)
+        .execute(conn)
+        .expect("no traits");
+    for how in ways(conn) {
+        for many in [1, 2, 4, 5, 8, 11, 31, 64, 65, 130, 1030] {
+            let all = (None, numbered(2000, many));
+            assert_eq!(made_and_renamed(conn, many, false, how), all, "{how:?}");
+            assert_eq!(made_and_renamed(conn, many, true, how).0, Some(0), "{how:?}");
+        }
+    }
+}
+
 #[test]
 fn what_was_begun_at_once_is_committed_at_once() {
     use crate::db::schema::traits as t;
