@@ -36,7 +36,7 @@ class Host:
 
     def told(self):
         """For the load generator."""
-        return {"root": self.root.uuid, "compute": [_told(it) for it in self.compute], "disk": _told(self.disk)}
+        return {"root": _told(self.root), "compute": [_told(it) for it in self.compute], "disk": _told(self.disk)}
 
 
 class Cloud:
