@@ -98,9 +98,10 @@ def of_one_side():
     found = {"machine": run.machine(), "records": [record], "search": []}
     assert chart.svg(found).endswith("</svg>\n") and "5.0/s" in table.text(found)
     assert "side by side" not in chart.svg(found)
-    other = record | {"side": "upstream", "asked_by": 1, "rounds": [{"rate": 0.5, "answers": {}}]}
+    other = record | {"side": "upstream", "rounds": [{"rate": 0.5, "answers": {}, "asked_by": 2}]}
     found["records"] += [other, record | {"engine": "sqlite"}, other | {"engine": "sqlite"}]
     assert "10 ×" in chart.svg(found) and "in every cloud" in chart.svg(found) and "5.0 (10.0×)" in table.text(found)
+    assert "0.5/s (2)" in table.text(found)
 
 
 def shape(tally, name, chosen):

@@ -10,24 +10,20 @@ COMPARED = (1, CROWD)
 CLAIMANTS = (1, 8, CROWD, 128)
 SCHEDULERS = (1, 8, CROWD)
 REPORTERS = (8, CROWD)
-# So many ask OpenStack Placement for what takes it seconds: as many as it has processes, for more would only wait.
-PATIENT = 2
-# Seconds of a round of what is answered in milliseconds.
-SHORT = 0.5
+# Seconds of a round, and of one of what asks for nothing to be written.
+LONG, SHORT = 0.8, 0.5
 
 
 class Scenario:
-    """A name, what the generator does, whom it is asked of (`bound`: what placet is held against), and by how many: of
-    OpenStack Placement by `upstream`, which is nobody where it is 0. `only`: the shape on which alone a scenario that tells
-    little more is asked, on the first engine, unless all is asked for."""
+    """A name, what the generator does, by how many, and whom it is asked of (`bound`: what placet is held against). `only`:
+    the shape on which alone a scenario that tells little more is asked, on the first engine, unless all is asked for."""
 
-    def __init__(self, name, what, clients, path=None, bound=None, seconds=1.0, group=None, processes=1, upstream=None,
-                 only=None):
+    def __init__(self, name, what, clients, path=None, bound=None, seconds=LONG, group=None, processes=1, only=None):
         self.name, self.what, self.clients, self.path = name, what, clients, path
         self.bound, self.seconds = bound, seconds
         self.group, self.processes = group or name, processes
         # OpenStack Placement knows nothing of its other processes.
-        self.upstream = 0 if processes > 1 else clients if upstream is None else upstream
+        self.upstream = processes == 1
         self.only = only
 
     def options(self, **other):
@@ -62,7 +58,7 @@ def _candidates(cloud):
             "/allocation_candidates?resources=DISK_GB:1&resources_NUMA=VCPU:1,MEMORY_MB:512"
             "&resources_NET=SRIOV_NET_VF:1&same_subtree=_NUMA,_NET&group_policy=none&limit=1000")
     for name, path in paths.items():
-        yield Scenario(f"candidates, {name}", "get", READERS, path, "wire", SHORT, "candidates", upstream=PATIENT)
+        yield Scenario(f"candidates, {name}", "get", READERS, path, "wire", SHORT, "candidates")
 
 
 def _lists(cloud):
@@ -94,9 +90,8 @@ def _only(clients, shape):
 def _schedulers(cloud):
     path = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:1&limit=1000"
     for clients in SCHEDULERS:
-        many = clients == CROWD
-        yield Scenario("scheduler's loop", "scheduler", clients, path, upstream=PATIENT if many else 0,
-                       group="scheduler", only=None if many else "flat")
+        yield Scenario("scheduler's loop", "scheduler", clients, path, group="scheduler",
+                       only=None if clients == CROWD else "flat")
 
 
 def _reports():

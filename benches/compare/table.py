@@ -42,9 +42,9 @@ def _about(machine):
         f"Measured {machine['date']}{minutes} on {machine['cores']} cores ({machine['model']}), which clients, service and "
         f"database shared; load average {machine['load']:.1f} at its begin. Sides took turns, placet on a copy of the "
         "database that the others worked on, with durable settings and a gigabyte of memory for its server; figures are "
-        "medians of rounds. OpenStack Placement was asked in one round: where its answers come fast, after half a second "
-        "that does not count; where they take seconds, by as many clients as stand in brackets, each for at least one "
-        f"answer. It, version 16.0.0, ran under {told()}. *Measure* is what placet is held against. For searches and "
+        "medians of rounds. OpenStack Placement was asked in one round, after half a second of two clients that does not "
+        "count; but where an answer took it more than a second, that is what counts, with the two in brackets. "
+        f"It, version 16.0.0, ran under {told()}. *Measure* is what placet is held against. For searches and "
         "lists that is the wire (w): the load generator's own stub, which answers with as many bytes at once, as no service "
         "can. For claims and reports it is the floor (f): a compiled client that does by SQL alone, statement by "
         "statement, each prepared once, the least that they can be, which only those that share a statement or a "
@@ -99,8 +99,8 @@ def _row(sides):
     rate = {side: median(it, "rate") for side, it in sides.items()}
     ours = rate.get("placet")
     cells = [first["scenario"], first["clients"], *_side(placet), *_side(upstream)]
-    if upstream and rate["upstream"] and upstream["asked_by"] != first["clients"]:
-        cells[6] += f" ({upstream['asked_by']})"
+    if upstream and rate["upstream"] and "asked_by" in upstream["rounds"][0]:
+        cells[6] += f" ({upstream['rounds'][0]['asked_by']})"
     cells.append(f"{number(ours / rate['upstream'])}" if ours and rate.get("upstream") else "")
     if bound:
         limit = median(bound, "rate")
