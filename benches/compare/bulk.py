@@ -64,7 +64,7 @@ def tables(cloud, classes, traits):
     yield "resource_provider_aggregates", ("resource_provider_id", "aggregate_id"), (
         (it.id, aggregates[uuid]) for it in cloud.providers for uuid in it.aggregates)
     yield "consumers", ("uuid", "project_id", "user_id", "generation", "consumer_type_id"), (
-        (consumer, PROJECT, USER, 1, TYPE) for consumer, _ in cloud.allocations())
+        (consumer, PROJECT, USER, 1, TYPE) for consumers in cloud.consumers for consumer in consumers)
     yield "allocations", ("resource_provider_id", "consumer_id", "resource_class_id", "used"), (
         (it.id, consumer, classes[name], amount)
         for consumer, parts in cloud.allocations() for it, name, amount in parts)
