@@ -188,13 +188,15 @@ features() {
 }
 
 bench() {
-    bench_venv || return
-    step quiet "release build" cargo build --release --bins --features "$ENGINES,bench" || return
+    side_by_side bench_venv bench_build
+    [[ $failed == 0 ]] || return
     [[ ${#parts[@]} == 0 ]] && step python "bench, checked" "$TOX/bench-venv/bin/python" benches/compare/check.py
     # A part of it is for the terminal; all of it is README's.
     [[ ${#parts[@]} == 0 ]] && parts=(--write)
     step one bench "$TOX/bench-venv/bin/python" benches/compare/run.py "${parts[@]}"
 }
+
+bench_build() { step quiet "release build" cargo build --release --bins --features "$ENGINES,bench"; }
 
 # --- what they need ------------------------------------------------------------------------------
 

@@ -2,12 +2,18 @@
 
     check.py [--binary PATH] [--generator PATH]
 
-On a small cloud of each shape: every search finds as much on either side, claims land in the tables as counted, the
-loop claims what was offered, and a report changes what it reports.
+On a small cloud of each shape: every search finds as much on either side, claims land in the tables as counted, a report
+changes what it reports and moves as many generations as it says. And what is drawn and written of it is of all clouds, or
+nothing.
 """
 
 import argparse
+import contextlib
+import io
 
+import chart
+import run
+import table
 from cloud import SHAPES
 from generator import Generator
 from scenarios import scenarios
@@ -18,6 +24,8 @@ import rest  # noqa: E402
 from tally import Tally  # noqa: E402
 
 HOSTS = 600
+# Of a report.
+REQUESTS = 6
 
 
 def found(service, path):
@@ -33,28 +41,67 @@ def same_answers(arena, scenario):
     assert (ours == 0) == ("nothing" in scenario.name), f"{ours} were found: {path}"
 
 
-def consumers(database):
-    return [database.query(f"SELECT COUNT(*) FROM {table}")[0][0] for table in ("consumers", "allocations")]
+def sums(database, *wanted):
+    return [database.query(f"SELECT {it}")[0][0] for it in wanted]
+
+
+def briefly(arena, scenario, side):
+    """What the one round of a run was."""
+    scenario.seconds = 0.3
+    (record,) = arena.measure(scenario, 1, [side])
+    (measured,) = record["rounds"]
+    assert measured["done"] > 0, record
+    return measured
 
 
 def claims_land(arena, scenario, side):
-    database = arena.floor() if side == "floor" else getattr(arena, side)()[0].database
-    consumers_before, rows_before = consumers(database)
-    scenario.seconds = 0.5
-    (record,) = arena.measure(scenario, 1, [side])
-    consumers_after, rows_after = consumers(database)
-    done = record["rounds"][0]["done"]
-    assert done > 0, record
-    new, rows = consumers_after - consumers_before, rows_after - rows_before
+    counts = [f"COUNT(*) FROM {table}" for table in ("consumers", "allocations")]
+    database = database_of(arena, side)
+    before = sums(database, *counts)
+    done = briefly(arena, scenario, side)["done"]
+    new, rows = (now - then for now, then in zip(sums(database, *counts), before, strict=True))
     assert (new, rows) == (done, 3 * done), f"{new} new consumers with {rows} allocations, and {done} claims counted"
 
 
-def report_changes(arena, scenario):
-    scenario.seconds = 0.5
-    (record,) = arena.measure(scenario, 1, ["placet"])
-    assert set(record["rounds"][0]["answers"]) == {"200"}, record
-    sql = "SELECT COUNT(*) FROM inventories WHERE reserved IN (2049, 4097)"
-    assert arena.placet()[0].database.query(sql)[0][0] > 0, "nothing is reserved otherwise than before"
+def report_changes(arena, scenario, side):
+    moved = "SUM(generation) FROM resource_providers"
+    changed = "COUNT(*) FROM inventories WHERE reserved IN (2049, 4097)"
+    database = database_of(arena, side)
+    (before,) = sums(database, moved)
+    measured = briefly(arena, scenario, side)
+    (after,) = sums(database, moved)
+    assert set(measured["answers"]) == ({"200"} if side == "placet" else set()), measured
+    told = measured["done"] / REQUESTS
+    assert after - before == told, f"{after - before} generations moved, and {told} reports counted"
+    assert sums(database, changed)[0] > 0, "nothing is reserved otherwise than before"
+
+
+def database_of(arena, side):
+    return arena.own if side == "placet" else arena.other
+
+
+def refuses_to_write(words):
+    """What is of a part must not stand where all of it stood."""
+    try:
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            run.arguments([*words, "--write"])
+    except SystemExit:
+        assert "--write" in said.getvalue(), said.getvalue()
+    else:
+        raise AssertionError("it would be written")
+
+
+def of_one_side():
+    """Chart and tables of records of which none has another side: there is nothing to compare, and no reason to fail."""
+    record = {"engine": "postgresql", "shape": "flat", "hosts": 1000, "scenario": "claims, random hosts", "clients": 1,
+              "group": "claims", "side": "placet", "rounds": [{"rate": 5.0, "answers": {}}]}
+    found = {"machine": run.machine(), "records": [record], "search": []}
+    assert chart.svg(found).endswith("</svg>\n") and "5.0/s" in table.text(found)
+    assert "side by side" not in chart.svg(found)
+    other = record | {"side": "upstream", "rounds": [{"rate": 0.5, "answers": {}, "asked_by": 2}]}
+    found["records"] += [other, record | {"engine": "sqlite"}, other | {"engine": "sqlite"}]
+    assert "10 ×" in chart.svg(found) and "in every cloud" in chart.svg(found) and "5.0 (10.0×)" in table.text(found)
+    assert "0.5/s (2)" in table.text(found)
 
 
 def shape(tally, name, chosen):
@@ -67,11 +114,10 @@ def shape(tally, name, chosen):
             title = f"{name}: {scenario.name}, {scenario.clients} clients"
             if scenario.what == "get":
                 tally.step(title, same_answers, arena, scenario)
-            elif scenario.what == "report":
-                tally.step(title, report_changes, arena, scenario)
             else:
+                judge = report_changes if scenario.what == "report" else claims_land
                 for side in arena.sides(scenario, ("placet", "floor")):
-                    tally.step(f"{title}, {side}", claims_land, arena, scenario, side)
+                    tally.step(f"{title}, {side}", judge, arena, scenario, side)
 
 
 def main():
@@ -80,6 +126,9 @@ def main():
     parser.add_argument("--generator", help="the load generator, if not that of `./tox.sh bench`")
     chosen = parser.parse_args()
     tally = Tally()
+    for words in (["--group", "growth"], ["--engine", "mariadb"], ["--hosts", "1000"]):
+        tally.step(f"{' '.join(words)} is not written", refuses_to_write, words)
+    tally.step("chart and tables of one side, and of two", of_one_side)
     for name in SHAPES:
         tally.step(f"{name}: the cloud", shape, tally, name, chosen)
     tally.finish()

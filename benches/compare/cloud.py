@@ -5,6 +5,7 @@ network functions below it; `shared`, the disk of every hundred hosts is one poo
 cloud.
 """
 
+import functools
 import random
 import uuid
 
@@ -36,7 +37,7 @@ class Host:
 
     def told(self):
         """For the load generator."""
-        return {"root": self.root.uuid, "compute": [_told(it) for it in self.compute], "disk": _told(self.disk)}
+        return {"root": _told(self.root), "compute": [_told(it) for it in self.compute], "disk": _told(self.disk)}
 
 
 class Cloud:
@@ -89,13 +90,18 @@ class Cloud:
             self.pools.append(pool)
         return self.pools[-1]
 
+    @functools.cached_property
+    def consumers(self):
+        """The uuids of each host's."""
+        return [[str(uuid.UUID(int=_scattered(host.root.id * 64 + number + (1 << 40)), version=4))
+                 for number in range(CONSUMERS)] for host in self.hosts]
+
     def allocations(self):
         """Consumers with what they have: (uuid, [(provider, class, amount)…])."""
-        for host in self.hosts:
-            for number in range(CONSUMERS):
-                consumer = str(uuid.UUID(int=_scattered(host.root.id * 64 + number + (1 << 40)), version=4))
+        disk = 500 if self.shape == "shared" else 65
+        for host, consumers in zip(self.hosts, self.consumers, strict=True):
+            for number, consumer in enumerate(consumers):
                 compute = host.compute[number % len(host.compute)]
-                disk = 500 if self.shape == "shared" else 65
                 yield consumer, [(compute, "VCPU", 8), (compute, "MEMORY_MB", 4096), (host.disk, "DISK_GB", disk)]
 
     def told(self, classes, project, user):

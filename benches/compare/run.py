@@ -2,15 +2,14 @@
 
     run.py [--engine E]… [--shape S]… [--hosts N] [--rounds N] [--scenario TEXT]… [--group G]… [--full] [--write] …
 
-Without choices: every shape on PostgreSQL, and flat hosts on MariaDB and SQLite; OpenStack Placement is asked once, and
-spared where it takes seconds for one answer on an engine or with a number of clients that tells nothing new. With --full
-every shape on each engine, everybody, in every round. Servers are private and durable (fsync, a flush for every commit).
-Results go to a JSON file, a table to the terminal, and with --write table and chart into README.md. The release binaries
-must be there: `./tox.sh bench` builds them.
+Without choices: every shape on PostgreSQL, MariaDB and SQLite; OpenStack Placement is asked in one round, the wire in two,
+and numbers of clients that tell little more are placet's alone, on one cloud. With --full everybody is asked everything
+everywhere in every round. Servers are private and durable (fsync, a flush for every commit). Results go to a JSON file, a
+table to the terminal, and with --write, which takes all of it, table and chart into README.md. The release binaries must
+be there: `./tox.sh bench` builds them.
 """
 
 import argparse
-import contextlib
 import json
 import os
 import pathlib
@@ -25,13 +24,13 @@ import scenarios
 import table
 from cloud import SHAPES
 from generator import ROOT, Generator
-from turns import ONCE, Arena
+from turns import ENGINES, Arena
 
 import engines  # noqa: E402  (found where turns.py found live)
 
-ENGINES = ("postgresql", "mariadb", "sqlite")
 SIDES = ("placet", "upstream", "wire", "floor")
 SEARCHED = (1_000, 10_000, 100_000, 1_000_000)
+HOSTS = 10_000
 # So small a cloud, with as many fewer consumers, shows by what the larger one costs more.
 SMALL = 1_000
 # Servers as an operator would run them for a cloud of this size, the same for all sides: what is read fits into memory.
@@ -41,22 +40,30 @@ SETTINGS = {
 }
 
 
-def arguments():
+def arguments(words=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engine", action="append", choices=engines.ENGINES, help="again for several")
     parser.add_argument("--shape", action="append", choices=SHAPES)
-    parser.add_argument("--hosts", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--hosts", type=int, default=HOSTS)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--group", action="append", choices=scenarios.GROUPS)
     parser.add_argument("--scenario", action="append", default=[], help="those whose name has this text")
     parser.add_argument("--clients", type=int, action="append", help="only scenarios with so many")
     parser.add_argument("--side", action="append", choices=SIDES)
-    parser.add_argument("--full", action="store_true", help="every shape on every engine")
+    parser.add_argument("--full", action="store_true", help="everybody, everything, everywhere, in every round")
     parser.add_argument("--binary", help="placet, if not that of `cargo build --release`")
     parser.add_argument("--generator", help="the load generator, if not that of `./tox.sh bench`")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / ".tox/bench.json")
     parser.add_argument("--write", action="store_true", help="table and chart into README.md, all tables into docs/speed.md")
-    return parser.parse_args()
+    chosen = parser.parse_args(words)
+    if chosen.write and not is_whole(chosen):
+        parser.error("--write writes of everything that is measured: it takes no choice of a part")
+    return chosen
+
+
+def is_whole(chosen):
+    parts = (chosen.engine, chosen.shape, chosen.group, chosen.scenario, chosen.clients, chosen.side)
+    return not any(parts) and chosen.hosts == HOSTS
 
 
 def main():
@@ -66,76 +73,68 @@ def main():
     found = {"machine": machine(), "records": [], "search": []}
     if wants(chosen, "search"):
         found["search"] = list(search(generator, chosen))
-    for engine, shape in matrix(chosen):
-        with arena(engine, shape, chosen.hosts, generator, chosen) as it:
-            found["records"] += compare(it, chosen)
-        save(chosen.json, found)
+    for engine in () if is_elsewhere(chosen) else chosen.engine or ENGINES:
+        with server(engine) as it:
+            for shape in chosen.shape or SHAPES:
+                found["records"] += compare(it, shape, generator, chosen)
+                save(chosen.json, found)
     if wants_growth(chosen):
         found["records"] += growth(generator, chosen)
     found["machine"]["seconds"] = time.monotonic() - BEGAN
     save(chosen.json, found)
     print(f"\n{table.text(found)}\n\n{len(found['records'])} records in {chosen.json}")
-    if chosen.write and found["records"]:
+    if chosen.write:
         chart.write(found)
         table.write(found)
 
 
-@contextlib.contextmanager
-def arena(engine, shape, hosts, generator, chosen):
-    with engines.Engine(engine, durable=True, settings=SETTINGS.get(engine)) as server, \
-            Arena(server, shape, hosts, generator, chosen.binary) as it:
-        yield it
+def server(engine):
+    return engines.Engine(engine, durable=True, settings=SETTINGS.get(engine))
 
 
-def matrix(chosen):
-    if chosen.group and not set(chosen.group) - {"search", "growth"}:
-        return []
-    if chosen.engine or chosen.shape or chosen.full:
-        return [(engine, shape) for engine in chosen.engine or ENGINES for shape in chosen.shape or SHAPES]
-    return [("postgresql", shape) for shape in SHAPES] + [("mariadb", "flat"), ("sqlite", "flat")]
+def is_elsewhere(chosen):
+    """Whether what was chosen needs no cloud as large as the others."""
+    return chosen.group and not set(chosen.group) - {"search", "growth"}
 
 
-def is_brief(chosen):
-    """Whether who takes long is spared."""
-    return not (chosen.full or chosen.engine or chosen.shape or chosen.side)
+def is_full(chosen):
+    """Whether what tells little more is asked too: where parts were chosen they are wanted whole."""
+    return chosen.full or chosen.engine or chosen.shape or chosen.side or chosen.scenario or chosen.clients
 
 
 def wants_growth(chosen):
-    if chosen.group:
-        return "growth" in chosen.group
-    some = (chosen.engine, chosen.shape, chosen.scenario, chosen.clients, chosen.side, chosen.hosts == SMALL)
-    return not any(some)
+    return is_whole(chosen) or "growth" in (chosen.group or ())
 
 
 def growth(generator, chosen):
     """placet in a small cloud of the first engine and shape: what stands beside it in the table is of a larger one."""
-    with arena(ENGINES[0], SHAPES[0], SMALL, generator, chosen) as it:
-        asked = filter(scenarios.is_of_growth, scenarios.scenarios(it.cloud))
-        return [record for scenario in asked for record in it.measure(scenario, chosen.rounds, ["placet"])]
+    with server(ENGINES[0]) as it, Arena(it, SHAPES[0], SMALL, generator, chosen.binary) as arena:
+        asked = filter(scenarios.is_of_growth, scenarios.scenarios(arena.cloud))
+        return [record for scenario in asked for record in arena.measure(scenario, chosen.rounds, ["placet"])]
 
 
 def wants(chosen, group):
     return (not chosen.group or group in chosen.group) and not (chosen.scenario and group in ("start", "search"))
 
 
-def compare(arena, chosen):
-    sides = chosen.side or SIDES
-    records = []
+def compare(engine, shape, generator, chosen):
+    with Arena(engine, shape, chosen.hosts, generator, chosen.binary) as arena:
+        return list(records(arena, chosen))
+
+
+def records(arena, chosen):
     if wants(chosen, "start"):
-        records += footprint.start(arena, chosen.rounds)
+        yield from footprint.start(arena, chosen.rounds)
     for scenario in scenarios.scenarios(arena.cloud):
         named = not chosen.scenario or any(text in scenario.name for text in chosen.scenario)
         crowd = not chosen.clients or scenario.clients in chosen.clients
         if named and crowd and wants(chosen, scenario.group):
-            asked = arena.sides(scenario, sides, is_brief(chosen))
-            if is_brief(chosen) and arena.engine.kind != ENGINES[0] and scenario.group in ("candidates", "scheduler"):
-                asked = [side for side in asked if side != "upstream"]
-            new = arena.measure(scenario, chosen.rounds, asked, () if chosen.full else ONCE)
+            asked = arena.sides(scenario, chosen.side or SIDES, is_full(chosen))
+            new = arena.measure(scenario, chosen.rounds, asked, chosen.full)
             print(table.line(new), flush=True)
-            records += new
+            yield from new
     if wants(chosen, "start"):
-        records += footprint.memory(arena)
-    return records
+        yield from footprint.memory(arena)
 
 
 def search(generator, chosen):

@@ -3,35 +3,42 @@
 from cloud import RARE
 
 READERS = 4
-CLAIMANTS = (1, 8, 32, 128)
-SCHEDULERS = (1, 8, 32)
-REPORTERS = (8, 32)
 PROCESSES = 3
-# With so many clients the other sides are asked too; with the rest only where all is asked for.
-COMPARED = (1, 32)
+# With so many clients everybody is asked in every cloud; with the rest placet in one cloud.
+CROWD = 32
+COMPARED = (1, CROWD)
+CLAIMANTS = (1, 8, CROWD, 128)
+SCHEDULERS = (1, 8, CROWD)
+REPORTERS = (8, CROWD)
+# Seconds of a round, and of one of what asks for nothing to be written.
+LONG, SHORT = 0.7, 0.4
+# Candidates for which OpenStack Placement takes longest.
+SLOW = ("no limit", "granular, same_subtree")
 
 
 class Scenario:
-    """A name, what the generator does, whom it is asked of (`bound`: what placet is held against), and which of them only
-    where all is asked for (`spared`)."""
+    """A name, what the generator does, by how many, and whom it is asked of (`bound`: what placet is held against). `only`:
+    the shape on which alone a scenario that tells little more is asked, on the first engine; `is_slow`: OpenStack Placement
+    is asked on that engine alone. Unless all is asked for."""
 
-    def __init__(self, name, what, clients, path=None, bound=None, seconds=2.0, group=None, processes=1,
-                 upstream=True, spared=()):
+    def __init__(self, name, what, clients, path=None, bound=None, seconds=LONG, group=None, processes=1, only=None,
+                 is_slow=False):
         self.name, self.what, self.clients, self.path = name, what, clients, path
         self.bound, self.seconds = bound, seconds
         self.group, self.processes = group or name, processes
-        # OpenStack Placement knows nothing of its other processes, and its slowest takes minutes.
-        self.upstream = upstream and processes == 1
-        self.spared = spared
+        # OpenStack Placement knows nothing of its other processes.
+        self.upstream = processes == 1
+        self.only, self.is_slow = only, is_slow
 
-    def options(self):
+    def options(self, **other):
         options = {"scenario": self.what, "clients": self.clients, "seconds": self.seconds}
-        return options | ({"path": self.path} if self.path else {})
+        return options | ({"path": self.path} if self.path else {}) | other
 
 
 def scenarios(cloud):
     """All of a shape's, in the order of the table."""
-    return [*_candidates(cloud), *_lists(cloud), *_claims(cloud), *_schedulers(cloud), *_reports()]
+    return [*_candidates(cloud), *_lists(cloud), *_claims(cloud), *_schedulers(cloud), *_reports(),
+            *_processes(cloud)]
 
 
 def _candidates(cloud):
@@ -55,7 +62,7 @@ def _candidates(cloud):
             "/allocation_candidates?resources=DISK_GB:1&resources_NUMA=VCPU:1,MEMORY_MB:512"
             "&resources_NET=SRIOV_NET_VF:1&same_subtree=_NUMA,_NET&group_policy=none&limit=1000")
     for name, path in paths.items():
-        yield Scenario(f"candidates, {name}", "get", READERS, path, "wire", 1.0, "candidates")
+        yield Scenario(f"candidates, {name}", "get", READERS, path, "wire", SHORT, "candidates", is_slow=name in SLOW)
 
 
 def _lists(cloud):
@@ -68,35 +75,40 @@ def _lists(cloud):
             f"&member_of={cloud.aggregates['zone 0']}",
     }
     for name, path in paths.items():
-        yield Scenario(f"list, {name}", "get", READERS, path, "wire", 1.0, "list")
+        yield Scenario(f"list, {name}", "get", READERS, path, "wire", SHORT, "list")
 
 
 def _claims(cloud):
     for clients in CLAIMANTS:
-        yield Scenario("claims, random hosts", "claims", clients, bound="floor", group="claims", spared=_spared(clients))
+        yield Scenario("claims, random hosts", "claims", clients, bound="floor", group="claims", only=_only(clients, "flat"))
     if cloud.shape == "shared":
         for clients in CLAIMANTS:
             yield Scenario("claims, all on one pool", "claims-one-pool", clients, group="claims",
-                           spared=_spared(clients))
-        yield Scenario(f"claims, one pool, {PROCESSES} processes", "claims-one-pool", 32, group="processes",
-                       processes=PROCESSES)
+                           only=None if clients == CROWD else "shared")
 
 
-def _spared(clients):
-    return () if clients in COMPARED else ("upstream", "floor")
+def _only(clients, shape):
+    return None if clients in COMPARED else shape
 
 
 def _schedulers(cloud):
     path = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:1&limit=1000"
     for clients in SCHEDULERS:
         yield Scenario("scheduler's loop", "scheduler", clients, path, group="scheduler",
-                       upstream=clients == SCHEDULERS[-1], spared=("upstream",) if cloud.shape == "nested" else ())
+                       only=None if clients == CROWD else "flat", is_slow=True)
 
 
 def _reports():
     for clients in REPORTERS:
-        yield Scenario("a compute node's report", "report", clients, bound="wire", group="report",
-                       spared=() if clients in COMPARED else ("upstream",))
+        yield Scenario("a compute node's report", "report", clients, bound="floor", group="report",
+                       only=_only(clients, "flat"))
+
+
+def _processes(cloud):
+    """At the end: after it one process is no longer alone at its database."""
+    if cloud.shape == "shared":
+        yield Scenario(f"claims, one pool, {PROCESSES} processes", "claims-one-pool", CROWD, group="processes",
+                       processes=PROCESSES)
 
 
 def is_of_growth(scenario):

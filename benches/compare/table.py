@@ -1,8 +1,8 @@
 """Records as tables: in the terminal, in docs/speed.md, and of the first engine and shape in README.md."""
 
-import statistics
 import textwrap
 
+from figures import duration, largest, median, number, place, rates
 from generator import ROOT
 from sides import told
 
@@ -16,8 +16,8 @@ GOOD = ("200", "201", "204")
 
 
 def text(found):
-    return "\n".join([*_about(found["machine"]), "", *_search(found["search"]), *_start(found["records"]),
-                      *_sections(found["records"])])
+    return "\n".join([*_about(found["machine"]), "", *_glance(found["records"]), *_search(found["search"]),
+                      *_start(found["records"]), *_sections(found["records"])])
 
 
 def write(found):
@@ -31,34 +31,51 @@ def write(found):
     (ROOT / "docs/speed.md").write_text(f"# Speed\n\n{lead}\n\n{text(found)}\n")
 
 
-def place(it):
-    """Which of the clouds it was measured in."""
-    return it["engine"], it["shape"], it["hosts"]
-
-
 def line(records):
     """What was measured of one scenario."""
     return _row({it["side"]: it for it in records})
 
 
-def median(record, what):
-    values = [it[what] for it in record["rounds"] if it.get(what) is not None]
-    return statistics.median(values) if values else None
-
-
 def _about(machine):
+    minutes = f", in {machine['seconds'] / 60:.0f} minutes" if "seconds" in machine else ""
     about = (
-        f"Measured {machine['date']} on {machine['cores']} cores ({machine['model']}), which clients, service and "
-        f"database shared; load average {machine['load']:.1f} at its begin. Sides took turns, each on its own copy of "
-        f"one database with durable settings and a gigabyte of memory for its server; figures are medians of rounds, and "
-        "OpenStack Placement was asked in one, where its answers come fast after half a second that does not count. It, "
-        "version 16.0.0, ran under "
-        f"{told()}. *Measure* is what a read or a claim is held against: for reads the wire (w), the load generator's "
-        "own stub that answers with as many bytes at once, which no service exceeds; for claims the floor (f), a "
-        "compiled client that writes the least that a claim can be, statement by statement, to the same database, "
-        "which only claims that share a transaction exceed. *CPU* is what the service's own processes spent on one. "
-        "*Refused* counts placet's answers that were no success.")
+        f"Measured {machine['date']}{minutes} on {machine['cores']} cores ({machine['model']}), which clients, service and "
+        f"database shared; load average {machine['load']:.1f} at its begin. Sides took turns, placet on a copy of the "
+        "database that the others worked on, with durable settings and a gigabyte of memory for its server; figures are "
+        "medians of rounds. OpenStack Placement was asked in one round, after half a second of two clients that does not "
+        "count; but where an answer took it more than a second, that is what counts, with the two in brackets. "
+        f"It, version 16.0.0, ran under {told()}. *Measure* is what placet is held against. For searches and "
+        "lists that is the wire (w): the load generator's own stub, which answers with as many bytes at once, as no service "
+        "can. For claims and reports it is the floor (f): a compiled client that does by SQL alone, statement by "
+        "statement, each prepared once, the least that they can be, which only those that share a statement or a "
+        "transaction exceed. *CPU* is what the service's own processes spent on one. *Refused* counts placet's answers "
+        "that were no success. Each request of a report counts, and so does each question or change that the floor has "
+        "in its place.")
     return textwrap.wrap(about, 120)
+
+
+def _glance(records):
+    """Every cloud beside the others: placet's rate, how many times OpenStack Placement's it is, which part of its measure."""
+    places = largest(records)
+    if len(places) < 2:
+        return
+    yield "#### All clouds: placet a second (times OpenStack Placement; part of the wire or floor)\n"
+    yield "| | clients | " + " | ".join(f"{engine}, {shape}" for engine, shape, _ in places) + " |"
+    yield "|" + "---|" * (2 + len(places))
+    for (name, clients), cells in rates(records).items():
+        if any(place in cells for place in places):
+            yield f"| {name} | {clients} | " + " | ".join(_brief(cells.get(it, {})) for it in places) + " |"
+    yield ""
+
+
+def _brief(rate):
+    """What of one cloud stands in a cell."""
+    ours, bound = rate.get("placet"), rate.get("wire") or rate.get("floor")
+    if not ours:
+        return ""
+    more = [f"{number(ours / rate['upstream'])}×"] if rate.get("upstream") else []
+    more += [f"{ours / bound:.0%}"] if bound else []
+    return f"{number(ours)} ({'; '.join(more)})" if more else number(ours)
 
 
 def _sections(records):
@@ -82,10 +99,12 @@ def _row(sides):
     rate = {side: median(it, "rate") for side, it in sides.items()}
     ours = rate.get("placet")
     cells = [first["scenario"], first["clients"], *_side(placet), *_side(upstream)]
-    cells.append(f"{_number(ours / rate['upstream'])}" if ours and rate.get("upstream") else "")
+    if upstream and rate["upstream"] and "asked_by" in upstream["rounds"][0]:
+        cells[6] += f" ({upstream['rounds'][0]['asked_by']})"
+    cells.append(f"{number(ours / rate['upstream'])}" if ours and rate.get("upstream") else "")
     if bound:
         limit = median(bound, "rate")
-        cells += [f"{_number(limit)} {bound['side'][0]}", f"{ours / limit:.0%}" if ours and limit else ""]
+        cells += [f"{number(limit)} {bound['side'][0]}", f"{ours / limit:.0%}" if ours and limit else ""]
     else:
         cells += ["", ""]
     cells.append(_refused(placet))
@@ -98,7 +117,7 @@ def _side(record):
     rate = median(record, "rate")
     if not rate:
         return [f"none ({_refused(record)})", "", "", ""]
-    return [f"{_number(rate)}/s", *(_time(median(record, it)) for it in ("p50_us", "p99_us", "cpu_us"))]
+    return [f"{number(rate)}/s", *(duration(median(record, it)) for it in ("p50_us", "p99_us", "cpu_us"))]
 
 
 def _refused(record):
@@ -118,7 +137,7 @@ def _search(found):
     for it in found:
         for case in it["cases"]:
             yield (f"| {it['hosts']:,} | {it['shape']} | {case['case']} | {case['found']:,} "
-                   f"| {_number(case['p50_us'])} | {_number(case['p99_us'])} | {_number(case['cpu_us'])} |")
+                   f"| {number(case['p50_us'])} | {number(case['p99_us'])} | {number(case['cpu_us'])} |")
 
 
 def _start(records):
@@ -134,15 +153,3 @@ def _start(records):
         processes = f", {it['clients']} processes" if it["clients"] > 1 else ""
         yield (f"| {it['engine']} | {it['shape']} | {it['hosts']:,} | {it['scenario']} "
                f"| {names[it['side']]}{processes} | {value} |")
-
-
-def _number(value):
-    return f"{value:,.0f}" if value >= 20 else f"{value:.1f}"
-
-
-def _time(micros):
-    if micros is None:
-        return ""
-    if micros < 1000:
-        return f"{micros:.0f} µs"
-    return f"{micros / 1000:.1f} ms" if micros < 1e6 else f"{micros / 1e6:.1f} s"

@@ -13,7 +13,7 @@ pub struct Provider {
 
 #[derive(Deserialize)]
 pub struct Host {
-    pub root: String,
+    pub root: Provider,
     /// Each has VCPU and MEMORY_MB.
     pub compute: Vec<Provider>,
     /// Has DISK_GB: one of `compute`, the root, or a shared pool.
@@ -42,6 +42,12 @@ pub struct Classes {
 impl Cloud {
     pub fn read(path: &Path) -> Result<Cloud, Box<dyn std::error::Error>> {
         Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+    }
+
+    /// A random host of those that client `number` of so many has for itself.
+    pub fn host_of(&self, dice: &mut Dice, number: usize, of: usize) -> &Host {
+        let turns = self.hosts.len() / of;
+        &self.hosts[number + of * (dice.roll() % turns as u64) as usize]
     }
 }
 

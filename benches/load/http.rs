@@ -99,7 +99,7 @@ impl Client {
         let (wire, dice, cloud) = (&mut self.wire, &mut self.dice, &*self.cloud);
         match self.scenario {
             Scenario::Get => {
-                let path = self.path.replace("{host}", &dice.pick(&cloud.hosts).root);
+                let path = self.path.replace("{host}", &dice.pick(&cloud.hosts).root.uuid);
                 let since = Instant::now();
                 let answer = wire.get(&path, false).await?;
                 tally.answer(&answer);
@@ -112,9 +112,8 @@ impl Client {
             Scenario::ClaimsOnePool => claim::claim(wire, cloud, dice, true, tally).await,
             Scenario::Scheduler => scheduler::schedule(wire, &self.path, dice, tally).await,
             Scenario::Report => {
-                let turns = cloud.hosts.len() / self.of;
-                let host = &cloud.hosts[self.number + self.of * (dice.roll() % turns as u64) as usize];
-                report::report(wire, &host.root, &host.compute[0].uuid, tally).await
+                let host = cloud.host_of(dice, self.number, self.of);
+                report::report(wire, &host.root.uuid, &host.compute[0].uuid, tally).await
             }
         }
     }

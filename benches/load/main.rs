@@ -29,7 +29,7 @@ enum Command {
     Http(http::Arguments),
     /// A server that answers everything with the same bytes: the fastest that there can be
     Stub(stub::Arguments),
-    /// The least that a claim can be in SQL, statement by statement, against the database itself
+    /// The least that a claim or a report can be in SQL, statement by statement, against the database itself
     Floor(floor::Arguments),
     /// The search alone, in this process
     Search(search::Arguments),
