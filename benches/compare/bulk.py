@@ -51,8 +51,10 @@ def _names(connection, cloud):
 def tables(cloud, classes, traits):
     """Each table with its columns and rows. Nobody looks whether what they name is there."""
     aggregates = {uuid: number for number, uuid in enumerate(cloud.aggregates.values(), 1)}
-    yield "resource_providers", ("id", "uuid", "name", "generation", "root_provider_id", "parent_provider_id"), (
-        (it.id, it.uuid, it.name, 1, it.root.id, it.parent and it.parent.id) for it in cloud.providers)
+    # Every provider was claimed before, as in a cloud that is not new: its row does not get longer with the next claim.
+    yield "resource_providers", (
+        "updated_at", "id", "uuid", "name", "generation", "root_provider_id", "parent_provider_id"), (
+        (CREATED, it.id, it.uuid, it.name, 1, it.root.id, it.parent and it.parent.id) for it in cloud.providers)
     yield "inventories", (
         "resource_provider_id", "resource_class_id", "total", "reserved", "min_unit", "max_unit", "step_size",
         "allocation_ratio"), (

@@ -1,7 +1,10 @@
 """kill -9 in the middle of claims: what was acknowledged is there, and nothing is there by half."""
 
+import contextlib
 import http.client
 import http.server
+import os
+import sqlite3
 import subprocess
 import threading
 import time
@@ -44,6 +47,44 @@ def kill_and_restart():
         print(f"        {rounds()} kills: {acknowledged} claims acknowledged, {refused} refused,"
               f" {len(crowd.unknown)} of which nobody knows", flush=True)
         check(acknowledged > rounds() and crowd.unknown, "the kills hit nothing")
+
+
+LOG = 36_000_000  # more than placet leaves in the log
+
+
+def lengthen(database):
+    """Has another program write so much that the log is due to be moved into the file, and answers how long that is then."""
+    with contextlib.closing(sqlite3.connect(database, timeout=10, isolation_level=None)) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("CREATE TABLE IF NOT EXISTS strangers (text BLOB)")
+        connection.execute("INSERT INTO strangers VALUES (zeroblob(?))", (LOG,))
+        return connection.execute("PRAGMA page_count").fetchone()[0] * connection.execute("PRAGMA page_size").fetchone()[0]
+
+
+@case("kill -9 while a long log is moved into the file: no acknowledged claim is lost, none is half there")
+def kill_while_the_log_moves():
+    random = chance("moving")
+    with folder() as here:
+        with Placet(here, {}) as placet:
+            prepare(placet.rest)
+            placet.kill()
+        crowd, hit = Crowd(random), 0
+        for _ in range(rounds()):
+            with Placet(here, {}) as placet:
+                before, whole = len(crowd.granted), lengthen(placet.database)
+                crowd.start(placet.port)
+                crowd.wait_for_grants(before + 1)
+                time.sleep(random.uniform(0, 0.1))
+                placet.kill()
+                crowd.finish()
+                hit += whole - LOG < os.path.getsize(placet.database) < whole
+            with Placet(here, {}) as placet:
+                audit(crowd, placet)
+                crowd.make_room(placet.rest)
+                audit(crowd, placet)
+                placet.stop()
+                check(not os.path.exists(f"{placet.database}-wal"), "a service that stopped left a log")
+        print(f"        {rounds()} kills, {hit} of them while the file grew", flush=True)
 
 
 class Answering(http.server.BaseHTTPRequestHandler):

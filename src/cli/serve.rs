@@ -11,7 +11,7 @@ use super::{Failure, db, policy};
 use crate::api::{self, Listen, Service};
 use crate::auth::Strategy;
 use crate::config::{self, Configuration, GenerationStrategy, Options, masked_url};
-use crate::db::writer::WriterSettings;
+use crate::db::writer::{Bounds, WriterSettings};
 use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
 use crate::model::{Model, Rules, Serving};
@@ -92,6 +92,7 @@ fn writer_settings(options: &Options) -> WriterSettings {
     WriterSettings {
         queue_size: options.placet.queue_size,
         commit_timeout: Duration::from_secs(options.placet.commit_timeout),
+        log: Bounds::default(),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod followed;
 mod identity;
 mod lock;
 pub mod migrate;
+mod mover;
 pub mod pool;
 mod pruning;
 pub mod queue;

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use super::dialect::AtOnce;
 use super::failure::Failure;
 use super::identity::{Commit, Identity};
+pub use super::mover::Bounds;
+use super::mover::Mover;
 use super::queue::{Job, WriterHandle, queue};
 use super::together::How;
 use super::{Database, DbConnection, SetupError, dialect, thread};
@@ -33,6 +35,8 @@ pub struct WriterSettings {
     pub queue_size: usize,
     /// How long a command may wait for its turn, and a batch may try to be committed.
     pub commit_timeout: Duration,
+    /// How long SQLite's log may get.
+    pub log: Bounds,
 }
 
 /// The most commands in one transaction: enough to make its fixed cost vanish, few enough to stay quick.
@@ -48,8 +52,8 @@ pub fn start<B: Batch>(
     settings: &WriterSettings,
     batch: impl FnOnce(&mut DbConnection) -> std::result::Result<B, SetupError>,
 ) -> std::result::Result<(WriterHandle<B>, JoinHandle<()>), SetupError> {
-    let mut conn = database.connect()?;
-    let at_once = dialect::at_once(&mut conn)?;
+    let mover = Mover::start(&database, settings.log)?;
+    let (mut conn, at_once) = connect(&database, mover.as_ref())?;
     let identity = Identity::register(&mut conn)?;
     let batch = batch(&mut conn)?;
     let (handle, jobs) = queue(settings);
@@ -57,6 +61,7 @@ pub fn start<B: Batch>(
         database,
         conn: Some(conn),
         at_once,
+        mover,
         identity,
         batch,
         queue: jobs,
@@ -70,12 +75,24 @@ pub fn start<B: Batch>(
     Ok((handle, thread))
 }
 
+/// A connection for the writer, and what can be done on it at once.
+fn connect(database: &Database, mover: Option<&Mover>) -> std::result::Result<(DbConnection, AtOnce), SetupError> {
+    let mut conn = database.connect()?;
+    if let Some(mover) = mover {
+        mover.relieve(&mut conn)?;
+    }
+    let at_once = dialect::at_once(&mut conn)?;
+    Ok((conn, at_once))
+}
+
 struct Writer<B: Batch> {
     database: Database,
     /// `None` after it was lost, until the next try.
     conn: Option<DbConnection>,
     /// What `dialect` says of the connection.
     at_once: AtOnce,
+    /// Where the engine leaves its log to us.
+    mover: Option<Mover>,
     identity: Identity,
     batch: B,
     queue: Receiver<Job<B>>,
@@ -131,8 +148,19 @@ impl<B: Batch> Writer<B> {
                 if !timely.is_empty() {
                     self.carry_out(timely);
                     self.calm_down();
+                    self.see_to_the_log();
                 }
             }
+        }
+    }
+
+    /// Nobody waits for this: those of the batch are answered.
+    fn see_to_the_log(&mut self) {
+        let (Some(mover), Some(conn)) = (&self.mover, &mut self.conn) else {
+            return;
+        };
+        if !mover.after_batch(conn, self.database.lock_timeout()) {
+            self.conn = None;
         }
     }
 
@@ -158,8 +186,8 @@ impl<B: Batch> Writer<B> {
     /// The connection, made anew where it was lost. What a new one shows may be another database's past.
     fn connected(&mut self) -> Attempt<&mut DbConnection> {
         if self.conn.is_none() {
-            let mut conn = self.database.connect()?;
-            self.at_once = dialect::at_once(&mut conn)?;
+            let (conn, at_once) = connect(&self.database, self.mover.as_ref())?;
+            self.at_once = at_once;
             self.conn = Some(conn);
             self.batch.doubt();
         }

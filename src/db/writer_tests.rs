@@ -13,7 +13,7 @@ use diesel::sql_types::BigInt;
 use super::dialect;
 use super::queue::WriterHandle;
 use super::testing::{Kind, TestDatabase};
-use super::writer::{Batch, Planned, Ran, WriterSettings, start};
+use super::writer::{Batch, Bounds, Planned, Ran, WriterSettings, start};
 use super::{Commit, Database, DbConnection, DbResult, Settings};
 use crate::error::{Error, Result};
 use turns::Turns;
@@ -145,6 +145,7 @@ fn bench(queue_size: usize, patience: Duration) -> Bench {
     let settings = WriterSettings {
         queue_size,
         commit_timeout: patience,
+        log: Bounds::default(),
     };
     let (writer, _) = start(database, &settings, |_| Ok(batch)).unwrap();
     Bench {

@@ -24,7 +24,7 @@ use tempfile::TempDir;
 use super::gate;
 use super::service::{Service, Settings};
 use crate::auth::Strategy;
-use crate::db::writer::WriterSettings;
+use crate::db::writer::{Bounds, WriterSettings};
 use crate::db::{self, Database};
 use crate::model::allocations::Owner;
 use crate::model::{Model, Rules, Running, Serving};
@@ -91,6 +91,7 @@ impl Edge {
         let writer = WriterSettings {
             queue_size: 100,
             commit_timeout: Duration::from_secs(10),
+            log: Bounds::default(),
         };
         let owner = Owner {
             project: "nobody".into(),

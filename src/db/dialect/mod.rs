@@ -2,6 +2,7 @@
 //! engine has a file of its own.
 
 mod at_once;
+mod log;
 #[cfg(feature = "mariadb")]
 pub(super) mod mariadb;
 mod messages;
@@ -18,6 +19,7 @@ use super::url::Target;
 use super::{DbConnection, SetupError};
 
 pub use at_once::{AtOnce, at_once, commit_quickly};
+pub use log::{Log, Move, leave_log, move_log};
 pub use messages::{advice, classify_message, constraint_name, found_no_room, is_unreachable, was_undone};
 
 /// Runs one diesel expression on whichever connection is inside.

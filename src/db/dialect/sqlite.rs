@@ -60,7 +60,7 @@ fn prepare(conn: &mut SqliteConnection, purpose: Purpose, patience: Duration) ->
         patience.as_millis()
     ))?;
     match purpose {
-        Purpose::Read => conn.batch_execute("PRAGMA query_only = ON"),
+        Purpose::Read => conn.batch_execute(READING),
         // The file remembers it, so a reader need not ask for what only a writer may change.
         Purpose::Write | Purpose::Create => {
             keep_a_log(conn, patience)?;
@@ -69,10 +69,15 @@ fn prepare(conn: &mut SqliteConnection, purpose: Purpose, patience: Duration) ->
     }
 }
 
+/// There may be many who read, and what one of them keeps is worth nothing after the next commit of anybody: so many KiB of
+/// pages instead of 2,000. The system keeps the file's pages for all of them.
+const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -500";
+
 /// What a writer's commits cost less with, and stay what they are. What a statement could have to undo is kept in memory, not
 /// in a file of its own. Pages go from the log into the file after so many instead of 1,000: most of them were written
-/// several times by then, and go once. The log has up to 16 MB for that. So many KiB of pages are kept instead of 2,000.
-const THRIFT: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;";
+/// several times by then, and go once; those of the process's one writer are moved by another thread (`crate::db::mover`).
+/// So many KiB of pages are kept instead of 2,000: all that the largest batches change.
+const THRIFT: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -8000;";
 
 /// Has the file keep a write-ahead log. A file that OpenStack Placement made has none, and while somebody else writes it
 /// none is begun: SQLite says so at once, whatever the patience.

@@ -39,6 +39,7 @@ impl World {
         let settings = WriterSettings {
             queue_size: 1000,
             commit_timeout: Duration::from_secs(60),
+            log: crate::db::writer::Bounds::default(),
         };
         Model::start(self.database.clone(), &settings, rules(), Serving::Together)
             .unwrap()

@@ -29,7 +29,7 @@ use super::inventories::{Add, Inventory, Replace};
 use super::resource_providers::Create;
 use super::{Model, Rules, Running, Serving};
 use crate::db::testing::{Kind, TestDatabase};
-use crate::db::writer::WriterSettings;
+use crate::db::writer::{Bounds, WriterSettings};
 use crate::db::{Database, DbConnection, dialect};
 use crate::error::Result;
 use crate::search::Snapshot;
@@ -57,6 +57,7 @@ fn writer_settings() -> WriterSettings {
     WriterSettings {
         queue_size: 1000,
         commit_timeout: std::time::Duration::from_secs(10),
+        log: Bounds::default(),
     }
 }
 

@@ -9,7 +9,7 @@ use diesel::sql_types::Text;
 use crate::db::followed::Revisions;
 use crate::db::queue::WriterHandle;
 use crate::db::testing::{Kind, TestDatabase};
-use crate::db::writer::{Batch, Planned, Ran, WriterSettings, start};
+use crate::db::writer::{Batch, Bounds, Planned, Ran, WriterSettings, start};
 use crate::db::{Commit, Database, DbConnection, DbResult, Settings, dialect};
 use crate::error::{Error, Result};
 
@@ -121,6 +121,7 @@ fn bench(patience: Duration, lock_timeout_is: Duration, takes_turn: bool) -> Ben
     let settings = WriterSettings {
         queue_size: 10,
         commit_timeout: patience,
+        log: Bounds::default(),
     };
     let (writer, _) = start(database, &settings, |_| Ok(batch)).expect("a writer");
     Bench {
