@@ -11,9 +11,9 @@ CLAIMANTS = (1, 8, CROWD, 128)
 SCHEDULERS = (1, 8, CROWD)
 REPORTERS = (8, CROWD)
 # Seconds of a round, and of one of what asks for nothing to be written.
-LONG, SHORT = 0.7, 0.4
+LONG, SHORT = 0.6, 0.4
 # Candidates for which OpenStack Placement takes longest.
-SLOW = ("no limit", "granular, same_subtree")
+SLOW = ("no limit", "traits", "granular, same_subtree")
 
 
 class Scenario:

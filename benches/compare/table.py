@@ -46,7 +46,7 @@ def _about(machine):
         "count; but where an answer took it more than a second, that is what counts, with the two in brackets. "
         f"It, version 16.0.0, ran under {told()}. *Measure* is what placet is held against. For searches and "
         "lists that is the wire (w): the load generator's own stub, which answers with as many bytes at once, as no service "
-        "can. For claims and reports it is the floor (f): a compiled client that does by SQL alone, statement by "
+        "can, asked once for each shape. For claims and reports it is the floor (f): a compiled client that does by SQL alone, statement by "
         "statement, each prepared once, the least that they can be, which only those that share a statement or a "
         "transaction exceed. *CPU* is what the service's own processes spent on one. *Refused* counts placet's answers "
         "that were no success. Each request of a report counts, and so does each question or change that the floor has "
