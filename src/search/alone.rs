@@ -7,6 +7,7 @@ use super::interrupt::Interrupt;
 use super::observer::Observer;
 use super::order::Walk;
 use super::plan::Plan;
+use super::regions::Regions;
 use super::request::Request;
 use super::scan;
 use super::snapshot::{ClassId, Slot, Snapshot, lanes_of};
@@ -15,6 +16,7 @@ use super::snapshot::{ClassId, Slot, Snapshot, lanes_of};
 pub(super) struct Alone<O> {
     plan: Plan,
     walk: Walk,
+    regions: Regions,
     /// The lanes of `block` whose turn it is.
     block: usize,
     lanes: u64,
@@ -28,6 +30,7 @@ impl<O: Observer> Alone<O> {
         Self {
             walk: Walk::to_providers(snapshot, plan.tree, settings.seed),
             plan,
+            regions: Regions::default(),
             block: 0,
             lanes: 0,
             suffix: request
@@ -44,8 +47,13 @@ impl<O: Observer> Alone<O> {
             if self.interrupt.is_set() {
                 return None;
             }
-            let (plan, observer) = (&self.plan, &mut self.observer);
-            let fit = |block, lanes| scan::fitting(snapshot, plan, block, lanes, observer);
+            let (plan, regions, observer) = (&self.plan, &mut self.regions, &mut self.observer);
+            let fit = |block, lanes| {
+                if regions.exclude::<O>(block, || snapshot.may_hold(block, &plan.amounts)) {
+                    return 0;
+                }
+                scan::fitting(snapshot, plan, block, lanes, observer)
+            };
             (self.block, self.lanes) = self.walk.next(fit)?;
         }
         let lane = lanes_of(self.lanes).next()?;

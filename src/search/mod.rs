@@ -7,7 +7,7 @@
 //! - `snapshot/`: the columns, in blocks of 64 providers, and how a new version is made of an old one;
 //! - `request`: what is asked, in names; `plan`: the same in ids, with what is unknown refused;
 //! - `scan`: one block against one plan, a bit for each provider that fits;
-//! - `order`: which block comes when;
+//! - `order`: which block comes when; `regions`: which need not come;
 //! - `filter` and `candidates`: the two answers; `alone`: candidates of one provider; `selection`: what of all of them
 //!   an answer holds; `servers`: who serves a group; `interrupt`: what ends a search from outside;
 //! - `trees/`: candidates that several providers serve together;
@@ -20,6 +20,7 @@ mod interrupt;
 mod observer;
 mod order;
 mod plan;
+mod regions;
 mod request;
 mod scan;
 mod selection;

@@ -17,6 +17,9 @@ pub(super) fn fitting<O: Observer>(
     lanes: u64,
     observer: &mut O,
 ) -> u64 {
+    if lanes == 0 {
+        return 0;
+    }
     let data = snapshot.blocks().get(block);
     let mut sieve = Sieve {
         block,
@@ -91,9 +94,9 @@ impl<O: Observer> Sieve<'_, O> {
     }
 
     fn amounts(&mut self, plan: &Plan, data: &Block) {
+        let room = data.room();
         // Whoever listens wants to know of each why.
-        let may_hold = |&(class, amount): &(_, i64)| data.room().may_hold(class, amount);
-        if !O::LISTENS && !plan.amounts.iter().all(may_hold) {
+        if !O::LISTENS && !plan.amounts.iter().all(|&(class, amount)| room.may_hold(class, amount)) {
             self.left = 0;
             return;
         }
@@ -104,6 +107,8 @@ impl<O: Observer> Sieve<'_, O> {
             };
             let _ = self.keep(column.present, Reason::NoInventory { class })
                 && self.keep(allowed(column, amount, plan.strict), Reason::Units { class })
+                // Mostly all have room enough, and to read what each has left takes most of the time.
+                && !room.is_ample(class, amount)
                 && self.keep(
                     roomy(column, data.hot.used(class), amount, self.left),
                     Reason::NoRoom { class },
@@ -126,7 +131,7 @@ fn roomy(column: &Column, used: &[i64; LANES], amount: i64, lanes: u64) -> u64 {
     // A limit is within 2^62, so that this overflows for no amount of the API; clamped for any other.
     let amount = amount.clamp(0, 1 << 61);
     let has_room = |lane: usize| u64::from(used[lane] <= column.limits[lane] - amount);
-    if lanes.count_ones() < 8 {
+    if lanes.count_ones() < 24 {
         return lanes_of(lanes).fold(0, |roomy, lane| roomy | has_room(lane) << lane);
     }
     // Shifting the whole mask by one each time is several times faster than shifting each bit to its place.

@@ -50,7 +50,9 @@ impl<S: Deref<Target = Snapshot>, O: Observer> Selection<S, O> {
             return self.used;
         }
         let snapshot = self.candidates.snapshot();
-        self.used.iter().flat_map(|&root| snapshot.tree(root)).collect()
+        let mut all = Vec::new();
+        self.used.iter().for_each(|&root| snapshot.near_tree(root, &mut all));
+        all
     }
 
     fn note(&mut self, candidate: &Candidate) {

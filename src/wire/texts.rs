@@ -69,6 +69,15 @@ impl Texts {
         self.uuids[slot.lane()].in_bytes(&self.bytes)
     }
 
+    /// That of another provider, which mostly stands beside `slot`, whose texts these are.
+    pub fn uuid_near<'a>(&'a self, snapshot: &'a Snapshot, slot: Slot, other: Slot) -> &'a [u8] {
+        if slot.is_beside(other) {
+            self.own_uuid(other)
+        } else {
+            Texts::uuid(snapshot, other)
+        }
+    }
+
     /// Its name in quotes.
     pub fn own_name(&self, slot: Slot) -> &[u8] {
         self.names[slot.lane()].in_bytes(&self.bytes)

@@ -47,6 +47,11 @@ impl Slot {
         self.index() % LANES
     }
 
+    /// Does another provider stand beside it?
+    pub fn is_beside(self, other: Slot) -> bool {
+        self.block() == other.block()
+    }
+
     pub(in crate::search) fn bit(self) -> u64 {
         1 << self.lane()
     }

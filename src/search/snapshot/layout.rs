@@ -8,9 +8,13 @@ use super::version::Snapshot;
 pub(in crate::search) struct Layout {
     /// For the lane of a root the lanes of its tree in this block, itself among them; nothing for other lanes.
     pub trees: [u64; LANES],
+    /// By lane those at or above it, if they are all in this block; otherwise nothing.
+    pub above: [u64; LANES],
     /// The lane of each provider's parent and root, or one of the two below.
     parents: [u8; LANES],
     roots: [u8; LANES],
+    /// The lanes of providers whose root is in another block.
+    pub strays: u64,
     /// The lanes of roots whose trees have providers in other blocks too.
     pub spilling: u64,
     /// Those trees, by the lane of the root: blocks and lanes.
@@ -25,8 +29,10 @@ impl Layout {
         let data = snapshot.blocks().get(block);
         let mut layout = Self {
             trees: [0; LANES],
+            above: [0; LANES],
             parents: [NONE; LANES],
             roots: [ELSEWHERE; LANES],
+            strays: 0,
             spilling: 0,
             spilled: Vec::new(),
         };
@@ -36,12 +42,17 @@ impl Layout {
             if root.block() == block {
                 layout.trees[root.lane()] |= 1 << lane;
                 layout.roots[lane] = root.lane() as u8;
+            } else {
+                layout.strays |= 1 << lane;
             }
             layout.parents[lane] = match snapshot.parent(slot) {
                 None => NONE,
                 Some(parent) if parent.block() == block => parent.lane() as u8,
                 Some(_) => ELSEWHERE,
             };
+        }
+        for lane in lanes_of(data.present) {
+            layout.above[lane] = layout.line(lane);
         }
         for lane in lanes_of(data.present & data.roots) {
             let tree = snapshot.tree(Slot::new(block, lane));
@@ -51,6 +62,23 @@ impl Layout {
             }
         }
         layout
+    }
+
+    /// As `above` tells it.
+    fn line(&self, lane: usize) -> u64 {
+        let (mut lanes, mut at) = (0, lane);
+        loop {
+            // Tables that somebody else wrote may have anything in them, a circle too.
+            if lanes >> at & 1 == 1 {
+                return 0;
+            }
+            lanes |= 1 << at;
+            match self.parents[at] {
+                NONE => return lanes,
+                ELSEWHERE => return 0,
+                parent => at = parent.into(),
+            }
+        }
     }
 
     /// The whole tree of a root, if some of it is in other blocks.
@@ -67,6 +95,17 @@ impl Snapshot {
             NONE => None,
             ELSEWHERE => self.parent(slot),
             lane => Some(Slot::new(slot.block(), lane.into())),
+        }
+    }
+
+    /// As `tree`, of a root, likewise; in whatever order.
+    pub fn near_tree(&self, root: Slot, into: &mut Vec<Slot>) {
+        let layout = self.layout(root.block());
+        let is_root = self.blocks().get(root.block()).roots & root.bit() != 0;
+        if is_root && layout.spilling & root.bit() == 0 {
+            into.extend(lanes_of(layout.trees[root.lane()]).map(|lane| Slot::new(root.block(), lane)));
+        } else {
+            into.extend(self.tree(root));
         }
     }
 

@@ -12,6 +12,7 @@ use super::index::{IdIndex, TextIndex};
 use super::inventory::{Inventory, Units};
 use super::layout::Layout;
 use super::pages::Pages;
+use super::room::Room;
 
 /// Everything of every provider at one moment of this process. Immutable: readers share it, and
 /// [`Snapshot::apply`] makes the next one, which shares all that did not change. A clone is as cheap.
@@ -20,7 +21,7 @@ use super::pages::Pages;
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) catalog: Catalog,
-    pub(super) blocks: Pages<Block>,
+    pub(super) blocks: Pages<Block, Outline>,
     pub(super) by_uuid: TextIndex,
     pub(super) by_name: TextIndex,
     pub(super) by_id: IdIndex,
@@ -35,6 +36,13 @@ pub struct Snapshot {
     pub(super) sharing: Arc<BTreeSet<Slot>>,
     /// How many versions came before this one.
     pub(super) number: u64,
+}
+
+/// What a search need not look into the blocks of a region for.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Outline {
+    room: Room,
+    spilling: bool,
 }
 
 impl Snapshot {
@@ -193,6 +201,12 @@ impl Snapshot {
         self.block(slot).hot.used(class)[slot.lane()]
     }
 
+    /// The same for all classes of one provider.
+    pub fn usage(&self, slot: Slot) -> impl Fn(ClassId) -> i64 {
+        let hot = &self.block(slot).hot;
+        move |class| hot.used(class)[slot.lane()]
+    }
+
     /// Every sum that is not zero, in the order of classes; classes without an inventory too.
     pub fn sums(&self, slot: Slot) -> impl Iterator<Item = (ClassId, i64)> {
         self.block(slot).hot.sums(slot.lane())
@@ -214,8 +228,31 @@ impl Snapshot {
         self.blocks.get(slot.block())
     }
 
-    pub(in crate::search) fn blocks(&self) -> &Pages<Block> {
+    pub(in crate::search) fn blocks(&self) -> &Pages<Block, Outline> {
         &self.blocks
+    }
+
+    /// Which region a block is in: many that stand side by side, of which some is known without a look into each.
+    pub(in crate::search) fn region(block: usize) -> usize {
+        Pages::<Block, Outline>::node(block)
+    }
+
+    /// False where nobody in the region of a block has so much left.
+    pub(in crate::search) fn may_hold(&self, block: usize, amounts: &[(ClassId, i64)]) -> bool {
+        let room = &self.outline(block).room;
+        amounts.iter().all(|&(class, amount)| room.may_hold(class, amount))
+    }
+
+    /// False where no tree that has its root in the region of a block has providers in other blocks.
+    pub(in crate::search) fn may_spill(&self, block: usize) -> bool {
+        self.outline(block).spilling
+    }
+
+    fn outline(&self, block: usize) -> &Outline {
+        self.blocks.digest(block, |blocks| Outline {
+            room: Room::over(blocks.clone().map(|block| self.blocks.get(block).room())),
+            spilling: blocks.into_iter().any(|block| self.layout(block).spilling != 0),
+        })
     }
 
     /// How the trees of a block lie in it.

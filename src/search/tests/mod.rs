@@ -4,6 +4,7 @@ mod candidates;
 mod interrupts;
 mod properties;
 mod providers;
+mod regions;
 mod requests;
 mod sharing;
 mod trees;

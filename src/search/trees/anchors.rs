@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use super::super::observer::Observer;
 use super::super::order::{Walk, mix};
 use super::super::plan::Plan;
+use super::super::regions::Regions;
 use super::super::scan;
-use super::super::snapshot::{Slot, Snapshot, lanes_of};
+use super::super::snapshot::{Slot, Snapshot, TraitId, lanes_of};
 use super::ask::Ask;
 use super::board::Board;
 use super::fits::Fits;
@@ -33,8 +34,8 @@ pub(in crate::search) struct Anchors<O> {
 
 impl<O: Observer> Anchors<O> {
     pub fn new(snapshot: &Snapshot, ask: Ask, seed: u64, observer: O) -> Self {
-        let mut fits = Fits::new(snapshot, &ask, observer);
-        let pools = Pools::of(snapshot, &ask, &mut fits);
+        let fits = Fits::new(snapshot, &ask, observer);
+        let pools = Pools::of(snapshot, &ask, &fits);
         let mut root = Plan::default();
         root.traits = ask.root.clone();
         if let Some(whole) = &ask.whole {
@@ -44,15 +45,22 @@ impl<O: Observer> Anchors<O> {
         let local: Vec<(usize, u32)> = local.map(|kind| (kind, ask.least(kind))).collect();
         let bound = || local.iter().find_map(|&(kind, _)| ask.kinds[kind].plan.tree);
         let only = ask.whole.as_ref().and_then(|whole| whole.tree).or_else(bound);
+        let required = ask.whole.iter().flat_map(|whole| &whole.required);
+        let sieve = Sieve {
+            root: (root != Plan::default()).then_some(root),
+            required: required
+                .filter(|any_of| !pools.have(snapshot, any_of))
+                .cloned()
+                .collect(),
+            regions: Regions::default(),
+            local,
+        };
         Self {
             walk: Walk::to_trees(snapshot, only, seed),
             ask,
             pools,
             fits,
-            sieve: Sieve {
-                root: (root != Plan::default()).then_some(root),
-                local,
-            },
+            sieve,
             block: 0,
             lanes: 0,
             seed,
@@ -128,8 +136,9 @@ impl<O: Observer> Anchors<O> {
         if board.options.iter().any(Vec::is_empty) {
             return false;
         }
+        let dice = mix(self.seed ^ root.index() as u64) as usize;
         for options in board.options.iter_mut().filter(|options| options.len() > 1) {
-            let first = mix(self.seed ^ root.index() as u64) as usize % options.len();
+            let first = dice % options.len();
             options.rotate_left(first);
         }
         board.finish(snapshot, ask);
@@ -141,6 +150,9 @@ impl<O: Observer> Anchors<O> {
 struct Sieve {
     /// What a root must be, if anything is asked of it.
     root: Option<Plan>,
+    /// The sets of traits that the group without a suffix requires and no sharing provider has one of.
+    required: Vec<Vec<TraitId>>,
+    regions: Regions,
     /// The kinds that only providers of the tree serve, and how many of them are needed. Those that let the fewest
     /// through come to stand before the others.
     local: Vec<(usize, u32)>,
@@ -156,6 +168,11 @@ impl Sieve {
         block: usize,
         lanes: u64,
     ) -> u64 {
+        let may_hold = |&(kind, _): &(usize, u32)| snapshot.may_hold(block, &ask.kinds[kind].plan.amounts);
+        let promises = || self.local.iter().all(may_hold) || snapshot.may_spill(block);
+        if self.regions.exclude::<O>(block, promises) {
+            return 0;
+        }
         let lanes = lanes & snapshot.blocks().get(block).roots;
         let mut left = match &self.root {
             Some(root) => scan::fitting(snapshot, root, block, lanes, &mut ()),
@@ -165,30 +182,39 @@ impl Sieve {
             return 0;
         }
         let layout = snapshot.layout(block);
+        left = self.having_traits(snapshot, block, left);
+        if left == 0 {
+            return 0;
+        }
         let inside = fits.inside(snapshot, block);
         for at in 0..self.local.len() {
             let (kind, least) = self.local[at];
             let granular = ask.kinds[kind].granular;
             let here = fits.of(snapshot, ask, block, kind);
-            for lane in lanes_of(left) {
+            // Of most blocks that is all there is to know.
+            left &= if here == 0 { layout.spilling } else { left };
+            let is_enough = |suiting: u64| match least {
+                1 => suiting != 0,
+                _ => suiting.count_ones() >= least,
+            };
+            for lane in lanes_of(left & !layout.spilling) {
                 let spanned = granular || inside >> lane & 1 == 1;
-                let suiting = if layout.spilling >> lane & 1 == 0 {
-                    let fit = if spanned { here } else { here & inside };
-                    (fit & layout.trees[lane]).count_ones()
-                } else {
-                    let pieces = layout.spilled(lane).into_iter().flatten();
-                    let suiting = pieces.map(|&(block, lanes)| {
-                        let fit = fits.of(snapshot, ask, block, kind) & lanes;
-                        let fit = if spanned {
-                            fit
-                        } else {
-                            fit & fits.inside(snapshot, block)
-                        };
-                        fit.count_ones()
-                    });
-                    suiting.sum()
-                };
-                left &= !(u64::from(suiting < least) << lane);
+                let fit = if spanned { here } else { here & inside };
+                left &= !(u64::from(!is_enough(fit & layout.trees[lane])) << lane);
+            }
+            for lane in lanes_of(left & layout.spilling) {
+                let spanned = granular || inside >> lane & 1 == 1;
+                let pieces = layout.spilled(lane).into_iter().flatten();
+                let suiting = pieces.map(|&(block, lanes)| {
+                    let fit = fits.of(snapshot, ask, block, kind) & lanes;
+                    let fit = if spanned {
+                        fit
+                    } else {
+                        fit & fits.inside(snapshot, block)
+                    };
+                    fit.count_ones()
+                });
+                left &= !(u64::from(suiting.sum::<u32>() < least) << lane);
             }
             if left == 0 {
                 self.local[..=at].rotate_right(1);
@@ -196,5 +222,19 @@ impl Sieve {
             }
         }
         left
+    }
+
+    /// Those of `roots` in whose trees somebody has each of the required traits, as far as can be told here.
+    fn having_traits(&self, snapshot: &Snapshot, block: usize, roots: u64) -> u64 {
+        if self.required.is_empty() {
+            return roots;
+        }
+        let layout = snapshot.layout(block);
+        let traits = &snapshot.blocks().get(block).fixed.traits;
+        self.required.iter().fold(roots, |roots, any_of| {
+            let having = traits.any(any_of);
+            let has = |lane: &usize| (layout.trees[*lane] & having != 0) || layout.spilling >> lane & 1 == 1;
+            lanes_of(roots).filter(has).fold(0, |left, lane| left | 1 << lane)
+        })
     }
 }

@@ -133,6 +133,37 @@ impl Board {
         if ask.subtrees == 0 {
             return;
         }
+        self.above.reset(self.slots.len(), self.slots.len());
+        if !self.find_near_above(snapshot) {
+            self.find_any_above(snapshot);
+        }
+        self.offers.reset(self.options.len(), self.slots.len());
+        for (kind, options) in self.options.iter().enumerate() {
+            options
+                .iter()
+                .for_each(|&provider| self.offers.set(kind, provider as usize));
+        }
+    }
+
+    /// Where all are of one tree in one block, which is nearly always: false where they are not.
+    fn find_near_above(&mut self, snapshot: &Snapshot) -> bool {
+        let [Piece { block, lanes, .. }] = self.pieces[..] else {
+            return false;
+        };
+        let layout = snapshot.layout(block);
+        for (provider, &slot) in self.slots.iter().enumerate() {
+            let above = layout.above[slot.lane()];
+            if above == 0 {
+                return false;
+            }
+            let index = |lane: usize| (lanes & ((1 << lane) - 1)).count_ones();
+            let row = lanes_of(above & lanes).fold(0, |row, lane| row | 1 << index(lane));
+            self.above.row_mut(provider)[0] = row;
+        }
+        true
+    }
+
+    fn find_any_above(&mut self, snapshot: &Snapshot) {
         self.pieces.sort_unstable_by_key(|piece| piece.block);
         self.above.reset(self.slots.len(), self.slots.len());
         for (provider, &slot) in self.slots.iter().enumerate() {
@@ -143,12 +174,6 @@ impl Board {
                 }
                 at = snapshot.near_parent(slot);
             }
-        }
-        self.offers.reset(self.options.len(), self.slots.len());
-        for (kind, options) in self.options.iter().enumerate() {
-            options
-                .iter()
-                .for_each(|&provider| self.offers.set(kind, provider as usize));
         }
     }
 

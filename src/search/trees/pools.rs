@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::observer::Observer;
-use super::super::snapshot::{AggregateId, Slot, Snapshot};
+use super::super::snapshot::{AggregateId, Slot, Snapshot, TraitId};
 use super::ask::Ask;
 use super::fits::Fits;
 
@@ -11,7 +11,8 @@ use super::fits::Fits;
 #[derive(Debug, Default)]
 pub(in crate::search) struct Pools {
     pub all: Vec<Pool>,
-    by_aggregate: HashMap<AggregateId, Vec<usize>>,
+    /// Sorted.
+    by_aggregate: Vec<(AggregateId, usize)>,
     /// By block, once asked: lanes, and a pool that they reach.
     reach: HashMap<usize, Box<[(u64, usize)]>>,
 }
@@ -24,31 +25,37 @@ pub(in crate::search) struct Pool {
 }
 
 impl Pools {
-    pub fn of<O: Observer>(snapshot: &Snapshot, ask: &Ask, fits: &mut Fits<O>) -> Self {
+    pub fn of<O: Observer>(snapshot: &Snapshot, ask: &Ask, fits: &Fits<O>) -> Self {
         let mut pools = Self::default();
         let bound = ask.whole.as_ref().is_some_and(|whole| whole.tree.is_some());
         for slot in snapshot.sharing() {
-            let inside = fits.inside(snapshot, slot.block()) & slot.bit() != 0;
-            let mut serves = |&kind: &usize| {
-                (ask.kinds[kind].granular || inside && !bound)
-                    && fits.of(snapshot, ask, slot.block(), kind) & slot.bit() != 0
-            };
-            let kinds: Vec<usize> = (0..ask.kinds.len()).filter(&mut serves).collect();
+            let inside = fits.is_inside(snapshot, slot);
+            let serves =
+                |&kind: &usize| (ask.kinds[kind].granular || inside && !bound) && fits.one(snapshot, ask, slot, kind);
+            let kinds: Vec<usize> = (0..ask.kinds.len()).filter(serves).collect();
             if kinds.is_empty() {
                 continue;
             }
-            for aggregate in snapshot.aggregates(slot) {
-                pools.by_aggregate.entry(aggregate).or_default().push(pools.all.len());
-            }
+            let aggregates = snapshot.aggregates(slot);
+            pools
+                .by_aggregate
+                .extend(aggregates.map(|aggregate| (aggregate, pools.all.len())));
             let root = snapshot.root(slot);
             pools.all.push(Pool { slot, root, kinds });
         }
+        pools.by_aggregate.sort_unstable();
         pools
     }
 
     /// Could any serve a part of this kind?
     pub fn serve(&self, kind: usize) -> bool {
         self.all.iter().any(|pool| pool.kinds.contains(&kind))
+    }
+
+    /// Has any of them one of these traits?
+    pub fn have(&self, snapshot: &Snapshot, any_of: &[TraitId]) -> bool {
+        let has = |slot| any_of.iter().any(|&it| snapshot.has_trait(slot, it));
+        self.all.iter().any(|pool| has(pool.slot))
     }
 
     /// Is it one of them, so that other trees may use it too?
@@ -64,10 +71,12 @@ impl Pools {
         let by_aggregate = &self.by_aggregate;
         let reach = self.reach.entry(block).or_insert_with(|| {
             let aggregates = snapshot.blocks().get(block).fixed.aggregates.iter();
-            let pools = aggregates.filter_map(|(aggregate, lanes)| Some((by_aggregate.get(&aggregate)?, lanes)));
-            pools
-                .flat_map(|(pools, lanes)| pools.iter().map(move |&pool| (lanes, pool)))
-                .collect()
+            let pools = |(aggregate, lanes)| {
+                let first = by_aggregate.partition_point(|&(other, _)| other < aggregate);
+                let those = by_aggregate[first..].iter().take_while(move |it| it.0 == aggregate);
+                those.map(move |&(_, pool)| (lanes, pool))
+            };
+            aggregates.flat_map(pools).collect()
         });
         found.extend(
             reach

@@ -32,6 +32,7 @@ impl Summaries {
         let has = texts.has(snapshot, slot);
         out.put(texts.own_uuid(slot));
         out.put(br#":{"resources":{"#);
+        let used = snapshot.usage(slot);
         let mut begun = false;
         for (class, text) in has.stocks(slot) {
             if self.shown.as_ref().is_none_or(|shown| shown.contains(&class)) {
@@ -41,7 +42,7 @@ impl Summaries {
                     STOCK_END.len()
                 };
                 out.put(&text[apart..]);
-                out.digits(snapshot.used(slot, class));
+                out.digits(used(class));
             }
         }
         out.put(if begun { b"}}" } else { b"}" });
@@ -51,11 +52,11 @@ impl Summaries {
         if self.trees {
             out.put(br#","parent_provider_uuid":"#);
             match snapshot.near_parent(slot) {
-                Some(parent) => out.put(Texts::uuid(snapshot, parent)),
+                Some(parent) => out.put(texts.uuid_near(snapshot, slot, parent)),
                 None => out.put(b"null"),
             }
             out.put(br#","root_provider_uuid":"#);
-            out.put(Texts::uuid(snapshot, snapshot.near_root(slot)));
+            out.put(texts.uuid_near(snapshot, slot, snapshot.near_root(slot)));
         }
         out.put(b"}");
     }
