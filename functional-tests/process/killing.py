@@ -83,7 +83,6 @@ def kill_while_the_log_moves():
                 crowd.make_room(placet.rest)
                 audit(crowd, placet)
                 placet.stop()
-                check(not os.path.exists(f"{placet.database}-wal"), "a service that stopped left a log")
         print(f"        {rounds()} kills, {hit} of them while the file grew", flush=True)
 
 
