@@ -29,8 +29,8 @@ impl<O: Observer> Alone<O> {
     pub fn new(snapshot: &Snapshot, request: &Request, plan: Plan, settings: &Settings, observer: O) -> Self {
         Self {
             walk: Walk::to_providers(snapshot, plan.tree, settings.seed),
+            regions: Regions::new(plan.tree),
             plan,
-            regions: Regions::default(),
             block: 0,
             lanes: 0,
             suffix: request

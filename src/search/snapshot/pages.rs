@@ -92,13 +92,14 @@ mod tests {
         assert!(!std::sync::Arc::ptr_eq(&first.nodes[1], &second.nodes[1]));
         assert!((0..200).all(|at| *first.get(at) == at as i32));
     }
+
     #[test]
     fn a_digest_is_forgotten_with_what_it_was_made_of() {
         let mut pages: Pages<i32, i32> = Pages::default();
         (0..200).for_each(|n| pages.push(n));
-        let sum = |pages: &Pages<i32, i32>, at| *pages.digest(at, |all| all.map(|at| *pages.get(at)).sum());
-        let before = [sum(&pages, 0), sum(&pages, 70), sum(&pages, 199)];
-        assert_eq!(before, [(0..64).sum(), (64..128).sum(), (192..200).sum()]);
+        let sum = |pages: &Pages<i32, i32>, at| *pages.digest(at, |all| all.map(|at| *pages.get(at)).sum::<i32>());
+        let before: [i32; 3] = [sum(&pages, 0), sum(&pages, 70), sum(&pages, 199)];
+        assert_eq!(before, [0..64, 64..128, 192..200].map(Iterator::sum::<i32>));
         let old = pages.clone();
         *pages.get_mut(127) += 1000;
         pages.push(1);

@@ -52,7 +52,7 @@ impl<O: Observer> Anchors<O> {
                 .filter(|any_of| !pools.have(snapshot, any_of))
                 .cloned()
                 .collect(),
-            regions: Regions::default(),
+            regions: Regions::new(only),
             local,
         };
         Self {
