@@ -74,9 +74,10 @@ class Arena:
 
     def upstream(self):
         if "upstream" not in self.running:
-            service = self.open.enter_context(Upstream(self.other))
-            rest.Rest(service.port).must("GET", "/resource_classes")
-            self.running["upstream"] = self._warmed([service])
+            services = [self.open.enter_context(Upstream(self.other)) for _ in range(PROCESSES)]
+            for service in services:
+                rest.Rest(service.port).must("GET", "/resource_classes")
+            self.running["upstream"] = self._warmed(services)
         return self.running["upstream"]
 
     def _warmed(self, services):
