@@ -30,7 +30,7 @@ import engines  # noqa: E402  (found where turns.py found live)
 
 SIDES = ("placet", "upstream", "wire", "floor")
 SEARCHED = (1_000, 10_000, 100_000, 1_000_000)
-HOSTS = 10_000
+HOSTS, ROUNDS = 10_000, 3
 # So small a cloud, with as many fewer consumers, shows by what the larger one costs more.
 SMALL = 1_000
 # Servers as an operator would run them for a cloud of this size, the same for all sides: what is read fits into memory.
@@ -45,7 +45,7 @@ def arguments(words=None):
     parser.add_argument("--engine", action="append", choices=engines.ENGINES, help="again for several")
     parser.add_argument("--shape", action="append", choices=SHAPES)
     parser.add_argument("--hosts", type=int, default=HOSTS)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--group", action="append", choices=scenarios.GROUPS)
     parser.add_argument("--scenario", action="append", default=[], help="those whose name has this text")
     parser.add_argument("--clients", type=int, action="append", help="only scenarios with so many")
@@ -62,8 +62,8 @@ def arguments(words=None):
 
 
 def is_whole(chosen):
-    parts = (chosen.engine, chosen.shape, chosen.group, chosen.scenario, chosen.clients, chosen.side)
-    return not any(parts) and chosen.hosts == HOSTS
+    parts = (chosen.engine, chosen.shape, chosen.group, chosen.scenario, chosen.clients, chosen.side, chosen.full)
+    return not any(parts) and (chosen.hosts, chosen.rounds) == (HOSTS, ROUNDS)
 
 
 def main():
@@ -103,7 +103,7 @@ def is_full(chosen):
 
 
 def wants_growth(chosen):
-    return is_whole(chosen) or "growth" in (chosen.group or ())
+    return is_whole(chosen) or chosen.full or "growth" in (chosen.group or ())
 
 
 def growth(generator, chosen):

@@ -42,7 +42,7 @@ def _about(machine):
         f"Measured {machine['date']}{minutes} on {machine['cores']} cores ({machine['model']}), which clients, service and "
         f"database shared; load average {machine['load']:.1f} at its begin. Sides took turns, placet on a copy of the "
         "database that the others worked on, with durable settings and a gigabyte of memory for its server; figures are "
-        "medians of rounds. OpenStack Placement was asked in one round, after half a second of two clients that does not "
+        "medians of rounds. OpenStack Placement was asked in one round, after 0.4 s of two clients that do not "
         "count; but where an answer took it more than a second, that is what counts, with the two in brackets. "
         f"It, version 16.0.0, ran under {told()}. *Measure* is what placet is held against. For searches and "
         "lists that is the wire (w): the load generator's own stub, which answers with as many bytes at once, as no service "

@@ -24,4 +24,5 @@ def copy(engine, template):
         old.execute("UNLOCK TABLES")
         for table in tables:
             new.execute(f"ALTER TABLE `{table}` IMPORT TABLESPACE")
+        new.execute(f"ANALYZE TABLE {', '.join(f'`{table}`' for table in tables)}").fetchall()
     return database

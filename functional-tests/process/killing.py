@@ -84,6 +84,7 @@ def kill_while_the_log_moves():
                 audit(crowd, placet)
                 placet.stop()
         print(f"        {rounds()} kills, {hit} of them while the file grew", flush=True)
+        check(hit, "no kill came while the log was moved")
 
 
 class Answering(http.server.BaseHTTPRequestHandler):

@@ -129,14 +129,14 @@ struct Moving {
 impl Moving {
     fn work(&mut self) {
         // What another process left behind is looked at first.
-        let mut again = Some(LOOK);
-        while self.asked.wait_for_commit(again, LOOK) {
-            again = match self.look() {
-                Ok(log) => (log.left() >= self.bounds.begin).then_some(LOOK_AGAIN),
+        let (mut again, mut pause) = (Some(LOOK), LOOK);
+        while self.asked.wait_for_commit(again, pause) {
+            (again, pause) = match self.look() {
+                Ok(log) => ((log.left() >= self.bounds.begin).then_some(LOOK_AGAIN), LOOK),
                 Err(why) => {
                     log::warn!("SQLite's log could not be moved into its file: {why}");
                     self.conn = None;
-                    Some(LOOK_AGAIN)
+                    (Some(LOOK_AGAIN), LOOK_AGAIN)
                 }
             };
         }
@@ -163,18 +163,23 @@ impl Moving {
         })
     }
 
-    /// Moves pages until few are left. False where somebody reads what was there before, so that nobody could move them all.
+    /// Moves pages until few are left. False where somebody reads all the time what was there before, so that nobody could
+    /// move them all; who reads for a moment is waited for by the writer.
     fn move_most(&mut self) -> Result<bool, SetupError> {
-        let mut all = false;
+        let mut moved = self.log(Move::Nothing)?.moved;
         for _ in 0..ROUNDS {
-            all = self.log(Move::WhatCan)?.left() == 0;
+            let log = self.log(Move::WhatCan)?;
+            if self.asked.is_stopped() || log.left() > 0 && log.moved == moved {
+                return Ok(false);
+            }
+            moved = log.moved;
             self.flush()?;
             let log = self.log(Move::Nothing)?;
             if log.left() <= self.bounds.rest || log.pages >= self.bounds.most {
                 break;
             }
         }
-        Ok(all)
+        Ok(true)
     }
 
     /// Has the system write what was moved, so that the writer need not wait for it when it finishes.

@@ -55,6 +55,10 @@ impl Asked {
         self.changed.notify_all();
     }
 
+    pub fn is_stopped(&self) -> bool {
+        self.state().stopped
+    }
+
     /// The thread's: waits until there were commits, or for so long, and then for more of them to come. False where it is to
     /// end.
     pub fn wait_for_commit(&self, at_most: Option<Duration>, more: Duration) -> bool {

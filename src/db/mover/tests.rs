@@ -1,6 +1,7 @@
 //! Logs that grow under somebody's hands.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use diesel::connection::SimpleConnection;
 
@@ -107,6 +108,30 @@ fn who_reads_in_the_log_stops_nobody_and_is_no_more_than_waited_for() {
     busy.commit();
     assert!(busy.now().pages < 2 * SMALL.most, "{:?}", busy.now());
     assert!(with_reader < Duration::from_secs(10), "{with_reader:?}");
+}
+
+/// As requests do: nearly always there is one, and none is long.
+#[test]
+fn who_reads_for_a_moment_does_not_make_the_log_long() {
+    let mut busy = busy();
+    busy.commit();
+    busy.conn.batch_execute("PRAGMA wal_autocheckpoint = 0").unwrap();
+    let mut conn = busy.database.connect_to(Purpose::Read).unwrap();
+    let ended = Arc::new(AtomicBool::new(false));
+    let readers = std::thread::spawn({
+        let ended = ended.clone();
+        move || {
+            while !ended.load(Ordering::Relaxed) {
+                conn.batch_execute("BEGIN; SELECT MAX(id) FROM texts").unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+                conn.batch_execute("COMMIT").unwrap();
+            }
+        }
+    });
+    (0..COMMITS).for_each(|_| busy.commit());
+    ended.store(true, Ordering::Relaxed);
+    readers.join().unwrap();
+    assert!(busy.pages() < 4 * SMALL.most as u64, "{} pages", busy.pages());
 }
 
 #[test]

@@ -13,6 +13,8 @@ use crate::db::rows::Value;
 use crate::db::rows::mariadb::{counting_keys, json, listed, looking, updating};
 use crate::db::rows::statement::{Bound, Statement};
 
+/// The server keeps some hundred bytes for each place of a text that is prepared: so many of all parts together are kept.
+const KEPT_PLACES: usize = 8_192;
 /// So many values a look has at most where its text is kept prepared, and so many keys are counted.
 const KEPT_VALUES: usize = 32;
 const KEPT_KEYS: usize = 256;
@@ -47,7 +49,7 @@ pub fn run(conn: &mut MysqlConnection, now: NaiveDateTime, parts: &[Part], how: 
     }
     text.push_str("END");
     let mut statement: Statement = Statement::once(text, bound);
-    statement.is_kept = parts.iter().all(has_few_texts);
+    statement.is_kept = statement.bound.len() <= KEPT_PLACES && parts.iter().all(has_few_texts);
     match statement.execute(conn) {
         Ok(_) => Ok(None),
         Err(error) => match which(&error) {

@@ -13,6 +13,7 @@ impl<B: Batch> Writer<B> {
         let deadline = jobs.iter().map(|job| job.deadline).min();
         let left = deadline.map_or(always, |it| it.saturating_duration_since(Instant::now()));
         if left + PAUSE >= always {
+            self.calm_down();
             return Ok(());
         }
         self.connected()?;
@@ -21,7 +22,8 @@ impl<B: Batch> Writer<B> {
         Ok(())
     }
 
-    /// Gives the session its patience back: after callers have their answers, who need not wait for that.
+    /// Gives the session its patience back: for callers who have more time than those before them, or when all have their
+    /// answers, who need not wait for that.
     pub(super) fn calm_down(&mut self) {
         if !std::mem::take(&mut self.hurried) {
             return;

@@ -40,9 +40,14 @@ impl Snapshot {
             number: 0,
         };
         let mut gaps = Vec::new();
-        for tree in providers.chunk_by(|one, other| one.root == other.root) {
+        let mut left = providers.into_iter().peekable();
+        while let Some(first) = left.next() {
+            // Columns get the memory of rows that are in them already, instead of some beside it.
+            let root = first.root;
+            let mut tree = vec![first];
+            tree.extend(std::iter::from_fn(|| left.next_if(|row| row.root == root)));
             gaps.extend(snapshot.make_room(tree.len()));
-            snapshot.reload(tree);
+            snapshot.reload(&tree);
         }
         snapshot.vacant = Arc::new(gaps);
         snapshot

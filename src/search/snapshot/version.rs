@@ -251,7 +251,8 @@ impl Snapshot {
     fn outline(&self, block: usize) -> &Outline {
         self.blocks.digest(block, |blocks| Outline {
             room: Room::over(blocks.clone().map(|block| self.blocks.get(block).room())),
-            spilling: blocks.into_iter().any(|block| self.layout(block).spilling != 0),
+            // Where nobody has a parent nobody need know how trees lie.
+            spilling: self.children > 0 && blocks.into_iter().any(|block| self.layout(block).spilling != 0),
         })
     }
 

@@ -182,7 +182,10 @@ impl Sieve {
             return 0;
         }
         let layout = snapshot.layout(block);
-        left = self.having_traits(snapshot, block, left);
+        // Whoever listens wants to know of each why.
+        if !O::LISTENS {
+            left = self.having_traits(snapshot, block, left);
+        }
         if left == 0 {
             return 0;
         }

@@ -167,12 +167,13 @@ impl Board {
         self.pieces.sort_unstable_by_key(|piece| piece.block);
         self.above.reset(self.slots.len(), self.slots.len());
         for (provider, &slot) in self.slots.iter().enumerate() {
-            let mut at = Some(slot);
-            while let Some(slot) = at {
-                if let Some(found) = index(&self.pieces, slot) {
+            let line = std::iter::successors(Some(slot), |&slot| snapshot.near_parent(slot));
+            // Tables that somebody else wrote may have parents in a circle.
+            let line = line.enumerate().take_while(|&(steps, at)| steps == 0 || at != slot);
+            for (_, at) in line.take(snapshot.len()) {
+                if let Some(found) = index(&self.pieces, at) {
                     self.above.set(provider, found);
                 }
-                at = snapshot.near_parent(slot);
             }
         }
     }

@@ -20,7 +20,8 @@ pub fn updating(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) ->
         return None;
     }
     let mut listed = Listed::of(it, now, rows);
-    listed.text = format!("UPDATE {} SET ", it.table);
+    // A scan, which is quicker where there are few rows, would lock those of others, and in whatever order.
+    listed.text = format!("UPDATE {} FORCE INDEX (PRIMARY) SET ", it.table);
     listed.add(it.set);
     listed.text += &format!(
         " WHERE {}.id IN ({})",
@@ -123,7 +124,7 @@ mod tests {
         let (text, bound) = updating(&MOVE, NaiveDateTime::default(), &[row(7)]).expect("a text");
         assert_eq!(
             text,
-            "UPDATE t SET n = CASE t.id WHEN ? THEN ? END + 1, at = ? WHERE t.id IN (?) \
+            "UPDATE t FORCE INDEX (PRIMARY) SET n = CASE t.id WHEN ? THEN ? END + 1, at = ? WHERE t.id IN (?) \
              AND t.uuid = CASE t.id WHEN ? THEN CAST(? AS BINARY) END AND COALESCE(t.n, 0) = CASE t.id WHEN ? THEN ? END"
         );
         assert_eq!(bound.len(), text.matches('?').count());

@@ -149,6 +149,26 @@ async fn a_lock_that_a_turn_waits_for_is_given_up_when_its_callers_give_up() {
     dialect::rollback(&mut bench.other).expect("let go");
 }
 
+/// The two are one batch first, and then each stands alone.
+#[actix_web::test]
+async fn who_has_time_is_not_hurried_by_who_has_not() {
+    let bench = bench(Duration::from_millis(3500), Duration::from_secs(3), false);
+    let submit = |command| {
+        let writer = bench.writer.clone();
+        actix_web::rt::spawn(async move { writer.submit(command).await })
+    };
+    let slow = submit(Duration::from_millis(2000));
+    actix_web::rt::time::sleep(Duration::from_millis(300)).await;
+    let hurried = submit(Duration::ZERO);
+    actix_web::rt::time::sleep(Duration::from_millis(1400)).await;
+    for refused in [slow, hurried, submit(Duration::ZERO)] {
+        refused.await.expect("no panic").expect_err("it is rolled back");
+    }
+    let found = bench.found.lock().expect("no panic").clone();
+    let is_hurried: Vec<bool> = found.iter().map(|it| *it != bench.always).collect();
+    assert_eq!(is_hurried, [false, true, true, false], "{found:?}");
+}
+
 #[actix_web::test]
 async fn a_session_that_was_in_a_hurry_is_not_afterwards() {
     let bench = bench(Duration::from_millis(3500), Duration::from_secs(3), false);
