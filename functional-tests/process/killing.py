@@ -61,6 +61,13 @@ def lengthen(database):
         return connection.execute("PRAGMA page_count").fetchone()[0] * connection.execute("PRAGMA page_size").fetchone()[0]
 
 
+def wait_for_growth(path, size):
+    """Until the file has more bytes than that, or for a while."""
+    until = time.monotonic() + 5
+    while os.path.getsize(path) <= size and time.monotonic() < until:
+        time.sleep(0.001)
+
+
 @case("kill -9 while a long log is moved into the file: no acknowledged claim is lost, none is half there")
 def kill_while_the_log_moves():
     random = chance("moving")
@@ -74,7 +81,8 @@ def kill_while_the_log_moves():
                 before, whole = len(crowd.granted), lengthen(placet.database)
                 crowd.start(placet.port)
                 crowd.wait_for_grants(before + 1)
-                time.sleep(random.uniform(0, 0.1))
+                wait_for_growth(placet.database, whole - LOG)
+                time.sleep(random.uniform(0, 0.02))
                 placet.kill()
                 crowd.finish()
                 hit += whole - LOG < os.path.getsize(placet.database) < whole
