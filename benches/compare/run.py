@@ -2,11 +2,12 @@
 
     run.py [--engine E]… [--shape S]… [--hosts N] [--rounds N] [--scenario TEXT]… [--group G]… [--full] [--write] …
 
-Without choices: every shape on PostgreSQL, MariaDB and SQLite; OpenStack Placement is asked in one round, and on the first
-engine alone for what takes it longest; the wire once for each shape; numbers of clients that tell little more are placet's
-alone, on one cloud. With --full everybody is asked everything everywhere in every round. Servers are private and durable
-(fsync, a flush for every commit). Results go to a JSON file, a table to the terminal, and with --write, which takes all of
-it, table and chart into README.md. The release binaries must be there: `./tox.sh bench` builds them.
+Without choices: every shape on PostgreSQL, MariaDB and SQLite; OpenStack Placement is asked in one round, and on the
+first engine alone for what takes it longest; the wire once for each shape; numbers of clients that tell little more are
+placet's alone, on one cloud. With --full everybody but the wire is asked everything everywhere in every round. Servers
+are private and durable (fsync, a flush for every commit). Results go to a JSON file, a table to the terminal, and with
+--write, which takes all of it, table and chart into README.md. The release binaries must be there: `./tox.sh bench`
+builds them.
 """
 
 import argparse
@@ -58,6 +59,8 @@ def arguments(words=None):
     chosen = parser.parse_args(words)
     if chosen.write and not is_whole(chosen):
         parser.error("--write writes of everything that is measured: it takes no choice of a part")
+    if "wire" in (chosen.side or ()) and "placet" not in chosen.side:
+        parser.error("--side wire answers as many bytes as placet did: ask for --side placet too")
     return chosen
 
 

@@ -21,32 +21,49 @@ def rounds():
     return 40 if settings["full"] else KILLS
 
 
-@case("32 clients' claims survive kill -9 again and again: none acknowledged is lost, none is half there")
-def kill_and_restart():
-    random = chance("killing")
+def kill_again_and_again(random, strike):
+    """Has `strike` kill a service while a crowd claims from it, and looks each time at what is there afterwards."""
     with folder() as here:
         with Placet(here, {}) as placet:
             prepare(placet.rest)
             placet.kill()
-        crowd, acknowledged, refused = Crowd(random), 0, 0
+        crowd = Crowd(random)
         for _ in range(rounds()):
             with Placet(here, {}) as placet:
-                before = len(crowd.granted)
-                crowd.start(placet.port)
-                crowd.wait_for_grants(before + 1)
-                time.sleep(random.uniform(0, 0.6))
-                placet.kill()
-                crowd.finish()
-                acknowledged += len(crowd.granted) - before
-                refused += len(crowd.host) - len(crowd.granted) - len(crowd.unknown)
+                strike(crowd, placet)
             with Placet(here, {}) as placet:
                 audit(crowd, placet)
                 crowd.make_room(placet.rest)
                 audit(crowd, placet)
                 placet.stop()
-        print(f"        {rounds()} kills: {acknowledged} claims acknowledged, {refused} refused,"
-              f" {len(crowd.unknown)} of which nobody knows", flush=True)
-        check(acknowledged > rounds() and crowd.unknown, "the kills hit nothing")
+    return crowd
+
+
+def start(crowd, placet):
+    """Until the first claim of this round is granted; how many were before it."""
+    before = len(crowd.granted)
+    crowd.start(placet.port)
+    crowd.wait_for_grants(before + 1)
+    return before
+
+
+@case("32 clients' claims survive kill -9 again and again: none acknowledged is lost, none is half there")
+def kill_and_restart():
+    random = chance("killing")
+    acknowledged, refused = [], []
+
+    def strike(crowd, placet):
+        before = start(crowd, placet)
+        time.sleep(random.uniform(0, 0.6))
+        placet.kill()
+        crowd.finish()
+        acknowledged.append(len(crowd.granted) - before)
+        refused.append(len(crowd.host) - len(crowd.granted) - len(crowd.unknown))
+
+    crowd = kill_again_and_again(random, strike)
+    print(f"        {rounds()} kills: {sum(acknowledged)} claims acknowledged, {sum(refused)} refused,"
+          f" {len(crowd.unknown)} of which nobody knows", flush=True)
+    check(sum(acknowledged) > rounds() and crowd.unknown, "the kills hit nothing")
 
 
 LOG = 36_000_000  # more than placet leaves in the log
@@ -71,28 +88,21 @@ def wait_for_growth(path, size):
 @case("kill -9 while a long log is moved into the file: no acknowledged claim is lost, none is half there")
 def kill_while_the_log_moves():
     random = chance("moving")
-    with folder() as here:
-        with Placet(here, {}) as placet:
-            prepare(placet.rest)
-            placet.kill()
-        crowd, hit = Crowd(random), 0
-        for _ in range(rounds()):
-            with Placet(here, {}) as placet:
-                before, whole = len(crowd.granted), lengthen(placet.database)
-                crowd.start(placet.port)
-                crowd.wait_for_grants(before + 1)
-                wait_for_growth(placet.database, whole - LOG)
-                time.sleep(random.uniform(0, 0.02))
-                placet.kill()
-                crowd.finish()
-                hit += whole - LOG < os.path.getsize(placet.database) < whole
-            with Placet(here, {}) as placet:
-                audit(crowd, placet)
-                crowd.make_room(placet.rest)
-                audit(crowd, placet)
-                placet.stop()
-        print(f"        {rounds()} kills, {hit} of them while the file grew", flush=True)
-        check(hit, "no kill came while the log was moved")
+    sizes = []
+
+    def strike(crowd, placet):
+        whole = lengthen(placet.database)
+        start(crowd, placet)
+        wait_for_growth(placet.database, whole - LOG)
+        time.sleep(random.uniform(0, 0.02))
+        placet.kill()
+        crowd.finish()
+        sizes.append((whole - LOG, os.path.getsize(placet.database), whole))
+
+    kill_again_and_again(random, strike)
+    hit = sum(before < size < whole for before, size, whole in sizes)
+    print(f"        {rounds()} kills, {hit} of them while the file grew", flush=True)
+    check(hit, "no kill came while the log was moved")
 
 
 class Answering(http.server.BaseHTTPRequestHandler):

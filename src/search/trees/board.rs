@@ -133,7 +133,6 @@ impl Board {
         if ask.subtrees == 0 {
             return;
         }
-        self.above.reset(self.slots.len(), self.slots.len());
         if !self.find_near_above(snapshot) {
             self.find_any_above(snapshot);
         }
@@ -150,6 +149,7 @@ impl Board {
         let [Piece { block, lanes, .. }] = self.pieces[..] else {
             return false;
         };
+        self.above.reset(self.slots.len(), self.slots.len());
         let layout = snapshot.layout(block);
         for (provider, &slot) in self.slots.iter().enumerate() {
             let above = layout.above[slot.lane()];

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use actix_web::rt::task::JoinHandle;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
@@ -103,6 +104,29 @@ struct Bench {
     _kept: TestDatabase,
 }
 
+impl Bench {
+    fn submit(&self, takes: Duration) -> JoinHandle<Result<()>> {
+        let writer = self.writer.clone();
+        actix_web::rt::spawn(async move { writer.submit(takes).await })
+    }
+
+    /// A command that takes two seconds, and one that waits for it from early on.
+    async fn slow_and_waiting(&self) -> [JoinHandle<Result<()>>; 2] {
+        let slow = self.submit(Duration::from_millis(2000));
+        actix_web::rt::time::sleep(Duration::from_millis(300)).await;
+        [slow, self.submit(Duration::ZERO)]
+    }
+
+    /// Waits for them, and says whether the session was in a hurry whenever that was looked at so far.
+    async fn hurries(&self, submitted: impl IntoIterator<Item = JoinHandle<Result<()>>>) -> Vec<bool> {
+        for refused in submitted {
+            refused.await.expect("no panic").expect_err("it is rolled back");
+        }
+        let found = self.found.lock().expect("no panic");
+        found.iter().map(|it| *it != self.always).collect()
+    }
+}
+
 /// A writer whose callers and session have so much patience.
 fn bench(patience: Duration, lock_timeout_is: Duration, takes_turn: bool) -> Bench {
     let kept = TestDatabase::empty();
@@ -153,42 +177,18 @@ async fn a_lock_that_a_turn_waits_for_is_given_up_when_its_callers_give_up() {
 #[actix_web::test]
 async fn who_has_time_is_not_hurried_by_who_has_not() {
     let bench = bench(Duration::from_millis(3500), Duration::from_secs(3), false);
-    let submit = |command| {
-        let writer = bench.writer.clone();
-        actix_web::rt::spawn(async move { writer.submit(command).await })
-    };
-    let slow = submit(Duration::from_millis(2000));
-    actix_web::rt::time::sleep(Duration::from_millis(300)).await;
-    let hurried = submit(Duration::ZERO);
+    let [slow, hurried] = bench.slow_and_waiting().await;
     actix_web::rt::time::sleep(Duration::from_millis(1400)).await;
-    for refused in [slow, hurried, submit(Duration::ZERO)] {
-        refused.await.expect("no panic").expect_err("it is rolled back");
-    }
-    let found = bench.found.lock().expect("no panic").clone();
-    let is_hurried: Vec<bool> = found.iter().map(|it| *it != bench.always).collect();
-    assert_eq!(is_hurried, [false, true, true, false], "{found:?}");
+    let all = [slow, hurried, bench.submit(Duration::ZERO)];
+    assert_eq!(bench.hurries(all).await, [false, true, true, false]);
 }
 
+/// The second waited for too long to wait as long again.
 #[actix_web::test]
 async fn a_session_that_was_in_a_hurry_is_not_afterwards() {
     let bench = bench(Duration::from_millis(3500), Duration::from_secs(3), false);
-    let submit = |command| {
-        let writer = bench.writer.clone();
-        actix_web::rt::spawn(async move { writer.submit(command).await })
-    };
-    let slow = submit(Duration::from_millis(2000));
-    actix_web::rt::time::sleep(Duration::from_millis(300)).await;
-    let hurried = submit(Duration::ZERO);
-    for refused in [slow, hurried, submit(Duration::ZERO)] {
-        refused.await.expect("no panic").expect_err("it is rolled back");
-    }
-    bench
-        .writer
-        .submit(Duration::ZERO)
-        .await
-        .expect_err("it is rolled back");
-    let found = bench.found.lock().expect("no panic").clone();
-    assert_eq!(found[0], bench.always);
-    assert_ne!(found[1], bench.always, "it waited for too long to wait as long again");
-    assert_eq!(found.last(), Some(&bench.always));
+    let both = bench.slow_and_waiting().await;
+    assert_eq!(bench.hurries(both).await, [false, true]);
+    let later = [bench.submit(Duration::ZERO)];
+    assert_eq!(bench.hurries(later).await, [false, true, false]);
 }
