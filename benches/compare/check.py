@@ -57,6 +57,7 @@ def briefly(arena, scenario, side):
 def claims_land(arena, scenario, side):
     counts = [f"COUNT(*) FROM {table}" for table in ("consumers", "allocations")]
     database = database_of(arena, side)
+    arena.warm_writes(scenario, side)
     consumers, allocations = sums(database, *counts)
     done = briefly(arena, scenario, side)["done"]
     more_consumers, more_allocations = sums(database, *counts)
@@ -68,6 +69,7 @@ def report_changes(arena, scenario, side):
     moved = "SUM(generation) FROM resource_providers"
     changed = "COUNT(*) FROM inventories WHERE reserved IN (2049, 4097)"
     database = database_of(arena, side)
+    arena.warm_writes(scenario, side)
     (before,) = sums(database, moved)
     measured = briefly(arena, scenario, side)
     (after,) = sums(database, moved)

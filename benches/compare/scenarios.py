@@ -29,6 +29,7 @@ class Scenario:
         # OpenStack Placement knows nothing of its other processes.
         self.upstream = processes == 1
         self.only, self.is_slow = only, is_slow
+        self.writes = what != "get"
 
     def options(self, **other):
         options = {"scenario": self.what, "clients": self.clients, "seconds": self.seconds}
