@@ -2,21 +2,22 @@
 //!
 //! Called within one transaction that sees one moment: usage read after or before its generation would lie.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod parts;
+
 use std::sync::Arc;
 
-use chrono::NaiveDateTime;
+use diesel::connection::CacheSize;
 use diesel::dsl::sum;
 use diesel::prelude::*;
 
-use super::modified_micros;
-use crate::db::dialect::{in_lists, ratio};
+use self::parts::Parts;
+use crate::db::dialect::in_lists;
 use crate::db::schema::{
     allocations, inventories, placement_aggregates, resource_classes, resource_provider_aggregates,
     resource_provider_traits, resource_providers, traits,
 };
 use crate::db::{DbConnection, DbResult};
-use crate::search::{AggregateId, Catalog, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
+use crate::search::{AggregateId, Catalog, ClassId, ProviderRow, TraitId};
 
 /// Usage by provider and class, of all allocations or of those that a filter lets through: diesel cannot name this type.
 macro_rules! used {
@@ -55,17 +56,26 @@ pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
     ))
 }
 
-/// Everything: the catalog and every provider.
-pub fn snapshot_parts(conn: &mut DbConnection) -> DbResult<(Catalog, Vec<ProviderRow>)> {
+/// Everything: the catalog and every provider, trees one after the other.
+pub fn snapshot_parts(
+    conn: &mut DbConnection,
+) -> DbResult<(Catalog, impl ExactSizeIterator<Item = ProviderRow> + use<>)> {
     let catalog = catalog(conn)?;
-    let parts = Parts {
+    // A statement that is kept for the next time keeps its rows too, with libmariadb: as much as is made of them.
+    conn.set_prepared_statement_cache_size(CacheSize::Disabled);
+    let parts = all_parts(conn);
+    conn.set_prepared_statement_cache_size(CacheSize::Unbounded);
+    Ok((catalog, parts?.into_rows(conn)))
+}
+
+fn all_parts(conn: &mut DbConnection) -> DbResult<Parts> {
+    Ok(Parts {
         providers: providers_query().load(conn)?,
         inventories: inventories_query().load(conn)?,
         used: used!().load(conn)?,
         traits: traits_query().load(conn)?,
         aggregates: aggregates_query().load(conn)?,
-    };
-    Ok((catalog, parts.assemble(conn)))
+    })
 }
 
 /// Some providers, by id; ids that nothing has are left out.
@@ -95,22 +105,8 @@ pub fn providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<Vec<ProviderR
                 .load(&mut *conn)
         })?,
     };
-    Ok(parts.assemble(conn))
+    Ok(parts.into_rows(conn).collect())
 }
-
-#[derive(Queryable)]
-struct ProviderColumns {
-    id: i32,
-    uuid: String,
-    name: Option<String>,
-    generation: Option<i32>,
-    parent: Option<i32>,
-    root: Option<i32>,
-    created_at: Option<NaiveDateTime>,
-    updated_at: Option<NaiveDateTime>,
-}
-
-type InventoryColumns = (i32, i32, i32, i32, i32, i32, i32, f64);
 
 #[diesel::dsl::auto_type]
 fn providers_query() -> _ {
@@ -154,73 +150,4 @@ fn aggregates_query() -> _ {
         resource_provider_aggregates::resource_provider_id,
         resource_provider_aggregates::aggregate_id,
     ))
-}
-
-/// Rows of one moment, table by table.
-struct Parts {
-    providers: Vec<ProviderColumns>,
-    inventories: Vec<InventoryColumns>,
-    used: Vec<(i32, i32, Option<i64>)>,
-    traits: Vec<(i32, i32)>,
-    aggregates: Vec<(i32, i32)>,
-}
-
-impl Parts {
-    fn assemble(self, conn: &DbConnection) -> Vec<ProviderRow> {
-        let mut rows: Vec<ProviderRow> = self.providers.into_iter().map(ProviderColumns::row).collect();
-        let places: HashMap<i32, usize> = rows.iter().enumerate().map(|(place, row)| (row.id.0, place)).collect();
-        let mut on = |provider: i32, add: &mut dyn FnMut(&mut ProviderRow)| {
-            // What hangs on a provider that is gone hangs on nothing.
-            if let Some(place) = places.get(&provider) {
-                add(&mut rows[*place]);
-            }
-        };
-        for (provider, class, total, reserved, min_unit, max_unit, step_size, allocation_ratio) in self.inventories {
-            let inventory = Inventory {
-                total,
-                reserved,
-                min_unit,
-                max_unit,
-                step_size,
-                allocation_ratio: ratio(conn, allocation_ratio),
-            };
-            on(provider, &mut |row| {
-                row.inventories.insert(ClassId(class), inventory);
-            });
-        }
-        for (provider, class, used) in self.used {
-            on(provider, &mut |row| {
-                row.used.insert(ClassId(class), used.unwrap_or(0));
-            });
-        }
-        for (provider, it) in self.traits {
-            on(provider, &mut |row| {
-                row.traits.insert(TraitId(it));
-            });
-        }
-        for (provider, it) in self.aggregates {
-            on(provider, &mut |row| {
-                row.aggregates.insert(AggregateId(it));
-            });
-        }
-        rows
-    }
-}
-
-impl ProviderColumns {
-    fn row(self) -> ProviderRow {
-        ProviderRow {
-            id: ProviderId(self.id),
-            uuid: self.uuid.into(),
-            name: self.name.unwrap_or_default().into(),
-            generation: self.generation.unwrap_or(0).into(),
-            parent: self.parent.map(ProviderId),
-            root: ProviderId(self.root.unwrap_or(self.id)),
-            modified: modified_micros(self.updated_at, self.created_at),
-            inventories: BTreeMap::new(),
-            used: BTreeMap::new(),
-            traits: BTreeSet::new(),
-            aggregates: BTreeSet::new(),
-        }
-    }
 }

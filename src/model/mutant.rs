@@ -28,7 +28,7 @@ impl Earlier {
     pub fn read(&mut self, conn: &mut DbConnection) -> DbResult<()> {
         if is(Mutant::UsageFirst) {
             let (_, rows) = dialect::read_transaction(conn, load::snapshot_parts)?;
-            self.used = rows.into_iter().map(|row| (row.id, row.used)).collect();
+            self.used = rows.map(|row| (row.id, row.used)).collect();
             std::thread::sleep(MEANWHILE);
         }
         if is(Mutant::SubtractUnremoved) {

@@ -31,7 +31,7 @@ pub fn everything(conn: &mut DbConnection) -> DbResult<Reread> {
     let revisions = followed::revisions(conn)?;
     let (catalog, rows) = load::snapshot_parts(conn)?;
     Ok(Reread {
-        snapshot: Snapshot::build(catalog, rows),
+        snapshot: Snapshot::lay_out(catalog, rows),
         revisions,
         whole: true,
         different: Vec::new(),

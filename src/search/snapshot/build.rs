@@ -26,6 +26,11 @@ impl Snapshot {
     /// block, or in few.
     pub fn build(catalog: Catalog, mut providers: Vec<ProviderRow>) -> Snapshot {
         providers.sort_by_key(|row| (row.root, row.parent.is_some(), row.id));
+        Snapshot::lay_out(catalog, providers)
+    }
+
+    /// The same, where providers come tree by tree: those of a tree must be together.
+    pub fn lay_out(catalog: Catalog, providers: impl IntoIterator<Item = ProviderRow>) -> Snapshot {
         let mut snapshot = Snapshot {
             sharing_trait: catalog.trait_id(SHARES),
             catalog,
