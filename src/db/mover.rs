@@ -1,8 +1,9 @@
 //! Moves what SQLite's log has into its file, on a thread and a connection of its own, so that hardly a commit waits for it.
 //!
-//! A log begins anew only when all of it was moved, and while somebody writes that is never so. So the thread moves pages
-//! until few are left, and asks the writer to move those between two batches. That they are on the disk before the log
-//! begins anew is SQLite's business; what the thread has brought there before only leaves less to be done.
+//! A log begins anew only when all of it was moved, and while somebody writes that is never so. So the thread moves all of it
+//! when nobody has written for a moment; or where somebody always does it moves pages until few are left, and asks the
+//! writer to move those between two batches. That they are on the disk before the log begins anew is SQLite's business; what
+//! the thread has brought there before only leaves less to be done.
 
 mod ask;
 
@@ -16,13 +17,15 @@ use std::time::{Duration, Instant};
 use super::dialect::{self, Log, Move, Purpose};
 use super::url::Target;
 use super::{Database, DbConnection, SetupError, thread};
-use ask::Asked;
+use ask::{Asked, Heard};
 
 /// How long a log may get, in pages.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// With so many that are not in the file they are moved. Many of them were written several times by then, and go once.
     pub begin: i32,
+    /// So many are worth it where nobody is in the way: they are moved when nobody has committed for a moment.
+    pub quiet: i32,
     /// So few are left to the writer: less than a commit's time.
     pub rest: i32,
     /// From here on the writer is asked however many are left: it writes faster than the disk takes what it wrote.
@@ -30,12 +33,13 @@ pub struct Bounds {
 }
 
 impl Default for Bounds {
-    /// Of 4 KB each: 32 MB, 4 MB and 128 MB.
+    /// Of 4 KB each: 96 MB, 4 MB, 4 MB and 192 MB.
     fn default() -> Self {
         Bounds {
-            begin: 8_000,
+            begin: 24_000,
+            quiet: 1_000,
             rest: 1_000,
-            most: 32_000,
+            most: 48_000,
         }
     }
 }
@@ -43,6 +47,8 @@ impl Default for Bounds {
 /// How often the log is looked at while there are commits, and how often where it is long and could not begin anew.
 const LOOK: Duration = Duration::from_millis(20);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// After so long without a commit nobody is in the way.
+const QUIET: Duration = Duration::from_millis(100);
 /// How often pages are moved at most before the writer is asked.
 const ROUNDS: usize = 5;
 /// How long the writer is waited for: one that does not come has no work, and is in nobody's way.
@@ -130,9 +136,9 @@ impl Moving {
     fn work(&mut self) {
         // What another process left behind is looked at first.
         let (mut again, mut pause) = (Some(LOOK), LOOK);
-        while self.asked.wait_for_commit(again, pause) {
-            (again, pause) = match self.look() {
-                Ok(log) => ((log.left() >= self.bounds.begin).then_some(LOOK_AGAIN), LOOK),
+        while let Some(heard) = self.asked.wait_for_commit(again, pause) {
+            (again, pause) = match self.look(heard) {
+                Ok(log) => (self.next_look(log), LOOK),
                 Err(why) => {
                     log::warn!("SQLite's log could not be moved into its file: {why}");
                     self.conn = None;
@@ -142,17 +148,28 @@ impl Moving {
         }
     }
 
+    /// After how long the log is looked at again where no commit comes before that.
+    fn next_look(&self, log: Log) -> Option<Duration> {
+        let pause = if self.tried.is_some() { LOOK_AGAIN } else { QUIET };
+        (log.left() >= self.bounds.quiet).then_some(pause)
+    }
+
     /// Moves the log if it is time to. How far it is then.
-    fn look(&mut self) -> Result<Log, SetupError> {
+    fn look(&mut self, heard: Heard) -> Result<Log, SetupError> {
+        let enough = match heard {
+            Heard::Commits => self.bounds.begin,
+            Heard::Nothing => self.bounds.quiet,
+        };
         let log = self.log(Move::Nothing)?;
-        if log.left() < self.bounds.begin || !self.is_worth_trying(log) {
+        if log.left() < enough || !self.is_worth_trying(log) {
             return Ok(log);
         }
-        if self.move_most()? {
+        // Where nobody commits, all of it is moved, and the next commit begins the log anew by itself.
+        if self.move_most()? && heard == Heard::Commits {
             self.asked.ask(ASK);
         }
         let log = self.log(Move::Nothing)?;
-        self.tried = (log.left() >= self.bounds.begin).then(|| (Instant::now(), log.pages));
+        self.tried = (log.left() >= enough).then(|| (Instant::now(), log.pages));
         Ok(log)
     }
 

@@ -390,7 +390,9 @@ fn write<B: Batch>(
             answers,
             change: Some(change),
         } => {
-            identity.record(conn, &batch.describe(&change))?;
+            if let Some(body) = batch.describe(&change) {
+                identity.record(conn, &body)?;
+            }
             Ok((answers, Some(change)))
         }
     }

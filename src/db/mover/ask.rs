@@ -16,6 +16,15 @@ pub struct Asked {
     is_asked: AtomicBool,
 }
 
+/// What the thread heard while it waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// There were commits.
+    Commits,
+    /// There were none all the time.
+    Nothing,
+}
+
 #[derive(Default)]
 struct State {
     stopped: bool,
@@ -59,9 +68,8 @@ impl Asked {
         self.state().stopped
     }
 
-    /// The thread's: waits until there were commits, or for so long, and then for more of them to come. False where it is to
-    /// end.
-    pub fn wait_for_commit(&self, at_most: Option<Duration>, more: Duration) -> bool {
+    /// The thread's: waits for so long until there were commits, and then for more of them to come. `None` where it is to end.
+    pub fn wait_for_commit(&self, at_most: Option<Duration>, more: Duration) -> Option<Heard> {
         let quiet = |state: &mut State| !state.stopped && !self.committed.load(Ordering::Acquire);
         let state = self.state();
         let state = match at_most {
@@ -71,9 +79,14 @@ impl Asked {
                 .wait_while(state, quiet)
                 .unwrap_or_else(PoisonError::into_inner),
         };
+        let heard = match self.committed.load(Ordering::Acquire) {
+            true => Heard::Commits,
+            false => Heard::Nothing,
+        };
+        let more = if heard == Heard::Commits { more } else { Duration::ZERO };
         let state = self.wait(state, more, |state| !state.stopped);
         self.committed.store(false, Ordering::Release);
-        !state.stopped
+        (!state.stopped).then_some(heard)
     }
 
     /// The thread's: asks the writer, and waits until it has done it; or takes the wish back where it does not come for so
@@ -183,11 +196,13 @@ mod tests {
     #[test]
     fn a_commit_ends_the_wait_and_so_does_the_end() {
         let it = Asked::default();
-        assert!(it.wait_for_commit(Some(Duration::ZERO), Duration::ZERO), "time went by");
+        let began = Instant::now();
+        assert_eq!(it.wait_for_commit(Some(SHORT), LONG), Some(Heard::Nothing));
+        assert!(began.elapsed() < LONG, "more of what did not come is not waited for");
         it.tell_of_commit();
-        assert!(it.wait_for_commit(None, Duration::ZERO), "there was a commit");
+        assert_eq!(it.wait_for_commit(None, Duration::ZERO), Some(Heard::Commits));
         it.stop();
-        assert!(!it.wait_for_commit(None, LONG));
+        assert_eq!(it.wait_for_commit(None, LONG), None);
         it.ask(LONG);
     }
 }

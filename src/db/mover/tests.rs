@@ -10,6 +10,7 @@ use crate::db::testing::TestDatabase;
 /// Little, so that a test need not write much.
 const SMALL: Bounds = Bounds {
     begin: 200,
+    quiet: 50,
     rest: 300,
     most: 1_000,
 };
@@ -65,8 +66,12 @@ impl Busy {
 
     /// Waits until the thread has moved everything, of its own accord.
     fn until_all_is_moved(&mut self) {
+        self.until_less_is_left_than(SMALL.begin);
+    }
+
+    fn until_less_is_left_than(&mut self, pages: i32) {
         let began = Instant::now();
-        while self.now().left() >= SMALL.begin {
+        while self.now().left() >= pages {
             assert!(began.elapsed() < Duration::from_secs(20), "{:?}", self.now());
             std::thread::sleep(LOOK);
         }
@@ -136,6 +141,21 @@ fn who_began_to_read_a_moment_ago_does_not_keep_the_writer_from_being_asked() {
     assert!(
         !fill(&mut busy, SMALL.rest),
         "nobody can move more while this one reads"
+    );
+}
+
+#[test]
+fn what_is_little_is_moved_as_soon_as_nobody_commits() {
+    let mut busy = busy();
+    while busy.now().left() < SMALL.begin / 2 {
+        busy.commit();
+    }
+    busy.until_less_is_left_than(1);
+    busy.commit();
+    assert!(
+        busy.now().pages < SMALL.quiet,
+        "it begins anew by itself: {:?}",
+        busy.now()
     );
 }
 

@@ -90,7 +90,9 @@ impl Process {
 
     /// Commits what was decided.
     pub fn end(&mut self, change: Committed) -> DbResult<Pending> {
-        self.identity.record(&mut self.conn, &self.decider.describe(&change))?;
+        if let Some(body) = self.decider.describe(&change) {
+            self.identity.record(&mut self.conn, &body)?;
+        }
         dialect::commit(&mut self.conn)?;
         Ok(Some((change, self.identity.committed())))
     }
