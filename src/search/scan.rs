@@ -2,7 +2,7 @@
 
 use super::observer::{Observer, Reason};
 use super::plan::{MemberIds, Plan, TraitIds};
-use super::snapshot::{Block, Column, Fixed, LANES, Slot, Snapshot, lanes_of};
+use super::snapshot::{Block, ClassId, Fixed, LANES, Slot, Snapshot, Stock, lanes_of};
 
 /// Would any provider pass `plan`? Stops at the first.
 pub(super) fn anybody(snapshot: &Snapshot, plan: &Plan) -> bool {
@@ -94,6 +94,9 @@ impl<O: Observer> Sieve<'_, O> {
     }
 
     fn amounts(&mut self, plan: &Plan, data: &Block) {
+        if plan.amounts.is_empty() {
+            return;
+        }
         let room = data.room();
         // Whoever listens wants to know of each why.
         if !O::LISTENS && !plan.amounts.iter().all(|&(class, amount)| room.may_hold(class, amount)) {
@@ -101,18 +104,18 @@ impl<O: Observer> Sieve<'_, O> {
             return;
         }
         for &(class, amount) in &plan.amounts {
-            let Some(column) = data.fixed.column(class) else {
+            let Some(stock) = room.stock(class) else {
                 self.keep(0, Reason::NoInventory { class });
                 return;
             };
-            let _ = self.keep(column.present, Reason::NoInventory { class })
-                && self.keep(allowed(column, amount, plan.strict), Reason::Units { class })
-                // Mostly all have room enough, and to read what each has left takes most of the time.
-                && !room.is_ample(class, amount)
+            // Mostly all have the same units and room enough, and to read what each has takes most of the time.
+            let _ = self.keep(stock.present, Reason::NoInventory { class })
                 && self.keep(
-                    roomy(column, data.hot.used(class), amount, self.left),
-                    Reason::NoRoom { class },
-                );
+                    allowed(stock, data, class, amount, plan.strict),
+                    Reason::Units { class },
+                )
+                && stock.least < amount
+                && self.keep(roomy(data, class, amount, self.left), Reason::NoRoom { class });
             if self.left == 0 {
                 return;
             }
@@ -121,13 +124,25 @@ impl<O: Observer> Sieve<'_, O> {
 }
 
 /// The lanes whose units allow `amount`.
-fn allowed(column: &Column, amount: i64, strict: bool) -> u64 {
-    let allowing = column.units.iter().filter(|(units, _)| units.allow(amount, strict));
+fn allowed(stock: &Stock, data: &Block, class: ClassId, amount: i64, strict: bool) -> u64 {
+    if let Some(units) = stock.units {
+        return if units.allow(amount, strict) { stock.present } else { 0 };
+    }
+    let units = data
+        .fixed
+        .column(class)
+        .into_iter()
+        .flat_map(|column| column.units.iter());
+    let allowing = units.filter(|(units, _)| units.allow(amount, strict));
     allowing.fold(0, |lanes, (_, those)| lanes | those)
 }
 
 /// Those of `lanes` with room for `amount`.
-fn roomy(column: &Column, used: &[i64; LANES], amount: i64, lanes: u64) -> u64 {
+fn roomy(data: &Block, class: ClassId, amount: i64, lanes: u64) -> u64 {
+    let Some(column) = data.fixed.column(class) else {
+        return 0;
+    };
+    let used = data.hot.used(class);
     // A limit is within 2^62, so that this overflows for no amount of the API; clamped for any other.
     let amount = amount.clamp(0, 1 << 61);
     let has_room = |lane: usize| u64::from(used[lane] <= column.limits[lane] - amount);

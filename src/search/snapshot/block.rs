@@ -71,7 +71,7 @@ impl Block {
         Arc::make_mut(&mut self.hot)
     }
 
-    /// The most that anybody has left.
+    /// What can be told of all together.
     pub fn room(&self) -> &Room {
         self.room.get_or_init(|| Room::of(&self.fixed, &self.hot))
     }

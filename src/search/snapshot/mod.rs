@@ -31,7 +31,8 @@ pub use version::Snapshot;
 pub(super) use block::Block;
 #[cfg(test)]
 pub(super) use build::IDLE;
-pub(super) use fixed::{Column, Fixed};
+pub(super) use fixed::Fixed;
 pub(super) use ids::lanes_of;
 pub(super) use inventory::Units;
 pub(super) use layout::by_block;
+pub(super) use room::Stock;

@@ -12,7 +12,7 @@ use super::index::{IdIndex, TextIndex};
 use super::inventory::{Inventory, Units};
 use super::layout::Layout;
 use super::pages::Pages;
-use super::room::Room;
+use super::room::Most;
 
 /// Everything of every provider at one moment of this process. Immutable: readers share it, and
 /// [`Snapshot::apply`] makes the next one, which shares all that did not change. A clone is as cheap.
@@ -41,7 +41,7 @@ pub struct Snapshot {
 /// What a search need not look into the blocks of a region for.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Outline {
-    room: Room,
+    most: Most,
     spilling: bool,
 }
 
@@ -239,8 +239,8 @@ impl Snapshot {
 
     /// False where nobody in the region of a block has so much left.
     pub(in crate::search) fn may_hold(&self, block: usize, amounts: &[(ClassId, i64)]) -> bool {
-        let room = &self.outline(block).room;
-        amounts.iter().all(|&(class, amount)| room.may_hold(class, amount))
+        let most = &self.outline(block).most;
+        amounts.iter().all(|&(class, amount)| most.may_hold(class, amount))
     }
 
     /// False where no tree that has its root in the region of a block has providers in other blocks.
@@ -250,7 +250,7 @@ impl Snapshot {
 
     fn outline(&self, block: usize) -> &Outline {
         self.blocks.digest(block, |blocks| Outline {
-            room: Room::over(blocks.clone().map(|block| self.blocks.get(block).room())),
+            most: Most::of(blocks.clone().map(|block| self.blocks.get(block).room())),
             // Where nobody has a parent nobody need know how trees lie.
             spilling: self.children > 0 && blocks.into_iter().any(|block| self.layout(block).spilling != 0),
         })

@@ -53,6 +53,7 @@ impl<O: Observer> Anchors<O> {
                 .cloned()
                 .collect(),
             regions: Regions::new(only),
+            whole: local.iter().any(|&(kind, _)| !ask.kinds[kind].granular),
             local,
         };
         Self {
@@ -156,6 +157,8 @@ struct Sieve {
     /// The kinds that only providers of the tree serve, and how many of them are needed. Those that let the fewest
     /// through come to stand before the others.
     local: Vec<(usize, u32)>,
+    /// Is a part of the group without a suffix among them?
+    whole: bool,
 }
 
 impl Sieve {
@@ -185,6 +188,7 @@ impl Sieve {
         // Whoever listens wants to know of each why.
         if !O::LISTENS {
             left = self.having_traits(snapshot, block, left);
+            left = self.having_members(snapshot, fits, block, left);
         }
         if left == 0 {
             return 0;
@@ -225,6 +229,19 @@ impl Sieve {
             }
         }
         left
+    }
+
+    /// Those of `roots` in whose trees somebody may serve the group without a suffix, where it names aggregates.
+    fn having_members<O: Observer>(&self, snapshot: &Snapshot, fits: &mut Fits<O>, block: usize, roots: u64) -> u64 {
+        if !self.whole || roots == 0 {
+            return roots;
+        }
+        let Some(belonging) = fits.belonging(snapshot, block) else {
+            return roots;
+        };
+        let layout = snapshot.layout(block);
+        let has = |lane: &usize| (layout.trees[*lane] & belonging != 0) || layout.spilling >> lane & 1 == 1;
+        lanes_of(roots).filter(has).fold(0, |left, lane| left | 1 << lane)
     }
 
     /// Those of `roots` in whose trees somebody has each of the required traits, as far as can be told here.

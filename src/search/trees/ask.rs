@@ -51,6 +51,8 @@ pub(in crate::search) struct Kind {
     /// Of `plan.amounts` those of which several parts may come together on one provider: an index into
     /// [`Ask::classes`], and the amount.
     pub contested: Vec<(usize, i64)>,
+    /// The greatest of these amounts.
+    pub most: Option<i64>,
     /// The lanes that `plan.tree` leaves, by block.
     pub lanes: Option<BTreeMap<usize, u64>>,
 }
@@ -112,6 +114,7 @@ impl Ask {
                 granular: false,
                 subtrees: Vec::new(),
                 contested: Vec::new(),
+                most: None,
                 lanes: None,
             };
             self.add(group, kind);
@@ -147,6 +150,7 @@ impl Ask {
             granular: true,
             subtrees: subtrees.map(|(index, _)| index).collect(),
             contested: Vec::new(),
+            most: None,
             lanes,
         };
         self.add(index, kind);
@@ -194,6 +198,7 @@ impl Ask {
         for kind in &mut self.kinds {
             let index = |&(class, amount): &(ClassId, i64)| Some((self.classes.binary_search(&class).ok()?, amount));
             kind.contested = kind.plan.amounts.iter().filter_map(index).collect();
+            kind.most = kind.contested.iter().map(|&(_, amount)| amount).max();
         }
     }
 }

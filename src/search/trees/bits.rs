@@ -55,7 +55,3 @@ pub(super) fn add(to: &mut [u64], from: &[u64]) {
 pub(super) fn keep(to: &mut [u64], from: &[u64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to &= from);
 }
-
-pub(super) fn meet(one: &[u64], other: &[u64]) -> bool {
-    one.iter().zip(other).any(|(one, other)| one & other != 0)
-}

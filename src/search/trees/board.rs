@@ -1,6 +1,6 @@
 //! What one tree, with the sharing providers that it reaches, offers for a request.
 
-use super::super::snapshot::{Slot, Snapshot, Units, lanes_of};
+use super::super::snapshot::{LANES, Slot, Snapshot, Units, lanes_of};
 use super::ask::Ask;
 use super::bits::{Bits, add};
 
@@ -16,10 +16,13 @@ pub(super) struct Board {
     pub odd: Vec<Odd>,
     /// By provider the sets of required traits of the group without a suffix of which it has one.
     pub covers: Bits,
-    /// By provider those at or above it in its tree; only where a request has rules of `same_subtree`.
+    /// By provider those at or above it in its tree, at their [`Board::bit`]; only where a request has rules of
+    /// `same_subtree`. Who else has a bit there, makes no difference.
     pub above: Bits,
     /// By kind the options again; only where `above` is.
     pub offers: Bits,
+    /// Are all of one tree in one block, as nearly always, so that their lanes are their bits?
+    near: bool,
     /// By provider its tree; only where a tree may serve with one provider alone.
     pub trees: Vec<Slot>,
     /// Which of a block's lanes are providers here, and the index of the first of them; in the order of blocks once
@@ -60,10 +63,13 @@ impl Board {
             lanes: all,
             first: first as usize,
         });
-        self.slots.extend(lanes_of(all).map(|lane| Slot::new(block, lane)));
-        for (options, &mask) in self.options.iter_mut().zip(masks) {
-            let index = |lane: usize| first + (all & ((1 << lane) - 1)).count_ones();
-            options.extend(lanes_of(mask).map(index));
+        for (index, lane) in (first..).zip(lanes_of(all)) {
+            self.slots.push(Slot::new(block, lane));
+            for (options, &mask) in self.options.iter_mut().zip(masks) {
+                if mask >> lane & 1 == 1 {
+                    options.push(index);
+                }
+            }
         }
     }
 
@@ -120,11 +126,13 @@ impl Board {
     fn find_traits(&mut self, snapshot: &Snapshot, ask: &Ask) {
         let Some(whole) = &ask.whole else { return };
         self.covers.reset(self.slots.len(), whole.required.len());
-        for (provider, &slot) in self.slots.iter().enumerate() {
+        for &Piece { block, lanes, first } in &self.pieces {
+            let traits = &snapshot.blocks().get(block).fixed.traits;
             for (index, any_of) in whole.required.iter().enumerate() {
-                if any_of.iter().any(|&it| snapshot.has_trait(slot, it)) {
-                    self.covers.set(provider, index);
-                }
+                let having = traits.any(any_of);
+                let providers = (first..).zip(lanes_of(lanes));
+                let covering = providers.filter(|(_, lane)| having >> lane & 1 == 1);
+                covering.for_each(|(provider, _)| self.covers.set(provider, index));
             }
         }
     }
@@ -133,32 +141,51 @@ impl Board {
         if ask.subtrees == 0 {
             return;
         }
-        if !self.find_near_above(snapshot) {
+        self.near = self.find_near_above(snapshot);
+        if !self.near {
             self.find_any_above(snapshot);
         }
-        self.offers.reset(self.options.len(), self.slots.len());
+        self.offers.reset(self.options.len(), self.width());
         for (kind, options) in self.options.iter().enumerate() {
-            options
-                .iter()
-                .for_each(|&provider| self.offers.set(kind, provider as usize));
+            for &provider in options {
+                let bit = self.bit(provider as usize);
+                self.offers.set(kind, bit);
+            }
         }
     }
 
-    /// Where all are of one tree in one block, which is nearly always: false where they are not.
+    /// How many bits a row of providers has, in `above` and `offers`.
+    pub fn width(&self) -> usize {
+        if self.near { LANES } else { self.slots.len() }
+    }
+
+    /// Which of them is a provider's.
+    pub fn bit(&self, provider: usize) -> usize {
+        if self.near {
+            self.slots[provider].lane()
+        } else {
+            provider
+        }
+    }
+
+    /// Is one provider at or above the other?
+    pub fn is_above(&self, one: usize, other: usize) -> bool {
+        self.above.get(other, self.bit(one))
+    }
+
+    /// False where it is not known at once.
     fn find_near_above(&mut self, snapshot: &Snapshot) -> bool {
-        let [Piece { block, lanes, .. }] = self.pieces[..] else {
+        let [Piece { block, .. }] = self.pieces[..] else {
             return false;
         };
-        self.above.reset(self.slots.len(), self.slots.len());
+        self.above.reset(self.slots.len(), LANES);
         let layout = snapshot.layout(block);
         for (provider, &slot) in self.slots.iter().enumerate() {
             let above = layout.above[slot.lane()];
             if above == 0 {
                 return false;
             }
-            let index = |lane: usize| (lanes & ((1 << lane) - 1)).count_ones();
-            let row = lanes_of(above & lanes).fold(0, |row, lane| row | 1 << index(lane));
-            self.above.row_mut(provider)[0] = row;
+            self.above.row_mut(provider)[0] = above;
         }
         true
     }

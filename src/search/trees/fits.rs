@@ -45,7 +45,7 @@ impl<O: Observer> Fits<O> {
             let lanes = match &kind.lanes {
                 Some(lanes) => lanes.get(&block).copied().unwrap_or(0),
                 None if kind.granular => u64::MAX,
-                None => self.belonging(snapshot, block),
+                None => self.belonging(snapshot, block).unwrap_or(u64::MAX),
             };
             self.masks[at] = scan::fitting(snapshot, &kind.plan, block, lanes, &mut self.observer);
             self.known[at] = true;
@@ -79,11 +79,9 @@ impl<O: Observer> Fits<O> {
     }
 
     /// Those who are inside, and those whose root is: nobody else serves a part of that group. Where it names aggregates
-    /// few do, and the others are not looked at.
-    pub fn belonging(&mut self, snapshot: &Snapshot, block: usize) -> u64 {
-        if self.inside.is_none() {
-            return u64::MAX;
-        }
+    /// few do, and the others are not looked at. None where it names none.
+    pub fn belonging(&mut self, snapshot: &Snapshot, block: usize) -> Option<u64> {
+        self.inside.as_ref()?;
         let at = block * self.questions + self.questions - 1;
         if !self.known[at] {
             let inside = self.inside(snapshot, block);
@@ -100,6 +98,6 @@ impl<O: Observer> Fits<O> {
             }
             (self.masks[at], self.known[at]) = (lanes, true);
         }
-        self.masks[at]
+        Some(self.masks[at])
     }
 }

@@ -75,7 +75,7 @@ impl Memory {
             row.extend(
                 rules
                     .iter()
-                    .map(|&rule| u64::from(placing.subtrees.has(rule, placing.depth, at))),
+                    .map(|&rule| u64::from(placing.subtrees.has(board, rule, placing.depth, at))),
             );
             if row[1..].iter().any(|&word| word != 0) {
                 rows.push(row);
@@ -144,13 +144,13 @@ fn rows(ask: &Ask, board: &Board) -> Vec<Vec<u64>> {
             row.push(u64::MAX);
             row.extend(
                 others()
-                    .filter(|&other| board.above.get(provider, other))
+                    .filter(|&other| board.is_above(other, provider))
                     .map(|other| other as u64),
             );
             row.push(u64::MAX);
             row.extend(
                 others()
-                    .filter(|&other| board.above.get(other, provider))
+                    .filter(|&other| board.is_above(provider, other))
                     .map(|other| other as u64),
             );
         }

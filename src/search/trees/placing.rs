@@ -5,7 +5,7 @@
 //! does little between one way and the next, and little before it says that there is none.
 
 use super::ask::Ask;
-use super::bits::{add, meet};
+use super::bits::add;
 use super::board::Board;
 use super::bound;
 use super::memory::Memory;
@@ -71,16 +71,24 @@ impl Placing {
         self.order.extend(0..parts);
         let wanted = |part: usize| {
             let kind = ask.parts[part].kind;
-            let most = ask.kinds[kind].contested.iter().map(|&(_, amount)| amount).max();
-            (board.options[kind].len(), std::cmp::Reverse(most), kind, part)
+            (
+                board.options[kind].len(),
+                std::cmp::Reverse(ask.kinds[kind].most),
+                kind,
+                part,
+            )
         };
         if parts > 1 {
             self.order.sort_unstable_by_key(|&part| wanted(part));
         }
         self.depth = 0;
-        refill(&mut self.chosen, parts, 0);
-        refill(&mut self.next, parts, 0);
-        refill(&mut self.fruitful, parts, false);
+        self.chosen.resize(parts, 0);
+        self.next.resize(parts, 0);
+        self.fruitful.resize(parts, false);
+        // What was deeper is set when it is reached.
+        if let (Some(next), Some(fruitful)) = (self.next.first_mut(), self.fruitful.first_mut()) {
+            (*next, *fruitful) = (0, false);
+        }
         refill(&mut self.load, board.room.len(), 0);
         refill(&mut self.granular, providers, 0);
         self.begin_traits(ask, board);
@@ -96,12 +104,12 @@ impl Placing {
     fn begin_traits(&mut self, ask: &Ask, board: &Board) {
         let required = ask.whole.as_ref().map_or(0, |whole| whole.required.len());
         self.words = required.div_ceil(64);
-        let size = (ask.parts.len() + 1) * self.words;
-        refill(&mut self.covered, size, 0);
-        refill(&mut self.coverable, size, 0);
         if self.words == 0 {
             return;
         }
+        let size = (ask.parts.len() + 1) * self.words;
+        refill(&mut self.covered, size, 0);
+        refill(&mut self.coverable, size, 0);
         for depth in (0..ask.parts.len()).rev() {
             let (here, later) = self.coverable[depth * self.words..].split_at_mut(self.words);
             here.copy_from_slice(&later[..self.words]);
@@ -183,7 +191,7 @@ impl Placing {
         let wanted = &ask.kinds[kind];
         let first = provider * ask.classes.len();
         let has_room = |&(class, amount): &(usize, i64)| self.load[first + class] <= board.room[first + class] - amount;
-        let below = |&rule: &usize| meet(self.subtrees.tops(rule, self.depth), board.above.row(provider));
+        let below = |&rule: &usize| self.subtrees.has_top_in(rule, self.depth, board.above.row(provider));
         !(ask.isolate && wanted.granular && self.granular[provider] > 0)
             && wanted.contested.iter().all(has_room)
             && wanted.subtrees.iter().all(below)
@@ -306,8 +314,7 @@ impl Placing {
                 return false;
             }
         }
-        let has_top = |rule| self.subtrees.tops(rule, self.depth).iter().any(|&word| word != 0);
-        if !(0..ask.subtrees).all(has_top) {
+        if !(0..ask.subtrees).all(|rule| self.subtrees.has_top(rule, self.depth)) {
             return false;
         }
         let look = self.stuck && self.fruitless > LUCK;

@@ -6,16 +6,18 @@ use super::ask::Ask;
 use super::bits::{Bits, add, keep};
 use super::board::Board;
 
+/// By rule and depth three rows of bits, side by side because they are read together.
 #[derive(Debug, Default)]
 pub(super) struct Subtrees {
     depths: usize,
-    /// Who is above all that are placed under the rule; who is placed under it; who may yet be.
-    common: Bits,
-    members: Bits,
-    later: Bits,
-    /// Who is above all that are placed, and is placed itself or may yet be.
-    tops: Bits,
+    rows: Bits,
 }
+
+/// Who is above all that are placed under the rule; who is placed under it; who may yet be.
+const COMMON: usize = 0;
+const MEMBERS: usize = 1;
+const LATER: usize = 2;
+const ROWS: usize = 3;
 
 impl Subtrees {
     pub fn begin(&mut self, ask: &Ask, board: &Board, order: &[usize]) {
@@ -23,61 +25,64 @@ impl Subtrees {
         if ask.subtrees == 0 {
             return;
         }
-        let (rows, width) = (ask.subtrees * self.depths, board.slots.len());
-        let all = [&mut self.common, &mut self.members, &mut self.later, &mut self.tops];
-        all.into_iter().for_each(|bits| bits.reset(rows, width));
+        self.rows.reset(ROWS * ask.subtrees * self.depths, board.width());
         for rule in 0..ask.subtrees {
-            let first = self.at(rule, 0);
             for (depth, &part) in order.iter().enumerate().rev() {
-                self.later.copy(first + depth + 1, first + depth);
+                let here = self.at(rule, depth) + LATER;
+                self.rows.copy(here + ROWS, here);
                 let kind = ask.parts[part].kind;
                 if ask.kinds[kind].subtrees.contains(&rule) {
-                    add(self.later.row_mut(first + depth), board.offers.row(kind));
+                    add(self.rows.row_mut(here), board.offers.row(kind));
                 }
             }
-            self.common.row_mut(first).fill(u64::MAX);
-            self.find_tops(first);
+            let first = self.at(rule, 0) + COMMON;
+            self.rows.row_mut(first).fill(u64::MAX);
         }
     }
 
     /// As [`Board::size`].
     pub fn size(&self) -> usize {
-        4 * self.common.size()
+        self.rows.size()
     }
 
     /// At this depth a part of these `rules` was placed on a provider.
     pub fn place(&mut self, board: &Board, depth: usize, rules: &[usize], all: usize, provider: usize) {
         for rule in 0..all {
             let before = self.at(rule, depth);
-            self.common.copy(before, before + 1);
-            self.members.copy(before, before + 1);
+            let after = before + ROWS;
+            self.rows.copy(before + COMMON, after + COMMON);
+            self.rows.copy(before + MEMBERS, after + MEMBERS);
             if rules.contains(&rule) {
-                keep(self.common.row_mut(before + 1), board.above.row(provider));
-                self.members.set(before + 1, provider);
-                self.find_tops(before + 1);
-            } else {
-                self.tops.copy(before, before + 1);
+                keep(self.rows.row_mut(after + COMMON), board.above.row(provider));
+                self.rows.set(after + MEMBERS, board.bit(provider));
             }
         }
     }
 
-    pub fn tops(&self, rule: usize, depth: usize) -> &[u64] {
-        self.tops.row(self.at(rule, depth))
+    /// Is somebody above all that are placed under the rule who is placed under it, or may yet be?
+    pub fn has_top(&self, rule: usize, depth: usize) -> bool {
+        self.tops(rule, depth).any(|top| top != 0)
+    }
+
+    /// Is such a one among these?
+    pub fn has_top_in(&self, rule: usize, depth: usize, above: &[u64]) -> bool {
+        self.tops(rule, depth).zip(above).any(|(top, above)| top & above != 0)
     }
 
     /// Has the provider a part that is under this rule?
-    pub fn has(&self, rule: usize, depth: usize, provider: usize) -> bool {
-        self.members.get(self.at(rule, depth), provider)
+    pub fn has(&self, board: &Board, rule: usize, depth: usize, provider: usize) -> bool {
+        self.rows.get(self.at(rule, depth) + MEMBERS, board.bit(provider))
+    }
+
+    fn tops(&self, rule: usize, depth: usize) -> impl Iterator<Item = u64> {
+        let first = self.at(rule, depth);
+        let (common, members) = (self.rows.row(first + COMMON), self.rows.row(first + MEMBERS));
+        let later = self.rows.row(first + LATER);
+        let may_be = members.iter().zip(later).map(|(members, later)| members | later);
+        common.iter().zip(may_be).map(|(common, may_be)| common & may_be)
     }
 
     fn at(&self, rule: usize, depth: usize) -> usize {
-        rule * self.depths + depth
-    }
-
-    fn find_tops(&mut self, row: usize) {
-        let tops = self.tops.row_mut(row);
-        tops.copy_from_slice(self.members.row(row));
-        add(tops, self.later.row(row));
-        keep(tops, self.common.row(row));
+        (rule * self.depths + depth) * ROWS
     }
 }
