@@ -41,5 +41,6 @@ pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
 pub use selection::Selection;
 pub use servers::Servers;
 pub use snapshot::{
-    AggregateId, Catalog, Change, ClassId, Delta, Inventory, LANES, ProviderId, ProviderRow, Slot, Snapshot, TraitId,
+    AggregateId, Bunch, Catalog, Change, ClassId, Delta, Inventory, LANES, ProviderId, ProviderRow, Slot, Snapshot,
+    TraitId,
 };

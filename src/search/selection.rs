@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use super::candidates::{Candidate, Candidates};
 use super::observer::Observer;
-use super::snapshot::{Slot, Snapshot};
+use super::snapshot::{Bunch, Slot, Snapshot};
 use crate::error::Result;
 
 /// The candidates of an answer, one after the other. Of those that came only the providers are kept.
@@ -45,13 +45,16 @@ impl<S: Deref<Target = Snapshot>, O: Observer> Selection<S, O> {
 
     /// The providers that summaries must show, none twice: the whole trees of the providers that the candidates used so
     /// far, or those providers alone where the request knows no trees.
-    pub fn into_summaries(self) -> Vec<Slot> {
-        if !self.whole_trees {
-            return self.used;
-        }
+    pub fn into_summaries(self) -> Vec<Bunch> {
         let snapshot = self.candidates.snapshot();
         let mut all = Vec::new();
-        self.used.iter().for_each(|&root| snapshot.near_tree(root, &mut all));
+        for &slot in &self.used {
+            if self.whole_trees {
+                snapshot.near_tree(slot, &mut all);
+            } else {
+                Bunch::add(&mut all, slot.block(), slot.bit());
+            }
+        }
         all
     }
 

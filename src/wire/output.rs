@@ -45,6 +45,8 @@ pub trait Out {
     fn put(&mut self, bytes: &[u8]);
     /// A whole number.
     fn digits(&mut self, number: i64);
+    /// How much there is.
+    fn length(&self) -> usize;
 }
 
 impl Out for Vec<u8> {
@@ -54,6 +56,10 @@ impl Out for Vec<u8> {
 
     fn digits(&mut self, number: i64) {
         digits(self, number);
+    }
+
+    fn length(&self) -> usize {
+        self.len()
     }
 }
 
@@ -68,6 +74,10 @@ impl Out for Length {
 
     fn digits(&mut self, number: i64) {
         self.0 += itoa::Buffer::new().format(number).len();
+    }
+
+    fn length(&self) -> usize {
+        self.0
     }
 }
 

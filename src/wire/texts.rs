@@ -1,7 +1,8 @@
 //! What answers say of providers again and again, written once for the 64 that stand side by side.
 //!
-//! A claim changes how much is used and a generation; everything else of a summary stays as it is for hours. Old versions
-//! show less of the same, so all of them are put together from the same texts.
+//! A claim changes how much is used and a generation; everything else of a summary stays as it is for hours. So what a provider
+//! has is kept with the usage of some moment; where that is no longer true, and for old versions, which show less of the same,
+//! it is put together from parts of the same texts.
 
 use std::sync::OnceLock;
 
@@ -92,7 +93,7 @@ impl Texts {
     #[cfg(test)]
     pub fn size(&self) -> usize {
         let has = self.has.get().map_or(0, |has| {
-            has.bytes.len() + has.stocks.len() * std::mem::size_of::<(ClassId, Span)>()
+            has.bytes.len() + has.stocks.len() * std::mem::size_of::<Stock>()
         });
         std::mem::size_of::<Self>() + self.bytes.len() + has
     }
@@ -102,25 +103,50 @@ impl Texts {
 pub struct Has {
     bytes: Box<[u8]>,
     /// The classes of all providers, one provider's behind the other's.
-    stocks: Box<[(ClassId, Span)]>,
+    stocks: Box<[Stock]>,
     own: [Span; LANES],
+    resources: [Span; LANES],
     traits: [Span; LANES],
+}
+
+/// A class of a provider.
+struct Stock {
+    class: ClassId,
+    /// Up to the sum that is used.
+    text: Span,
+    /// This sum, as it stands in the text of all classes.
+    used: i64,
 }
 
 impl Has {
     fn new(snapshot: &Snapshot, slot: Slot) -> Has {
         let names = Quoted::of(snapshot.catalog());
         let (mut bytes, mut stocks) = (Vec::new(), Vec::new());
-        let (mut own, mut traits) = ([Span::default(); LANES], [Span::default(); LANES]);
+        let (mut own, mut resources, mut traits) = (
+            [Span::default(); LANES],
+            [Span::default(); LANES],
+            [Span::default(); LANES],
+        );
         let mut text = Vec::new();
         for slot in snapshot.beside(slot) {
             let start = stocks.len() as u32;
-            for (class, inventory, _) in snapshot.inventories(slot) {
-                if let Some(name) = names.of_class(class) {
-                    let span = Span::of(&mut bytes, |out| stock(out, name, inventory.capacity()));
-                    stocks.push((class, span));
+            resources[slot.lane()] = Span::of(&mut bytes, |out| {
+                out.extend_from_slice(RESOURCES);
+                let mut begun = false;
+                for (class, inventory, used) in snapshot.inventories(slot) {
+                    if let Some(name) = names.of_class(class) {
+                        out.extend_from_slice(if std::mem::replace(&mut begun, true) {
+                            STOCK_END
+                        } else {
+                            b""
+                        });
+                        let text = Span::of(out, |out| stock(out, name, inventory.capacity()));
+                        digits(out, used);
+                        stocks.push(Stock { class, text, used });
+                    }
                 }
-            }
+                out.extend_from_slice(if begun { LAST_STOCK_END } else { NO_STOCK_END });
+            });
             let end = stocks.len() as u32;
             own[slot.lane()] = Span { start, end };
             text.clear();
@@ -133,15 +159,36 @@ impl Has {
             bytes: bytes.into_boxed_slice(),
             stocks: stocks.into_boxed_slice(),
             own,
+            resources,
             traits,
         }
     }
 
-    /// Each class of a provider, with the text from the end of the one before up to the sum that is used.
-    pub fn stocks(&self, slot: Slot) -> impl Iterator<Item = (ClassId, &[u8])> {
+    /// Of which lanes the text of all classes shows usage that is not theirs any more.
+    pub fn outdated(&self, snapshot: &Snapshot, slot: Slot) -> u64 {
+        snapshot.noted(slot, || {
+            let beside = snapshot.beside(slot).filter(|&slot| {
+                let used = snapshot.usage(slot);
+                self.own(slot).iter().any(|stock| used(stock.class) != stock.used)
+            });
+            beside.fold(0, |lanes, slot| lanes | 1 << slot.lane())
+        })
+    }
+
+    /// All classes of a provider, from the end of its uuid on, as they were when this was made.
+    pub fn resources(&self, slot: Slot) -> &[u8] {
+        self.resources[slot.lane()].in_bytes(&self.bytes)
+    }
+
+    fn own(&self, slot: Slot) -> &[Stock] {
         let Span { start, end } = self.own[slot.lane()];
-        let own = &self.stocks[start as usize..end as usize];
-        own.iter().map(|(class, span)| (*class, span.in_bytes(&self.bytes)))
+        &self.stocks[start as usize..end as usize]
+    }
+
+    /// Each class of a provider, with the text up to the sum that is used.
+    pub fn stocks(&self, slot: Slot) -> impl Iterator<Item = (ClassId, &[u8])> {
+        let own = self.own(slot).iter();
+        own.map(|stock| (stock.class, stock.text.in_bytes(&self.bytes)))
     }
 
     /// The traits of a provider, with their key.
@@ -150,11 +197,13 @@ impl Has {
     }
 }
 
-/// What ends the class before.
+/// What stands between a provider's uuid and its classes, what between two of these, and what after the last one.
+pub const RESOURCES: &[u8] = br#":{"resources":{"#;
 pub const STOCK_END: &[u8] = b"},";
+pub const LAST_STOCK_END: &[u8] = b"}}";
+pub const NO_STOCK_END: &[u8] = b"}";
 
 fn stock(out: &mut Vec<u8>, name: &[u8], capacity: f64) {
-    out.extend_from_slice(STOCK_END);
     out.extend_from_slice(name);
     out.extend_from_slice(br#":{"capacity":"#);
     // Rounded towards zero as it is shown.

@@ -13,6 +13,16 @@ use super::room::Room;
 /// What an empty lane is called.
 static NOTHING: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
 
+/// After so many claims what readers made of a block is forgotten, because much of it may have become untrue.
+const CLAIMS: u8 = 32;
+
+/// What is made of usage, and of what readers made of the rest.
+#[derive(Debug, Default)]
+struct Claimed {
+    room: OnceLock<Room>,
+    noted: OnceLock<u64>,
+}
+
 /// The parts of a block; copying one copies their pointers.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Block {
@@ -26,7 +36,9 @@ pub(in crate::search) struct Block {
     /// Worked out when a search first asks for it, forgotten when a tree of the block changes.
     pub layout: Arc<OnceLock<Layout>>,
     /// The same, forgotten with every claim.
-    room: Arc<OnceLock<Room>>,
+    claimed: Arc<Claimed>,
+    /// How many claims there were since what readers made was forgotten.
+    claims: u8,
     /// What readers made of who the providers are and what they have; forgotten when one of them is or has anything else.
     pub kept: Arc<Asked>,
 }
@@ -41,7 +53,8 @@ impl Block {
             fixed: Arc::default(),
             hot,
             layout: Arc::default(),
-            room: Arc::default(),
+            claimed: Arc::default(),
+            claims: 0,
             kept: Arc::default(),
         }
     }
@@ -67,18 +80,29 @@ impl Block {
 
     /// What claims change, to be changed.
     pub fn heat(&mut self) -> &mut Hot {
-        self.room = Arc::default();
+        self.claimed = Arc::default();
+        self.claims += 1;
+        if self.claims == CLAIMS {
+            self.forget_kept();
+        }
         Arc::make_mut(&mut self.hot)
     }
 
     /// What can be told of all together.
     pub fn room(&self) -> &Room {
-        self.room.get_or_init(|| Room::of(&self.fixed, &self.hot))
+        self.claimed.room.get_or_init(|| Room::of(&self.fixed, &self.hot))
+    }
+
+    /// What a reader notes of the lanes, made of usage and of what is kept.
+    pub fn noted(&self, make: impl FnOnce() -> u64) -> u64 {
+        *self.claimed.noted.get_or_init(make)
     }
 
     /// To be called where what readers may have made of the block is no longer true.
     pub fn forget_kept(&mut self) {
         self.kept = Arc::default();
+        self.claimed = Arc::default();
+        self.claims = 0;
     }
 
     /// What the provider of a lane has, all of it. Most rows that are read again have what they had.

@@ -1,5 +1,6 @@
 //! How the trees of a block lie in it.
 
+use super::bunch::Bunch;
 use super::ids::{LANES, Slot, lanes_of};
 use super::version::Snapshot;
 
@@ -99,13 +100,15 @@ impl Snapshot {
     }
 
     /// As `tree`, of a root, likewise; in whatever order.
-    pub fn near_tree(&self, root: Slot, into: &mut Vec<Slot>) {
+    pub(in crate::search) fn near_tree(&self, root: Slot, into: &mut Vec<Bunch>) {
         let layout = self.layout(root.block());
         let is_root = self.blocks().get(root.block()).roots & root.bit() != 0;
         if is_root && layout.spilling & root.bit() == 0 {
-            into.extend(lanes_of(layout.trees[root.lane()]).map(|lane| Slot::new(root.block(), lane)));
+            Bunch::add(into, root.block(), layout.trees[root.lane()]);
         } else {
-            into.extend(self.tree(root));
+            let all = by_block(self.tree(root));
+            all.into_iter()
+                .for_each(|(block, lanes)| Bunch::add(into, block, lanes));
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod block;
 mod build;
+mod bunch;
 mod catalog;
 mod change;
 mod fixed;
@@ -22,6 +23,7 @@ mod pages;
 mod room;
 mod version;
 
+pub use bunch::Bunch;
 pub use catalog::Catalog;
 pub use change::{Change, Delta, ProviderRow};
 pub use ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId};

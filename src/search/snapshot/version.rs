@@ -219,9 +219,16 @@ impl Snapshot {
 
     /// What a reader makes of the providers beside `slot`, all at once. It is kept until one of them comes, goes, gets another
     /// uuid, name, parent, inventory, trait or aggregate, or any name of the catalog changes; so it may be made of these, and
-    /// not of usage, generations or other providers. All readers make the same kind of thing.
+    /// not of generations or other providers, nor of usage but for what [`Snapshot::noted`] tells to be untrue. It is made
+    /// anew after some claims too. All readers make the same kind of thing.
     pub fn kept<T: Any + Send + Sync>(&self, slot: Slot, make: impl FnOnce() -> T) -> &T {
         self.block(slot).kept.get(self.number, make)
+    }
+
+    /// What a reader notes of the providers beside `slot`, a bit for each at its lane. It is kept until usage of one of them
+    /// changes or what is [`Snapshot::kept`] is forgotten; so it may be made of both.
+    pub fn noted(&self, slot: Slot, make: impl FnOnce() -> u64) -> u64 {
+        self.block(slot).noted(make)
     }
 
     fn block(&self, slot: Slot) -> &Block {

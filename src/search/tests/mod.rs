@@ -132,7 +132,7 @@ impl<S: Deref<Target = Snapshot>, O: Observer> Candidates<S, O> {
         Ok(Found {
             candidates,
             cut: selection.is_cut(),
-            summaries: selection.into_summaries(),
+            summaries: selection.into_summaries().into_iter().flatten().collect(),
         })
     }
 }

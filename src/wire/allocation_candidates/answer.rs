@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use crate::error::Result;
-use crate::search::{Request, Selection, Slot, Snapshot};
+use crate::search::{Bunch, Request, Selection, Snapshot};
 use crate::version::Version;
 use crate::wire::output::{Length, Out};
 use requests::Requests;
@@ -16,7 +16,8 @@ use summaries::Summaries;
 /// What comes next.
 enum Part {
     Requests(Box<Selection<Arc<Snapshot>, ()>>),
-    Summaries(IntoIter<Slot>),
+    /// Those that were begun, and those that come after them.
+    Summaries(Bunch, IntoIter<Bunch>),
     Nothing,
 }
 
@@ -66,17 +67,17 @@ impl Answer {
                     }
                     None => self.turn(out),
                 },
-                Part::Summaries(left) => match left.next() {
-                    Some(slot) => {
-                        out.put(self.lead);
-                        self.summaries.write(out, &self.snapshot, slot);
+                Part::Summaries(bunch, left) => {
+                    if bunch.first().is_some() {
+                        self.summaries.write(out, &self.snapshot, bunch, self.lead, length);
                         self.lead = b",";
-                    }
-                    None => {
+                    } else if let Some(next) = left.next() {
+                        *bunch = next;
+                    } else {
                         out.put(END);
                         self.part = Part::Nothing;
                     }
-                },
+                }
                 Part::Nothing => return Ok(false),
             }
         }
@@ -91,7 +92,7 @@ impl Answer {
             out.put(br#"],"provider_summaries":{"#);
             self.lead = b"";
             self.cut = found.is_cut();
-            self.part = Part::Summaries(found.into_summaries().into_iter());
+            self.part = Part::Summaries(Bunch::default(), found.into_summaries().into_iter());
         }
     }
 
@@ -101,11 +102,12 @@ impl Answer {
         let mut length = Length::default();
         match &self.part {
             Part::Requests(_) => return None,
-            Part::Summaries(left) => {
+            Part::Summaries(bunch, left) => {
                 let mut lead = self.lead;
-                for &slot in left.as_slice() {
-                    length.put(lead);
-                    self.summaries.write(&mut length, &self.snapshot, slot);
+                let bunches = std::iter::once(bunch).chain(left.as_slice()).copied();
+                for mut bunch in bunches.filter(|bunch| bunch.first().is_some()) {
+                    self.summaries
+                        .write(&mut length, &self.snapshot, &mut bunch, lead, usize::MAX);
                     lead = b",";
                 }
                 length.put(END);

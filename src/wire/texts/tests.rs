@@ -167,3 +167,58 @@ fn hosts_of_a_kind_share_the_text_of_their_traits() {
     let slot = snapshot.iter().next().unwrap();
     assert!(Texts::of(&snapshot, slot).size() / 64 < 300);
 }
+
+/// Or, after a day of claims, every summary would have to be put together.
+#[test]
+fn texts_are_made_anew_after_some_claims() {
+    let mut snapshot = Arc::new(Snapshot::build(
+        catalog("MEMORY_MB", "T"),
+        (1..=64).map(|id| row(id, [1])).collect(),
+    ));
+    for claim in 0..200 {
+        let mut change = Change::default();
+        change.deltas.push(Delta {
+            provider: ProviderId(claim % 64 + 1),
+            moves: 1,
+            generation: 1,
+            modified: None,
+            used: vec![(ClassId(0), 1)],
+        });
+        snapshot = Arc::new(snapshot.apply(&change));
+        shown(&snapshot);
+        let slot = snapshot.iter().next().unwrap();
+        let outdated = Texts::of(&snapshot, slot)
+            .has(&snapshot, slot)
+            .outdated(&snapshot, slot);
+        assert!(outdated.count_ones() < 32, "after {claim} claims {outdated:b}");
+    }
+}
+
+/// Of a version that nobody read: the next one's reader makes the texts of both, with usage that is not the first one's.
+#[test]
+fn what_was_noted_of_texts_that_are_forgotten_is_forgotten_with_them() {
+    let rows = || (1..=64).map(|id| row(id, [1]));
+    let claim = |id: i32| Change {
+        deltas: vec![Delta {
+            provider: ProviderId(id),
+            moves: 1,
+            generation: 1,
+            modified: None,
+            used: vec![(ClassId(0), 1)],
+        }],
+        ..Change::default()
+    };
+    let rename = Change {
+        catalog: Some(catalog("CUSTOM_MEMORY", "T")),
+        ..Change::default()
+    };
+    let build = || Arc::new(Snapshot::build(catalog("MEMORY_MB", "T"), rows().collect()));
+    let first = build();
+    shown(&first);
+    let claimed = Arc::new(first.apply(&claim(1)));
+    shown(&claimed);
+    let unread = Arc::new(claimed.apply(&rename));
+    shown(&Arc::new(unread.apply(&claim(3))));
+    let anew = Arc::new(build().apply(&claim(1)).apply(&rename));
+    assert_eq!(shown(&unread), shown(&anew));
+}

@@ -41,6 +41,12 @@ impl Requests {
     fn write_any(&self, out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
         let names = Quoted::of(snapshot.catalog());
         let placements = &candidate.placements;
+        // Mostly all stand beside each other.
+        let near = placements.first().map(|it| (it.slot, Texts::of(snapshot, it.slot)));
+        let uuid = |slot| match near {
+            Some((first, texts)) => texts.uuid_near(snapshot, first, slot),
+            None => Texts::uuid(snapshot, slot),
+        };
         let mut begun = false;
         out.extend_from_slice(if self.by_provider {
             br#"{"allocations":{"#
@@ -54,12 +60,12 @@ impl Requests {
             }
             set_apart(out, &mut begun);
             if self.by_provider {
-                out.extend_from_slice(Texts::uuid(snapshot, slot));
+                out.extend_from_slice(uuid(slot));
                 out.extend_from_slice(br#":{"resources":{"#);
             } else {
                 // Before 1.12.
                 out.extend_from_slice(br#"{"resource_provider":{"uuid":"#);
-                out.extend_from_slice(Texts::uuid(snapshot, slot));
+                out.extend_from_slice(uuid(slot));
                 out.extend_from_slice(br#"},"resources":{"#);
             }
             resources(out, names, &placements[at..], slot);
@@ -67,7 +73,7 @@ impl Requests {
         }
         out.push(if self.by_provider { b'}' } else { b']' });
         if self.mappings {
-            mappings(out, snapshot, candidate);
+            mappings(out, candidate, uuid);
         }
         out.push(b'}');
     }
@@ -97,7 +103,7 @@ fn resources(out: &mut Vec<u8>, names: &Quoted, placements: &[Placement], slot: 
 }
 
 /// For each group by its suffix the providers that serve it.
-fn mappings(out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
+fn mappings<'a>(out: &mut Vec<u8>, candidate: &Candidate, uuid: impl Fn(Slot) -> &'a [u8]) {
     let mut begun = false;
     out.extend_from_slice(br#","mappings":{"#);
     for (suffix, slots) in &candidate.mappings {
@@ -107,7 +113,7 @@ fn mappings(out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
         let mut begun = false;
         for &slot in slots.iter() {
             set_apart(out, &mut begun);
-            out.extend_from_slice(Texts::uuid(snapshot, slot));
+            out.extend_from_slice(uuid(slot));
         }
         out.push(b']');
     }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::search::{ClassId, Request, Slot, Snapshot};
+use crate::search::{Bunch, ClassId, Request, Slot, Snapshot};
 use crate::version::{ALL_CLASSES_IN_SUMMARIES, CANDIDATES_REQUIRED, NESTED_CANDIDATES, Version};
 use crate::wire::output::Out;
-use crate::wire::texts::{STOCK_END, Texts};
+use crate::wire::texts::{Has, LAST_STOCK_END, NO_STOCK_END, RESOURCES, STOCK_END, Texts};
 
 /// How a version shows them.
 pub struct Summaries {
@@ -27,37 +27,60 @@ impl Summaries {
         }
     }
 
-    pub fn write(&self, out: &mut impl Out, snapshot: &Snapshot, slot: Slot) {
-        let texts = Texts::of(snapshot, slot);
-        let has = texts.has(snapshot, slot);
-        out.put(texts.own_uuid(slot));
-        out.put(br#":{"resources":{"#);
+    /// Writes summaries of `bunch` with `lead` before the first, until `out` has that `length`; takes away who was written.
+    pub fn write(&self, out: &mut impl Out, snapshot: &Snapshot, bunch: &mut Bunch, mut lead: &[u8], length: usize) {
+        let Some(first) = bunch.first() else { return };
+        let texts = Texts::of(snapshot, first);
+        let has = texts.has(snapshot, first);
+        let outdated = match &self.shown {
+            Some(_) => u64::MAX,
+            None => has.outdated(snapshot, first),
+        };
+        while out.length() < length {
+            let Some(slot) = bunch.next() else { return };
+            out.put(lead);
+            lead = b",";
+            out.put(texts.own_uuid(slot));
+            if outdated >> slot.lane() & 1 == 0 {
+                out.put(has.resources(slot));
+            } else {
+                self.resources(out, snapshot, has, slot);
+            }
+            if self.traits {
+                out.put(has.traits(slot));
+            }
+            if self.trees {
+                let parent = snapshot.near_parent(slot);
+                let parent = parent.map_or(b"null".as_slice(), |parent| texts.uuid_near(snapshot, slot, parent));
+                let root = texts.uuid_near(snapshot, slot, snapshot.near_root(slot));
+                tree(out, parent, root);
+            }
+            out.put(b"}");
+        }
+    }
+
+    fn resources(&self, out: &mut impl Out, snapshot: &Snapshot, has: &Has, slot: Slot) {
+        out.put(RESOURCES);
         let used = snapshot.usage(slot);
         let mut begun = false;
         for (class, text) in has.stocks(slot) {
             if self.shown.as_ref().is_none_or(|shown| shown.contains(&class)) {
-                let apart = if std::mem::replace(&mut begun, true) {
-                    0
+                out.put(if std::mem::replace(&mut begun, true) {
+                    STOCK_END
                 } else {
-                    STOCK_END.len()
-                };
-                out.put(&text[apart..]);
+                    b""
+                });
+                out.put(text);
                 out.digits(used(class));
             }
         }
-        out.put(if begun { b"}}" } else { b"}" });
-        if self.traits {
-            out.put(has.traits(slot));
-        }
-        if self.trees {
-            out.put(br#","parent_provider_uuid":"#);
-            match snapshot.near_parent(slot) {
-                Some(parent) => out.put(texts.uuid_near(snapshot, slot, parent)),
-                None => out.put(b"null"),
-            }
-            out.put(br#","root_provider_uuid":"#);
-            out.put(texts.uuid_near(snapshot, slot, snapshot.near_root(slot)));
-        }
-        out.put(b"}");
+        out.put(if begun { LAST_STOCK_END } else { NO_STOCK_END });
     }
+}
+
+fn tree(out: &mut impl Out, parent: &[u8], root: &[u8]) {
+    out.put(br#","parent_provider_uuid":"#);
+    out.put(parent);
+    out.put(br#","root_provider_uuid":"#);
+    out.put(root);
 }
