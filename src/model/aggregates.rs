@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 
-use super::resource_providers::{Beside, OfOne, beside, beside_each};
+use super::resource_providers::{Beside, OfOne, beside, beside_each_by_id};
 use crate::db::DbConnection;
+use crate::db::dialect::{among, on_each};
 use crate::db::schema::{
     placement_aggregates as table, resource_provider_aggregates as members, resource_providers as providers,
 };
@@ -35,18 +36,17 @@ macro_rules! rows {
             .left_join(members::table.on(members::resource_provider_id.eq(providers::id)))
             .left_join(table::table.on(table::id.eq(members::aggregate_id)))
             .filter($filter)
-            .order(table::id)
             .select($columns)
     };
 }
 
 /// The aggregates of a provider, by id.
 pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAggregates> {
-    let rows: Vec<Beside<String>> = rows!(
+    let rows = rows!(
         providers::uuid.eq(provider),
         (providers::generation, table::uuid.nullable())
-    )
-    .load(conn)?;
+    );
+    let rows: Vec<Beside<String>> = rows.order(table::id).load(conn)?;
     let found = beside(rows).ok_or_else(|| Error::ProviderNotFound {
         uuid: provider.to_string(),
     })?;
@@ -55,12 +55,12 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAg
 
 /// The same of several providers, by uuid.
 pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Arc<ProviderAggregates>>> {
-    let rows: Vec<OfOne<String>> = rows!(
-        providers::uuid.eq_any(uuids),
-        (providers::uuid, (providers::generation, table::uuid.nullable()))
+    let rows: Vec<OfOne<(i32, String)>> = on_each!(conn, conn => rows!(
+        among(providers::uuid, uuids),
+        (providers::uuid, (providers::generation, (table::id, table::uuid.assume_not_null()).nullable()))
     )
-    .load(conn)?;
-    let found = beside_each(rows).into_iter();
+    .load(conn))?;
+    let found = beside_each_by_id(rows).into_iter();
     Ok(found.map(|(uuid, found)| (uuid, Arc::new(aggregates(found)))).collect())
 }
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::resource_providers::{Beside, OfOne, beside, beside_each};
+use super::resource_providers::{Beside, OfOne, beside, beside_each_by_id};
 use super::{Moment, modified};
 use crate::db::DbConnection;
+use crate::db::dialect::{among, on_each};
 use crate::db::schema::resource_providers as providers;
 use crate::db::schema::{allocations, consumer_types, consumers, projects, resource_classes, users};
 use crate::error::{Error, Result};
@@ -200,7 +201,6 @@ macro_rules! rows {
             .left_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
             .left_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
             .filter($filter)
-            .order(allocations::id)
             .select($columns)
     };
 }
@@ -208,23 +208,23 @@ macro_rules! rows {
 macro_rules! columns {
     () => {
         (
-            providers::generation,
-            (
-                consumers::uuid,
-                consumers::generation.nullable(),
-                resource_classes::name,
-                allocations::used,
-                allocations::updated_at,
-                allocations::created_at,
-            )
-                .nullable(),
+            consumers::uuid,
+            consumers::generation.nullable(),
+            resource_classes::name,
+            allocations::used,
+            allocations::updated_at,
+            allocations::created_at,
         )
     };
 }
 
 /// What is allocated of a provider, to consumers that are known.
 pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAllocations> {
-    let rows: Vec<Beside<Row>> = rows!(providers::uuid.eq(provider), columns!()).load(conn)?;
+    let rows = rows!(
+        providers::uuid.eq(provider),
+        (providers::generation, columns!().nullable())
+    );
+    let rows: Vec<Beside<Row>> = rows.order(allocations::id).load(conn)?;
     let found = beside(rows).ok_or_else(|| Error::ProviderNotFoundForAllocations {
         uuid: provider.to_string(),
     })?;
@@ -233,8 +233,12 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAl
 
 /// The same of several providers, by uuid.
 pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Arc<ProviderAllocations>>> {
-    let rows: Vec<OfOne<Row>> = rows!(providers::uuid.eq_any(uuids), (providers::uuid, columns!())).load(conn)?;
-    let found = beside_each(rows).into_iter();
+    let rows: Vec<OfOne<(i32, Row)>> = on_each!(conn, conn => rows!(
+        among(providers::uuid, uuids),
+        (providers::uuid, (providers::generation, (allocations::id, columns!()).nullable()))
+    )
+    .load(conn))?;
+    let found = beside_each_by_id(rows).into_iter();
     Ok(found.map(|(uuid, found)| (uuid, Arc::new(shared_out(found)))).collect())
 }
 

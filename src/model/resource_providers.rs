@@ -8,7 +8,7 @@ use diesel::prelude::*;
 
 use super::{Moment, modified, modified_micros};
 use crate::db::DbConnection;
-use crate::db::dialect::now;
+use crate::db::dialect::{among, now, on_each};
 use crate::db::schema::{inventories, resource_providers as table};
 use crate::error::{Error, Result};
 use crate::search::ProviderId;
@@ -115,9 +115,9 @@ pub struct Seen {
 pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Seen>> {
     type Times = (Option<NaiveDateTime>, Option<NaiveDateTime>);
     type Row = (i32, String, Option<i32>, Times, Option<Times>);
-    let rows: Vec<Row> = table::table
+    let rows: Vec<Row> = on_each!(conn, conn => table::table
         .left_join(inventories::table.on(inventories::resource_provider_id.eq(table::id)))
-        .filter(table::uuid.eq_any(uuids))
+        .filter(among(table::uuid, uuids))
         .select((
             table::id,
             table::uuid,
@@ -125,7 +125,7 @@ pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, S
             (table::updated_at, table::created_at),
             (inventories::updated_at, inventories::created_at).nullable(),
         ))
-        .load(conn)?;
+        .load(conn))?;
     let mut found: HashMap<String, Seen> = HashMap::new();
     for (id, uuid, generation, (updated_at, created_at), written) in rows {
         let seen = found.entry(uuid).or_insert_with(|| Seen {
@@ -184,13 +184,15 @@ pub(super) fn beside<T>(rows: Vec<Beside<T>>) -> Option<(i64, Vec<T>)> {
     Some((generation, rows.into_iter().filter_map(|(_, beside)| beside).collect()))
 }
 
-/// The same of several providers, by uuid.
-pub(super) fn beside_each<T>(rows: Vec<OfOne<T>>) -> HashMap<String, (i64, Vec<T>)> {
+/// The same of several providers, by uuid, in the order of their ids: to sort rows of several tables MariaDB makes a table of
+/// them.
+pub(super) fn beside_each_by_id<T>(mut rows: Vec<OfOne<(i32, T)>>) -> HashMap<String, (i64, Vec<T>)> {
+    rows.sort_unstable_by_key(|(_, (_, beside))| beside.as_ref().map(|(id, _)| *id));
     let mut found: HashMap<String, (i64, Vec<T>)> = HashMap::new();
     for (uuid, (generation, beside)) in rows {
         let generation = generation.unwrap_or_default().into();
         let (_, all) = found.entry(uuid).or_insert_with(|| (generation, Vec::new()));
-        all.extend(beside);
+        all.extend(beside.map(|(_, it)| it));
     }
     found
 }
@@ -204,4 +206,26 @@ pub fn last_update(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>
         .optional()?;
     let updated_at = found.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })?;
     Ok(updated_at.map(|time| time.and_utc()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_several_have_is_in_the_order_of_ids_and_who_has_nothing_is_there() {
+        let row = |uuid: &str, beside: Option<(i32, char)>| (uuid.to_owned(), (Some(1), beside));
+        let rows = vec![
+            row("a", Some((7, 'z'))),
+            row("b", Some((5, 'y'))),
+            row("a", Some((3, 'x'))),
+            row("c", None),
+        ];
+        let found = beside_each_by_id(rows);
+        let all = |uuid: &str| found.get(uuid).map(|(_, all)| all.iter().collect::<String>());
+        assert_eq!(
+            (all("a").as_deref(), all("b").as_deref(), all("c").as_deref()),
+            (Some("xz"), Some("y"), Some(""))
+        );
+    }
 }

@@ -1,6 +1,7 @@
 //! All that differs between databases. A noun that needs something here asks by a name that says what, not how; each
 //! engine has a file of its own.
 
+mod among;
 mod at_once;
 mod log;
 #[cfg(feature = "mariadb")]
@@ -18,6 +19,7 @@ use diesel::prelude::*;
 use super::url::Target;
 use super::{DbConnection, SetupError};
 
+pub use among::among;
 pub use at_once::{AtOnce, at_once, commit_quickly};
 pub use log::{Log, Move, leave_log, move_log};
 pub use messages::{advice, classify_message, constraint_name, found_no_room, is_unreachable, was_undone};

@@ -1,0 +1,108 @@
+//! That a column has one of some texts, in few statements however many there are: each is prepared once, where diesel prepares
+//! a list anew each time.
+
+use diesel::backend::Backend;
+use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping, is_aggregate};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{Bool, HasSqlType, Text};
+use diesel::sqlite::Sqlite;
+
+/// See the module. Not to be used where there are none.
+#[derive(Debug, Clone)]
+pub struct Among<'a, C> {
+    column: C,
+    keys: &'a [&'a str],
+}
+
+/// That `column` has one of `keys`.
+pub fn among<'a, C: Expression<SqlType = Text>>(column: C, keys: &'a [&'a str]) -> Among<'a, C> {
+    Among { column, keys }
+}
+
+/// As many places as the next power of two has, the last key in those that are left over.
+fn listed<'b, C, DB>(it: &'b Among<'_, C>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+where
+    DB: Backend + HasSqlType<Text>,
+    C: QueryFragment<DB>,
+    str: ToSql<Text, DB>,
+{
+    it.column.walk_ast(out.reborrow())?;
+    let places = 0..it.keys.len().next_power_of_two();
+    for (at, key) in places.filter_map(|at| Some((at, it.keys.get(at).or(it.keys.last())?))) {
+        out.push_sql(if at == 0 { " IN (" } else { ", " });
+        out.push_bind_param::<Text, str>(key)?;
+    }
+    out.push_sql(")");
+    Ok(())
+}
+
+impl<C: QueryFragment<Sqlite>> QueryFragment<Sqlite> for Among<'_, C> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        listed(self, out)
+    }
+}
+
+#[cfg(feature = "mariadb")]
+impl<C: QueryFragment<diesel::mysql::Mysql>> QueryFragment<diesel::mysql::Mysql> for Among<'_, C> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, diesel::mysql::Mysql>) -> QueryResult<()> {
+        listed(self, out)
+    }
+}
+
+/// PostgreSQL takes all of them as one value.
+#[cfg(feature = "postgresql")]
+impl<C: QueryFragment<diesel::pg::Pg>> QueryFragment<diesel::pg::Pg> for Among<'_, C> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, diesel::pg::Pg>) -> QueryResult<()> {
+        self.column.walk_ast(out.reborrow())?;
+        out.push_sql(" = ANY(");
+        out.push_bind_param::<diesel::sql_types::Array<Text>, _>(&self.keys)?;
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+/// It is known by its text, which diesel keeps together with what was prepared.
+impl<C> QueryId for Among<'_, C> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<C: Expression> Expression for Among<'_, C> {
+    type SqlType = Bool;
+}
+
+impl<C> ValidGrouping<()> for Among<'_, C> {
+    type IsAggregate = is_aggregate::No;
+}
+
+impl<S, C: AppearsOnTable<S>> AppearsOnTable<S> for Among<'_, C> {}
+
+impl<S, C: SelectableExpression<S>> SelectableExpression<S> for Among<'_, C> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::schema::resource_providers as t;
+
+    fn text(keys: &[&str]) -> String {
+        let query = t::table.filter(among(t::uuid, keys)).select(t::id);
+        diesel::debug_query::<Sqlite, _>(&query).to_string()
+    }
+
+    #[test]
+    fn there_are_few_texts_and_each_is_kept() {
+        let places = |keys: &[&str]| text(keys).matches('?').count();
+        assert_eq!(places(&["a"]), 1);
+        assert_eq!(places(&["a", "b", "c"]), 4);
+        assert_eq!(places(&["a"; 64]), 64);
+        assert!(
+            text(&["a", "b", "c"]).ends_with(r#"["a", "b", "c", "c"]"#),
+            "{}",
+            text(&["a", "b", "c"])
+        );
+        let query = t::table.filter(among(t::uuid, &["a", "b"])).select(t::id);
+        assert!(QueryFragment::<Sqlite>::is_safe_to_cache_prepared(&query, &Sqlite).unwrap());
+    }
+}
