@@ -1,8 +1,8 @@
-//! An update of few rows that are found by their ids, as one of a single table: what each of them is given is looked up by its
-//! id in the text itself.
+//! An update of few rows that are found by their ids, as one of a single table: what each of them must be is one list, and what
+//! each is given is looked up by its id in the text itself.
 //!
 //! A table of rows costs a temporary one and the way for updates of several tables, which takes MariaDB longer than all else
-//! that a claim writes. To look values up one by one takes the longer the more rows there are.
+//! that a claim writes. Values are looked up one by one, and the longer the more of them differ; the list is sorted once.
 
 use chrono::NaiveDateTime;
 
@@ -14,22 +14,21 @@ const LISTED_MAX: usize = 64;
 
 /// The rows come in the order of their ids, whichever they have here. `None` where there are too many, or where they are
 /// found by something else.
+///
+/// What a row must be is not looked up again where it is set: there the column itself is read, so none of those may be set
+/// before.
 pub fn updating(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Option<Table> {
     let filter = it.filter.strip_prefix(it.table)?.strip_prefix(".id = v.id")?;
+    let guards: Option<Vec<(&str, &str)>> = filter.split(" AND ").skip(1).map(|it| it.split_once(" = v.")).collect();
+    let guards = guards?;
     if !(1..=LISTED_MAX).contains(&rows.len()) {
         return None;
     }
-    let mut listed = Listed::of(it, now, rows);
+    let mut listed = Listed::of(it, now, rows, guards);
     // A scan, which is quicker where there are few rows, would lock those of others, and in whatever order.
     listed.text = format!("UPDATE {} FORCE INDEX (PRIMARY) SET ", it.table);
-    listed.add(it.set);
-    listed.text += &format!(
-        " WHERE {}.id IN ({})",
-        it.table,
-        vec!["?"; listed.rows.len()].join(", ")
-    );
-    listed.bind_column("id");
-    listed.add(filter);
+    listed.set();
+    listed.find();
     Some((listed.text, listed.bound))
 }
 
@@ -37,30 +36,36 @@ struct Listed<'a> {
     it: &'a UpdateFromRows,
     now: NaiveDateTime,
     rows: Vec<&'a Vec<Value>>,
+    /// An expression, and the column whose value it must have.
+    guards: Vec<(&'a str, &'a str)>,
     text: String,
     bound: Vec<Bound>,
 }
 
 impl<'a> Listed<'a> {
-    /// As many rows as the next power of two, the last one in the places that are left over: few texts, however many there are.
-    fn of(it: &'a UpdateFromRows, now: NaiveDateTime, rows: &'a [Vec<Value>]) -> Listed<'a> {
-        let places = 0..rows.len().next_power_of_two();
+    /// The last row also in the places that are left over.
+    fn of(it: &'a UpdateFromRows, now: NaiveDateTime, rows: &'a [Vec<Value>], guards: Vec<(&'a str, &'a str)>) -> Self {
+        let places = 0..places(rows.len());
         Listed {
             it,
             now,
             rows: places.filter_map(|at| rows.get(at).or(rows.last())).collect(),
+            guards,
             text: String::new(),
             bound: Vec::new(),
         }
     }
 
-    /// Adds what is set, or a condition, word by word.
-    fn add(&mut self, expression: &str) {
+    /// Adds what is set, word by word.
+    fn set(&mut self) {
         const ENDS: [char; 4] = [' ', ',', '(', ')'];
-        for word in expression.split_inclusive(ENDS) {
+        for word in self.it.set.split_inclusive(ENDS) {
             let name = word.trim_end_matches(ENDS);
             match name.strip_prefix("v.") {
-                Some(column) => self.look_up(column),
+                Some(column) => match self.guards.iter().find(|(_, guarded)| *guarded == column) {
+                    Some((expression, _)) => self.text += expression,
+                    None => self.look_up(column),
+                },
                 None if name == "{now}" => {
                     self.text.push('?');
                     self.bound.push(self.now.into());
@@ -71,26 +76,63 @@ impl<'a> Listed<'a> {
         }
     }
 
-    /// The value of a column, by the id of the row.
+    /// The value of a column, by the id of the row where it is not what most rows have.
     fn look_up(&mut self, column: &str) {
-        self.text += &format!("CASE {}.id", self.it.table);
-        for row in self.rows.clone() {
-            let is_key = matches!(self.value(row, column), Some(Value::Key(_)));
-            self.text += if is_key {
-                " WHEN ? THEN CAST(? AS BINARY)"
-            } else {
-                " WHEN ? THEN ?"
-            };
+        let usual = self.usual(column);
+        let others = self.rows.iter().filter(|row| self.value(row, column) != usual);
+        let mut others: Vec<_> = others.copied().collect();
+        others.dedup();
+        if !others.is_empty() {
+            let last = others[others.len() - 1];
+            others.resize(places(others.len()), last);
+            self.text += &format!("CASE {}.id", self.it.table);
+        }
+        for row in &others {
+            self.text += " WHEN ? THEN ?";
             self.bind(row, "id");
             self.bind(row, column);
         }
-        self.text += " END";
+        self.text += if others.is_empty() { "?" } else { " ELSE ? END" };
+        self.bound.extend(usual.cloned().map(Bound::from));
     }
 
-    fn bind_column(&mut self, column: &str) {
-        for row in self.rows.clone() {
-            self.bind(row, column);
+    /// What more than half of the rows have of a column, if anything: of two that differ neither counts.
+    fn usual(&self, column: &str) -> Option<&'a Value> {
+        let mut usual = (None, 0);
+        for row in &self.rows {
+            let value = self.value(row, column);
+            usual = match usual {
+                (_, 0) => (value, 1),
+                (it, lead) if it == value => (it, lead + 1),
+                (it, lead) => (it, lead - 1),
+            };
         }
+        usual.0
+    }
+
+    /// Adds which rows these are, and what each of them must be.
+    fn find(&mut self) {
+        let places = vec!["?"; self.rows.len()].join(", ");
+        self.text += &format!(" WHERE {}.id IN ({places})", self.it.table);
+        for row in self.rows.clone() {
+            self.bind(row, "id");
+        }
+        if self.guards.is_empty() {
+            return;
+        }
+        let (expressions, columns): (Vec<_>, Vec<_>) = self.guards.iter().copied().unzip();
+        self.text += &format!(" AND ({}.id, {}) IN (", self.it.table, expressions.join(", "));
+        for (at, row) in self.rows.clone().into_iter().enumerate() {
+            self.text += if at == 0 { "(?" } else { ", (?" };
+            self.bind(row, "id");
+            for column in &columns {
+                let is_key = matches!(self.value(row, column), Some(Value::Key(_)));
+                self.text += if is_key { ", CAST(? AS BINARY)" } else { ", ?" };
+                self.bind(row, column);
+            }
+            self.text.push(')');
+        }
+        self.text.push(')');
     }
 
     fn bind(&mut self, row: &[Value], column: &str) {
@@ -104,19 +146,33 @@ impl<'a> Listed<'a> {
     }
 }
 
+/// At least so many: few texts, however many there are, and few places left over.
+fn places(rows: usize) -> usize {
+    rows.next_multiple_of((rows.next_power_of_two() / 8).max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const MOVE: UpdateFromRows = UpdateFromRows {
         table: "t",
-        columns: &["id", "uuid", "moves"],
-        set: "n = v.moves + 1, at = {now}",
-        filter: "t.id = v.id AND t.uuid = v.uuid AND COALESCE(t.n, 0) = v.moves",
+        columns: &["id", "uuid", "was", "moves"],
+        set: "n = v.was + v.moves, at = {now}",
+        filter: "t.id = v.id AND t.uuid = v.uuid AND COALESCE(t.n, 0) = v.was",
     };
 
     fn row(id: i64) -> Vec<Value> {
-        vec![Value::Int(id), Value::Key("u".into()), Value::Int(id)]
+        moved(id, 1)
+    }
+
+    fn moved(id: i64, moves: i64) -> Vec<Value> {
+        vec![
+            Value::Int(id),
+            Value::Key("u".into()),
+            Value::Int(id),
+            Value::Int(moves),
+        ]
     }
 
     #[test]
@@ -124,8 +180,8 @@ mod tests {
         let (text, bound) = updating(&MOVE, NaiveDateTime::default(), &[row(7)]).expect("a text");
         assert_eq!(
             text,
-            "UPDATE t FORCE INDEX (PRIMARY) SET n = CASE t.id WHEN ? THEN ? END + 1, at = ? WHERE t.id IN (?) \
-             AND t.uuid = CASE t.id WHEN ? THEN CAST(? AS BINARY) END AND COALESCE(t.n, 0) = CASE t.id WHEN ? THEN ? END"
+            "UPDATE t FORCE INDEX (PRIMARY) SET n = COALESCE(t.n, 0) + ?, at = ? WHERE t.id IN (?) \
+             AND (t.id, t.uuid, COALESCE(t.n, 0)) IN ((?, CAST(? AS BINARY), ?))"
         );
         assert_eq!(bound.len(), text.matches('?').count());
     }
@@ -139,9 +195,28 @@ mod tests {
                 text
             })
         };
-        assert_eq!(many(5), many(8));
-        assert_ne!(many(8), many(9));
+        assert_eq!(many(33), many(40));
+        assert_ne!(many(40), many(41));
+        let texts: std::collections::BTreeSet<_> = (9..=64).map(many).collect();
+        assert_eq!(texts.len(), 12);
         assert!(many(64).is_some() && many(65).is_none() && many(0).is_none());
+    }
+
+    #[test]
+    fn what_most_rows_are_given_is_not_looked_up() {
+        let rows = [moved(1, 7), moved(2, 1), moved(3, 1), moved(4, 2), moved(5, 1)];
+        let (text, bound) = updating(&MOVE, NaiveDateTime::default(), &rows).expect("a text");
+        let set = "SET n = COALESCE(t.n, 0) + CASE t.id WHEN ? THEN ? WHEN ? THEN ? ELSE ? END, at = ? WHERE";
+        assert!(text.contains(set), "{text}");
+        let first: Vec<i64> = bound[..5]
+            .iter()
+            .filter_map(|it| match it {
+                Bound::Value(Value::Int(it)) => Some(*it),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(first, [1, 7, 4, 2, 1]);
+        assert_eq!(bound.len(), text.matches('?').count());
     }
 
     #[test]
