@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use indexmap::IndexMap;
 
-use super::python::repr_list;
+use super::python::{repr_list, strip};
 use super::query::Query;
 use super::schema::Steps;
 use super::{filters, integer};
@@ -113,7 +113,7 @@ fn root_required(query: &Query) -> Result<Traits> {
 
 fn same_subtrees(query: &Query) -> Result<Vec<BTreeSet<String>>> {
     let subtrees = query.all("same_subtree").into_iter().map(|text| {
-        let suffixes: BTreeSet<String> = text.split(',').map(|suffix| suffix.trim().to_owned()).collect();
+        let suffixes: BTreeSet<String> = text.split(',').map(|suffix| strip(suffix).to_owned()).collect();
         if suffixes.contains("") {
             return bad_value("Empty string (unsuffixed group) can not be specified in `same_subtree` ".to_owned());
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::integer;
+use super::python::strip;
 use super::query::Query;
 use super::uuid;
 use crate::error::{Error, Result};
@@ -21,7 +22,7 @@ pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
              ?resources=VCPU:2,MEMORY_MB:1024. Got: {got}."
         ))
     };
-    if text.trim().is_empty() {
+    if strip(text).is_empty() {
         return badly_formed("empty string");
     }
     let mut resources: Vec<(String, i64)> = Vec::new();
@@ -73,7 +74,7 @@ pub fn traits(text: &str, may_forbid: bool, may_choose: bool) -> Result<Traits> 
             choice_is_too_new(text)
         };
     }
-    let names: Vec<&str> = text.split(',').map(str::trim).collect();
+    let names: Vec<&str> = text.split(',').map(strip).collect();
     // Any number of exclamation marks forbids once.
     let forbidden = names
         .iter()
@@ -109,7 +110,7 @@ fn choice_is_too_new<T>(text: &str) -> Result<T> {
 }
 
 fn one_trait_of(text: &str, choice: &str) -> Result<Traits> {
-    let names: BTreeSet<String> = choice.split(',').map(|name| name.trim().to_owned()).collect();
+    let names: BTreeSet<String> = choice.split(',').map(|name| strip(name).to_owned()).collect();
     if names.contains("") {
         return Err(Error::InvalidQuery(format!(
             "Expected 'required' parameter value of the form: in:HW_CPU_X86_VMX,CUSTOM_MAGIC. Got an empty trait in: \
@@ -170,7 +171,7 @@ fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
 
 /// The uuid of a provider whose tree is meant.
 pub fn in_tree(text: &str) -> Result<String> {
-    let uuid = text.trim();
+    let uuid = strip(text);
     if uuid::canonical(uuid).is_none() {
         return Err(Error::InvalidQuery(format!(
             "Expected 'in_tree' parameter to be a format of uuid. Got: {text}"

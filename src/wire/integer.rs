@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::python::repr_str;
+use super::python::{repr_str, strip};
 
 /// Python refuses to read a decimal number of more digits.
 pub const MAX_DIGITS: usize = 4300;
@@ -44,8 +44,7 @@ pub fn is_hexadecimal(text: &str) -> bool {
 
 /// Whether the number is negative, and its digits, those of other scripts as ASCII's.
 fn digits(text: &str, radix: u32) -> Option<(bool, String)> {
-    // Python counts ASCII's separators among the blanks.
-    let text = text.trim_matches(|c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c));
+    let text = strip(text);
     let (negative, mut digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

@@ -274,6 +274,11 @@ fn words(text: &str) -> Vec<&str> {
     })
 }
 
+/// Python's `str.strip()`: it counts ASCII's separators among the blanks, Rust does not.
+pub fn strip(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
 /// What `\s` matches in Python.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)

@@ -163,6 +163,7 @@ fn aggregates_by_version() {
 #[test]
 fn a_tree_is_named_by_a_uuid() {
     assert_eq!(in_tree(&format!(" {B} ")).unwrap(), B);
+    assert_eq!(in_tree(&format!("\u{1c}{B}\u{1f}")).unwrap(), B, "blanks of Python's");
     assert_eq!(
         in_tree("x").unwrap_err().to_string(),
         "Invalid query string parameters: Expected 'in_tree' parameter to be a format of uuid. Got: x"
