@@ -66,7 +66,7 @@ def kill_and_restart():
     check(sum(acknowledged) > rounds() and crowd.unknown, "the kills hit nothing")
 
 
-LOG = 36_000_000  # more than placet leaves in the log
+LOG = 110_000_000  # more than placet leaves in the log while there are commits
 
 
 def lengthen(database):

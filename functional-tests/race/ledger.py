@@ -18,8 +18,6 @@ class Ledger:
         if not isinstance(database, databases.Database):
             database = databases.sqlite(database)
         self.connection = database.connect()
-        # Whoever serves an SQLite file is alone there.
-        self.is_followed = database.engine != "sqlite"
 
     def query(self, sql, values=()):
         return [tuple(row) for row in self.connection.execute(sql, values).fetchall()]
@@ -54,10 +52,7 @@ class Ledger:
         return over + orphans + idle + twice
 
     def gaps(self):
-        """Writers of placet of whose changes some are missing: only the oldest may be, once they may be pruned. Where nobody
-        follows, those that left any but that of a fence."""
-        if not self.is_followed:
-            return self.query("SELECT DISTINCT 'left to nobody', writer FROM placet_changes WHERE body <> '{}'")
+        """Writers of placet of whose changes some are missing: only the oldest may be, once they may be pruned."""
         young = time.monotonic() - BEGAN < PRUNED_SECONDS
         found = self.query(
             "SELECT w.id, w.revision, COUNT(c.revision), MIN(c.revision), MAX(c.revision) FROM placet_writers w"

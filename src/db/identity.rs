@@ -119,17 +119,14 @@ impl Identity {
         Ok(raised == 1)
     }
 
-    /// What `raise_revision` does, and afterwards `record` where there is something to leave, as parts of one statement.
-    pub fn raise_and_record(&mut self, body: Option<String>) -> (Part, Option<Part>) {
+    /// What `raise_revision` does, and afterwards `record`, as parts of one statement.
+    pub fn raise_and_record(&mut self, body: String) -> (Part, Part) {
         self.draw_tokens();
         let text = |it: &str| Value::Text(it.to_owned());
         let (revision, next) = (Value::Int(self.revision), Value::Int(self.revision + 1));
         let raise = vec![text(&self.next), text(&self.id), revision, text(&self.token)];
-        let record = |body| vec![text(&self.id), next, text(&self.next), Value::Text(body)];
-        (
-            Part::One(RAISE, raise),
-            body.map(|body| Part::One(RECORD, record(body))),
-        )
+        let record = vec![text(&self.id), next, text(&self.next), Value::Text(body)];
+        (Part::One(RAISE, raise), Part::One(RECORD, record))
     }
 
     /// Leaves the row that says what the batch changed.

@@ -390,9 +390,7 @@ fn write<B: Batch>(
             answers,
             change: Some(change),
         } => {
-            if let Some(body) = batch.describe(&change) {
-                identity.record(conn, &body)?;
-            }
+            identity.record(conn, &batch.describe(&change))?;
             Ok((answers, Some(change)))
         }
     }

@@ -73,8 +73,8 @@ impl Batch for Numbers {
         })
     }
 
-    fn describe(&self, change: &Vec<i64>) -> Option<String> {
-        Some(format!("{change:?}"))
+    fn describe(&self, change: &Vec<i64>) -> String {
+        format!("{change:?}")
     }
 
     fn publish(&mut self, _: &mut DbConnection, change: Vec<i64>, _: &Commit) -> DbResult<()> {

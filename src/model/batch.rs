@@ -260,8 +260,8 @@ impl Batch for Decider {
         })
     }
 
-    fn describe(&self, change: &Committed) -> Option<String> {
-        (!self.alone).then(|| super::change::body(change))
+    fn describe(&self, change: &Committed) -> String {
+        super::change::body(change)
     }
 
     fn publish(&mut self, conn: &mut DbConnection, change: Committed, commit: &Commit) -> DbResult<()> {

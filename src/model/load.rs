@@ -6,12 +6,11 @@ mod parts;
 
 use std::sync::Arc;
 
-use diesel::connection::CacheSize;
 use diesel::dsl::sum;
 use diesel::prelude::*;
 
 use self::parts::Parts;
-use crate::db::dialect::in_lists;
+use crate::db::dialect::{in_lists, keeping_no_statement};
 use crate::db::schema::{
     allocations, inventories, placement_aggregates, resource_classes, resource_provider_aggregates,
     resource_provider_traits, resource_providers, traits,
@@ -61,11 +60,8 @@ pub fn snapshot_parts(
     conn: &mut DbConnection,
 ) -> DbResult<(Catalog, impl ExactSizeIterator<Item = ProviderRow> + use<>)> {
     let catalog = catalog(conn)?;
-    // A statement that is kept for the next time keeps its rows too, with libmariadb: as much as is made of them.
-    conn.set_prepared_statement_cache_size(CacheSize::Disabled);
-    let parts = all_parts(conn);
-    conn.set_prepared_statement_cache_size(CacheSize::Unbounded);
-    Ok((catalog, parts?.into_rows(conn)))
+    let parts = keeping_no_statement(conn, all_parts)?;
+    Ok((catalog, parts.into_rows(conn)))
 }
 
 fn all_parts(conn: &mut DbConnection) -> DbResult<Parts> {

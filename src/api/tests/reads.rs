@@ -74,10 +74,9 @@ async fn a_good_body_is_not_preceded_by_a_look_for_its_provider() {
         sent.push(edge.service.model.statements() - before);
     }
     assert_eq!(sent[1..3], [1, 1], "only where it decides what is refused");
-    // BEGIN, the writer's row, the provider's generation, each of two inventories, COMMIT: who serves a file alone leaves
-    // no change.
+    // BEGIN, the writer's row, the provider's generation, each of two inventories, the change, COMMIT.
     assert_eq!(
-        sent[0], 6,
+        sent[0], 7,
         "nothing else is looked for, and nothing is read after the commit"
     );
 }

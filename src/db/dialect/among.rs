@@ -28,6 +28,7 @@ where
     C: QueryFragment<DB>,
     str: ToSql<Text, DB>,
 {
+    debug_assert!(!it.keys.is_empty(), "it has no text");
     it.column.walk_ast(out.reborrow())?;
     let places = 0..it.keys.len().next_power_of_two();
     for (at, key) in places.filter_map(|at| Some((at, it.keys.get(at).or(it.keys.last())?))) {

@@ -14,6 +14,7 @@ mod sqlite;
 use std::time::Duration;
 
 use chrono::{NaiveDateTime, Timelike, Utc};
+use diesel::connection::CacheSize;
 use diesel::prelude::*;
 
 use super::url::Target;
@@ -213,6 +214,23 @@ where
 {
     engine!(&mut *conn, begin_read)?;
     finish(conn, read, commit_plainly)
+}
+
+/// Runs what brings many rows: with libmariadb a statement that is kept for the next time keeps them too.
+pub fn keeping_no_statement<T>(conn: &mut DbConnection, run: impl FnOnce(&mut DbConnection) -> T) -> T {
+    keep_statements(conn, CacheSize::Disabled);
+    let result = run(conn);
+    keep_statements(conn, CacheSize::Unbounded);
+    result
+}
+
+fn keep_statements(conn: &mut DbConnection, how_many: CacheSize) {
+    #[cfg(feature = "mariadb")]
+    if let DbConnection::Mariadb(conn) = conn {
+        conn.set_prepared_statement_cache_size(how_many);
+    }
+    #[cfg(not(feature = "mariadb"))]
+    let _ = (conn, how_many);
 }
 
 /// Begins a transaction that will write.

@@ -24,8 +24,8 @@ pub trait Batch: Send + 'static {
     /// known from before can be trusted.
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Self::Command], on_database: bool) -> DbResult<Ran<Self>>;
 
-    /// How the change is kept for other processes; `None` where there can be none.
-    fn describe(&self, change: &Self::Change) -> Option<String>;
+    /// How the change is kept for other processes.
+    fn describe(&self, change: &Self::Change) -> String;
 
     /// Shows a committed change to this process's readers. Nobody is answered before.
     fn publish(&mut self, conn: &mut DbConnection, change: Self::Change, commit: &Commit) -> DbResult<()>;

@@ -72,13 +72,13 @@ pub(super) fn write<B: Batch>(
     identity: &mut Identity,
     plan: Plan<B>,
     expected: Option<&Revisions>,
-    body: Option<String>,
+    body: String,
     how: How,
 ) -> Attempt<Written<B>> {
     let (raise, record) = identity.raise_and_record(body);
     let mut parts: Vec<Part> = expected.map(followed::nobody_moved).into_iter().collect();
     let raised = parts.len();
-    parts.extend(std::iter::once(raise).chain(plan.parts).chain(record));
+    parts.extend(std::iter::once(raise).chain(plan.parts).chain([record]));
     match together::run(conn, plan.now, &parts, how) {
         Ok(None) => Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change))),
         Ok(Some(failed)) => Err(match failed.cmp(&raised) {

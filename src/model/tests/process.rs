@@ -90,9 +90,7 @@ impl Process {
 
     /// Commits what was decided.
     pub fn end(&mut self, change: Committed) -> DbResult<Pending> {
-        if let Some(body) = self.decider.describe(&change) {
-            self.identity.record(&mut self.conn, &body)?;
-        }
+        self.identity.record(&mut self.conn, &self.decider.describe(&change))?;
         dialect::commit(&mut self.conn)?;
         Ok(Some((change, self.identity.committed())))
     }

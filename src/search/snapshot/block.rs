@@ -16,13 +16,6 @@ static NOTHING: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
 /// After so many claims what readers made of a block is forgotten, because much of it may have become untrue.
 const CLAIMS: u8 = 32;
 
-/// What is made of usage, and of what readers made of the rest.
-#[derive(Debug, Default)]
-struct Claimed {
-    room: OnceLock<Room>,
-    noted: OnceLock<u64>,
-}
-
 /// The parts of a block; copying one copies their pointers.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Block {
@@ -36,7 +29,9 @@ pub(in crate::search) struct Block {
     /// Worked out when a search first asks for it, forgotten when a tree of the block changes.
     pub layout: Arc<OnceLock<Layout>>,
     /// The same, forgotten with every claim.
-    claimed: Arc<Claimed>,
+    room: Arc<OnceLock<Room>>,
+    /// Made of usage and of what is kept, forgotten with either.
+    noted: Arc<OnceLock<u64>>,
     /// How many claims there were since what readers made was forgotten.
     claims: u8,
     /// What readers made of who the providers are and what they have; forgotten when one of them is or has anything else.
@@ -53,7 +48,8 @@ impl Block {
             fixed: Arc::default(),
             hot,
             layout: Arc::default(),
-            claimed: Arc::default(),
+            room: Arc::default(),
+            noted: Arc::default(),
             claims: 0,
             kept: Arc::default(),
         }
@@ -80,7 +76,8 @@ impl Block {
 
     /// What claims change, to be changed.
     pub fn heat(&mut self) -> &mut Hot {
-        self.claimed = Arc::default();
+        self.room = Arc::default();
+        self.noted = Arc::default();
         self.claims += 1;
         if self.claims == CLAIMS {
             self.forget_kept();
@@ -90,18 +87,18 @@ impl Block {
 
     /// What can be told of all together.
     pub fn room(&self) -> &Room {
-        self.claimed.room.get_or_init(|| Room::of(&self.fixed, &self.hot))
+        self.room.get_or_init(|| Room::of(&self.fixed, &self.hot))
     }
 
     /// What a reader notes of the lanes, made of usage and of what is kept.
     pub fn noted(&self, make: impl FnOnce() -> u64) -> u64 {
-        *self.claimed.noted.get_or_init(make)
+        *self.noted.get_or_init(make)
     }
 
     /// To be called where what readers may have made of the block is no longer true.
     pub fn forget_kept(&mut self) {
         self.kept = Arc::default();
-        self.claimed = Arc::default();
+        self.noted = Arc::default();
         self.claims = 0;
     }
 

@@ -59,8 +59,8 @@ impl Batch for Hurried {
         Err(diesel::result::Error::NotFound)
     }
 
-    fn describe(&self, _: &()) -> Option<String> {
-        Some(String::new())
+    fn describe(&self, _: &()) -> String {
+        String::new()
     }
 
     fn publish(&mut self, _: &mut DbConnection, _: (), _: &Commit) -> DbResult<()> {
