@@ -59,8 +59,7 @@ pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
 pub fn snapshot_parts(
     conn: &mut DbConnection,
 ) -> DbResult<(Catalog, impl ExactSizeIterator<Item = ProviderRow> + use<>)> {
-    let catalog = catalog(conn)?;
-    let parts = keeping_no_statement(conn, all_parts)?;
+    let (catalog, parts) = keeping_no_statement(conn, |conn| DbResult::Ok((catalog(conn)?, all_parts(conn)?)))?;
     Ok((catalog, parts.into_rows(conn)))
 }
 

@@ -9,6 +9,8 @@ use diesel::serialize::ToSql;
 use diesel::sql_types::{Bool, HasSqlType, Text};
 use diesel::sqlite::Sqlite;
 
+use super::padded;
+
 /// See the module. Not to be used where there are none.
 #[derive(Debug, Clone)]
 pub struct Among<'a, C> {
@@ -21,7 +23,6 @@ pub fn among<'a, C: Expression<SqlType = Text>>(column: C, keys: &'a [&'a str]) 
     Among { column, keys }
 }
 
-/// As many places as the next power of two has, the last key in those that are left over.
 fn listed<'b, C, DB>(it: &'b Among<'_, C>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
 where
     DB: Backend + HasSqlType<Text>,
@@ -30,8 +31,7 @@ where
 {
     debug_assert!(!it.keys.is_empty(), "it has no text");
     it.column.walk_ast(out.reborrow())?;
-    let places = 0..it.keys.len().next_power_of_two();
-    for (at, key) in places.filter_map(|at| Some((at, it.keys.get(at).or(it.keys.last())?))) {
+    for (at, key) in padded(it.keys).enumerate() {
         out.push_sql(if at == 0 { " IN (" } else { ", " });
         out.push_bind_param::<Text, str>(key)?;
     }

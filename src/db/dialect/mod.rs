@@ -3,6 +3,7 @@
 
 mod among;
 mod at_once;
+mod lists;
 mod log;
 #[cfg(feature = "mariadb")]
 pub(super) mod mariadb;
@@ -10,6 +11,7 @@ mod messages;
 #[cfg(feature = "postgresql")]
 pub(super) mod postgresql;
 mod sqlite;
+mod transactions;
 
 use std::time::Duration;
 
@@ -22,8 +24,13 @@ use super::{DbConnection, SetupError};
 
 pub use among::among;
 pub use at_once::{AtOnce, at_once, commit_quickly};
+pub use lists::{LIST_MAX, each_chunk, in_lists, padded, rows_at_once};
 pub use log::{Log, Move, leave_log, move_log};
 pub use messages::{advice, classify_message, constraint_name, found_no_room, is_unreachable, was_undone};
+pub use transactions::{
+    abandon, begin_write, change_schema, commit, hold_registrations, hold_writers, read_transaction, rollback,
+    wait_for_locks, write_transaction,
+};
 
 /// Runs one diesel expression on whichever connection is inside.
 ///
@@ -104,36 +111,8 @@ macro_rules! lock_rows {
     }};
 }
 
+use engine;
 pub(crate) use {insert_rows, lock_rows, on_each};
-
-/// How many values one statement takes as a list: SQLite binds at most 32,766, the others 65,535.
-pub const LIST_MAX: usize = 30_000;
-
-/// How many rows of so many values a statement takes. SQLite one: within the process there is no way to a server to save.
-pub fn rows_at_once(conn: &DbConnection, values: usize) -> usize {
-    if matches!(conn, DbConnection::Sqlite(_)) {
-        1
-    } else {
-        LIST_MAX / values
-    }
-}
-
-/// How many rows one INSERT takes: no table has more columns than eleven.
-const ROWS_MAX: usize = LIST_MAX / 11;
-
-/// Runs an insert for each chunk of rows that one statement can take, and adds up what each counted.
-pub fn each_chunk<R>(rows: &[R], mut insert: impl FnMut(&[R]) -> QueryResult<usize>) -> QueryResult<usize> {
-    rows.chunks(ROWS_MAX).try_fold(0, |sum, chunk| Ok(sum + insert(chunk)?))
-}
-
-/// Runs a query for each part of a list that one statement can take, and joins what they found.
-pub fn in_lists<K, T>(keys: &[K], mut query: impl FnMut(&[K]) -> QueryResult<Vec<T>>) -> QueryResult<Vec<T>> {
-    let mut found = Vec::new();
-    for list in keys.chunks(LIST_MAX) {
-        found.append(&mut query(list)?);
-    }
-    Ok(found)
-}
 
 /// How long a transaction may sit there without a statement before the server ends it and frees its rows: longer than
 /// any pause of a live process.
@@ -204,18 +183,6 @@ pub fn is_alive(conn: &mut DbConnection) -> bool {
     }
 }
 
-/// Reads within one moment of the database: whatever is committed meanwhile is not seen.
-pub fn read_transaction<T, E>(
-    conn: &mut DbConnection,
-    read: impl FnOnce(&mut DbConnection) -> Result<T, E>,
-) -> Result<T, E>
-where
-    E: From<diesel::result::Error>,
-{
-    engine!(&mut *conn, begin_read)?;
-    finish(conn, read, commit_plainly)
-}
-
 /// Runs what brings many rows: with libmariadb a statement that is kept for the next time keeps them too.
 pub fn keeping_no_statement<T>(conn: &mut DbConnection, run: impl FnOnce(&mut DbConnection) -> T) -> T {
     keep_statements(conn, CacheSize::Disabled);
@@ -231,106 +198,6 @@ fn keep_statements(conn: &mut DbConnection, how_many: CacheSize) {
     }
     #[cfg(not(feature = "mariadb"))]
     let _ = (conn, how_many);
-}
-
-/// Begins a transaction that will write.
-///
-/// Begin, commit and roll back are plain statements, for the writer must know which of them failed. Within, diesel's
-/// own `transaction` must not be used.
-pub fn begin_write(conn: &mut DbConnection) -> QueryResult<()> {
-    engine!(conn, begin_write)
-}
-
-/// Lets no other writer decide or commit anything until the transaction ends: takes the rows of `placet_writers`, which
-/// are the first that every batch writes. For what no row that both would write can guard. Registrations are held first:
-/// whoever registered before that is among the rows.
-pub fn hold_writers(conn: &mut DbConnection) -> QueryResult<()> {
-    hold_registrations(conn)?;
-    engine!(conn, hold_writers)
-}
-
-/// Lets no writer register until the transaction ends: takes the row of `placet_epoch`.
-pub fn hold_registrations(conn: &mut DbConnection) -> QueryResult<()> {
-    engine!(conn, hold_registrations)
-}
-
-/// How long statements of this session wait for another's lock from now on.
-pub fn wait_for_locks(conn: &mut DbConnection, patience: Duration) -> QueryResult<()> {
-    engine!(conn, wait_for_locks, patience)
-}
-
-/// Commits what `begin_write` began.
-pub fn commit(conn: &mut DbConnection) -> QueryResult<()> {
-    match conn {
-        #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(inner) => mariadb::end_write(inner, "COMMIT"),
-        other => commit_plainly(other),
-    }
-}
-
-fn commit_plainly(conn: &mut DbConnection) -> QueryResult<()> {
-    use diesel::connection::SimpleConnection;
-    conn.batch_execute("COMMIT")
-}
-
-/// Rolls back what `begin_write` began, and fails where it was undone before: no lock then guarded what was read.
-pub fn abandon(conn: &mut DbConnection) -> QueryResult<()> {
-    match conn {
-        #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(inner) => mariadb::end_write(inner, "ROLLBACK"),
-        other => rollback(other),
-    }
-}
-
-/// Undoes what was done since `begin_write`.
-pub fn rollback(conn: &mut DbConnection) -> QueryResult<()> {
-    engine!(conn, rollback)
-}
-
-/// Does all of `write` in one transaction that writes, or nothing of it.
-pub fn write_transaction<T, E>(
-    conn: &mut DbConnection,
-    write: impl FnOnce(&mut DbConnection) -> Result<T, E>,
-) -> Result<T, E>
-where
-    E: From<diesel::result::Error>,
-{
-    begin_write(conn)?;
-    finish(conn, write, commit)
-}
-
-/// Runs what a transaction is for, and ends it.
-fn finish<T, E>(
-    conn: &mut DbConnection,
-    run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
-    commit: fn(&mut DbConnection) -> QueryResult<()>,
-) -> Result<T, E>
-where
-    E: From<diesel::result::Error>,
-{
-    let result = run(conn);
-    match &result {
-        Ok(_) => commit(conn)?,
-        // The first error says more than one of rolling back; dropping the connection rolls back too.
-        Err(_) => drop(rollback(conn)),
-    }
-    result
-}
-
-/// Changes the schema: alone, though several processes are told to at once, and all or nothing where the engine can.
-pub fn change_schema<T>(
-    conn: &mut DbConnection,
-    change: impl FnOnce(&mut DbConnection) -> Result<T, SetupError>,
-) -> Result<T, SetupError> {
-    match &mut *conn {
-        #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(inner) => mariadb::begin_schema(inner)?,
-        other => begin_write(other)?,
-    }
-    let locked = engine!(&mut *conn, lock_schema).map_err(SetupError::from);
-    let result = locked.and_then(|()| finish(conn, change, commit_plainly));
-    engine!(conn, unlock_schema);
-    result
 }
 
 /// Whether a table that was to be made is there as of OpenStack's oldest revision: MariaDB commits each by itself, so

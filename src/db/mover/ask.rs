@@ -79,14 +79,12 @@ impl Asked {
                 .wait_while(state, quiet)
                 .unwrap_or_else(PoisonError::into_inner),
         };
-        let heard = match self.committed.load(Ordering::Acquire) {
-            true => Heard::Commits,
-            false => Heard::Nothing,
-        };
-        let more = if heard == Heard::Commits { more } else { Duration::ZERO };
+        if !self.committed.load(Ordering::Acquire) {
+            return (!state.stopped).then_some(Heard::Nothing);
+        }
         let state = self.wait(state, more, |state| !state.stopped);
         self.committed.store(false, Ordering::Release);
-        (!state.stopped).then_some(heard)
+        (!state.stopped).then_some(Heard::Commits)
     }
 
     /// The thread's: asks the writer, and waits until it has done it; or takes the wish back where it does not come for so

@@ -8,6 +8,7 @@ use diesel::result::Error::SerializationError;
 
 use super::statement::{Bound, Statement, timed};
 use super::{CountKeys, InsertFromRows, Look, OneRow, UpdateFromRows, Value};
+use crate::db::dialect::padded;
 
 /// A table of rows, and what is bound for it.
 pub type Table = (String, Vec<Bound>);
@@ -57,12 +58,11 @@ pub fn looking(it: &Look, values: &[Value], into: &str) -> Table {
     (format!("SELECT COUNT(*) {into}FROM {}", it.0), bound)
 }
 
-/// As many places as the next power of two has, the last key in those that are left over: few texts, whatever is asked.
+/// One of few texts, however many keys there are.
 pub fn counting_keys(it: &CountKeys, keys: &[String], into: &str) -> Table {
-    let places = keys.len().next_power_of_two();
-    let bound = (0..places).filter_map(|at| keys.get(at).or(keys.last()));
-    let bound = bound.map(|key| Bound::Value(Value::Text(key.clone()))).collect();
-    let places = vec!["?"; places].join(", ");
+    let bound = padded(keys).map(|key| Bound::Value(Value::Text(key.clone())));
+    let bound: Vec<Bound> = bound.collect();
+    let places = vec!["?"; bound.len()].join(", ");
     (
         format!(
             "SELECT COUNT(*) {into}FROM {} WHERE {} IN ({places})",

@@ -291,6 +291,37 @@ fn a_provider_shows_who_has_what_of_it() {
     );
 }
 
+/// How many statements this session keeps prepared: only libmariadb's keep their rows too.
+fn kept_statements(conn: &mut DbConnection) -> i64 {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(conn) => {
+            use diesel::prelude::*;
+            let sql = "SELECT CAST(SUM(IF(variable_name = 'COM_STMT_PREPARE', 1, -1) * variable_value) AS SIGNED) \
+                       FROM information_schema.session_status \
+                       WHERE variable_name IN ('COM_STMT_PREPARE', 'COM_STMT_CLOSE')";
+            diesel::dsl::sql::<diesel::sql_types::BigInt>(sql)
+                .get_result(conn)
+                .unwrap()
+        }
+        _ => 0,
+    }
+}
+
+#[test]
+fn a_load_of_everything_keeps_no_statement() {
+    let (_directory, database) = filled();
+    let (before, after) = database
+        .read(|conn| {
+            let before = kept_statements(conn);
+            drop(load::snapshot_parts(conn)?);
+            Ok((before, kept_statements(conn)))
+        })
+        .unwrap();
+    // What was kept before goes too.
+    assert!(after <= before, "{before} statements, and {after} after it");
+}
+
 #[test]
 fn the_snapshot_is_loaded_in_a_constant_number_of_statements() {
     let (_directory, database) = filled();

@@ -8,6 +8,7 @@ use chrono::NaiveDateTime;
 
 use super::super::UpdateFromRows;
 use super::{Bound, Table, Value};
+use crate::db::dialect::padded;
 
 /// Of so many rows at most: from about twice as many on a table of them is as quick.
 const LISTED_MAX: usize = 64;
@@ -43,13 +44,11 @@ struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// The last row also in the places that are left over.
     fn of(it: &'a UpdateFromRows, now: NaiveDateTime, rows: &'a [Vec<Value>], guards: Vec<(&'a str, &'a str)>) -> Self {
-        let places = 0..rows.len().next_power_of_two();
         Listed {
             it,
             now,
-            rows: places.filter_map(|at| rows.get(at).or(rows.last())).collect(),
+            rows: padded(rows).collect(),
             guards,
             text: String::new(),
             bound: Vec::new(),
@@ -83,11 +82,9 @@ impl<'a> Listed<'a> {
         let mut others: Vec<_> = others.copied().collect();
         others.dedup();
         if !others.is_empty() {
-            let last = others[others.len() - 1];
-            others.resize(others.len().next_power_of_two(), last);
             self.text += &format!("CASE {}.id", self.it.table);
         }
-        for row in &others {
+        for row in padded(&others) {
             self.text += " WHEN ? THEN ?";
             self.bind(row, "id");
             self.bind(row, column);
