@@ -148,14 +148,20 @@ impl Identity {
             .map(|_| ())
     }
 
-    /// The batch is known to be committed.
-    pub fn committed(&mut self) -> Commit {
-        self.is_at(self.next.clone());
+    /// What the batch under way will be, if it is committed.
+    pub fn under_way(&self) -> Commit {
         Commit {
             writer: self.id.clone(),
-            revision: self.revision,
-            token: self.token.clone(),
+            revision: self.revision + 1,
+            token: self.next.clone(),
         }
+    }
+
+    /// The batch is known to be committed.
+    pub fn committed(&mut self) -> Commit {
+        let commit = self.under_way();
+        self.is_at(self.next.clone());
+        commit
     }
 
     fn is_at(&mut self, token: String) {

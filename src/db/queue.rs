@@ -4,7 +4,7 @@
 //! gives its command up, and what was given up is never committed.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
@@ -20,11 +20,14 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) struct Job<B: Batch> {
     pub command: B::Command,
     pub deadline: Instant,
-    turn: Arc<Mutex<Turn>>,
+    pub permit: Permit,
     reply: oneshot::Sender<Result<B::Answer>>,
 }
 
-/// How far a command is: its caller and the writer agree on it.
+/// How far a command is: its caller and the writer agree on it. Clones share it.
+#[derive(Clone)]
+pub(super) struct Permit(Arc<Mutex<Turn>>);
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     /// Nothing of it can be in the database.
@@ -35,21 +38,49 @@ enum Turn {
     GivenUp,
 }
 
-impl<B: Batch> Job<B> {
+impl Permit {
+    fn open() -> Permit {
+        Permit(Arc::new(Mutex::new(Turn::Open)))
+    }
+
     /// Asked before COMMIT is sent: false where the caller gave it up. After true it cannot any more.
     pub fn may_commit(&self) -> bool {
-        change(&self.turn, Turn::Open, Turn::Committing)
+        self.change(Turn::Open, Turn::Committing)
     }
 
-    /// It was not committed, and is to be tried again.
+    /// What it is for was not committed, and is to be tried again.
     pub fn reopen(&self) {
-        change(&self.turn, Turn::Committing, Turn::Open);
+        self.change(Turn::Committing, Turn::Open);
     }
 
+    /// False where COMMIT is about to be sent, or was.
+    fn give_up(&self) -> bool {
+        self.change(Turn::Open, Turn::GivenUp)
+    }
+
+    fn is_given_up(&self) -> bool {
+        *self.turn() == Turn::GivenUp
+    }
+
+    /// Whether it was `from`, and is `to` now.
+    fn change(&self, from: Turn, to: Turn) -> bool {
+        let mut turn = self.turn();
+        let is = *turn == from;
+        if is {
+            *turn = to;
+        }
+        is
+    }
+
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<B: Batch> Job<B> {
     /// Whether it is worth another try.
     pub fn is_waited_for(&self) -> bool {
-        let turn = *self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        turn != Turn::GivenUp && self.deadline > Instant::now()
+        !self.permit.is_given_up() && self.deadline > Instant::now()
     }
 
     /// Answers it. A caller that went away does not hear it: what was committed stays.
@@ -58,16 +89,6 @@ impl<B: Batch> Job<B> {
             log::debug!("A client went away before its change was answered");
         }
     }
-}
-
-/// Whether it was `from`, and is `to` now.
-fn change(turn: &Mutex<Turn>, from: Turn, to: Turn) -> bool {
-    let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-    let is = *turn == from;
-    if is {
-        *turn = to;
-    }
-    is
 }
 
 /// A queue as the settings say: the way in, and what comes out of it.
@@ -96,11 +117,11 @@ impl<B: Batch> WriterHandle<B> {
     /// Hands a command over and waits until it was committed or refused, or the database stood still for too long.
     pub async fn submit(&self, command: B::Command) -> Result<B::Answer> {
         let (reply, mut answer) = oneshot::channel();
-        let turn = Arc::new(Mutex::new(Turn::Open));
+        let permit = Permit::open();
         let job = Job {
             command,
             deadline: Instant::now() + self.patience,
-            turn: turn.clone(),
+            permit: permit.clone(),
             reply,
         };
         self.queue.try_send(job).map_err(|error| match error {
@@ -115,7 +136,7 @@ impl<B: Batch> WriterHandle<B> {
             detail: detail.to_owned(),
         };
         let answered = match timeout(2 * self.patience + GRACE, &mut answer).await {
-            Err(_) if change(&turn, Turn::Open, Turn::GivenUp) => {
+            Err(_) if permit.give_up() => {
                 return Err(Error::Unavailable {
                     detail: "it does not answer".to_owned(),
                 });

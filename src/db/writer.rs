@@ -4,11 +4,14 @@
 //! row and leaves a row that says what changed, so that any process can follow (ARCHITECTURE.md, rule 3). What a batch
 //! is, it does not know.
 
+mod ahead;
 mod batch;
 mod doubt;
+mod hand;
 mod house;
 mod patience;
 mod plan;
+mod transaction;
 mod turn;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -17,16 +20,16 @@ use std::time::{Duration, Instant};
 
 use super::dialect::AtOnce;
 use super::failure::Failure;
-use super::identity::{Commit, Identity};
+use super::identity::Identity;
 pub use super::mover::Bounds;
 use super::mover::Mover;
 use super::queue::{Job, WriterHandle, queue};
-use super::together::How;
 use super::{Database, DbConnection, SetupError, dialect, thread};
 use crate::error::{Error, Result};
 pub use batch::{Batch, Ran};
-use plan::Basis;
+use hand::Hand;
 pub use plan::{Plan, Planned};
+use transaction::Written;
 
 /// How the writer works.
 #[derive(Debug, Clone)]
@@ -57,10 +60,12 @@ pub fn start<B: Batch>(
     let identity = Identity::register(&mut conn)?;
     let batch = batch(&mut conn)?;
     let (handle, jobs) = queue(settings);
+    let hand = at_once.writes.then(Hand::start).transpose()?;
     let writer = Writer {
         database,
         conn: Some(conn),
         at_once,
+        hand,
         mover,
         identity,
         batch,
@@ -87,10 +92,12 @@ fn connect(database: &Database, mover: Option<&Mover>) -> std::result::Result<(D
 
 struct Writer<B: Batch> {
     database: Database,
-    /// `None` after it was lost, until the next try.
+    /// `None` after it was lost, until the next try, and while it is handed over.
     conn: Option<DbConnection>,
     /// What `dialect` says of the connection.
     at_once: AtOnce,
+    /// Who writes plans while others are decided, where that takes time.
+    hand: Option<Hand>,
     /// Where the engine leaves its log to us.
     mover: Option<Mover>,
     identity: Identity,
@@ -237,7 +244,7 @@ impl<B: Batch> Writer<B> {
             if !failure.may_be_tried_again() {
                 return Err(failure);
             }
-            jobs.iter().for_each(Job::reopen);
+            jobs.iter().for_each(|job| job.permit.reopen());
             let (waiting, late): (Vec<_>, Vec<_>) = jobs.drain(..).partition(Job::is_waited_for);
             *jobs = waiting;
             if !late.is_empty() {
@@ -252,87 +259,6 @@ impl<B: Batch> Writer<B> {
             }
             way = way.after(&failure, was_behind, may_be_planned);
             was_behind |= matches!(failure, Failure::Behind);
-        }
-    }
-
-    fn transaction(&mut self, jobs: &mut Vec<Job<B>>, way: Way) -> Attempt<Vec<Result<B::Answer>>> {
-        let commands = commands(jobs);
-        let may_be_planned = way < Way::OnDatabase && commands.iter().all(|command| B::may_be_planned(command));
-        if may_be_planned && self.batch.needs_turn(&commands, way == Way::InTurn) {
-            return self.in_turn(jobs);
-        }
-        let basis = self.basis(&commands, may_be_planned)?;
-        let conn = ready(&mut self.conn)?;
-        let how = How::beginning(self.at_once);
-        if how != How::Beginning || !matches!(basis, Basis::Plan(..)) {
-            dialect::begin_write(conn)?;
-        }
-        let written = contain(|| match basis {
-            Basis::Plan(plan, expected) => {
-                let body = self.batch.describe(&plan.change);
-                plan::write(conn, &mut self.identity, plan, expected.as_ref(), body, how)
-            }
-            Basis::Followed { refused } => {
-                let on_database = refused || way == Way::OnDatabase;
-                write(&mut self.batch, &mut self.identity, conn, &commands, on_database)
-            }
-        });
-        self.end(jobs, written)
-    }
-
-    /// Ends the transaction in which something was written, or in which that failed.
-    fn end(&mut self, jobs: &[Job<B>], written: Option<Attempt<Written<B>>>) -> Attempt<Vec<Result<B::Answer>>> {
-        let conn = ready(&mut self.conn)?;
-        let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
-            Ok((answers, Some(change))) => (answers, change),
-            Ok((answers, None)) => {
-                dialect::abandon(conn)?;
-                return Ok(answers);
-            }
-            Err(failure) => {
-                if dialect::rollback(conn).is_err() {
-                    self.conn = None;
-                }
-                return Err(failure);
-            }
-        };
-        if !jobs.iter().all(Job::may_commit) {
-            if dialect::rollback(conn).is_err() {
-                self.conn = None;
-            }
-            return Err(Failure::GivenUp);
-        }
-        if let Err(error) = dialect::commit_quickly(conn, self.at_once) {
-            if dialect::was_undone(&error) {
-                return Err(Failure::Overtaken);
-            }
-            if dialect::found_no_room(&error) {
-                // There is none for a fence either.
-                if dialect::rollback(conn).is_err() {
-                    self.conn = None;
-                }
-                return Err(error.into());
-            }
-            self.settle_doubt(error)?;
-        }
-        let commit = self.identity.committed();
-        self.publish(change, &commit);
-        Ok(answers)
-    }
-
-    fn publish(&mut self, change: B::Change, commit: &Commit) {
-        let Some(conn) = self.conn.as_mut() else {
-            return self.batch.doubt();
-        };
-        match contain(|| self.batch.publish(conn, change, commit)) {
-            Some(Ok(())) => {}
-            failed => {
-                let why = failed
-                    .and_then(std::result::Result::err)
-                    .map_or("a defect".to_owned(), |error| error.to_string());
-                log::warn!("A committed change could not be read back, answers wait until it is: {why}");
-                self.batch.doubt();
-            }
         }
     }
 }
@@ -368,30 +294,4 @@ fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
 /// Runs what may meet a defect of placet: a panic must not end the writer. `None` where it panicked.
 fn contain<T>(run: impl FnOnce() -> T) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).ok()
-}
-
-type Written<B> = (Vec<Result<<B as Batch>::Answer>>, Option<<B as Batch>::Change>);
-
-/// The rest of a transaction before its COMMIT. The writer's own row is the first that it locks.
-fn write<B: Batch>(
-    batch: &mut B,
-    identity: &mut Identity,
-    conn: &mut DbConnection,
-    commands: &[&B::Command],
-    on_database: bool,
-) -> Attempt<Written<B>> {
-    if !identity.raise_revision(conn)? {
-        return Err(Failure::Displaced);
-    }
-    match batch.run(conn, commands, on_database)? {
-        Ran::Lost => Err(Failure::Overtaken),
-        Ran::Decided { answers, change: None } => Ok((answers, None)),
-        Ran::Decided {
-            answers,
-            change: Some(change),
-        } => {
-            identity.record(conn, &batch.describe(&change))?;
-            Ok((answers, Some(change)))
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! The writer with a batch of its own kind: numbers that are written into a table, some of them guilty.
 
+mod ahead;
 mod turns;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use diesel::sql_types::BigInt;
 use super::dialect;
 use super::queue::WriterHandle;
 use super::testing::{Kind, TestDatabase};
-use super::writer::{Batch, Bounds, Planned, Ran, WriterSettings, start};
+use super::writer::{Batch, Bounds, Plan, Planned, Ran, WriterSettings, start};
 use super::{Commit, Database, DbConnection, DbResult, Settings};
 use crate::error::{Error, Result};
 use turns::Turns;
@@ -49,6 +50,10 @@ impl Batch for Numbers {
         Ok(self.turns.plan(commands))
     }
 
+    fn foresee(&mut self, change: &Vec<i64>, _: &Commit, commands: &[&i64]) -> Option<Plan<Self>> {
+        self.turns.foresee(change, commands)
+    }
+
     fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], on_database: bool) -> DbResult<Ran<Self>> {
         self.turns.note(turns::Asked::Run { on_database });
         for number in commands.iter().filter(|number| !turns::is_refused(***number)) {
@@ -77,10 +82,17 @@ impl Batch for Numbers {
         format!("{change:?}")
     }
 
-    fn publish(&mut self, _: &mut DbConnection, change: Vec<i64>, _: &Commit) -> DbResult<()> {
-        assert!(!change.contains(&LOST), "a defect");
+    fn publish(&mut self, change: Vec<i64>, commit: &Commit) -> bool {
+        if change.contains(&LOST) {
+            return false;
+        }
+        self.turns.committed(commit);
         self.seen.lock().unwrap().push(change);
-        Ok(())
+        true
+    }
+
+    fn read_back(&mut self, _: &mut DbConnection) -> DbResult<()> {
+        panic!("a defect");
     }
 
     fn follow(&mut self, _: &mut DbConnection) -> DbResult<()> {

@@ -18,11 +18,12 @@ use super::named::Named;
 use super::plannable;
 use super::save::{self, Committed, Owners, Saved, save};
 use super::spelled::Spelled;
-use super::state::State;
+use super::state::{ConsumerRow, State};
 use super::turn::Turn;
+use crate::db::dialect::{self, Precision};
 use crate::db::followed::Revisions;
 use crate::db::writer::{Batch, Plan, Planned, Ran};
-use crate::db::{Commit, DbConnection, DbResult, dialect, fault};
+use crate::db::{Commit, DbConnection, DbResult, fault};
 use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
 use crate::search::{Catalog, Snapshot};
@@ -42,6 +43,7 @@ pub struct Decider {
     owners_since: u64,
     turn: Turn,
     rules: Rules,
+    precision: Precision,
     #[cfg(feature = "mutants")]
     earlier: super::mutant::Earlier,
 }
@@ -57,7 +59,7 @@ enum Basis {
 }
 
 impl Decider {
-    pub fn new(live: Arc<Live>, follower: Follower, alone: bool, rules: Rules) -> Decider {
+    pub fn new(live: Arc<Live>, follower: Follower, alone: bool, rules: Rules, precision: Precision) -> Decider {
         Decider {
             live,
             follower,
@@ -67,6 +69,7 @@ impl Decider {
             owners_since: 0,
             turn: Turn::default(),
             rules,
+            precision,
             #[cfg(feature = "mutants")]
             earlier: Default::default(),
         }
@@ -167,6 +170,40 @@ impl Decider {
             }
         }
     }
+
+    /// A plan on what `base` shows. `knows`: whether the ids of what consumers belong to are known, or can be.
+    fn plan_on(
+        &mut self,
+        base: Arc<Snapshot>,
+        commands: &[&Command],
+        knows: impl FnOnce(&mut Owners, &[&ConsumerRow]) -> DbResult<bool>,
+    ) -> DbResult<Planned<Self>> {
+        let now = self.precision.row_time();
+        let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), now.and_utc());
+        let answers = commands.iter().map(|command| decide(&mut state, &self.rules, command));
+        let Ok(answers) = answers.collect::<Result<Vec<Answer>>>() else {
+            return Ok(Planned::Refused);
+        };
+        // A warning rests on usage, of which the snapshot may show too much.
+        if !plannable::keeps_classes(&state) || !state.warnings.is_empty() {
+            return Ok(Planned::Unknown);
+        }
+        let consumers = state.consumers.values();
+        let rows: Vec<&ConsumerRow> = consumers.filter_map(|entry| entry.now.as_ref()).collect();
+        if std::mem::replace(&mut self.owners_since, self.live.times_read()) != self.owners_since {
+            self.owners = Owners::default();
+        }
+        if !knows(&mut self.owners, &rows)? {
+            return Ok(Planned::Unknown);
+        }
+        let (parts, change) = save::plan(self.precision, &state, &self.owners);
+        Ok(Planned::Plan(Plan {
+            answers,
+            change,
+            parts,
+            now,
+        }))
+    }
 }
 
 /// Whether a command means one consumer by two spellings, which MariaDB takes for the same. To whom they come one after
@@ -203,34 +240,18 @@ impl Batch for Decider {
         if self.live.is_doubtful() || self.is_spoiled() || !plannable::may_share_a_plan(commands) {
             return Ok(Planned::Unknown);
         }
-        let now = dialect::row_time(conn);
-        let mut state = State::new(Base::Snapshot(self.live.newest()), BTreeMap::new(), now.and_utc());
-        let answers = commands.iter().map(|command| decide(&mut state, &self.rules, command));
-        let Ok(answers) = answers.collect::<Result<Vec<Answer>>>() else {
-            return Ok(Planned::Refused);
-        };
-        // A warning rests on usage, of which the snapshot may show too much.
-        if !plannable::keeps_classes(&state) || !state.warnings.is_empty() {
-            return Ok(Planned::Unknown);
+        self.plan_on(self.live.newest(), commands, |owners, rows| owners.learn(conn, rows))
+    }
+
+    fn foresee(&mut self, change: &Committed, commit: &Commit, commands: &[&Command]) -> Option<Plan<Self>> {
+        if self.is_spoiled() || !plannable::may_share_a_plan(commands) {
+            return None;
         }
-        let rows: Vec<_> = state
-            .consumers
-            .values()
-            .filter_map(|entry| entry.now.as_ref())
-            .collect();
-        if std::mem::replace(&mut self.owners_since, self.live.times_read()) != self.owners_since {
-            self.owners = Owners::default();
+        let base = self.live.foresee(change, commit)?;
+        match self.plan_on(base, commands, |owners, rows| Ok(owners.know(rows))) {
+            Ok(Planned::Plan(plan)) => Some(plan),
+            _ => None,
         }
-        if !self.owners.learn(conn, &rows)? {
-            return Ok(Planned::Unknown);
-        }
-        let (parts, change) = save::plan(conn, &state, &self.owners);
-        Ok(Planned::Plan(Plan {
-            answers,
-            change,
-            parts,
-            now,
-        }))
     }
 
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Command], on_database: bool) -> DbResult<Ran<Self>> {
@@ -264,9 +285,13 @@ impl Batch for Decider {
         super::change::body(change)
     }
 
-    fn publish(&mut self, conn: &mut DbConnection, change: Committed, commit: &Commit) -> DbResult<()> {
+    fn publish(&mut self, change: Committed, commit: &Commit) -> bool {
         change.warnings.iter().for_each(|warning| log::warn!("{warning}"));
-        self.live.publish(conn, change, commit)
+        self.live.publish(change, commit)
+    }
+
+    fn read_back(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+        self.live.read_back(conn)
     }
 
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()> {

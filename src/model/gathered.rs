@@ -27,14 +27,18 @@ impl Gathered {
         self.catalog |= committed.catalog;
     }
 
-    /// Takes a change of this process's own: what it wrote itself it need not read. That holds where what is shown now has
+    /// A change of this process's own: what it wrote itself it need not read. That holds where what is shown now has
     /// all that was there before it, as far as it concerns what was written.
-    pub fn add_own(&mut self, mut committed: Committed) {
+    pub fn own(mut committed: Committed) -> Gathered {
         for it in &committed.rewritten {
             committed.reload.remove(&it.delta.provider);
         }
-        self.rewritten.append(&mut committed.rewritten);
-        self.add(committed);
+        let mut gathered = Gathered {
+            rewritten: std::mem::take(&mut committed.rewritten),
+            ..Gathered::default()
+        };
+        gathered.add(committed);
+        gathered
     }
 
     /// Marks what deltas alone cannot bring up to date: providers that `snapshot` does not have.

@@ -37,6 +37,14 @@ struct Ledger {
     /// Who this process's writer is, once it has committed anything, and whom it meets.
     own: Option<String>,
     company: Company,
+    foreseen: Option<Foreseen>,
+}
+
+/// What is shown once a commit that is under way has happened, if nothing else is published before.
+struct Foreseen {
+    commit: Commit,
+    behind: Arc<Snapshot>,
+    next: Arc<Snapshot>,
 }
 
 /// What came of news that were counted.
@@ -59,6 +67,7 @@ impl Live {
                 load: 0,
                 own: None,
                 company: Company::default(),
+                foreseen: None,
             }),
             doubtful: AtomicBool::new(false),
         })
@@ -184,33 +193,64 @@ impl Live {
         gathered.outrun(&next).is_empty().then_some(next)
     }
 
-    /// Shows a commit of this process's own writer. Only where the revision before it was known: a reader may have
-    /// followed it already.
-    pub fn publish(&self, conn: &mut DbConnection, committed: Committed, commit: &Commit) -> DbResult<()> {
+    /// What will be shown after a commit of this process's own writer that is under way; `None` where counting does not
+    /// tell, or a reader has followed it already.
+    pub fn foresee(&self, committed: &Committed, commit: &Commit) -> Option<Arc<Snapshot>> {
         let mut ledger = self.ledger();
+        if self.is_doubtful() || ledger.known.of(&commit.writer) + 1 != commit.revision {
+            return None;
+        }
+        let behind = self.newest();
+        let next = Arc::new(self.counted(Gathered::own(committed.clone()))?);
+        ledger.foreseen = Some(Foreseen {
+            commit: commit.clone(),
+            behind,
+            next: next.clone(),
+        });
+        Some(next)
+    }
+
+    /// Shows a commit of this process's own writer, where counting is enough; else false. Only where the revision before it
+    /// was known: a reader may have followed it already.
+    pub fn publish(&self, committed: Committed, commit: &Commit) -> bool {
+        let mut ledger = self.ledger();
+        let foreseen = ledger.foreseen.take();
         if self.is_doubtful() {
             // It is in the tables, and those are about to be read.
-            return Ok(());
+            return true;
         }
         if ledger.own.as_ref() != Some(&commit.writer) {
             ledger.own = Some(commit.writer.clone());
         }
         let known = ledger.known.of(&commit.writer);
         if known >= commit.revision && !mutants::is(Mutant::ApplyTwice) {
-            return Ok(());
+            return true;
         }
-        if known + 1 >= commit.revision {
-            let mut gathered = Gathered::default();
-            gathered.add_own(committed);
-            if let Some(next) = self.counted(gathered) {
-                let mark = Mark {
-                    revision: commit.revision,
-                    token: commit.token.clone(),
-                };
-                ledger.known.writers.insert(commit.writer.clone(), mark);
-                self.publish_snapshot(next);
-                return Ok(());
-            }
+        if known + 1 < commit.revision {
+            return false;
+        }
+        let holds = |it: &Foreseen| it.commit == *commit && Arc::ptr_eq(&it.behind, &self.newest());
+        let next = match foreseen.filter(holds) {
+            Some(it) => it.next,
+            None => match self.counted(Gathered::own(committed)) {
+                Some(next) => Arc::new(next),
+                None => return false,
+            },
+        };
+        let mark = Mark {
+            revision: commit.revision,
+            token: commit.token.clone(),
+        };
+        ledger.known.writers.insert(commit.writer.clone(), mark);
+        self.current.store(next);
+        true
+    }
+
+    /// Brings the snapshot up to what is committed by reading what counting cannot tell.
+    pub fn read_back(&self, conn: &mut DbConnection) -> DbResult<()> {
+        let mut ledger = self.ledger();
+        if self.is_doubtful() {
+            return Ok(());
         }
         self.reread(conn, &mut ledger, &BTreeSet::new(), false).map(|_| ())
     }

@@ -15,6 +15,7 @@ use super::naming::Names;
 use super::of_provider::Together;
 use super::reader::{in_time, on_a_thread};
 use super::standard;
+use crate::db::dialect::Precision;
 use crate::db::queue::WriterHandle;
 use crate::db::writer::{self, WriterSettings};
 use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, followed};
@@ -88,7 +89,7 @@ impl Model {
             let live = Arc::new(Live::load(conn)?);
             let follower = Follower::start(database.clone(), live.clone(), settings.commit_timeout)?;
             parts = Some((live.clone(), follower.clone()));
-            Ok(Decider::new(live, follower, alone, rules))
+            Ok(Decider::new(live, follower, alone, rules, Precision::of(conn)))
         })?;
         let (live, follower) = parts.ok_or(SetupError::NotSynced)?;
         let together = match alone {

@@ -10,12 +10,12 @@ pub(super) mod mariadb;
 mod messages;
 #[cfg(feature = "postgresql")]
 pub(super) mod postgresql;
+mod precision;
 mod sqlite;
 mod transactions;
 
 use std::time::Duration;
 
-use chrono::{NaiveDateTime, Timelike, Utc};
 use diesel::connection::CacheSize;
 use diesel::prelude::*;
 
@@ -27,6 +27,7 @@ pub use at_once::{AtOnce, at_once, commit_quickly};
 pub use lists::{LIST_MAX, each_chunk, in_lists, padded, rows_at_once};
 pub use log::{Log, Move, leave_log, move_log};
 pub use messages::{advice, classify_message, constraint_name, found_no_room, is_unreachable, was_undone};
+pub use precision::{Precision, now, ratio, row_time};
 pub use transactions::{
     abandon, begin_write, change_schema, commit, hold_registrations, hold_writers, read_transaction, rollback,
     wait_for_locks, write_transaction,
@@ -236,37 +237,5 @@ pub fn moment_type(conn: &DbConnection) -> &'static str {
         DbConnection::Postgresql(_) => "TIMESTAMP",
         #[cfg(feature = "mariadb")]
         DbConnection::Mariadb(_) => "DATETIME(6)",
-    }
-}
-
-/// An allocation ratio as it was read, as it was written.
-pub fn ratio(conn: &DbConnection, read: f64) -> f64 {
-    match conn {
-        #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(_) => mariadb::ratio(read),
-        _ => read,
-    }
-}
-
-/// This moment: UTC, microseconds.
-///
-/// Never a whole millisecond, so that SQLite's text always has the six digits that Python writes and reads.
-pub fn now() -> NaiveDateTime {
-    let now = Utc::now().naive_utc();
-    let micros = now.nanosecond() / 1_000;
-    let micros = if micros.is_multiple_of(1_000) {
-        micros + 1
-    } else {
-        micros
-    };
-    now.with_nanosecond(micros * 1_000).unwrap_or(now)
-}
-
-/// This moment, as OpenStack's tables keep it: on MariaDB to the second.
-pub fn row_time(conn: &DbConnection) -> NaiveDateTime {
-    match conn {
-        #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(_) => now().with_nanosecond(0).unwrap_or_default(),
-        _ => now(),
     }
 }

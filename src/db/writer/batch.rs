@@ -1,6 +1,6 @@
 //! What a batch is to the writer, which knows no more of it.
 
-use super::plan::Planned;
+use super::plan::{Plan, Planned};
 use crate::db::followed::Revisions;
 use crate::db::{Commit, DbConnection, DbResult};
 use crate::error::Result;
@@ -18,6 +18,10 @@ pub trait Batch: Send + 'static {
     /// Decides the commands in order on what is in memory alone, before the transaction begins; where it cannot, `run` does.
     fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Planned<Self>>;
 
+    /// As `plan`, as if `change` had been committed as `commit` and published, which it will be before this is written; without
+    /// a connection, and `None` where it cannot.
+    fn foresee(&mut self, change: &Self::Change, commit: &Commit, commands: &[&Self::Command]) -> Option<Plan<Self>>;
+
     /// Decides the commands in order and writes what they change, inside the writer's transaction.
     ///
     /// `on_database`: an earlier try of the same commands was overtaken, or a plan for them refused something, so nothing
@@ -27,8 +31,11 @@ pub trait Batch: Send + 'static {
     /// How the change is kept for other processes.
     fn describe(&self, change: &Self::Change) -> String;
 
-    /// Shows a committed change to this process's readers. Nobody is answered before.
-    fn publish(&mut self, conn: &mut DbConnection, change: Self::Change, commit: &Commit) -> DbResult<()>;
+    /// Shows a committed change to this process's readers. Nobody is answered before. False where it has to be read for that.
+    fn publish(&mut self, change: Self::Change, commit: &Commit) -> bool;
+
+    /// Shows what `publish` could not, and whatever else was committed.
+    fn read_back(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
     /// Learns what other processes committed: asked on the writer's own connection before each try of a batch, but for a
     /// plan where `quiet` told how far everybody is expected to be.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use chrono::NaiveDateTime;
 
-use super::{Attempt, Batch, Writer, Written, contain, ready};
+use super::{Attempt, Batch, Writer, contain, ready};
 use crate::db::failure::Failure;
 use crate::db::followed::{self, Revisions};
 use crate::db::identity::Identity;
@@ -65,29 +65,42 @@ impl<B: Batch> Writer<B> {
     }
 }
 
-/// Writes a plan, all of it together: others are where they are `expected`, the revision raised, what the plan writes, and
-/// the row that tells of it.
-pub(super) fn write<B: Batch>(
-    conn: &mut DbConnection,
+/// A plan that is ready to be written, all of it together: others are where they are expected, the revision raised, what the
+/// plan writes, and the row that tells of it.
+pub(super) struct Prepared {
+    parts: Vec<Part>,
+    now: NaiveDateTime,
+    /// Which part raises the revision.
+    raised: usize,
+}
+
+/// The next revision of `identity`, for a plan with these parts; `body` tells of it.
+pub(super) fn prepare(
     identity: &mut Identity,
-    plan: Plan<B>,
+    planned: Vec<Part>,
+    now: NaiveDateTime,
     expected: Option<&Revisions>,
     body: String,
-    how: How,
-) -> Attempt<Written<B>> {
+) -> Prepared {
     let (raise, record) = identity.raise_and_record(body);
     let mut parts: Vec<Part> = expected.map(followed::nobody_moved).into_iter().collect();
     let raised = parts.len();
-    parts.extend(std::iter::once(raise).chain(plan.parts).chain([record]));
-    match together::run(conn, plan.now, &parts, how) {
-        Ok(None) => Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change))),
-        Ok(Some(failed)) => Err(match failed.cmp(&raised) {
-            Ordering::Less => Failure::Behind,
-            Ordering::Equal => Failure::Displaced,
-            Ordering::Greater => Failure::Overtaken,
-        }),
-        // Who was to be made is there.
-        Err(error) if fault::is_constraint(&error) => Err(Failure::Overtaken),
-        Err(error) => Err(error.into()),
+    parts.extend(std::iter::once(raise).chain(planned).chain([record]));
+    Prepared { parts, now, raised }
+}
+
+impl Prepared {
+    pub fn write(&self, conn: &mut DbConnection, how: How) -> Attempt<()> {
+        match together::run(conn, self.now, &self.parts, how) {
+            Ok(None) => Ok(()),
+            Ok(Some(failed)) => Err(match failed.cmp(&self.raised) {
+                Ordering::Less => Failure::Behind,
+                Ordering::Equal => Failure::Displaced,
+                Ordering::Greater => Failure::Overtaken,
+            }),
+            // Who was to be made is there.
+            Err(error) if fault::is_constraint(&error) => Err(Failure::Overtaken),
+            Err(error) => Err(error.into()),
+        }
     }
 }

@@ -36,7 +36,9 @@ impl<B: Batch> Writer<B> {
         match self.batch.plan(conn, &commands)? {
             Planned::Plan(plan) => {
                 let body = self.batch.describe(&plan.change);
-                plan::write(conn, &mut self.identity, plan, None, body, How::within(self.at_once))
+                let prepared = plan::prepare(&mut self.identity, plan.parts, plan.now, None, body);
+                prepared.write(conn, How::within(self.at_once))?;
+                Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change)))
             }
             // The locks of a decision on the database come in another order than those of a turn.
             Planned::Refused | Planned::Unknown => Err(Failure::Undecided),

@@ -5,10 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
-use crate::db::followed::Revisions;
+use crate::db::followed::{Mark, Revisions};
 use crate::db::rows::{InsertFromRows, Look, Value};
 use crate::db::together::Part;
-use crate::db::writer::Plan;
 
 /// Numbers from here on may be planned. Each thousand of them is a place.
 const PLANNED: i64 = 1000;
@@ -34,6 +33,7 @@ pub enum Asked {
     TakeTurn,
     CatchUp,
     PlanFor(Vec<i64>),
+    PlanBehind(Vec<i64>, Vec<i64>),
     Run { on_database: bool },
 }
 use Asked::*;
@@ -46,8 +46,8 @@ pub struct Turns {
     /// How many more times others turn out to be too far ahead, and a guard of a plan fails.
     behind: AtomicUsize,
     losing: AtomicUsize,
-    /// Whether nobody is expected to have moved, which is not so.
-    is_quiet: AtomicBool,
+    /// How far everybody is expected to be, if nobody is to be followed. The writer's own commits are added.
+    pub expected: Mutex<Option<Revisions>>,
     /// Where the last turn was to be taken.
     at: Mutex<BTreeSet<i64>>,
     asked: Mutex<Vec<Asked>>,
@@ -90,6 +90,19 @@ impl Turns {
     pub fn plan(&self, commands: &[&i64]) -> Planned<Numbers> {
         let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
         self.note(PlanFor(numbers.clone()));
+        self.planned(numbers)
+    }
+
+    pub fn foresee(&self, change: &[i64], commands: &[&i64]) -> Option<Plan<Numbers>> {
+        let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
+        self.note(PlanBehind(change.to_vec(), numbers.clone()));
+        match self.planned(numbers) {
+            Planned::Plan(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    fn planned(&self, numbers: Vec<i64>) -> Planned<Numbers> {
         let any = |kind| numbers.iter().any(|number| is(*number, kind));
         assert!(!any(PANICS_IN_PLAN), "a defect");
         if any(REFUSED) {
@@ -112,8 +125,18 @@ impl Turns {
     }
 
     pub fn expected(&self) -> Option<Revisions> {
-        let is_quiet = self.is_quiet.load(Ordering::Acquire);
-        is_quiet.then(Revisions::default)
+        self.expected.lock().unwrap().clone()
+    }
+
+    pub fn committed(&self, commit: &Commit) {
+        if let Some(expected) = self.expected.lock().unwrap().as_mut() {
+            let Commit {
+                writer,
+                revision,
+                token,
+            } = commit.clone();
+            expected.writers.insert(writer, Mark { revision, token });
+        }
     }
 
     pub fn is_needed(&self, commands: &[&i64], lost: bool) -> bool {
@@ -121,6 +144,15 @@ impl Turns {
         let mut at = self.at.lock().unwrap();
         *at = places.filter(|place| lost || BUSY.contains(place)).collect();
         !at.is_empty()
+    }
+
+    /// A guard of so many plans fails from now on.
+    pub fn lose(&self, times: usize) {
+        self.losing.store(times, Ordering::Release);
+    }
+
+    pub fn has_lost_all(&self) -> bool {
+        self.losing.load(Ordering::Acquire) == 0
     }
 
     pub fn take(&self) {
@@ -140,7 +172,7 @@ impl Turns {
         !happens(&self.behind)
     }
 
-    fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -264,7 +296,7 @@ async fn a_plan_that_loses_a_guard_waits_for_its_turn_and_one_that_loses_there_i
     let turn = [Follow, planned.clone(), TakeTurn, CatchUp, planned];
     for (times, then) in [(1, vec![]), (2, vec![Follow, Run { on_database: true }])] {
         let mut bench = bench(100, LONG);
-        bench.turns.losing.store(times, Ordering::Release);
+        bench.turns.lose(times);
         assert_eq!(bench.writer.submit(1001).await, Ok(10010));
         assert_eq!(bench.turns.asked(), [&turn[..], &then].concat());
         assert_eq!(bench.count(), 1, "what lost left nothing");
@@ -274,7 +306,8 @@ async fn a_plan_that_loses_a_guard_waits_for_its_turn_and_one_that_loses_there_i
 #[actix_web::test]
 async fn a_plan_that_finds_others_ahead_follows_and_is_made_again() {
     let mut bench = bench(100, LONG);
-    bench.turns.is_quiet.store(true, Ordering::Release);
+    // Which is not so.
+    *bench.turns.expected.lock().unwrap() = Some(Revisions::default());
     assert_eq!(bench.writer.submit(1001).await, Ok(10010));
     let planned = PlanFor(vec![1001]);
     assert_eq!(bench.turns.asked(), [planned.clone(), Follow, planned]);

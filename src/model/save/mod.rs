@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::NaiveDateTime;
 
 use super::state::{ProviderEntry, State};
-use crate::db::dialect::ratio;
+use crate::db::dialect::Precision;
 use crate::db::{DbConnection, DbResult};
 use crate::search::{AggregateId, ClassId, Delta, Inventory, ProviderId, ProviderRow, TraitId};
 pub use owners::Owners;
@@ -131,7 +131,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
             return Ok(Saved::Lost);
         }
     }
-    let committed = committed_by(save.conn, state, &save.ids);
+    let committed = committed_by(Precision::of(save.conn), state, &save.ids);
     Ok(Saved::Written { committed, wrote })
 }
 
@@ -172,10 +172,12 @@ fn changed_beyond_inventories(base: &ProviderRow, now: &ProviderRow) -> bool {
 }
 
 /// What a state that was written changed, with what whoever wrote it need not read.
-fn committed_by(conn: &DbConnection, state: &State, ids: &Ids) -> Committed {
+fn committed_by(precision: Precision, state: &State, ids: &Ids) -> Committed {
     let mut committed = committed(state, ids);
     let entries = state.providers.iter();
-    committed.rewritten = entries.filter_map(|(id, entry)| rewritten(conn, *id, entry)).collect();
+    committed.rewritten = entries
+        .filter_map(|(id, entry)| rewritten(precision, *id, entry))
+        .collect();
     committed.warnings = state.warnings.clone();
     committed
 }
@@ -197,13 +199,13 @@ fn committed(state: &State, ids: &Ids) -> Committed {
     committed
 }
 
-fn rewritten(conn: &DbConnection, id: ProviderId, entry: &ProviderEntry) -> Option<Rewritten> {
+fn rewritten(precision: Precision, id: ProviderId, entry: &ProviderEntry) -> Option<Rewritten> {
     let (base, now) = (entry.base.as_ref()?, entry.now.as_ref()?);
     if !changed_otherwise(entry) || changed_beyond_inventories(base, now) {
         return None;
     }
     let as_read = |(class, it): (&ClassId, &Inventory)| {
-        let allocation_ratio = ratio(conn, it.allocation_ratio);
+        let allocation_ratio = precision.ratio(it.allocation_ratio);
         (
             *class,
             Inventory {

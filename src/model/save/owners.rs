@@ -117,6 +117,17 @@ pub fn ensure(save: &mut Save<'_>, rows: &[&ConsumerRow]) -> DbResult<Owners> {
 const REMEMBERED: usize = 10_000;
 
 impl Owners {
+    /// Whether `learn` has nothing to look up for `rows`.
+    pub fn know(&self, rows: &[&ConsumerRow]) -> bool {
+        let know = |row: &&ConsumerRow| {
+            let consumer_type = row.consumer_type.as_ref();
+            self.projects.contains_key(&row.project)
+                && self.users.contains_key(&row.user)
+                && consumer_type.is_none_or(|name| self.types.contains_key(name))
+        };
+        rows.iter().all(know)
+    }
+
     /// Looks up those of `rows` that are not known yet; whether all are known then. Rows of owners and types never go, nor
     /// change their ids: what was found once holds as long as the database is the same.
     pub fn learn(&mut self, conn: &mut DbConnection, rows: &[&ConsumerRow]) -> DbResult<bool> {

@@ -3,13 +3,13 @@
 
 use super::owners::Owners;
 use super::{Committed, Ids, allocations, committed_by, consumers, inventories, resource_providers};
-use crate::db::DbConnection;
+use crate::db::dialect::Precision;
 use crate::db::together::Part;
 use crate::model::state::State;
 
 /// The parts in the order in which locks are taken everywhere: consumers before providers. `owners`: of all consumers, who
 /// are new and claim something.
-pub fn plan(conn: &DbConnection, state: &State, owners: &Owners) -> (Vec<Part>, Committed) {
+pub fn plan(precision: Precision, state: &State, owners: &Owners) -> (Vec<Part>, Committed) {
     let mut parts = Vec::new();
     let claims = !state.consumers.is_empty();
     if claims {
@@ -22,5 +22,5 @@ pub fn plan(conn: &DbConnection, state: &State, owners: &Owners) -> (Vec<Part>, 
         parts.push(allocations::inserted(state));
     }
     parts.extend(inventories::rewritten(state));
-    (parts, committed_by(conn, state, &Ids::default()))
+    (parts, committed_by(precision, state, &Ids::default()))
 }

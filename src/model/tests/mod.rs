@@ -2,6 +2,7 @@
 //! of its own, beside placet's.
 
 mod acknowledged;
+mod ahead;
 mod asked;
 mod batches;
 mod claims;

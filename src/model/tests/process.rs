@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::db::dialect::Precision;
 use crate::db::together::{self, How};
-use crate::db::writer::{Batch, Planned, Ran};
+use crate::db::writer::{Batch, Plan, Planned, Ran};
 use crate::db::{Commit, DbResult, Identity};
 use crate::model::batch::Decider;
 use crate::model::command::{Answer, Command, Write};
@@ -45,7 +46,7 @@ impl Process {
         let identity = Identity::register(&mut conn).unwrap();
         let live = Arc::new(Live::load(&mut conn).unwrap());
         let follower = Follower::start(database.clone(), live.clone(), Duration::from_secs(10)).unwrap();
-        let decider = Decider::new(live.clone(), follower, alone, rules());
+        let decider = Decider::new(live.clone(), follower, alone, rules(), Precision::of(&conn));
         Process {
             identity,
             decider,
@@ -79,6 +80,16 @@ impl Process {
         let Planned::Plan(plan) = self.decider.plan(&mut self.conn, commands)? else {
             panic!("not planned: {commands:?}");
         };
+        self.write_plan(plan)
+    }
+
+    /// A plan behind what was decided and is not yet committed; `None` where there is none.
+    pub fn foresee(&mut self, change: &Committed, commands: &[&Command]) -> Option<Plan<Decider>> {
+        self.decider.foresee(change, &self.identity.under_way(), commands)
+    }
+
+    /// Begins a transaction in which a plan is written.
+    pub fn write_plan(&mut self, plan: Plan<Decider>) -> Decided<Option<Committed>> {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
         match together::run(&mut self.conn, plan.now, &plan.parts, How::OneByOne) {
@@ -97,7 +108,9 @@ impl Process {
 
     pub fn publish(&mut self, pending: Pending) {
         if let Some((change, commit)) = pending {
-            self.decider.publish(&mut self.conn, change, &commit).unwrap();
+            if !self.decider.publish(change, &commit) {
+                self.decider.read_back(&mut self.conn).unwrap();
+            }
         }
     }
 

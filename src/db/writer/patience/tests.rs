@@ -10,7 +10,7 @@ use diesel::sql_types::Text;
 use crate::db::followed::Revisions;
 use crate::db::queue::WriterHandle;
 use crate::db::testing::{Kind, TestDatabase};
-use crate::db::writer::{Batch, Bounds, Planned, Ran, WriterSettings, start};
+use crate::db::writer::{Batch, Bounds, Plan, Planned, Ran, WriterSettings, start};
 use crate::db::{Commit, Database, DbConnection, DbResult, Settings, dialect};
 use crate::error::{Error, Result};
 
@@ -53,6 +53,10 @@ impl Batch for Hurried {
         Ok(Planned::Unknown)
     }
 
+    fn foresee(&mut self, _: &(), _: &Commit, _: &[&Duration]) -> Option<Plan<Self>> {
+        None
+    }
+
     fn run(&mut self, conn: &mut DbConnection, commands: &[&Duration], _: bool) -> DbResult<Ran<Self>> {
         std::thread::sleep(commands.iter().copied().sum());
         self.found.lock().expect("no panic").push(lock_timeout(conn));
@@ -63,7 +67,11 @@ impl Batch for Hurried {
         String::new()
     }
 
-    fn publish(&mut self, _: &mut DbConnection, _: (), _: &Commit) -> DbResult<()> {
+    fn publish(&mut self, _: (), _: &Commit) -> bool {
+        true
+    }
+
+    fn read_back(&mut self, _: &mut DbConnection) -> DbResult<()> {
         Ok(())
     }
 
