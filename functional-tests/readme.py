@@ -15,6 +15,11 @@ def machine(load):
 
 def write(begin, end, text):
     """Puts `text` between these two lines."""
+    replace(begin, end, f"\n\n{text}\n\n")
+
+
+def replace(begin, end, text):
+    """Puts `text` between these two marks, which may stand within a line."""
     before, rest = README.read_text().split(begin)
     _, after = rest.split(end)
-    README.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")
+    README.write_text(f"{before}{begin}{text}{end}{after}")

@@ -105,6 +105,9 @@ def of_one_side():
     found["records"] += [other, record | {"engine": "sqlite"}, other | {"engine": "sqlite"}]
     assert "10 ×" in chart.svg(found) and "in every cloud" in chart.svg(found) and "5.0 (10.0×)" in table.text(found)
     assert "0.5/s (2)" in table.text(found)
+    crowd = {"clients": 32, "shape": "shared"}
+    found["records"] += [record | crowd, other | crowd, record | {"clients": 32}]
+    assert table.said(found).endswith("in every case and shape: claims of 32 clients 10.0"), table.said(found)
 
 
 def shape(tally, name, chosen):

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from figures import duration, largest, median, number, place, rates
+from figures import ENGINES, duration, largest, median, number, place, rates
 from generator import ROOT
 from sides import told
 
@@ -11,6 +11,16 @@ import readme  # noqa: E402  (sides.py has found it)
 BEGIN, END = "<!-- benches/compare/run.py --write begins here -->", "<!-- and ends here too -->"
 HEAD = ("| | clients | placet | p50 | p99 | CPU | OpenStack Placement | p50 | p99 | CPU | ratio | measure | placet by it "
         "| refused |\n|" + "---|" * 14)
+SAID_BEGIN, SAID_END = "<!-- run.py --write begins -->", "<!-- run.py --write ends -->"
+# What README says at a glance: in whose words, and which records that is about.
+SAID = {
+    "candidates": lambda it: it["group"] == "candidates",
+    "lists": lambda it: it["group"] == "list",
+    "claims of 32 clients": lambda it: it["scenario"] == "claims, random hosts" and it["clients"] == 32,
+    "and on one shared pool": lambda it: it["scenario"] == "claims, all on one pool" and it["clients"] == 32,
+    "a scheduler's loop": lambda it: it["group"] == "scheduler" and it["clients"] == 32,
+    "a compute node's report": lambda it: it["group"] == "report" and it["clients"] == 32,
+}
 # A refusal of these is an answer that the question asked for.
 GOOD = ("200", "201", "204")
 
@@ -27,8 +37,23 @@ def write(found):
     short = "\n".join([*_about(found["machine"]), *_sections(there)])
     more = "Every engine and shape, the search alone, start-up and memory: [docs/speed.md](docs/speed.md)."
     readme.write(BEGIN, END, f"{picture}\n\n{short}\n\n{more}")
+    readme.replace(SAID_BEGIN, SAID_END, said(found))
     lead = "`./tox.sh bench` measured this and wrote this page; [README](../README.md#speed) says what the clouds are."
     (ROOT / "docs/speed.md").write_text(f"# Speed\n\n{lead}\n\n{text(found)}\n")
+
+
+def said(found):
+    """In a sentence: how many times as much as OpenStack Placement, least and most, over the first engine's clouds."""
+    engine, _, hosts = largest(found["records"])[0]
+    parts = []
+    for name, is_meant in SAID.items():
+        meant = [it for it in found["records"] if (it["engine"], it["hosts"]) == (engine, hosts) and is_meant(it)]
+        sides = [sides for places in rates(meant).values() for sides in places.values()]
+        times = sorted(it["placet"] / it["upstream"] for it in sides if it.get("placet") and it.get("upstream"))
+        if times:
+            parts.append(f"{name} " + " to ".join(dict.fromkeys(number(it) for it in (times[0], times[-1]))))
+    machine = f"{hosts:,} hosts on {found['machine']['cores']} cores, {ENGINES[engine]}"
+    return f"{machine}, times as many a second in every case and shape: {', '.join(parts)}"
 
 
 def line(records):
