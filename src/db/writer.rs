@@ -72,6 +72,8 @@ pub fn start<B: Batch>(
         queue: jobs,
         aside: Vec::new(),
         behind: false,
+        is_waited_for: false,
+        followers: 0,
         patience: settings.commit_timeout,
         hurried: false,
         kept_house: Instant::now(),
@@ -107,6 +109,10 @@ struct Writer<B: Batch> {
     aside: Vec<Job<B>>,
     /// Others were seen to have committed something, which is to be followed.
     behind: bool,
+    /// Somebody waits who was taken from the queue before, for the end of what is carried out.
+    is_waited_for: bool,
+    /// How many batches were decided behind another one, and committed or tried after it.
+    followers: u64,
     patience: Duration,
     /// Whether the session waits for locks less long than it does as a rule.
     hurried: bool,
@@ -150,9 +156,11 @@ impl<B: Batch> Writer<B> {
                 .collect();
             let (plannable, others): (Vec<_>, Vec<_>) =
                 waiting.into_iter().partition(|job| B::may_be_planned(&job.command));
-            for jobs in [plannable, others] {
+            let others_wait = !others.is_empty();
+            for (jobs, is_waited_for) in [(plannable, others_wait), (others, false)] {
                 let timely = in_time(jobs);
                 if !timely.is_empty() {
+                    self.is_waited_for = is_waited_for;
                     self.carry_out(timely);
                     self.calm_down();
                     self.see_to_the_log();
@@ -218,7 +226,9 @@ impl<B: Batch> Writer<B> {
             }
             Err(failure) if jobs.len() > 1 && failure.may_be_one_commands_fault() => {
                 let second = jobs.split_off(jobs.len() / 2);
+                let others_wait = std::mem::replace(&mut self.is_waited_for, true);
                 self.carry_out(jobs);
+                self.is_waited_for = others_wait;
                 self.carry_out(second);
             }
             Err(failure) => refuse(jobs, &failure.into_error()),
@@ -230,6 +240,7 @@ impl<B: Batch> Writer<B> {
         let (mut way, mut was_behind) = (Way::Short, false);
         loop {
             let may_be_planned = jobs.iter().all(|job| B::may_be_planned(&job.command));
+            let followers = self.followers;
             let failure = match self.hurry(jobs).and_then(|()| self.transaction(jobs, way)) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
@@ -256,6 +267,10 @@ impl<B: Batch> Writer<B> {
             log::debug!("A batch is tried again: {failure}");
             if way == Way::OnDatabase || !failure.is_somebody_in_the_way() {
                 std::thread::sleep(PAUSE);
+            }
+            if self.followers != followers {
+                // The jobs are others than those that were tried before.
+                (way, was_behind) = (Way::Short, false);
             }
             way = way.after(&failure, was_behind, may_be_planned);
             was_behind |= matches!(failure, Failure::Behind);

@@ -301,6 +301,7 @@ impl Live {
     fn replace(&self, ledger: &mut Ledger, read: Reread) -> Vec<ProviderId> {
         ledger.known = read.revisions;
         ledger.load += u64::from(read.whole);
+        ledger.foreseen = None;
         self.publish_snapshot(read.snapshot);
         if read.whole {
             self.doubtful.store(false, Ordering::Release);

@@ -6,9 +6,9 @@
 
 use std::time::Instant;
 
-use super::hand::Order;
-use super::plan::{self, Plan};
-use super::{Attempt, BATCH_MAX, Batch, HOUSEKEEPING, Job, PAUSE, Writer, commands, contain, in_time, ready};
+use super::hand::{Ended, Order};
+use super::plan::Plan;
+use super::{Attempt, BATCH_MAX, Batch, HOUSEKEEPING, Job, PAUSE, Writer, commands, contain, in_time};
 use crate::db::Commit;
 use crate::db::failure::Failure;
 use crate::db::followed::{Mark, Revisions};
@@ -49,18 +49,15 @@ impl<B: Batch> Writer<B> {
         let mut under_way = self.hand_over(jobs, plan, expected)?;
         loop {
             let next = self.decide_behind(&under_way);
-            let commit = match self.take_back() {
-                Ok(commit) => commit,
-                Err(failure) => {
-                    self.aside.extend(next.into_iter().flat_map(|it| it.jobs));
-                    return Err(failure);
-                }
-            };
+            let (ended, was_plain) = self.take_back();
+            let next = self.unless_outdated(next, was_plain);
+            let commit = ended?;
             let answers = under_way.answers.into_iter().map(Ok);
             let Some(next) = next else {
                 self.publish(under_way.change, &commit);
                 return Ok(answers.collect());
             };
+            self.followers += 1;
             let following = self.hand_over(&next.jobs, next.plan, Some(&next.expected));
             self.publish(under_way.change, &commit);
             let answered = std::mem::replace(jobs, next.jobs);
@@ -73,12 +70,9 @@ impl<B: Batch> Writer<B> {
     }
 
     fn hand_over(&mut self, jobs: &[Job<B>], plan: Plan<B>, expected: Option<&Revisions>) -> Attempt<UnderWay<B>> {
-        let body = self.batch.describe(&plan.change);
-        let prepared = plan::prepare(&mut self.identity, plan.parts, plan.now, expected, body);
-        ready(&mut self.conn)?;
-        let (Some(hand), Some(conn)) = (&self.hand, self.conn.take()) else {
-            return Err(Failure::Overtaken);
-        };
+        let prepared = self.prepare(&plan.change, plan.parts, plan.now, expected)?;
+        let hand = self.hand.as_ref().ok_or(Failure::Overtaken)?;
+        let conn = self.conn.take().ok_or(Failure::Overtaken)?;
         let order = Order {
             conn,
             prepared,
@@ -87,7 +81,7 @@ impl<B: Batch> Writer<B> {
         };
         if let Err(unsent) = hand.give(order) {
             self.conn = Some(unsent.conn);
-            self.hand = None;
+            self.do_without();
             return Err(Failure::Overtaken);
         }
         Ok(UnderWay {
@@ -97,17 +91,34 @@ impl<B: Batch> Writer<B> {
         })
     }
 
-    /// The connection, and what became of what was handed over.
-    fn take_back(&mut self) -> Attempt<Commit> {
+    /// The connection, what became of what was handed over, and whether COMMIT said so itself.
+    fn take_back(&mut self) -> (Attempt<Commit>, bool) {
         let Some(hand) = &mut self.hand else {
-            return Err(Failure::Overtaken);
+            return (Err(Failure::Overtaken), false);
         };
         let (conn, ended) = hand.take_back();
         if conn.is_none() {
-            self.hand = None;
+            self.do_without();
         }
         self.conn = conn;
-        self.settle(ended)
+        let was_plain = matches!(ended, Ended::Sent(Ok(())));
+        (self.settle(ended), was_plain)
+    }
+
+    fn do_without(&mut self) {
+        log::error!("The thread that wrote plans ended in a panic: the writer writes them itself from now on");
+        self.hand = None;
+    }
+
+    /// What was decided behind a commit, where that was plain: after a doubt the database may be another one. Nor does anybody
+    /// wait in it for longer than there is time.
+    fn unless_outdated(&mut self, next: Option<Next<B>>, was_plain: bool) -> Option<Next<B>> {
+        let next = next?;
+        if was_plain && !self.is_in_haste(&next.jobs) {
+            return Some(next);
+        }
+        self.aside.extend(next.jobs);
+        None
     }
 
     /// A plan for those who wait when the batch under way is about to be committed, decided as if it were.
@@ -137,9 +148,10 @@ impl<B: Batch> Writer<B> {
         Some(Next { jobs, plan, expected })
     }
 
-    /// Whether something is to be done first that needs the connection.
+    /// Whether somebody else's turn has come, or something is to be done that needs the connection.
     fn has_other_work(&self) -> bool {
-        self.behind || !self.aside.is_empty() || self.kept_house.elapsed() >= HOUSEKEEPING
+        let is_house_due = self.kept_house.elapsed() >= HOUSEKEEPING;
+        self.behind || self.is_waited_for || !self.aside.is_empty() || is_house_due
     }
 
     /// Those who wait and may be planned; others are the next ones.

@@ -18,8 +18,8 @@ pub trait Batch: Send + 'static {
     /// Decides the commands in order on what is in memory alone, before the transaction begins; where it cannot, `run` does.
     fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Planned<Self>>;
 
-    /// As `plan`, as if `change` had been committed as `commit` and published, which it will be before this is written; without
-    /// a connection, and `None` where it cannot.
+    /// As `plan`, as if `change` had been published, which is about to be committed as `commit`: what is decided is written only
+    /// after that. Without a connection, and `None` where it cannot.
     fn foresee(&mut self, change: &Self::Change, commit: &Commit, commands: &[&Self::Command]) -> Option<Plan<Self>>;
 
     /// Decides the commands in order and writes what they change, inside the writer's transaction.

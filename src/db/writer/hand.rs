@@ -14,7 +14,7 @@ use crate::db::queue::Permit;
 use crate::db::together::How;
 use crate::db::{DbConnection, SetupError, thread};
 
-/// What is to be written and committed, and the connection for that.
+/// What is to be written and committed, and a connection that begins a transaction with what it writes.
 pub(super) struct Order {
     pub conn: DbConnection,
     pub prepared: Prepared,
@@ -98,7 +98,7 @@ fn carry_out(order: Order, tell: &Sender<Report>) -> Report {
         permits,
         at_once,
     } = order;
-    let written = contain(|| prepared.write(&mut conn, How::beginning(at_once))).unwrap_or(Err(Failure::Panicked));
+    let written = contain(|| prepared.write(&mut conn, How::Beginning)).unwrap_or(Err(Failure::Panicked));
     let ended = match written {
         Err(failure) => Ended::Failed(failure),
         Ok(()) => {

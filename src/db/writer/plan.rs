@@ -7,7 +7,6 @@ use chrono::NaiveDateTime;
 use super::{Attempt, Batch, Writer, contain, ready};
 use crate::db::failure::Failure;
 use crate::db::followed::{self, Revisions};
-use crate::db::identity::Identity;
 use crate::db::together::{self, How, Part};
 use crate::db::{DbConnection, fault};
 
@@ -63,6 +62,22 @@ impl<B: Batch> Writer<B> {
         }
         Ok(Basis::Followed { refused })
     }
+
+    /// The next revision, for a plan with these parts, which come to this change.
+    pub(super) fn prepare(
+        &mut self,
+        change: &B::Change,
+        planned: Vec<Part>,
+        now: NaiveDateTime,
+        expected: Option<&Revisions>,
+    ) -> Attempt<Prepared> {
+        let body = contain(|| self.batch.describe(change)).ok_or(Failure::Panicked)?;
+        let (raise, record) = self.identity.raise_and_record(body);
+        let mut parts: Vec<Part> = expected.map(followed::nobody_moved).into_iter().collect();
+        let raised = parts.len();
+        parts.extend(std::iter::once(raise).chain(planned).chain([record]));
+        Ok(Prepared { parts, now, raised })
+    }
 }
 
 /// A plan that is ready to be written, all of it together: others are where they are expected, the revision raised, what the
@@ -72,21 +87,6 @@ pub(super) struct Prepared {
     now: NaiveDateTime,
     /// Which part raises the revision.
     raised: usize,
-}
-
-/// The next revision of `identity`, for a plan with these parts; `body` tells of it.
-pub(super) fn prepare(
-    identity: &mut Identity,
-    planned: Vec<Part>,
-    now: NaiveDateTime,
-    expected: Option<&Revisions>,
-    body: String,
-) -> Prepared {
-    let (raise, record) = identity.raise_and_record(body);
-    let mut parts: Vec<Part> = expected.map(followed::nobody_moved).into_iter().collect();
-    let raised = parts.len();
-    parts.extend(std::iter::once(raise).chain(planned).chain([record]));
-    Prepared { parts, now, raised }
 }
 
 impl Prepared {

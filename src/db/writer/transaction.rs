@@ -1,7 +1,7 @@
 //! A transaction of the writer: what is done in it, how it ends, and that its change is shown.
 
 use super::hand::{Ended, commit};
-use super::plan::{self, Basis};
+use super::plan::Basis;
 use super::{Attempt, Batch, Job, Ran, Way, Writer, commands, contain, ready};
 use crate::db::failure::Failure;
 use crate::db::identity::{Commit, Identity};
@@ -26,8 +26,7 @@ impl<B: Batch> Writer<B> {
                 return self.go_ahead(jobs, plan, expected.as_ref());
             }
             Basis::Plan(plan, expected) => {
-                let body = self.batch.describe(&plan.change);
-                let prepared = plan::prepare(&mut self.identity, plan.parts, plan.now, expected.as_ref(), body);
+                let prepared = self.prepare(&plan.change, plan.parts, plan.now, expected.as_ref())?;
                 let conn = ready(&mut self.conn)?;
                 let how = How::beginning(self.at_once);
                 if how != How::Beginning {

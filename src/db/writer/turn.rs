@@ -4,7 +4,7 @@
 //! Without it each of several processes decides while another one writes, and all but one of them have decided in vain.
 //! While a batch waits for its turn its company grows, for whoever comes meanwhile can share it.
 
-use super::plan::{self, Planned};
+use super::plan::Planned;
 use super::{Attempt, BATCH_MAX, Batch, Job, Writer, Written, commands, contain, in_time, ready};
 use crate::db::dialect;
 use crate::db::failure::Failure;
@@ -35,9 +35,8 @@ impl<B: Batch> Writer<B> {
         let conn = ready(&mut self.conn)?;
         match self.batch.plan(conn, &commands)? {
             Planned::Plan(plan) => {
-                let body = self.batch.describe(&plan.change);
-                let prepared = plan::prepare(&mut self.identity, plan.parts, plan.now, None, body);
-                prepared.write(conn, How::within(self.at_once))?;
+                let prepared = self.prepare(&plan.change, plan.parts, plan.now, None)?;
+                prepared.write(ready(&mut self.conn)?, How::within(self.at_once))?;
                 Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change)))
             }
             // The locks of a decision on the database come in another order than those of a turn.

@@ -151,10 +151,6 @@ impl Turns {
         self.losing.store(times, Ordering::Release);
     }
 
-    pub fn has_lost_all(&self) -> bool {
-        self.losing.load(Ordering::Acquire) == 0
-    }
-
     pub fn take(&self) {
         self.note(TakeTurn);
         while self.is_held.load(Ordering::Acquire) {
