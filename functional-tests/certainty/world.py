@@ -98,6 +98,8 @@ class World:
 ALONE = (World.claim_of_a_new_owner, World.claim_of_several, World.replacement, World.delete)
 EVERY = {"a claim of a new owner": ALONE[:1], "a claim of several": ALONE[1:2], "a replacement": ALONE[2:3],
          "a DELETE": ALONE[3:]}
+# So many of them are written by another thread than the writer's.
 BATCHES = {"two claims in one batch": (World.claim, World.claim_of_several),
+           "eight claims in one batch": 8 * (World.claim,),
            "a replacement and a DELETE in one batch": ALONE[2:]}
 EVERY |= BATCHES
