@@ -87,6 +87,8 @@ impl Batch for Numbers {
             return false;
         }
         self.turns.committed(commit);
+        // Time enough for who is answered too early to look.
+        std::thread::sleep(Duration::from_millis(5));
         self.seen.lock().unwrap().push(change);
         true
     }
