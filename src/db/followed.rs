@@ -8,8 +8,6 @@ mod query;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use diesel::prelude::*;
-
 use super::dialect::Purpose;
 use super::rows::{Look, Value};
 use super::together::Part;
@@ -148,18 +146,16 @@ fn sorted(rows: Vec<Row>) -> News {
     News { now, changes }
 }
 
-/// How far every writer is; to be read in the transaction in which everything is read.
+/// How far every writer is, by one statement; for what is read beside it, in the transaction in which that is read.
 pub fn revisions(conn: &mut DbConnection) -> DbResult<Revisions> {
-    use super::schema::{placet_epoch, placet_writers as w};
-    let epoch: Option<String> = placet_epoch::table.select(placet_epoch::epoch).first(conn).optional()?;
-    let writers: Vec<(String, i64, String)> = w::table.select((w::id, w::revision, w::token)).load(conn)?;
-    Ok(Revisions {
-        epoch: epoch.unwrap_or_default(),
-        writers: writers
-            .into_iter()
-            .map(|(id, revision, token)| (id, Mark { revision, token }))
-            .collect(),
-    })
+    let mut now = Revisions::default();
+    for (epoch, id, revision, token) in query::look(conn)? {
+        now.epoch = epoch;
+        if let (Some(id), Some(revision), Some(token)) = (id, revision, token) {
+            now.writers.insert(id, Mark { revision, token });
+        }
+    }
+    Ok(now)
 }
 
 /// That everybody is where `known` says, and that nobody else is there: a look that finds the epoch's row then.

@@ -37,6 +37,8 @@ struct Ledger {
     /// Who this process's writer is, once it has committed anything, and whom it meets.
     own: Option<String>,
     company: Company,
+    /// How often in a row nobody else had done anything when changes were asked for.
+    silence: u32,
     foreseen: Option<Foreseen>,
 }
 
@@ -46,6 +48,9 @@ struct Foreseen {
     behind: Arc<Snapshot>,
     next: Arc<Snapshot>,
 }
+
+/// After so many times nobody else is expected to do anything: between two busy processes once is chance.
+const QUIET: u32 = 2;
 
 /// What came of news that were counted.
 enum Counted {
@@ -67,6 +72,7 @@ impl Live {
                 load: 0,
                 own: None,
                 company: Company::default(),
+                silence: 0,
                 foreseen: None,
             }),
             doubtful: AtomicBool::new(false),
@@ -100,16 +106,20 @@ impl Live {
     }
 
     /// Brings the snapshot up to what is committed when this is called, by one query, and by more only where something
-    /// has to be read.
+    /// has to be read, or where somebody breaks a silence.
     pub fn follow(&self, conn: &mut DbConnection) -> DbResult<Arc<Snapshot>> {
         loop {
-            let (known, load) = {
+            let (known, load, quiet) = {
                 let ledger = self.ledger();
                 if self.is_doubtful() {
                     return self.read_everything(conn, ledger);
                 }
-                (ledger.known.clone(), ledger.load)
+                (ledger.known.clone(), ledger.load, ledger.silence >= QUIET)
             };
+            // Where nobody is expected to have done anything, nothing but that is asked.
+            if quiet && followed::revisions(conn)? == known {
+                return Ok(self.newest());
+            }
             let news = followed::news(conn, &known)?;
             if let Some(newest) = self.take(conn, &known, load, news)? {
                 return Ok(newest);
@@ -144,10 +154,11 @@ impl Live {
         load: u64,
         news: News,
     ) -> DbResult<Option<Arc<Snapshot>>> {
+        let mut ledger = self.ledger();
         if news.now == *known && matches!(news.after(known), Ok([])) {
+            ledger.silence = ledger.silence.saturating_add(1);
             return Ok(Some(self.newest()));
         }
-        let mut ledger = self.ledger();
         match self.count(&mut ledger, known, load, news) {
             Counted::Shown(newest) => Ok(Some(newest)),
             Counted::Outdated => Ok(None),
@@ -167,7 +178,11 @@ impl Live {
         };
         // The writer may have published its own commits since: each is applied once.
         let unseen = || told.iter().filter(|it| it.revision > ledger.known.of(&it.writer));
-        let are_others = unseen().all(|it| Some(&it.writer) != ledger.own.as_ref());
+        let of_others = unseen().filter(|it| Some(&it.writer) != ledger.own.as_ref()).count();
+        let are_others = of_others == unseen().count();
+        if of_others > 0 {
+            ledger.silence = 0;
+        }
         let Some(gathered) = reread::gather(unseen()) else {
             return Counted::Uncountable;
         };

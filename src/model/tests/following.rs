@@ -34,6 +34,44 @@ async fn what_one_commits_the_other_shows_after_one_query() {
 }
 
 #[actix_web::test]
+async fn who_heard_nothing_for_a_while_looks_before_it_asks_for_changes() {
+    let (mut f, mut a, mut b) = two().await;
+    let followed = |f: &Fixture, b: &mut Process| {
+        let (sent, read) = (f.model.statements(), b.live.times_read());
+        b.follow();
+        (f.model.statements() - sent, b.live.times_read() - read)
+    };
+    let quiet = |f: &Fixture, b: &mut Process| {
+        let sent: Vec<_> = (0..4).map(|_| followed(f, b)).collect();
+        assert_eq!(sent, [(1, 0); 4]);
+    };
+    quiet(&f, &mut b);
+    a.write(&[&claims(10, 1, 2)]);
+    assert_eq!((followed(&f, &mut b), b.shows(1).1), ((2, 0), 2));
+    a.write(&[&claims(11, 1, 3)]);
+    assert_eq!(
+        (followed(&f, &mut b), b.shows(1).1),
+        ((1, 0), 5),
+        "somebody speaks again"
+    );
+    quiet(&f, &mut b);
+    let (_, pending) = b.commit(&[&claims(12, 1, 1)], false).unwrap().unwrap();
+    assert_eq!((followed(&f, &mut b), b.shows(1).1), ((2, 0), 6), "its own commit");
+    b.publish(pending);
+    quiet(&f, &mut b);
+    // What a restored backup looks like where another writer has gone on from it, and one where nobody has.
+    for differs in ["token = 'another'", "revision = revision - 1"] {
+        f.execute(&format!("UPDATE placet_writers SET {differs}"));
+        assert_eq!(followed(&f, &mut b).1, 1, "{differs}");
+        quiet(&f, &mut b);
+    }
+    f.execute("UPDATE placet_epoch SET epoch = 'another'");
+    assert_eq!(followed(&f, &mut b).1, 1);
+    quiet(&f, &mut b);
+    b.check();
+}
+
+#[actix_web::test]
 async fn a_commit_that_a_reader_has_followed_is_not_published_again() {
     let (mut f, mut a, _) = two().await;
     let (_, pending) = a.commit(&[&claims(10, 1, 2)], false).unwrap().unwrap();
