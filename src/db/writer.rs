@@ -14,7 +14,7 @@ mod plan;
 mod transaction;
 mod turn;
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -49,37 +49,32 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How often the writer says that it lives, and clears away what nobody will follow any more.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 
-/// Starts the writer's thread. The batch is built on the writer's own connection, after its row is there.
-pub fn start<B: Batch>(
+/// Starts the writer's thread, and waits until the batch is built: there, on the writer's own connection, after its row is
+/// there. What it keeps in memory the same thread replaces later, so that allocators that have memory for each thread use it
+/// again. With the batch comes what else is made of it.
+pub fn start<B: Batch, T: Send + 'static>(
     database: Database,
     settings: &WriterSettings,
-    batch: impl FnOnce(&mut DbConnection) -> std::result::Result<B, SetupError>,
-) -> std::result::Result<(WriterHandle<B>, JoinHandle<()>), SetupError> {
-    let mover = Mover::start(&database, settings.log)?;
-    let (mut conn, at_once) = connect(&database, mover.as_ref())?;
-    let identity = Identity::register(&mut conn)?;
-    let batch = batch(&mut conn)?;
+    batch: impl FnOnce(&mut DbConnection) -> std::result::Result<(B, T), SetupError> + Send + 'static,
+) -> std::result::Result<(WriterHandle<B>, T, JoinHandle<()>), SetupError> {
     let (handle, jobs) = queue(settings);
-    let hand = at_once.writes.then(Hand::start).transpose()?;
-    let writer = Writer {
-        database,
-        conn: Some(conn),
-        at_once,
-        hand,
-        mover,
-        identity,
-        batch,
-        queue: jobs,
-        aside: Vec::new(),
-        behind: false,
-        is_waited_for: false,
-        followers: 0,
-        patience: settings.commit_timeout,
-        hurried: false,
-        kept_house: Instant::now(),
-    };
-    let thread = thread::spawn("placet-writer", move || writer.work())?;
-    Ok((handle, thread))
+    let settings = settings.clone();
+    let (tell, told) = channel();
+    let thread = thread::spawn("placet-writer", move || {
+        match Writer::new(database, &settings, jobs, batch) {
+            Ok((writer, made)) => {
+                if tell.send(Ok(made)).is_ok() {
+                    writer.work();
+                }
+            }
+            // Whoever is not there any more need not be told.
+            Err(error) => drop(tell.send(Err(error))),
+        }
+    })?;
+    let made = told.recv().map_err(|_| SetupError::Thread {
+        detail: "it ended in a panic".to_owned(),
+    })?;
+    Ok((handle, made?, thread))
 }
 
 /// A connection for the writer, and what can be done on it at once.
@@ -146,6 +141,37 @@ impl Way {
 }
 
 impl<B: Batch> Writer<B> {
+    fn new<T>(
+        database: Database,
+        settings: &WriterSettings,
+        queue: Receiver<Job<B>>,
+        batch: impl FnOnce(&mut DbConnection) -> std::result::Result<(B, T), SetupError>,
+    ) -> std::result::Result<(Writer<B>, T), SetupError> {
+        let mover = Mover::start(&database, settings.log)?;
+        let (mut conn, at_once) = connect(&database, mover.as_ref())?;
+        let identity = Identity::register(&mut conn)?;
+        let (batch, made) = batch(&mut conn)?;
+        let hand = at_once.writes.then(Hand::start).transpose()?;
+        let writer = Writer {
+            database,
+            conn: Some(conn),
+            at_once,
+            hand,
+            mover,
+            identity,
+            batch,
+            queue,
+            aside: Vec::new(),
+            behind: false,
+            is_waited_for: false,
+            followers: 0,
+            patience: settings.commit_timeout,
+            hurried: false,
+            kept_house: Instant::now(),
+        };
+        Ok((writer, made))
+    }
+
     fn work(mut self) {
         while let Some(first) = self.next() {
             let room = BATCH_MAX.saturating_sub(1 + self.aside.len());

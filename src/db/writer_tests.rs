@@ -161,7 +161,7 @@ fn bench(queue_size: usize, patience: Duration) -> Bench {
         commit_timeout: patience,
         log: Bounds::default(),
     };
-    let (writer, _) = start(database, &settings, |_| Ok(batch)).unwrap();
+    let (writer, (), _) = start(database, &settings, |_| Ok((batch, ()))).unwrap();
     Bench {
         writer,
         seen,

@@ -84,14 +84,13 @@ impl Model {
     ) -> std::result::Result<(Model, Running), SetupError> {
         standard::sync(&mut database.connect()?)?;
         let alone = matches!(serving, Serving::Alone(_));
-        let mut parts = None;
-        let (writer, thread) = writer::start(database.clone(), settings, |conn| {
+        let (read, patience) = (database.clone(), settings.commit_timeout);
+        let (writer, (live, follower), thread) = writer::start(database.clone(), settings, move |conn| {
             let live = Arc::new(Live::load(conn)?);
-            let follower = Follower::start(database.clone(), live.clone(), settings.commit_timeout)?;
-            parts = Some((live.clone(), follower.clone()));
-            Ok(Decider::new(live, follower, alone, rules, Precision::of(conn)))
+            let follower = Follower::start(read, live.clone(), patience)?;
+            let decider = Decider::new(live.clone(), follower.clone(), alone, rules, Precision::of(conn));
+            Ok((decider, (live, follower)))
         })?;
-        let (live, follower) = parts.ok_or(SetupError::NotSynced)?;
         let together = match alone {
             true => None,
             false => Some(Arc::new(Together::start(&database, live.clone())?)),
@@ -104,7 +103,7 @@ impl Model {
             writer,
             alone,
             together,
-            patience: settings.commit_timeout,
+            patience,
         };
         let running = Running {
             thread,

@@ -155,7 +155,7 @@ fn bench(patience: Duration, lock_timeout_is: Duration, takes_turn: bool) -> Ben
         commit_timeout: patience,
         log: Bounds::default(),
     };
-    let (writer, _) = start(database, &settings, |_| Ok(batch)).expect("a writer");
+    let (writer, (), _) = start(database, &settings, |_| Ok((batch, ()))).expect("a writer");
     Bench {
         writer,
         found,
