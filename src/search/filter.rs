@@ -31,7 +31,7 @@ pub fn providers(snapshot: &Snapshot, query: &ProviderQuery, strict_step: bool) 
         (None, None) => many(snapshot, &plan),
     };
     if let Some(name) = &query.name {
-        found.retain(|&slot| **snapshot.name(slot) == **name);
+        found.retain(|&slot| snapshot.name(slot) == &**name);
     }
     Ok(found)
 }

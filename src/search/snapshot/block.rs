@@ -1,17 +1,14 @@
 //! 64 providers side by side, in three parts that are copied apart.
 
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use super::change::ProviderRow;
 use super::fixed::Fixed;
 use super::hot::Hot;
-use super::ids::{LANES, ProviderId, Slot};
+use super::identity::Identity;
 use super::kept::Asked;
 use super::layout::Layout;
 use super::room::Room;
-
-/// What an empty lane is called.
-static NOTHING: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
 
 /// After so many claims what readers made of a block is forgotten, because much of it may have become untrue.
 const CLAIMS: u8 = 32;
@@ -121,47 +118,11 @@ impl Block {
         Arc::make_mut(&mut self.fixed).clear(lane);
         self.heat().clear(lane);
     }
-}
 
-/// Who the providers are, and how they hang together. Changes when one is made, renamed, moved or removed.
-///
-/// Parents and roots are ids, not slots: an id that is gone finds nothing, a slot that is gone finds another provider.
-#[derive(Clone, Debug)]
-pub(in crate::search) struct Identity {
-    pub ids: [ProviderId; LANES],
-    pub uuids: [Arc<str>; LANES],
-    pub names: [Arc<str>; LANES],
-    pub parents: [Option<ProviderId>; LANES],
-    pub trees: [ProviderId; LANES],
-    /// Of each lane its direct children, by id.
-    pub children: [Vec<Slot>; LANES],
-}
-
-impl Identity {
-    fn empty() -> Self {
-        Self {
-            ids: [ProviderId(0); LANES],
-            uuids: std::array::from_fn(|_| NOTHING.clone()),
-            names: std::array::from_fn(|_| NOTHING.clone()),
-            parents: [None; LANES],
-            trees: [ProviderId(0); LANES],
-            children: std::array::from_fn(|_| Vec::new()),
-        }
-    }
-
-    /// Children stay: they belong to those who name this provider their parent.
-    fn set(&mut self, lane: usize, row: &ProviderRow) {
-        self.ids[lane] = row.id;
-        self.uuids[lane] = row.uuid.clone();
-        self.names[lane] = row.name.clone();
-        self.parents[lane] = row.parent;
-        self.trees[lane] = row.root;
-    }
-
-    fn clear(&mut self, lane: usize) {
-        self.uuids[lane] = NOTHING.clone();
-        self.names[lane] = NOTHING.clone();
-        self.parents[lane] = None;
-        self.children[lane] = Vec::new();
+    /// Gives back memory that parts took too much while they grew. To be called when none is shared yet.
+    pub fn shrink(&mut self) {
+        Arc::make_mut(&mut self.identity).shrink();
+        Arc::make_mut(&mut self.fixed).shrink();
+        Arc::make_mut(&mut self.hot).shrink();
     }
 }

@@ -44,7 +44,7 @@ impl Snapshot {
             sharing: Arc::default(),
             number: 0,
         };
-        let mut gaps = Vec::new();
+        let (mut gaps, mut shrunk) = (Vec::new(), 0);
         let mut left = providers.into_iter().peekable();
         while let Some(first) = left.next() {
             // Columns get the memory of rows that are in them already, instead of some beside it.
@@ -53,7 +53,12 @@ impl Snapshot {
             tree.extend(std::iter::from_fn(|| left.next_if(|row| row.root == root)));
             gaps.extend(snapshot.make_room(tree.len()));
             snapshot.reload(&tree);
+            let full = snapshot.taken / LANES;
+            (shrunk..full).for_each(|block| snapshot.blocks.get_mut(block).shrink());
+            shrunk = full;
         }
+        snapshot.by_uuid.shrink();
+        snapshot.by_name.shrink();
         snapshot.vacant = Arc::new(gaps);
         snapshot
     }
@@ -111,9 +116,7 @@ impl Snapshot {
     fn remove(&mut self, id: ProviderId) {
         let Some(slot) = self.by_id(id) else { return };
         self.leave_parent(slot);
-        let (uuid, name) = (self.uuid(slot).clone(), self.name(slot).clone());
-        self.by_uuid.remove(&uuid, slot);
-        self.by_name.remove(&name, slot);
+        self.forget_names(slot);
         self.by_id.remove(id);
         self.blocks.get_mut(slot.block()).clear(slot.lane());
         if self.sharing.contains(&slot) {
@@ -167,8 +170,8 @@ impl Snapshot {
     /// Does `row` leave the provider's names and its place in the tree as they are?
     fn is_who(&self, slot: Slot, row: &ProviderRow) -> bool {
         let (identity, lane) = (&self.blocks.get(slot.block()).identity, slot.lane());
-        identity.uuids[lane] == row.uuid
-            && identity.names[lane] == row.name
+        identity.uuids.get(lane) == &*row.uuid
+            && identity.names.get(lane) == &*row.name
             && identity.parents[lane] == row.parent
             && identity.trees[lane] == row.root
     }
@@ -176,15 +179,19 @@ impl Snapshot {
     fn identify(&mut self, slot: Slot, row: &ProviderRow, known: bool) {
         if known {
             self.leave_parent(slot);
-            let (uuid, name) = (self.uuid(slot).clone(), self.name(slot).clone());
-            self.by_uuid.remove(&uuid, slot);
-            self.by_name.remove(&name, slot);
+            self.forget_names(slot);
         }
         self.by_uuid.insert(&row.uuid, slot);
         self.by_name.insert(&row.name, slot);
         self.by_id.insert(row.id, slot);
         self.children += usize::from(row.parent.is_some());
         self.blocks.get_mut(slot.block()).identify(slot.lane(), row);
+    }
+
+    fn forget_names(&mut self, slot: Slot) {
+        let identity = &self.blocks.get(slot.block()).identity;
+        self.by_uuid.remove(identity.uuids.get(slot.lane()), slot);
+        self.by_name.remove(identity.names.get(slot.lane()), slot);
     }
 
     fn note_sharing(&mut self, slot: Slot, row: &ProviderRow) {
@@ -202,7 +209,7 @@ impl Snapshot {
         self.forget_layout(slot);
         if let Some(parent) = parent.and_then(|parent| self.by_id(parent)) {
             let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
-            identity.children[parent.lane()].retain(|&child| child != slot);
+            identity.children.remove(parent.lane(), slot);
         }
     }
 
@@ -216,7 +223,7 @@ impl Snapshot {
             let id = self.id(slot);
             let at = self.children(parent).partition_point(|&child| self.id(child) < id);
             let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
-            identity.children[parent.lane()].insert(at, slot);
+            identity.children.insert(parent.lane(), at, slot);
         }
     }
 

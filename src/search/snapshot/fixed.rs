@@ -64,6 +64,17 @@ impl Fixed {
             .retain(|_| columns.next().is_some_and(|column| column.present != 0));
         self.columns.retain(|column| column.present != 0);
     }
+
+    pub fn shrink(&mut self) {
+        self.traits.shrink();
+        self.aggregates.shrink();
+        self.classes.shrink_to_fit();
+        self.columns.shrink_to_fit();
+        self.columns.iter_mut().for_each(|column| {
+            column.units.shrink();
+            column.amounts.shrink_to_fit();
+        });
+    }
 }
 
 /// One class in a block.
@@ -74,9 +85,16 @@ pub(in crate::search) struct Column {
     /// The highest sum of usage that each lane's capacity grants.
     pub limits: [i64; LANES],
     pub units: Lanes<Units>,
-    totals: [i32; LANES],
-    reserved: [i32; LANES],
-    ratios: [f64; LANES],
+    /// What the lanes that have the class have beside that, in the order of lanes: of a tree few have it.
+    amounts: Vec<Amounts>,
+}
+
+/// What searches do not ask for.
+#[derive(Clone, Debug)]
+struct Amounts {
+    total: i32,
+    reserved: i32,
+    ratio: f64,
 }
 
 impl Column {
@@ -85,10 +103,13 @@ impl Column {
             present: 0,
             limits: [0; LANES],
             units: Lanes::default(),
-            totals: [0; LANES],
-            reserved: [0; LANES],
-            ratios: [0.0; LANES],
+            amounts: Vec::new(),
         }
+    }
+
+    /// Where a lane's amounts are, or would be.
+    fn place(&self, lane: usize) -> usize {
+        (self.present & ((1 << lane) - 1)).count_ones() as usize
     }
 
     pub fn inventory(&self, lane: usize) -> Option<Inventory> {
@@ -97,27 +118,35 @@ impl Column {
             max_unit,
             step_size,
         } = self.units.of(lane).next()?;
+        let Amounts { total, reserved, ratio } = self.amounts[self.place(lane)];
         Some(Inventory {
-            total: self.totals[lane],
-            reserved: self.reserved[lane],
+            total,
+            reserved,
             min_unit,
             max_unit,
             step_size,
-            allocation_ratio: self.ratios[lane],
+            allocation_ratio: ratio,
         })
     }
 
+    /// Of a lane that has none.
     fn set(&mut self, lane: usize, inventory: &Inventory) {
+        let amounts = Amounts {
+            total: inventory.total,
+            reserved: inventory.reserved,
+            ratio: inventory.allocation_ratio,
+        };
+        self.amounts.insert(self.place(lane), amounts);
         self.present |= 1 << lane;
         self.limits[lane] = inventory.limit();
         self.units.set(lane, [inventory.units()]);
-        self.totals[lane] = inventory.total;
-        self.reserved[lane] = inventory.reserved;
-        self.ratios[lane] = inventory.allocation_ratio;
     }
 
     fn clear(&mut self, lane: usize) {
-        self.present &= !(1 << lane);
-        self.units.set(lane, []);
+        if self.present >> lane & 1 == 1 {
+            self.amounts.remove(self.place(lane));
+            self.present &= !(1 << lane);
+            self.units.set(lane, []);
+        }
     }
 }

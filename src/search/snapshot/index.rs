@@ -1,7 +1,7 @@
 //! Finding a slot by uuid, name or id, in maps whose copies share what did not change.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
-use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -10,9 +10,11 @@ use super::ids::{ProviderId, Slot};
 /// Shards of a map of texts: adding a provider copies one of them, a few hundred entries at 100,000 providers.
 const SHARDS: usize = 512;
 
-type Shard = Arc<HashMap<Arc<str>, Slot>>;
+/// Sorted by a part of the text's hash.
+type Shard = Arc<Vec<(u32, Slot)>>;
 
-/// Texts to slots.
+/// Texts to slots. The texts themselves are in the blocks alone: whoever looks for one says whose it is, of the few that have
+/// the same part of its hash.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct TextIndex {
     shards: Arc<Vec<Shard>>,
@@ -21,38 +23,51 @@ pub(in crate::search) struct TextIndex {
 
 impl Default for TextIndex {
     fn default() -> Self {
-        let empty = Arc::new(HashMap::new());
         Self {
-            shards: Arc::new(vec![empty; SHARDS]),
+            shards: Arc::new(vec![Shard::default(); SHARDS]),
             hasher: RandomState::new(),
         }
     }
 }
 
 impl TextIndex {
-    fn shard(&self, text: &str) -> usize {
-        self.hasher.hash_one(text) as usize % SHARDS
+    /// The shard of a text, and the part of its hash that shards are not chosen by.
+    fn place(&self, text: &str) -> (usize, u32) {
+        let hash = self.hasher.hash_one(text);
+        (hash as usize % SHARDS, (hash >> u32::BITS) as u32)
     }
 
-    fn shard_mut(&mut self, text: &str) -> &mut HashMap<Arc<str>, Slot> {
-        let shard = self.shard(text);
-        Arc::make_mut(&mut Arc::make_mut(&mut self.shards)[shard])
+    fn shard_mut(&mut self, at: usize) -> &mut Vec<(u32, Slot)> {
+        Arc::make_mut(&mut Arc::make_mut(&mut self.shards)[at])
     }
 
-    pub fn get(&self, text: &str) -> Option<Slot> {
-        self.shards[self.shard(text)].get(text).copied()
+    /// The slot that has `text`, as `has` tells.
+    pub fn get(&self, text: &str, has: impl Fn(Slot) -> bool) -> Option<Slot> {
+        let (shard, part) = self.place(text);
+        let shard = &self.shards[shard];
+        let from = shard.partition_point(|&(other, _)| other < part);
+        let alike = shard[from..].iter().take_while(|&&(other, _)| other == part);
+        alike.map(|&(_, slot)| slot).find(|&slot| has(slot))
     }
 
-    pub fn insert(&mut self, text: &Arc<str>, slot: Slot) {
-        self.shard_mut(text).insert(text.clone(), slot);
+    /// While names are swapped two have the same.
+    pub fn insert(&mut self, text: &str, slot: Slot) {
+        let (shard, part) = self.place(text);
+        let shard = self.shard_mut(shard);
+        let at = shard.partition_point(|&(other, _)| other < part);
+        shard.insert(at, (part, slot));
     }
 
-    /// Forgets `text` if it is `slot`'s: two providers may swap names in one change, and the first of them has already
-    /// taken the other's.
+    /// Forgets that `slot` has `text`.
     pub fn remove(&mut self, text: &str, slot: Slot) {
-        if self.get(text) == Some(slot) {
-            self.shard_mut(text).remove(text);
-        }
+        let (shard, part) = self.place(text);
+        self.shard_mut(shard).retain(|&it| it != (part, slot));
+    }
+
+    /// Gives back memory that it took too much while it grew.
+    pub fn shrink(&mut self) {
+        let shards = Arc::make_mut(&mut self.shards).iter_mut();
+        shards.for_each(|shard| Arc::make_mut(shard).shrink_to_fit());
     }
 }
 

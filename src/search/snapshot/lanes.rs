@@ -49,6 +49,10 @@ impl<K: Copy + Ord> Lanes<K> {
         }
         self.0.retain(|&(_, lanes)| lanes != 0);
     }
+
+    pub fn shrink(&mut self) {
+        self.0.shrink_to_fit();
+    }
 }
 
 #[cfg(test)]

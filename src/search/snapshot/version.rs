@@ -71,11 +71,11 @@ impl Snapshot {
 
     /// `uuid` in the one spelling of the tables.
     pub fn by_uuid(&self, uuid: &str) -> Option<Slot> {
-        self.by_uuid.get(uuid)
+        self.by_uuid.get(uuid, |slot| self.uuid(slot) == uuid)
     }
 
     pub fn by_name(&self, name: &str) -> Option<Slot> {
-        self.by_name.get(name)
+        self.by_name.get(name, |slot| self.name(slot) == name)
     }
 
     pub fn by_id(&self, id: ProviderId) -> Option<Slot> {
@@ -97,8 +97,8 @@ impl Snapshot {
         let identity = &self.block(slot).identity;
         ProviderRow {
             id: self.id(slot),
-            uuid: self.uuid(slot).clone(),
-            name: self.name(slot).clone(),
+            uuid: self.uuid(slot).into(),
+            name: self.name(slot).into(),
             generation: self.generation(slot),
             parent: identity.parents[slot.lane()],
             root: identity.trees[slot.lane()],
@@ -117,12 +117,12 @@ impl Snapshot {
         self.block(slot).identity.ids[slot.lane()]
     }
 
-    pub fn uuid(&self, slot: Slot) -> &Arc<str> {
-        &self.block(slot).identity.uuids[slot.lane()]
+    pub fn uuid(&self, slot: Slot) -> &str {
+        self.block(slot).identity.uuids.get(slot.lane())
     }
 
-    pub fn name(&self, slot: Slot) -> &Arc<str> {
-        &self.block(slot).identity.names[slot.lane()]
+    pub fn name(&self, slot: Slot) -> &str {
+        self.block(slot).identity.names.get(slot.lane())
     }
 
     pub fn generation(&self, slot: Slot) -> i64 {
@@ -149,7 +149,7 @@ impl Snapshot {
 
     /// Direct children, by id.
     pub fn children(&self, slot: Slot) -> &[Slot] {
-        &self.block(slot).identity.children[slot.lane()]
+        self.block(slot).identity.children.of(slot.lane())
     }
 
     /// A provider and everything below it, parents before children.
