@@ -4,11 +4,9 @@ use super::turns::Asked;
 use super::*;
 use crate::db::followed;
 
-/// What some numbers of each thousand come to: the statement stands still for a while, or for longer than anybody waits, or
-/// COMMIT fails, once.
+/// What some numbers of each thousand come to: the statement stands still for a while, or for longer than anybody waits.
 const SLOW: i64 = 600;
 const TOO_SLOW: i64 = 601;
-const FAILS: i64 = 700;
 
 /// How long the statement stands still, and when within that time others come.
 const A_WHILE: Duration = Duration::from_millis(400);
@@ -153,6 +151,7 @@ async fn a_plan_that_loses_behind_a_commit_waits_for_its_turn_and_the_one_before
 #[cfg(feature = "postgresql")]
 #[actix_web::test]
 async fn what_was_decided_behind_a_commit_that_fails_is_decided_anew() {
+    const FAILS: i64 = 700;
     let undone = "RAISE EXCEPTION 'not now' USING ERRCODE = 'serialization_failure'";
     let broken = "PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1)";
     for how in [undone, broken] {

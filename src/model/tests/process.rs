@@ -107,10 +107,10 @@ impl Process {
     }
 
     pub fn publish(&mut self, pending: Pending) {
-        if let Some((change, commit)) = pending {
-            if !self.decider.publish(change, &commit) {
-                self.decider.read_back(&mut self.conn).unwrap();
-            }
+        if let Some((change, commit)) = pending
+            && !self.decider.publish(change, &commit)
+        {
+            self.decider.read_back(&mut self.conn).unwrap();
         }
     }
 
