@@ -130,7 +130,8 @@ impl<B: Batch> Writer<B> {
         let mut expected = self.batch.quiet()?;
         let jobs = self.take_plannable();
         let commands = commands(&jobs);
-        let is_for_later = jobs.len() < WORTH || self.is_in_haste(&jobs) || self.batch.needs_turn(&commands, false);
+        let mut needs_turn = || contain(|| self.batch.needs_turn(&commands, false)).unwrap_or(true);
+        let is_for_later = jobs.len() < WORTH || needs_turn() || self.is_in_haste(&jobs);
         let planned = match is_for_later {
             true => None,
             false => contain(|| self.batch.foresee(&under_way.change, &under_way.commit, &commands)).flatten(),

@@ -72,6 +72,20 @@ async fn who_heard_nothing_for_a_while_looks_before_it_asks_for_changes() {
 }
 
 #[actix_web::test]
+async fn without_an_epoch_nothing_is_counted_twice_either() {
+    let (mut f, mut a, _) = two().await;
+    f.execute("DELETE FROM placet_epoch");
+    a.follow();
+    a.write(&[&claims(10, 1, 2)]);
+    let mut late = Process::start(&f.database, false);
+    late.follow();
+    a.write(&[&claims(11, 1, 3)]);
+    late.follow();
+    assert_eq!((a.shows(1), late.shows(1).1), (late.shows(1), 5));
+    late.check();
+}
+
+#[actix_web::test]
 async fn a_commit_that_a_reader_has_followed_is_not_published_again() {
     let (mut f, mut a, _) = two().await;
     let (_, pending) = a.commit(&[&claims(10, 1, 2)], false).unwrap().unwrap();

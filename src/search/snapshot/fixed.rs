@@ -47,6 +47,8 @@ impl Fixed {
         self.aggregates.set(lane, row.aggregates.iter().copied());
         for (&class, inventory) in &row.inventories {
             let at = self.classes.binary_search(&class).unwrap_or_else(|at| {
+                self.classes.reserve_exact(1);
+                self.columns.reserve_exact(1);
                 self.classes.insert(at, class);
                 self.columns.insert(at, Column::empty());
                 at

@@ -41,6 +41,9 @@ impl Hot {
 
     pub fn add(&mut self, lane: usize, class: ClassId, amount: i64) {
         let at = self.classes.binary_search(&class).unwrap_or_else(|at| {
+            // A copy has no room to spare, and would get twice what it has.
+            self.classes.reserve_exact(1);
+            self.sums.reserve_exact(1);
             self.classes.insert(at, class);
             self.sums.insert(at, UNUSED);
             at

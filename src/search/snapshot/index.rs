@@ -8,7 +8,10 @@ use std::sync::Arc;
 use super::ids::{ProviderId, Slot};
 
 /// Shards of a map of texts: adding a provider copies one of them, a few hundred entries at 100,000 providers.
-const SHARDS: usize = 512;
+const SHARDS: usize = if cfg!(test) { 2 } else { 512 };
+
+/// Which part of a hash is kept. In tests so little, of so few shards, that many texts have the same.
+const KEPT: u32 = if cfg!(test) { 0b11 } else { u32::MAX };
 
 /// Sorted by a part of the text's hash.
 type Shard = Arc<Vec<(u32, Slot)>>;
@@ -34,7 +37,7 @@ impl TextIndex {
     /// The shard of a text, and the part of its hash that shards are not chosen by.
     fn place(&self, text: &str) -> (usize, u32) {
         let hash = self.hasher.hash_one(text);
-        (hash as usize % SHARDS, (hash >> u32::BITS) as u32)
+        (hash as usize % SHARDS, (hash >> u32::BITS) as u32 & KEPT)
     }
 
     fn shard_mut(&mut self, at: usize) -> &mut Vec<(u32, Slot)> {
