@@ -6,7 +6,7 @@ use diesel::result::DatabaseErrorInformation;
 use crate::db::Fault;
 
 /// Beginnings of messages, and what they mean.
-const KNOWN: [(&str, Fault); 39] = [
+const KNOWN: [(&str, Fault); 40] = [
     // SQLite
     ("database is locked", Fault::Retry),
     ("database table is locked", Fault::Retry),
@@ -43,6 +43,8 @@ const KNOWN: [(&str, Fault); 39] = [
     ("Disk full", Fault::Stop),
     // 1180: what happened is not known. 1047: another node may have the quorum. 1290, 1836: another may take writes.
     ("Got error", Fault::Lost),
+    // 1568: the session is not as it was left.
+    ("Transaction characteristics can't be changed", Fault::Lost),
     ("WSREP has not yet prepared node", Fault::Lost),
     ("The MariaDB server is running with", Fault::Lost),
     ("The MySQL server is running with", Fault::Lost),

@@ -19,7 +19,11 @@ pub fn read_transaction<T, E>(
 where
     E: From<diesel::result::Error>,
 {
-    engine!(&mut *conn, begin_read)?;
+    if let Err(error) = engine!(&mut *conn, begin_read) {
+        // A Galera node that cannot say in time what the others committed has begun it all the same.
+        drop(rollback(conn));
+        return Err(error.into());
+    }
     finish(conn, read, commit_plainly)
 }
 
