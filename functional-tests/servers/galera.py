@@ -86,20 +86,22 @@ class Server(mariadb.Server):
         return int(self.status("wsrep_cluster_size") or 0)
 
     def restart(self, wait=True):
-        """After a kill it says where its data ends, so that it is sent what it missed and not everything.
+        """After a kill it says where its data ends, so that it is sent what it missed and not everything."""
+        self.stop()
+        return self.join(wait)
 
-        Tried again, as a service manager does: who took its ports meanwhile keeps it from joining.
-        """
+    def join(self, wait=True):
+        """Takes part in the cluster. Tried again, as a service manager does: who took its ports may keep it from that."""
         for tries_left in reversed(range(TRIES)):
-            self.stop()
+            self.transfer, self.everything = machine.free_ports(2)
             history, number = self.position()
             known = [f"--wsrep-start-position={history}:{number}"] if number >= 0 else []
-            self.transfer, self.everything = machine.free_ports(2)
             try:
                 return self.start(wait, known)
             except RuntimeError:
                 if not tries_left:
                     raise
+            self.stop()
         return self
 
     def position(self):
@@ -135,9 +137,8 @@ class Cluster:
                     os.chown(path, node.owner["user"], node.owner["group"])
         first.start(arguments=["--wsrep-new-cluster"])
         for node in others:
-            node.start(wait=False)
-        for node in others:
-            node.wait()
+            # One after the other: who finds no donor, because it sends another node what that lacks, may wait for ever.
+            node.join()
         promised = mariadb.DURABLE if first.durable else mariadb.FAST
         for node in self.nodes:
             found = node.database("").query("SELECT @@innodb_flush_log_at_trx_commit")

@@ -62,7 +62,8 @@ class Node:
             except Exception as error:  # the driver's, of which there is one for each engine
                 problem = error
             time.sleep(0.05)
-        raise RuntimeError(f"{self.name} does not serve: {problem}\nits log ends with:\n{self.log()}")
+        state = f"after {seconds} s" if self.alive else f"and ended with {self.process.returncode}"
+        raise RuntimeError(f"{self.name} does not serve {state}: {problem}\nits log ends with:\n{self.log()}")
 
     def __getstate__(self):
         """What another process may have of it: its database, and no hand on the server."""

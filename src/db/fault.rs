@@ -98,7 +98,7 @@ pub enum SetupError {
     Connect { place: String, detail: String },
     #[error("another placet serves the database at {place}: stop it first, or give this one a database of its own")]
     Served { place: String },
-    #[error("the writer's thread could not be started: {detail}")]
+    #[error("a thread of placet's own could not be started: {detail}")]
     Thread { detail: String },
     #[error("the database has no tables yet: run `placet db sync`")]
     NotSynced,

@@ -341,3 +341,20 @@ fn moments_are_written_as_python_writes_them() {
     assert_eq!(traits::table.select(traits::created_at).first(conn), Ok(Some(now)));
     assert_eq!(alembic_version::table.count().get_result(conn), Ok(1_i64));
 }
+
+#[test]
+fn a_reading_transaction_that_cannot_begin_leaves_none_behind() {
+    let (_kept, database) = synced();
+    let conn = &mut database.connect().expect("a connection");
+    let kind = Kind::of(conn);
+    if !matches!(kind, Kind::Sqlite | Kind::Mariadb) {
+        return; // PostgreSQL begins a transaction within another one, with a warning
+    }
+    let read = |conn: &mut DbConnection| {
+        dialect::read_transaction(conn, |conn| alembic_version::table.count().get_result::<i64>(conn))
+    };
+    conn.batch_execute("BEGIN").expect("a transaction");
+    let error = read(conn).expect_err("there is one already");
+    assert!(kind == Kind::Sqlite || classify(&error) == Fault::Lost, "{error}");
+    assert_eq!(read(conn), Ok(1));
+}

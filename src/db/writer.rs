@@ -72,7 +72,7 @@ pub fn start<B: Batch, T: Send + 'static>(
         }
     })?;
     let made = told.recv().map_err(|_| SetupError::Thread {
-        detail: "it ended in a panic".to_owned(),
+        detail: "the writer met a defect of placet while it read the tables; the lines before say where".to_owned(),
     })?;
     Ok((handle, made?, thread))
 }
@@ -105,9 +105,9 @@ struct Writer<B: Batch> {
     /// Others were seen to have committed something, which is to be followed.
     behind: bool,
     /// Somebody waits who was taken from the queue before, for the end of what is carried out.
-    is_waited_for: bool,
+    others_wait: bool,
     /// How many batches were decided behind another one, and committed or tried after it.
-    followers: u64,
+    successors: u64,
     patience: Duration,
     /// Whether the session waits for locks less long than it does as a rule.
     hurried: bool,
@@ -163,8 +163,8 @@ impl<B: Batch> Writer<B> {
             queue,
             aside: Vec::new(),
             behind: false,
-            is_waited_for: false,
-            followers: 0,
+            others_wait: false,
+            successors: 0,
             patience: settings.commit_timeout,
             hurried: false,
             kept_house: Instant::now(),
@@ -183,10 +183,10 @@ impl<B: Batch> Writer<B> {
             let (plannable, others): (Vec<_>, Vec<_>) =
                 waiting.into_iter().partition(|job| B::may_be_planned(&job.command));
             let others_wait = !others.is_empty();
-            for (jobs, is_waited_for) in [(plannable, others_wait), (others, false)] {
+            for (jobs, others_wait) in [(plannable, others_wait), (others, false)] {
                 let timely = in_time(jobs);
                 if !timely.is_empty() {
-                    self.is_waited_for = is_waited_for;
+                    self.others_wait = others_wait;
                     self.carry_out(timely);
                     self.calm_down();
                     self.see_to_the_log();
@@ -252,9 +252,9 @@ impl<B: Batch> Writer<B> {
             }
             Err(failure) if jobs.len() > 1 && failure.may_be_one_commands_fault() => {
                 let second = jobs.split_off(jobs.len() / 2);
-                let others_wait = std::mem::replace(&mut self.is_waited_for, true);
+                let others_wait = std::mem::replace(&mut self.others_wait, true);
                 self.carry_out(jobs);
-                self.is_waited_for = others_wait;
+                self.others_wait = others_wait;
                 self.carry_out(second);
             }
             Err(failure) => refuse(jobs, &failure.into_error()),
@@ -266,7 +266,7 @@ impl<B: Batch> Writer<B> {
         let (mut way, mut was_behind) = (Way::Short, false);
         loop {
             let may_be_planned = jobs.iter().all(|job| B::may_be_planned(&job.command));
-            let followers = self.followers;
+            let successors = self.successors;
             let failure = match self.hurry(jobs).and_then(|()| self.transaction(jobs, way)) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
@@ -294,7 +294,7 @@ impl<B: Batch> Writer<B> {
             if way == Way::OnDatabase || !failure.is_somebody_in_the_way() {
                 std::thread::sleep(PAUSE);
             }
-            if self.followers != followers {
+            if self.successors != successors {
                 // The jobs are others than those that were tried before.
                 (way, was_behind) = (Way::Short, false);
             }

@@ -138,9 +138,13 @@ struct Bench {
 }
 
 fn bench(queue_size: usize, patience: Duration) -> Bench {
+    bench_with(queue_size, patience, Duration::from_millis(20))
+}
+
+fn bench_with(queue_size: usize, patience: Duration, lock_timeout: Duration) -> Bench {
     let kept = TestDatabase::empty();
     let settings = Settings {
-        lock_timeout: Duration::from_millis(20),
+        lock_timeout,
         ..Settings::new(&kept.url)
     };
     let database = Database::open(&settings).unwrap();

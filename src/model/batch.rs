@@ -13,7 +13,7 @@ use super::command::{Answer, Command};
 use super::decide::{Rules, decide};
 use super::follower::Follower;
 use super::gather;
-use super::live::Live;
+use super::live::{Live, QUIET};
 use super::named::Named;
 use super::plannable;
 use super::save::{self, Committed, Owners, Saved, save};
@@ -47,9 +47,6 @@ pub struct Decider {
     #[cfg(feature = "mutants")]
     earlier: super::mutant::Earlier,
 }
-
-/// After so many times of hearing nothing nobody is expected to say anything: between two busy processes once is chance.
-const QUIET: u32 = 2;
 
 /// What a batch's state rests on.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -49,8 +49,9 @@ struct Foreseen {
     next: Arc<Snapshot>,
 }
 
-/// After so many times nobody else is expected to do anything: between two busy processes once is chance.
-const QUIET: u32 = 2;
+/// After so many times in a row of hearing nothing nobody else is expected to say anything: between two busy processes once is
+/// chance. Who reads and who writes counts for himself: searches that follow each other say nothing of the next batch.
+pub const QUIET: u32 = 2;
 
 /// What came of news that were counted.
 enum Counted {

@@ -43,8 +43,6 @@ const KNOWN: [(&str, Fault); 40] = [
     ("Disk full", Fault::Stop),
     // 1180: what happened is not known. 1047: another node may have the quorum. 1290, 1836: another may take writes.
     ("Got error", Fault::Lost),
-    // 1568: the session is not as it was left.
-    ("Transaction characteristics can't be changed", Fault::Lost),
     ("WSREP has not yet prepared node", Fault::Lost),
     ("The MariaDB server is running with", Fault::Lost),
     ("The MySQL server is running with", Fault::Lost),
@@ -54,6 +52,8 @@ const KNOWN: [(&str, Fault); 40] = [
     ("Connection was killed", Fault::Lost),
     ("Server shutdown in progress", Fault::Lost),
     ("The client was disconnected by the server", Fault::Lost),
+    // 1568: the session is not as it was left.
+    ("Transaction characteristics can't be changed", Fault::Lost),
 ];
 
 /// Sorts the errors that diesel gives no kind.

@@ -19,12 +19,11 @@ pub fn read_transaction<T, E>(
 where
     E: From<diesel::result::Error>,
 {
-    if let Err(error) = engine!(&mut *conn, begin_read) {
-        // A Galera node that cannot say in time what the others committed has begun it all the same.
-        drop(rollback(conn));
-        return Err(error.into());
-    }
-    finish(conn, read, commit_plainly)
+    transaction(conn, begin_read, read, commit_plainly)
+}
+
+fn begin_read(conn: &mut DbConnection) -> QueryResult<()> {
+    engine!(conn, begin_read)
 }
 
 /// Begins a transaction that will write.
@@ -89,15 +88,33 @@ pub fn write_transaction<T, E>(
 where
     E: From<diesel::result::Error>,
 {
-    begin_write(conn)?;
-    finish(conn, write, commit)
+    transaction(conn, begin_write, write, commit)
+}
+
+type Step = fn(&mut DbConnection) -> QueryResult<()>;
+
+fn transaction<T, E>(
+    conn: &mut DbConnection,
+    begin: Step,
+    run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
+    commit: Step,
+) -> Result<T, E>
+where
+    E: From<diesel::result::Error>,
+{
+    if let Err(error) = begin(conn) {
+        // A Galera node that cannot say in time what the others committed has begun it all the same.
+        drop(rollback(conn));
+        return Err(error.into());
+    }
+    finish(conn, run, commit)
 }
 
 /// Runs what a transaction is for, and ends it.
 fn finish<T, E>(
     conn: &mut DbConnection,
     run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
-    commit: fn(&mut DbConnection) -> QueryResult<()>,
+    commit: Step,
 ) -> Result<T, E>
 where
     E: From<diesel::result::Error>,

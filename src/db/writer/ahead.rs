@@ -6,8 +6,9 @@
 
 use std::time::Instant;
 
-use super::hand::{Ended, Order};
+use super::hand::Order;
 use super::plan::Plan;
+use super::transaction::Ended;
 use super::{Attempt, BATCH_MAX, Batch, HOUSEKEEPING, Job, PAUSE, Writer, commands, contain, in_time};
 use crate::db::Commit;
 use crate::db::failure::Failure;
@@ -57,7 +58,7 @@ impl<B: Batch> Writer<B> {
                 self.publish(under_way.change, &commit);
                 return Ok(answers.collect());
             };
-            self.followers += 1;
+            self.successors += 1;
             let following = self.hand_over(&next.jobs, next.plan, Some(&next.expected));
             self.publish(under_way.change, &commit);
             let answered = std::mem::replace(jobs, next.jobs);
@@ -106,7 +107,9 @@ impl<B: Batch> Writer<B> {
     }
 
     fn do_without(&mut self) {
-        log::error!("The thread that wrote plans ended in a panic: the writer writes them itself from now on");
+        log::error!(
+            "The thread that wrote plans met a defect: the writer writes them itself, more slowly, until placet is started again"
+        );
         self.hand = None;
     }
 
@@ -152,7 +155,7 @@ impl<B: Batch> Writer<B> {
     /// Whether somebody else's turn has come, or something is to be done that needs the connection.
     fn has_other_work(&self) -> bool {
         let is_house_due = self.kept_house.elapsed() >= HOUSEKEEPING;
-        self.behind || self.is_waited_for || !self.aside.is_empty() || is_house_due
+        self.behind || self.others_wait || !self.aside.is_empty() || is_house_due
     }
 
     /// Those who wait and may be planned; others are the next ones.

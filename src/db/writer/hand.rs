@@ -3,12 +3,12 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use diesel::QueryResult;
 use diesel::result::Error as DbError;
 
 use super::contain;
 use super::plan::Prepared;
-use crate::db::dialect::{self, AtOnce};
+use super::transaction::{Ended, commit};
+use crate::db::dialect::AtOnce;
 use crate::db::failure::Failure;
 use crate::db::queue::Permit;
 use crate::db::together::How;
@@ -20,14 +20,6 @@ pub(super) struct Order {
     pub prepared: Prepared,
     pub permits: Vec<Permit>,
     pub at_once: AtOnce,
-}
-
-/// How a transaction ended.
-pub(super) enum Ended {
-    /// COMMIT was not sent, so it did not happen.
-    Failed(Failure),
-    /// What COMMIT was answered.
-    Sent(QueryResult<()>),
 }
 
 enum Report {
@@ -109,16 +101,4 @@ fn carry_out(order: Order, tell: &Sender<Report>) -> Report {
         }
     };
     Report::Ended(Box::new(conn), ended)
-}
-
-/// Sends COMMIT, unless a caller gave up what would be committed.
-pub(super) fn commit<'a>(
-    conn: &mut DbConnection,
-    mut permits: impl Iterator<Item = &'a Permit>,
-    at_once: AtOnce,
-) -> Ended {
-    match permits.all(Permit::may_commit) {
-        true => Ended::Sent(dialect::commit_quickly(conn, at_once)),
-        false => Ended::Failed(Failure::GivenUp),
-    }
 }

@@ -1,16 +1,27 @@
 //! A transaction of the writer: what is done in it, how it ends, and that its change is shown.
 
-use super::hand::{Ended, commit};
+use diesel::QueryResult;
+
 use super::plan::Basis;
 use super::{Attempt, Batch, Job, Ran, Way, Writer, commands, contain, ready};
+use crate::db::dialect::AtOnce;
 use crate::db::failure::Failure;
 use crate::db::identity::{Commit, Identity};
+use crate::db::queue::Permit;
 use crate::db::together::How;
 use crate::db::{DbConnection, dialect};
 use crate::error::Result;
 
 /// What was decided and written, before its COMMIT; with no change there is nothing to commit.
 pub(super) type Written<B> = (Vec<Result<<B as Batch>::Answer>>, Option<<B as Batch>::Change>);
+
+/// How a transaction ended.
+pub(super) enum Ended {
+    /// COMMIT was not sent, so it did not happen.
+    Failed(Failure),
+    /// What COMMIT was answered.
+    Sent(QueryResult<()>),
+}
 
 impl<B: Batch> Writer<B> {
     /// Tries to commit the jobs. Those who share the transaction, or follow it at once, are among them afterwards; who of them
@@ -101,7 +112,7 @@ impl<B: Batch> Writer<B> {
                 Some(Err(error)) => error.to_string(),
                 None => "a defect".to_owned(),
             },
-            (Some(false), None) => "its connection is not there".to_owned(),
+            (Some(false), None) => "its connection is in use".to_owned(),
             (None, _) => "a defect".to_owned(),
         };
         log::warn!("A committed change could not be read back, answers wait until it is: {why}");
@@ -130,5 +141,17 @@ fn write<B: Batch>(
             identity.record(conn, &batch.describe(&change))?;
             Ok((answers, Some(change)))
         }
+    }
+}
+
+/// Sends COMMIT, unless a caller gave up what would be committed.
+pub(super) fn commit<'a>(
+    conn: &mut DbConnection,
+    mut permits: impl Iterator<Item = &'a Permit>,
+    at_once: AtOnce,
+) -> Ended {
+    match permits.all(Permit::may_commit) {
+        true => Ended::Sent(dialect::commit_quickly(conn, at_once)),
+        false => Ended::Failed(Failure::GivenUp),
     }
 }

@@ -18,7 +18,10 @@ const OTHERS: [i64; 6] = [6001, 6002, 6003, 6004, 6005, 6006];
 
 /// `None` where the database is no way off: nothing is planned behind anything there.
 fn a_way_off(patience: Duration) -> Option<Bench> {
-    let mut bench = bench(100, patience);
+    with_a_trigger(bench(100, patience))
+}
+
+fn with_a_trigger(mut bench: Bench) -> Option<Bench> {
     let trigger = match Kind::of(&bench.conn) {
         Kind::Sqlite => return None,
         #[cfg(feature = "postgresql")]
@@ -119,6 +122,20 @@ async fn nobody_goes_before_who_waits_for_the_end_of_a_batch() {
     let answers = one_behind_the_other(&bench, &[&FIRST[..], &[5]].concat(), &OTHERS).await;
     assert_eq!(answers, granted(&[&FIRST[..], &[5], &OTHERS].concat()));
     assert_eq!(batches(&bench), [FIRST.to_vec(), vec![5], OTHERS.to_vec()]);
+}
+
+/// The session would have to wait for locks less long for their sake, which is not told it while somebody else uses it.
+#[actix_web::test]
+async fn who_has_little_time_left_is_not_decided_behind_a_commit() {
+    let (patience, lock_timeout) = (Duration::from_millis(3500), Duration::from_millis(2900));
+    let Some(bench) = with_a_trigger(bench_with(100, patience, lock_timeout)) else {
+        return;
+    };
+    let first = [5001, 5002, 5003, 5004, 5005, 5000 + TOO_SLOW];
+    let answers = one_behind_the_other(&bench, &first, &OTHERS).await;
+    assert_eq!(answers, granted(&[&first[..], &OTHERS].concat()));
+    assert!(was_asked(&bench, &Asked::PlanFor(first.to_vec())));
+    assert!(was_asked(&bench, &Asked::PlanFor(OTHERS.to_vec())), "after it");
 }
 
 #[actix_web::test]

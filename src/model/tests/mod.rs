@@ -5,6 +5,7 @@ mod acknowledged;
 mod ahead;
 mod asked;
 mod batches;
+mod broken;
 mod claims;
 mod comparison;
 mod following;
