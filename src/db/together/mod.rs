@@ -9,6 +9,7 @@ mod blocks;
 mod mariadb;
 #[cfg(feature = "postgresql")]
 mod postgresql;
+mod rest;
 
 use chrono::NaiveDateTime;
 use diesel::QueryResult;
@@ -16,6 +17,7 @@ use diesel::QueryResult;
 use super::DbConnection;
 use super::dialect::AtOnce;
 use super::rows::{CountKeys, InsertFromRows, Look, OneRow, Rows, UpdateFromRows, Value};
+pub use rest::rest;
 
 /// A change of exactly as many rows as it is given, or a look at what must be there, as one row, or must not.
 #[derive(Debug, Clone)]
@@ -28,6 +30,11 @@ pub enum Part {
 }
 
 impl Part {
+    /// Whether it is about rows that are not there yet: who makes them stands in nobody's way but that of who makes the same.
+    pub fn is_of_new_rows(&self) -> bool {
+        matches!(self, Part::Insert(..) | Part::NobodyHas(..))
+    }
+
     /// How many rows it is to change, or to find.
     fn expected(&self) -> usize {
         match self {

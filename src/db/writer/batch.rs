@@ -52,7 +52,7 @@ pub trait Batch: Send + 'static {
     /// Locks, inside the transaction, what the last call of `needs_turn` was about.
     fn take_turn(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
-    /// Whether a command can be planned in the turn that was taken.
+    /// Whether a command can be planned in the turn that the last call of `needs_turn` was about.
     fn may_join(&self, command: &Self::Command) -> bool;
 
     /// As `follow`, inside the transaction; false where more has to be read than can be there.

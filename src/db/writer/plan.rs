@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use chrono::NaiveDateTime;
+use diesel::result::Error as DbError;
 
 use super::{Attempt, Batch, Writer, contain, ready};
 use crate::db::failure::Failure;
@@ -98,9 +99,24 @@ impl Prepared {
                 Ordering::Equal => Failure::Displaced,
                 Ordering::Greater => Failure::Overtaken,
             }),
-            // Who was to be made is there.
-            Err(error) if fault::is_constraint(&error) => Err(Failure::Overtaken),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(why(error)),
         }
+    }
+}
+
+/// Writes those parts of a plan that make rows nobody else has, and answers them.
+pub(super) fn write_new_rows<B: Batch>(conn: &mut DbConnection, plan: Plan<B>, how: How) -> Attempt<Vec<Part>> {
+    let parts: Vec<Part> = plan.parts.into_iter().filter(Part::is_of_new_rows).collect();
+    match parts.is_empty() || together::run(conn, plan.now, &parts, how).map_err(why)?.is_none() {
+        true => Ok(parts),
+        false => Err(Failure::Overtaken),
+    }
+}
+
+fn why(error: DbError) -> Failure {
+    match fault::is_constraint(&error) {
+        // Who was to be made is there.
+        true => Failure::Overtaken,
+        false => error.into(),
     }
 }

@@ -1,15 +1,21 @@
-//! Batches that wait for their turn where other processes write too: what all of them change is locked first, then everybody
-//! who was before is followed, and only then is a plan made, which nobody can overtake there.
+//! Batches that wait for their turn where other processes write too: what all of them change is locked, then everybody who was
+//! before is followed, and only then is a plan made, which nobody can overtake there.
 //!
 //! Without it each of several processes decides while another one writes, and all but one of them have decided in vain.
-//! While a batch waits for its turn its company grows, for whoever comes meanwhile can share it.
+//!
+//! The turn is what there is too little of. So whatever stands in nobody's way is written before it: the rows of new
+//! consumers, of whoever comes while that is done too. In the turn the plan is made again, and the rest of it written.
 
-use super::plan::Planned;
+use super::plan::{Planned, write_new_rows};
 use super::{Attempt, BATCH_MAX, Batch, Job, Writer, Written, commands, contain, in_time, ready};
 use crate::db::dialect;
 use crate::db::failure::Failure;
-use crate::db::together::How;
+use crate::db::together::{self, How, Part};
 use crate::error::Result;
+
+/// So often is it looked who else has come. Who was answered after the last turn is back by then; to look more often is in
+/// vain, and costs a statement each time.
+const LOOKS: usize = 3;
 
 impl<B: Batch> Writer<B> {
     pub(super) fn in_turn(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Result<B::Answer>>> {
@@ -25,23 +31,40 @@ impl<B: Batch> Writer<B> {
     }
 
     fn write_in_turn(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Written<B>> {
+        let done = self.write_beforehand(jobs)?;
         let conn = ready(&mut self.conn)?;
         self.batch.take_turn(conn)?;
         if !self.batch.catch_up(conn)? {
             return Err(Failure::Behind);
         }
-        self.let_join(jobs);
-        let commands = commands(jobs);
-        let conn = ready(&mut self.conn)?;
-        match self.batch.plan(conn, &commands)? {
+        match self.batch.plan(conn, &commands(jobs))? {
             Planned::Plan(plan) => {
-                let prepared = self.prepare(&plan.change, plan.parts, plan.now, None)?;
+                // What was done may rest on what is no longer so.
+                let parts = together::rest(plan.parts, &done).ok_or(Failure::Undecided)?;
+                let prepared = self.prepare(&plan.change, parts, plan.now, None)?;
                 prepared.write(ready(&mut self.conn)?, How::within(self.at_once))?;
                 Ok((plan.answers.into_iter().map(Ok).collect(), Some(plan.change)))
             }
             // The locks of a decision on the database come in another order than those of a turn.
             Planned::Refused | Planned::Unknown => Err(Failure::Undecided),
         }
+    }
+
+    /// Writes what the jobs make, and those that have come by then: what was written.
+    fn write_beforehand(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Part>> {
+        let (mut done, mut seen) = (Vec::new(), 0);
+        for _ in 0..LOOKS {
+            let conn = ready(&mut self.conn)?;
+            if let Planned::Plan(plan) = self.batch.plan(conn, &commands(&jobs[seen..]))? {
+                done.extend(write_new_rows(conn, plan, How::within(self.at_once))?);
+            }
+            seen = jobs.len();
+            self.let_join(jobs);
+            if jobs.len() == seen {
+                break;
+            }
+        }
+        Ok(done)
     }
 
     /// Takes what has come to wait meanwhile; what cannot share the turn is for the next one.

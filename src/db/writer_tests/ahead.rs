@@ -160,7 +160,8 @@ async fn a_plan_that_loses_behind_a_commit_waits_for_its_turn_and_the_one_before
     assert!(answers(tasks).await.iter().all(Result::is_ok));
     assert_eq!(batches(&bench), [FIRST.to_vec(), OTHERS.to_vec()]);
     let asked = bench.turns.asked();
-    let turn = [Asked::TakeTurn, Asked::CatchUp, Asked::PlanFor(OTHERS.to_vec())];
+    let planned = Asked::PlanFor(OTHERS.to_vec());
+    let turn = [planned.clone(), Asked::TakeTurn, Asked::CatchUp, planned];
     assert_eq!(asked[2..], [&[behind()][..], &turn].concat());
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use super::*;
 use crate::db::followed::{Mark, Revisions};
@@ -16,6 +16,8 @@ const BUSY: [i64; 2] = [2, 3];
 /// What some numbers of each place come to.
 const REFUSED: i64 = 404;
 const UNKNOWN: i64 = 405;
+/// It is written as another number each time that it is planned.
+const FICKLE: i64 = 406;
 const PANICS_IN_PLAN: i64 = 500;
 
 const A_LITTLE: Duration = Duration::from_millis(5);
@@ -41,8 +43,11 @@ use Asked::*;
 /// What a test has happen, and finds out afterwards.
 #[derive(Default)]
 pub struct Turns {
-    /// Whether nobody gets a turn.
-    is_held: AtomicBool,
+    /// What is begun and does not end as long as it is here.
+    held: Mutex<Option<Asked>>,
+    /// Plans take a moment each.
+    is_slow: AtomicBool,
+    fickle: AtomicI64,
     /// How many more times others turn out to be too far ahead, and a guard of a plan fails.
     behind: AtomicUsize,
     losing: AtomicUsize,
@@ -84,12 +89,18 @@ fn happens(times: &AtomicUsize) -> bool {
 
 impl Turns {
     pub fn note(&self, asked: Asked) {
-        self.asked.lock().unwrap().push(asked);
+        self.asked.lock().unwrap().push(asked.clone());
+        while self.held.lock().unwrap().as_ref() == Some(&asked) {
+            std::thread::sleep(A_LITTLE);
+        }
     }
 
     pub fn plan(&self, commands: &[&i64]) -> Planned<Numbers> {
         let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
         self.note(PlanFor(numbers.clone()));
+        if self.is_slow.load(Ordering::Acquire) {
+            std::thread::sleep(A_MOMENT);
+        }
         self.planned(numbers)
     }
 
@@ -111,7 +122,14 @@ impl Turns {
         if any(UNKNOWN) {
             return Planned::Unknown;
         }
-        let rows = numbers.iter().map(|number| vec![Value::Int(*number)]).collect();
+        let written = |number: i64| match is(number, FICKLE) {
+            true => self.fickle.fetch_add(-1, Ordering::AcqRel) - PLANNED,
+            false => number,
+        };
+        let rows = numbers
+            .iter()
+            .map(|number| vec![Value::Int(written(*number))])
+            .collect();
         let mut parts = vec![Part::Insert(INSERT, rows)];
         if happens(&self.losing) {
             parts.push(Part::There(Look("numbers WHERE 1 = 0".to_owned()), Vec::new()));
@@ -153,9 +171,6 @@ impl Turns {
 
     pub fn take(&self) {
         self.note(TakeTurn);
-        while self.is_held.load(Ordering::Acquire) {
-            std::thread::sleep(A_LITTLE);
-        }
     }
 
     pub fn is_for(&self, number: i64) -> bool {
@@ -173,19 +188,19 @@ impl Turns {
     }
 }
 
-/// Submits the first number, and the others when the writer waits with it for its turn; `meanwhile` passes before it has it.
-async fn while_it_waits(bench: &Bench, first: i64, others: &[i64], meanwhile: Duration) -> Vec<Result<i64>> {
+/// Submits the first number, and the others when the writer is at `step` with it, which lasts for `meanwhile`.
+async fn during(step: Asked, bench: &Bench, first: i64, others: &[i64], meanwhile: Duration) -> Vec<Result<i64>> {
     let turns = &bench.turns;
-    turns.is_held.store(true, Ordering::Release);
+    *turns.held.lock().unwrap() = Some(step.clone());
     let mut tasks = vec![bench.submit(first)];
     let began = Instant::now();
-    while turns.asked().last() != Some(&TakeTurn) {
-        assert!(began.elapsed() < LONG, "it never waits: {:?}", turns.asked());
+    while turns.asked().last() != Some(&step) {
+        assert!(began.elapsed() < LONG, "it never is: {:?}", turns.asked());
         actix_web::rt::time::sleep(A_LITTLE).await;
     }
     tasks.extend(others.iter().map(|number| bench.submit(*number)));
     actix_web::rt::time::sleep(meanwhile).await;
-    turns.is_held.store(false, Ordering::Release);
+    *turns.held.lock().unwrap() = None;
     let mut answers = Vec::new();
     for task in tasks {
         answers.push(task.await.unwrap());
@@ -193,25 +208,79 @@ async fn while_it_waits(bench: &Bench, first: i64, others: &[i64], meanwhile: Du
     answers
 }
 
+/// The others come while rows of the first one are written, before its turn.
+async fn beforehand(bench: &Bench, first: i64, others: &[i64], meanwhile: Duration) -> Vec<Result<i64>> {
+    during(PlanFor(vec![first]), bench, first, others, meanwhile).await
+}
+
 fn granted(numbers: &[i64]) -> Vec<Result<i64>> {
     numbers.iter().map(|number| Ok(number * 10)).collect()
 }
 
 #[actix_web::test]
-async fn who_comes_while_a_turn_is_waited_for_shares_it_and_who_cannot_is_next() {
-    let bench = bench(100, Duration::from_secs(2));
+async fn who_comes_before_a_turn_shares_it_and_who_cannot_is_next() {
+    let mut bench = bench(100, Duration::from_secs(2));
     let others = [3001, 2002, 5, 1001, 2003, 3002];
-    let answers = while_it_waits(&bench, 2001, &others, A_MOMENT).await;
+    let answers = beforehand(&bench, 2001, &others, A_MOMENT).await;
     assert_eq!(answers, granted(&[2001, 3001, 2002, 5, 1001, 2003, 3002]));
     let batches = bench.seen.lock().unwrap().clone();
     assert_eq!(batches, [vec![2001, 2002, 1001, 2003], vec![3001, 3002], vec![5]]);
+    let came = PlanFor(vec![2002, 1001, 2003]);
+    let turn = [
+        PlanFor(vec![2001]),
+        came,
+        TakeTurn,
+        CatchUp,
+        PlanFor(batches[0].clone()),
+    ];
+    assert_eq!(bench.turns.asked()[..5], turn);
+    assert_eq!(bench.count(), 7, "each is written once");
+}
+
+#[actix_web::test]
+async fn who_comes_while_a_turn_is_waited_for_is_next() {
+    let bench = bench(100, LONG);
+    let answers = during(TakeTurn, &bench, 2001, &[2002, 2003], A_MOMENT).await;
+    assert_eq!(answers, granted(&[2001, 2002, 2003]));
+    let batches = bench.seen.lock().unwrap().clone();
+    assert_eq!(batches, [vec![2001], vec![2002, 2003]]);
+}
+
+#[actix_web::test]
+async fn a_turn_is_not_put_off_for_those_who_keep_coming() {
+    let bench = bench(100, LONG);
+    bench.turns.is_slow.store(true, Ordering::Release);
+    let mut tasks = Vec::new();
+    for number in 2001..2041 {
+        tasks.push(bench.submit(number));
+        actix_web::rt::time::sleep(A_MOMENT / 5).await;
+    }
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    let asked = bench.turns.asked();
+    let plans = asked.iter().take_while(|it| matches!(it, PlanFor(_))).count();
+    assert_eq!(plans, 3, "{asked:?}");
+    assert_eq!(asked[3..5], [TakeTurn, CatchUp]);
+}
+
+/// As where a class was deleted and made anew meanwhile, with another id.
+#[actix_web::test]
+async fn what_was_written_before_a_turn_and_is_no_longer_so_is_undone() {
+    let mut bench = bench(100, LONG);
+    let number = 2000 + FICKLE;
+    assert_eq!(bench.writer.submit(number).await, Ok(number * 10));
+    let planned = PlanFor(vec![number]);
+    let turn = [planned.clone(), TakeTurn, CatchUp, planned, Follow];
+    assert_eq!(bench.turns.asked(), [&turn[..], &[Run { on_database: true }]].concat());
+    assert_eq!(bench.count(), 1);
 }
 
 #[actix_web::test]
 async fn no_more_share_a_turn_than_a_transaction_may_have() {
     let bench = bench(1000, LONG);
     let others: Vec<i64> = (2002..2302).collect();
-    let answers = while_it_waits(&bench, 2001, &others, A_MOMENT).await;
+    let answers = beforehand(&bench, 2001, &others, A_MOMENT).await;
     assert_eq!(answers, granted(&(2001..2302).collect::<Vec<i64>>()));
     let batches = bench.seen.lock().unwrap().clone();
     let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
@@ -221,7 +290,7 @@ async fn no_more_share_a_turn_than_a_transaction_may_have() {
 #[actix_web::test]
 async fn who_waited_too_long_does_not_share_a_turn() {
     let mut bench = bench(100, SHORT);
-    let answers = while_it_waits(&bench, 2001, &[2002, 2003], 2 * SHORT).await;
+    let answers = beforehand(&bench, 2001, &[2002, 2003], 2 * SHORT).await;
     assert_eq!(answers[0], Ok(20010), "it has had its turn");
     for answer in &answers[1..] {
         assert!(matches!(answer, Err(Error::Busy { .. })), "{answer:?}");
@@ -234,13 +303,13 @@ async fn who_finds_others_too_far_ahead_in_a_turn_follows_and_takes_another() {
     let mut bench = bench(100, LONG);
     bench.turns.behind.store(1, Ordering::Release);
     assert_eq!(bench.writer.submit(2001).await, Ok(20010));
-    assert_eq!(
-        bench.turns.asked(),
-        [TakeTurn, CatchUp, Follow, TakeTurn, CatchUp, PlanFor(vec![2001])]
-    );
+    let planned = PlanFor(vec![2001]);
+    let turn = [planned.clone(), TakeTurn, CatchUp];
+    assert_eq!(bench.turns.asked(), [&turn[..], &[Follow], &turn, &[planned]].concat());
     // What was followed once is not followed before the next turn.
     assert_eq!(bench.writer.submit(2002).await, Ok(20020));
-    assert_eq!(bench.turns.asked()[6..], [TakeTurn, CatchUp, PlanFor(vec![2002])]);
+    let planned = PlanFor(vec![2002]);
+    assert_eq!(bench.turns.asked()[8..], [planned.clone(), TakeTurn, CatchUp, planned]);
     assert_eq!(bench.count(), 2);
 }
 
@@ -249,7 +318,8 @@ async fn who_finds_others_too_far_ahead_twice_decides_on_the_database() {
     let mut bench = bench(100, LONG);
     bench.turns.behind.store(2, Ordering::Release);
     assert_eq!(bench.writer.submit(2001).await, Ok(20010));
-    let (turn, run) = ([TakeTurn, CatchUp, Follow], [Run { on_database: true }]);
+    let turn = [PlanFor(vec![2001]), TakeTurn, CatchUp, Follow];
+    let run = [Run { on_database: true }];
     assert_eq!(bench.turns.asked(), [&turn[..], &turn, &run].concat());
     assert_eq!(bench.count(), 1);
 }
@@ -258,9 +328,11 @@ async fn who_finds_others_too_far_ahead_twice_decides_on_the_database() {
 async fn nothing_is_refused_in_a_turn() {
     for (other, is_granted) in [(2000 + REFUSED, false), (2000 + UNKNOWN, true)] {
         let bench = bench(100, LONG);
-        let answers = while_it_waits(&bench, 2001, &[other], A_MOMENT).await;
+        let answers = beforehand(&bench, 2001, &[other], A_MOMENT).await;
         assert_eq!(answers, [Ok(20010), answer(other)]);
         let asked = [
+            PlanFor(vec![2001]),
+            PlanFor(vec![other]),
             TakeTurn,
             CatchUp,
             PlanFor(vec![2001, other]),
@@ -289,8 +361,9 @@ async fn what_a_plan_refuses_is_decided_on_the_database_and_what_it_does_not_kno
 #[actix_web::test]
 async fn a_plan_that_loses_a_guard_waits_for_its_turn_and_one_that_loses_there_is_decided_on_the_database() {
     let planned = PlanFor(vec![1001]);
-    let turn = [Follow, planned.clone(), TakeTurn, CatchUp, planned];
-    for (times, then) in [(1, vec![]), (2, vec![Follow, Run { on_database: true }])] {
+    let turn = [Follow, planned.clone(), planned.clone(), TakeTurn, CatchUp, planned];
+    // What is written before a turn has no guard to lose.
+    for (times, then) in [(1, vec![]), (3, vec![Follow, Run { on_database: true }])] {
         let mut bench = bench(100, LONG);
         bench.turns.lose(times);
         assert_eq!(bench.writer.submit(1001).await, Ok(10010));
@@ -313,7 +386,7 @@ async fn a_plan_that_finds_others_ahead_follows_and_is_made_again() {
 #[actix_web::test]
 async fn a_guilty_command_is_found_among_those_that_share_a_turn() {
     let mut bench = bench(100, LONG);
-    let answers = while_it_waits(&bench, 2001, &[2002, 2000 + PANICS_IN_PLAN, 2003], A_MOMENT).await;
+    let answers = beforehand(&bench, 2001, &[2002, 2000 + PANICS_IN_PLAN, 2003], A_MOMENT).await;
     assert!(matches!(answers[2], Err(Error::Internal { .. })), "{:?}", answers[2]);
     assert_eq!([&answers[..2], &answers[3..]].concat(), granted(&[2001, 2002, 2003]));
     assert_eq!(bench.count(), 3);

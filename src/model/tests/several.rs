@@ -159,6 +159,27 @@ async fn one_of_several_processes_makes_a_consumer() {
     f.check_consumers();
 }
 
+/// Whoever makes some of them waits for the other one, which may be the other way round too.
+#[actix_web::test]
+async fn of_many_new_consumers_that_two_processes_make_at_once_each_is_made_once() {
+    let mut f = fixture();
+    let Some((other, _running)) = f.another() else { return };
+    f.host(1, 1000).await.unwrap();
+    for round in 0..8 {
+        let consumer = |n: u32| claim(5000 + 16 * round + n, 1, "VCPU", 1, Expected::New);
+        let first = (0..16).map(|n| (&f.model, consumer(n)));
+        let second = (0..16).rev().map(|n| (&other, consumer(n)));
+        let work = first.zip(second).flat_map(|(one, other)| [one, other]).collect();
+        assert_eq!(
+            tally(together(work).await),
+            counted(&[("granted", 16), ("StaleConsumerGeneration", 16)]),
+            "round {round}"
+        );
+    }
+    assert_eq!(f.used(1), 128);
+    f.check_consumers();
+}
+
 #[actix_web::test]
 async fn a_claim_and_a_release_of_two_processes_leave_all_or_nothing() {
     let mut f = fixture();
