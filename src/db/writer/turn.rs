@@ -15,7 +15,7 @@ use crate::error::Result;
 
 /// So often is it looked who else has come. Who was answered after the last turn is back by then; to look more often is in
 /// vain, and costs a statement each time.
-const LOOKS: usize = 3;
+const LOOKS: usize = 2;
 
 impl<B: Batch> Writer<B> {
     pub(super) fn in_turn(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Result<B::Answer>>> {
@@ -53,16 +53,18 @@ impl<B: Batch> Writer<B> {
     /// Writes what the jobs make, and those that have come by then: what was written.
     fn write_beforehand(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Part>> {
         let (mut done, mut seen) = (Vec::new(), 0);
-        for _ in 0..LOOKS {
+        for look in 0..=LOOKS {
+            if look > 0 {
+                self.let_join(jobs);
+            }
+            if jobs.len() == seen {
+                break;
+            }
             let conn = ready(&mut self.conn)?;
             if let Planned::Plan(plan) = self.batch.plan(conn, &commands(&jobs[seen..]))? {
                 done.extend(write_new_rows(conn, plan, How::within(self.at_once))?);
             }
             seen = jobs.len();
-            self.let_join(jobs);
-            if jobs.len() == seen {
-                break;
-            }
         }
         Ok(done)
     }
