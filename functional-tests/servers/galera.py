@@ -93,9 +93,9 @@ class Server(mariadb.Server):
     def join(self, wait=True):
         """Takes part in the cluster. Tried again, as a service manager does: who took its ports may keep it from that."""
         for tries_left in reversed(range(TRIES)):
-            self.transfer, self.everything = machine.free_ports(2)
             history, number = self.position()
             known = [f"--wsrep-start-position={history}:{number}"] if number >= 0 else []
+            self.transfer, self.everything = machine.free_ports(2)
             try:
                 return self.start(wait, known)
             except RuntimeError:
@@ -137,7 +137,7 @@ class Cluster:
                     os.chown(path, node.owner["user"], node.owner["group"])
         first.start(arguments=["--wsrep-new-cluster"])
         for node in others:
-            # One after the other: who finds no donor, because it sends another node what that lacks, may wait for ever.
+            # One after the other: while the first one sends a node what it lacks, another finds no donor, and may wait for ever.
             node.join()
         promised = mariadb.DURABLE if first.durable else mariadb.FAST
         for node in self.nodes:

@@ -62,7 +62,8 @@ class Node:
             except Exception as error:  # the driver's, of which there is one for each engine
                 problem = error
             time.sleep(0.05)
-        state = f"after {seconds} s" if self.alive else f"and ended with {self.process.returncode}"
+        status = self.process and self.process.poll()
+        state = f"after {seconds} s" if status is None else f"and ended with {status}"
         raise RuntimeError(f"{self.name} does not serve {state}: {problem}\nits log ends with:\n{self.log()}")
 
     def __getstate__(self):

@@ -110,9 +110,11 @@ impl Batch for Numbers {
         self.turns.is_needed(commands, lost)
     }
 
-    fn take_turn(&mut self, _: &mut DbConnection) -> DbResult<()> {
-        self.turns.take();
-        Ok(())
+    fn take_turn(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+        match self.turns.take() {
+            true => Ok(()),
+            false => conn.batch_execute("ROLLBACK"),
+        }
     }
 
     fn may_join(&self, number: &i64) -> bool {

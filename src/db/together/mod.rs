@@ -31,6 +31,7 @@ pub enum Part {
 
 impl Part {
     /// Whether it is about rows that are not there yet: who makes them stands in nobody's way but that of who makes the same.
+    /// That is so of all tables that plans make rows of.
     pub fn is_of_new_rows(&self) -> bool {
         matches!(self, Part::Insert(..) | Part::NobodyHas(..))
     }

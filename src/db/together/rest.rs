@@ -2,8 +2,8 @@
 
 use super::Part;
 
-/// The parts without what was `done`: parts that make rows, or look that there are none, of which each has some rows or keys
-/// of one of these, in their order. `None` where it has others.
+/// The parts without what was `done`: some rows that they make, or keys that they look for, in the same order. `None` where
+/// something else was done.
 pub fn rest(parts: Vec<Part>, done: &[Part]) -> Option<Vec<Part>> {
     done.iter().try_fold(parts, |mut parts, done| {
         let (at, left) = parts

@@ -15,7 +15,8 @@ pub trait Batch: Send + 'static {
     /// Whether a command may be decided by `plan`: such commands do not share a transaction with others.
     fn may_be_planned(command: &Self::Command) -> bool;
 
-    /// Decides the commands in order on what is in memory alone, before the transaction begins; where it cannot, `run` does.
+    /// Decides the commands in order on what is in memory alone, before the transaction begins, and before and in a turn; where
+    /// it cannot, `run` does.
     fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Planned<Self>>;
 
     /// As `plan`, as if `change` had been published, which is about to be committed as `commit`: what is decided is written only

@@ -3,8 +3,8 @@
 //!
 //! Without it each of several processes decides while another one writes, and all but one of them have decided in vain.
 //!
-//! The turn is what there is too little of. So whatever stands in nobody's way is written before it: the rows of new
-//! consumers, of whoever comes while that is done too. In the turn the plan is made again, and the rest of it written.
+//! A turn should be short, for others wait for it. So new consumers and their allocations are written before it, which stands
+//! in nobody's way; who comes while that is done shares the turn. In the turn the plan is made again, and its rest written.
 
 use super::plan::{Planned, write_new_rows};
 use super::{Attempt, BATCH_MAX, Batch, Job, Writer, Written, commands, contain, in_time, ready};

@@ -86,8 +86,8 @@ async fn claims_of_several_processes_fill_a_provider_exactly() {
     f.check_consumers();
 }
 
-/// What is decided in vain costs some twenty statements more; a turn is BEGIN, the lock, what others did, all that is
-/// written, COMMIT. Of four processes that do not wait three decide in vain.
+/// What is decided in vain costs some twenty statements more; a turn is BEGIN, new rows up to three times, the lock,
+/// what others did, the rest, COMMIT. Of four processes that do not wait three decide in vain.
 #[actix_web::test]
 async fn busy_processes_wait_for_their_turns() {
     let mut f = fixture();
@@ -136,6 +136,19 @@ async fn who_lost_a_guard_waits_there_for_its_turn() {
     let sent = other.statements() - before;
     assert!(sent <= 20, "{sent} statements");
     assert_eq!(f.used(1), 6);
+    f.check_consumers();
+}
+
+/// Its consumer's row is gone, as some OpenStack Placement left it behind. The guard that is lost first leads to a turn.
+#[actix_web::test]
+async fn what_a_new_consumer_holds_is_found_in_a_turn_too() {
+    let mut f = fixture();
+    let Some((other, _running)) = f.another() else { return };
+    f.host(1, 10).await.unwrap();
+    other.submit(claim(10, 1, "VCPU", 3, Expected::New)).await.unwrap();
+    f.execute("DELETE FROM consumers");
+    other.submit(claim(10, 1, "VCPU", 4, Expected::New)).await.unwrap();
+    assert_eq!(f.used(1), 4, "the old ones are replaced");
     f.check_consumers();
 }
 
