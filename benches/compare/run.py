@@ -142,7 +142,7 @@ def records(arena, chosen):
 
 def search(generator, chosen):
     for hosts in SEARCHED:
-        for shape in ("flat", "nested"):
+        for shape in SHAPES:
             if hosts < 1_000_000 or shape == "flat":
                 rounds = 21 if hosts > 100_000 else 101
                 yield {"shape": shape} | generator.run("search", hosts=hosts, shape=shape, rounds=rounds)

@@ -1,5 +1,6 @@
 """Records as tables: in the terminal, in docs/speed.md, and of the first engine and shape in README.md."""
 
+import statistics
 import textwrap
 
 from figures import ENGINES, duration, largest, median, number, place, rates
@@ -69,14 +70,15 @@ def _about(machine):
         "database that the others worked on, with durable settings and a gigabyte of memory for its server; figures are "
         "medians of rounds. Before it counted, placet and the floor wrote for a while, so that servers had read what was "
         "just imported. OpenStack Placement was asked in one round, after 0.4 s of two clients that do not count; but "
-        "where an answer took it more than a second, that is what counts, with the two in brackets. "
+        "where an answer took it more than a second, that is what counts, marked (2) for its two clients. "
         f"It, version 16.0.0, ran under {told()}. *Measure* is what placet is held against. For searches and "
-        "lists that is the wire (w): the load generator's own stub, which answers with as many bytes at once, as no service "
-        "can, asked once for each shape. For claims and reports it is the floor (f): a compiled client that does by SQL alone, statement by "
+        "lists that is the wire (w): the load generator's own stub, which answers with as many bytes, made before, asked once "
+        "for each shape, on PostgreSQL. For claims and reports it is the floor (f): a compiled client that does by SQL alone, statement by "
         "statement, each prepared once, the least that they can be, which only those that share a statement or a "
         "transaction exceed. *CPU* is what the service's own processes spent on one. *Refused* counts placet's answers "
         "that were no success. Each request of a report counts, and so does each question or change that the floor has "
-        "in its place.")
+        "in its place. Where answers are larger than a megabyte it is said how many bytes a second they were. *Memory* is what "
+        "is resident of all processes of a service, pages that they share counted once.")
     return textwrap.wrap(about, 120)
 
 
@@ -143,7 +145,16 @@ def _side(record):
     rate = median(record, "rate")
     if not rate:
         return [f"none ({_refused(record)})", "", "", ""]
-    return [f"{number(rate)}/s", *(duration(median(record, it)) for it in ("p50_us", "p99_us", "cpu_us"))]
+    return [f"{number(rate)}/s{_bytes(record)}", *(duration(median(record, it)) for it in ("p50_us", "p99_us", "cpu_us"))]
+
+
+def _bytes(record):
+    """How many bytes a second those were, where one is larger than a megabyte."""
+    many = [it["bytes"] / it["seconds"] / 1e6 for it in record["rounds"] if it["bytes"] > 1e6 * it["done"]]
+    if not many:
+        return ""
+    each = statistics.median(many)
+    return f" ({each / 1e3:.1f} GB/s)" if each >= 1e3 else f" ({number(each)} MB/s)"
 
 
 def _refused(record):
@@ -163,7 +174,12 @@ def _search(found):
     for it in found:
         for case in it["cases"]:
             yield (f"| {it['hosts']:,} | {it['shape']} | {case['case']} | {case['found']:,} "
-                   f"| {number(case['p50_us'])} | {number(case['p99_us'])} | {number(case['cpu_us'])} |")
+                   f"| {number(case['p50_us'])} | {number(case['p99_us'])} | {_mean(case['cpu_us'])} |")
+
+
+def _mean(micros):
+    """The system's clock of CPU time is coarse: of short searches it says nothing."""
+    return number(micros) if micros >= 5 else ""
 
 
 def _start(records):

@@ -13,14 +13,18 @@ const VCPU: ClassId = ClassId(0);
 const MEMORY: ClassId = ClassId(1);
 const DISK: ClassId = ClassId(2);
 const FUNCTIONS: ClassId = ClassId(3);
-/// Of those that hosts have 40 to 60 of; after them the one that one host in a thousand has.
+/// Of those that hosts have 40 to 60 of; after them the one that one host in a thousand has, and that of pools.
 const TRAITS: i32 = 200;
 const RARE: TraitId = TraitId(TRAITS);
+const SHARES: TraitId = TraitId(TRAITS + 1);
+/// So many hosts share a pool.
+const OF_A_POOL: i32 = 100;
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Shape {
     Flat,
     Nested,
+    Shared,
 }
 
 pub fn catalog() -> Catalog {
@@ -29,29 +33,43 @@ pub fn catalog() -> Catalog {
         .map(|id| (TraitId(id), Arc::from(format!("T{id}"))))
         .collect();
     traits.push((RARE, Arc::from("RARE")));
-    Catalog::new(classes, traits, Vec::new())
+    traits.push((SHARES, Arc::from("MISC_SHARES_VIA_AGGREGATE")));
+    let zones = (0..10).map(|zone| (AggregateId(zone), Arc::from(format!("zone {zone}"))));
+    let pool = [(in_pool(3), Arc::from("pool 3"))];
+    Catalog::new(classes, traits, zones.chain(pool).collect())
+}
+
+/// The aggregate of a pool.
+fn in_pool(pool: i32) -> AggregateId {
+    AggregateId(100 + pool)
 }
 
 pub fn rows(hosts: i32, shape: Shape) -> Vec<ProviderRow> {
     let mut dice = Dice::new(0);
     let each = match shape {
-        Shape::Flat => 1,
+        Shape::Flat | Shape::Shared => 1,
         Shape::Nested => 7,
     };
-    (0..hosts)
-        .flat_map(|host| {
-            let root = characterised(row(host * each + 1), host, &mut dice);
-            match shape {
-                Shape::Flat => vec![stocked(
-                    stocked(stocked(root, VCPU, 128, 4.0), MEMORY, 262_144, 1.0),
-                    DISK,
-                    4000,
-                    1.0,
-                )],
-                Shape::Nested => tree(stocked(root, DISK, 4000, 1.0)),
-            }
-        })
-        .collect()
+    let pools = match shape {
+        Shape::Shared => hosts / OF_A_POOL,
+        Shape::Flat | Shape::Nested => 0,
+    };
+    let hosts_and_below = (0..hosts).flat_map(|host| {
+        let root = characterised(row(host * each + 1), host, &mut dice);
+        let computing = |root| stocked(stocked(root, VCPU, 128, 4.0), MEMORY, 262_144, 1.0);
+        match shape {
+            Shape::Flat => vec![stocked(computing(root), DISK, 4000, 1.0)],
+            Shape::Nested => tree(stocked(root, DISK, 4000, 1.0)),
+            Shape::Shared => vec![computing(root)],
+        }
+    });
+    let pools = (0..pools).map(|number| {
+        let mut pool = stocked(row(hosts + 1 + number), DISK, 400_000, 1.0);
+        pool.traits.insert(SHARES);
+        pool.aggregates.insert(in_pool(number));
+        pool
+    });
+    hosts_and_below.chain(pools).collect()
 }
 
 /// Two NUMA nodes, each with two network functions.
@@ -83,9 +101,8 @@ fn characterised(mut host: ProviderRow, number: i32, dice: &mut Dice) -> Provide
     if number % 1000 == 500 {
         host.traits.insert(RARE);
     }
-    host.aggregates = [number % 10, 100 + number / 100, 1_000_000 + number / 40]
-        .map(AggregateId)
-        .into();
+    let (zone, rack) = (AggregateId(number % 10), AggregateId(1_000_000 + number / 40));
+    host.aggregates = [zone, in_pool(number / OF_A_POOL), rack].into();
     host
 }
 

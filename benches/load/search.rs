@@ -25,9 +25,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let snapshot = Snapshot::build(hosts::catalog(), hosts::rows(arguments.hosts, arguments.shape));
-    let nested = matches!(arguments.shape, hosts::Shape::Nested);
     let mut results = Vec::new();
-    for (name, request) in cases(nested) {
+    for (name, request) in cases(arguments.shape) {
         results.push(measure(&snapshot, name, &request, arguments.rounds));
     }
     println!(
@@ -67,28 +66,62 @@ fn count(snapshot: &Snapshot, request: &Request, settings: &Settings) -> placet:
     Ok(found)
 }
 
-fn cases(nested: bool) -> Vec<(&'static str, Request)> {
-    let base = |memory: i64, required: &str| {
-        let all = group("", &[("VCPU", 1), ("MEMORY_MB", memory), ("DISK_GB", 1)]);
-        let mut asked = request(vec![all], GroupPolicy::None, Some(LIMIT));
-        // In a tree the root has the trait, and not the provider of the memory.
-        if !required.is_empty() {
-            asked.root_required = Traits {
-                required: vec![[required.to_owned()].into()],
-                ..Traits::default()
-            };
-        }
-        asked
-    };
-    let mut cases = vec![
-        ("limit 1000", base(512, "")),
-        ("one in 1000 fits", base(512, "RARE")),
-        ("nothing fits", base(200_000, "")),
+fn cases(shape: hosts::Shape) -> Vec<(&'static str, Request)> {
+    let cases = [
+        ("limit 1000", base(512)),
+        ("traits", traits()),
+        ("one in 1000 fits", rare()),
+        ("member_of", member_of(shape)),
+        ("in_tree", in_tree(shape)),
+        ("nothing fits", base(200_000)),
     ];
-    if nested {
-        cases.push(("granular", granular()));
+    let granular = matches!(shape, hosts::Shape::Nested).then(|| ("granular", granular()));
+    cases.into_iter().chain(granular).collect()
+}
+
+fn base(memory: i64) -> Request {
+    let all = group("", &[("VCPU", 1), ("MEMORY_MB", memory), ("DISK_GB", 1)]);
+    request(vec![all], GroupPolicy::None, Some(LIMIT))
+}
+
+fn traits() -> Request {
+    let mut asked = base(512);
+    asked.groups[0].traits.required = ["T3", "T17"].map(|it| [it.to_owned()].into()).into();
+    asked
+}
+
+/// In a tree the root has the trait, and not the provider of the memory.
+fn rare() -> Request {
+    let root_required = Traits {
+        required: vec![["RARE".to_owned()].into()],
+        ..Traits::default()
+    };
+    Request {
+        root_required,
+        ..base(512)
     }
-    cases
+}
+
+/// A pool is in no zone.
+fn member_of(shape: hosts::Shape) -> Request {
+    let aggregate = match shape {
+        hosts::Shape::Shared => "pool 3",
+        hosts::Shape::Flat | hosts::Shape::Nested => "zone 3",
+    };
+    let mut asked = base(512);
+    asked.groups[0].member_of.any_of = vec![[aggregate.to_owned()].into()];
+    asked
+}
+
+/// A pool is in nobody's tree.
+fn in_tree(shape: hosts::Shape) -> Request {
+    let mut asked = base(512);
+    if matches!(shape, hosts::Shape::Shared) {
+        asked.groups[0].resources.pop();
+    }
+    // A root in every shape, and in the smallest cloud.
+    asked.groups[0].in_tree = Some("uuid-701".to_owned());
+    asked
 }
 
 /// Disk of the root, and a network function of the NUMA node whose cores are taken.
