@@ -94,17 +94,25 @@ def refuses_to_write(words):
         raise AssertionError("it would be written")
 
 
+def _round(rate, size):
+    """Ten seconds in which answers of so many bytes came."""
+    return {"rate": rate, "done": 10 * rate, "seconds": 10.0, "bytes": 10 * rate * size, "answers": {}}
+
+
 def of_one_side():
     """Chart and tables of records of which none has another side: there is nothing to compare, and no reason to fail."""
     record = {"engine": "postgresql", "shape": "flat", "hosts": 1000, "scenario": "claims, random hosts", "clients": 1,
-              "group": "claims", "side": "placet", "rounds": [{"rate": 5.0, "answers": {}}]}
+              "group": "claims", "side": "placet", "rounds": [_round(5.0, 0)]}
     found = {"machine": run.machine(), "records": [record], "search": []}
     assert chart.svg(found).endswith("</svg>\n") and "5.0/s" in table.text(found)
     assert "side by side" not in chart.svg(found)
-    other = record | {"side": "upstream", "rounds": [{"rate": 0.5, "answers": {}, "asked_by": 2}]}
+    other = record | {"side": "upstream", "rounds": [_round(0.5, 3e6) | {"asked_by": 2}]}
     found["records"] += [other, record | {"engine": "sqlite"}, other | {"engine": "sqlite"}]
     assert "10 ×" in chart.svg(found) and "in every cloud" in chart.svg(found) and "5.0 (10.0×)" in table.text(found)
-    assert "0.5/s (2)" in table.text(found)
+    assert "0.5/s (1.5 MB/s) (2)" in table.text(found)
+    other["rounds"] = [_round(500, 3e6)]
+    assert "500/s (1.5 GB/s)" in table.text(found) and "5.0/s |" in table.text(found)
+    other["rounds"] = [_round(0.5, 3e6)]
     crowd = {"clients": 32, "shape": "shared"}
     found["records"] += [record | crowd, other | crowd, record | {"clients": 32}]
     assert table.said(found).endswith("in every case and shape: claims of 32 clients 10.0"), table.said(found)

@@ -1,6 +1,7 @@
 //! The writer with a batch of its own kind: numbers that are written into a table, some of them guilty.
 
 mod ahead;
+mod beforehand;
 mod turns;
 
 use std::sync::atomic::{AtomicBool, Ordering};

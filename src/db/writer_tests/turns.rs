@@ -17,13 +17,13 @@ const BUSY: [i64; 2] = [2, 3];
 const REFUSED: i64 = 404;
 const UNKNOWN: i64 = 405;
 /// It is refused the first time that it is planned.
-const SHY: i64 = 407;
+pub const SHY: i64 = 407;
 /// It is written as another number each time that it is planned.
-const FICKLE: i64 = 406;
+pub const FICKLE: i64 = 406;
 const PANICS_IN_PLAN: i64 = 500;
 
 const A_LITTLE: Duration = Duration::from_millis(5);
-const A_MOMENT: Duration = Duration::from_millis(100);
+pub const A_MOMENT: Duration = Duration::from_millis(100);
 
 const INSERT: InsertFromRows = InsertFromRows {
     table: "numbers",
@@ -48,11 +48,11 @@ pub struct Turns {
     /// What is begun and does not end as long as it is here.
     held: Mutex<Option<Asked>>,
     /// Plans take a moment each.
-    is_slow: AtomicBool,
+    pub is_slow: AtomicBool,
     fickle: AtomicI64,
     met: AtomicBool,
     /// How many more times a transaction is undone before a turn.
-    undone: AtomicUsize,
+    pub undone: AtomicUsize,
     /// How many more times others turn out to be too far ahead, and a guard of a plan fails.
     behind: AtomicUsize,
     losing: AtomicUsize,
@@ -196,7 +196,7 @@ impl Turns {
 }
 
 /// Submits the first number, and the others when the writer is at `step` with it, which lasts for `meanwhile`.
-async fn during(step: Asked, bench: &Bench, first: i64, others: &[i64], meanwhile: Duration) -> Vec<Result<i64>> {
+pub async fn during(step: Asked, bench: &Bench, first: i64, others: &[i64], meanwhile: Duration) -> Vec<Result<i64>> {
     let turns = &bench.turns;
     *turns.held.lock().unwrap() = Some(step.clone());
     let mut tasks = vec![bench.submit(first)];
@@ -216,100 +216,12 @@ async fn during(step: Asked, bench: &Bench, first: i64, others: &[i64], meanwhil
 }
 
 /// The others come while the first one is planned, before its turn.
-async fn beforehand(bench: &Bench, first: i64, others: &[i64], meanwhile: Duration) -> Vec<Result<i64>> {
+pub async fn beforehand(bench: &Bench, first: i64, others: &[i64], meanwhile: Duration) -> Vec<Result<i64>> {
     during(PlanFor(vec![first]), bench, first, others, meanwhile).await
 }
 
-fn granted(numbers: &[i64]) -> Vec<Result<i64>> {
+pub fn granted(numbers: &[i64]) -> Vec<Result<i64>> {
     numbers.iter().map(|number| Ok(number * 10)).collect()
-}
-
-#[actix_web::test]
-async fn who_comes_before_a_turn_shares_it_and_who_cannot_is_next() {
-    let mut bench = bench(100, Duration::from_secs(2));
-    let others = [3001, 2002, 5, 1001, 2003, 3002];
-    let answers = beforehand(&bench, 2001, &others, A_MOMENT).await;
-    assert_eq!(answers, granted(&[2001, 3001, 2002, 5, 1001, 2003, 3002]));
-    let batches = bench.seen.lock().unwrap().clone();
-    assert_eq!(batches, [vec![2001, 2002, 1001, 2003], vec![3001, 3002], vec![5]]);
-    let came = PlanFor(vec![2002, 1001, 2003]);
-    let turn = [
-        PlanFor(vec![2001]),
-        came,
-        TakeTurn,
-        CatchUp,
-        PlanFor(batches[0].clone()),
-    ];
-    assert_eq!(bench.turns.asked()[..5], turn);
-    assert_eq!(bench.count(), 7, "each is written once");
-}
-
-#[actix_web::test]
-async fn who_comes_while_a_turn_is_waited_for_is_next() {
-    let bench = bench(100, LONG);
-    let answers = during(TakeTurn, &bench, 2001, &[2002, 2003], A_MOMENT).await;
-    assert_eq!(answers, granted(&[2001, 2002, 2003]));
-    let batches = bench.seen.lock().unwrap().clone();
-    assert_eq!(batches, [vec![2001], vec![2002, 2003]]);
-}
-
-#[actix_web::test]
-async fn a_turn_is_not_put_off_for_those_who_keep_coming() {
-    let bench = bench(100, LONG);
-    bench.turns.is_slow.store(true, Ordering::Release);
-    let mut tasks = Vec::new();
-    for number in 2001..2041 {
-        tasks.push(bench.submit(number));
-        actix_web::rt::time::sleep(A_MOMENT / 5).await;
-    }
-    for task in tasks {
-        task.await.unwrap().unwrap();
-    }
-    let asked = bench.turns.asked();
-    let plans = asked.iter().take_while(|it| matches!(it, PlanFor(_))).count();
-    assert!((2..=3).contains(&plans), "{asked:?}");
-    assert_eq!(asked[plans..plans + 2], [TakeTurn, CatchUp]);
-}
-
-#[actix_web::test]
-async fn who_could_not_be_planned_before_a_turn_is_written_in_it() {
-    let mut bench = bench(100, LONG);
-    let numbers = [2001, 2000 + SHY];
-    let answers = beforehand(&bench, numbers[0], &numbers[1..], A_MOMENT).await;
-    assert_eq!(answers, granted(&numbers));
-    assert_eq!(*bench.seen.lock().unwrap(), [numbers]);
-    let looks = [PlanFor(vec![numbers[0]]), PlanFor(vec![numbers[1]])];
-    let turn = [TakeTurn, CatchUp, PlanFor(numbers.to_vec())];
-    assert_eq!(bench.turns.asked(), [&looks[..], &turn].concat());
-    assert_eq!(bench.count(), 2);
-}
-
-/// What was written before it is gone then, and nothing of the rest may be committed without it.
-#[actix_web::test]
-async fn a_turn_whose_transaction_was_undone_before_it_is_tried_again() {
-    let mut bench = bench(100, LONG);
-    if Kind::of(&bench.conn) != Kind::Mariadb {
-        return;
-    }
-    bench.turns.undone.store(1, Ordering::Release);
-    // The second is written in the turn, after the first is lost.
-    let numbers = [2001, 2000 + SHY];
-    let answers = beforehand(&bench, numbers[0], &numbers[1..], A_MOMENT).await;
-    assert_eq!(answers, granted(&numbers));
-    assert_eq!(bench.count(), 2);
-    assert!(!bench.doubtful.load(Ordering::Acquire), "no fence is needed");
-}
-
-/// As where a class was deleted and made anew meanwhile, with another id.
-#[actix_web::test]
-async fn what_was_written_before_a_turn_and_is_no_longer_so_is_undone() {
-    let mut bench = bench(100, LONG);
-    let number = 2000 + FICKLE;
-    assert_eq!(bench.writer.submit(number).await, Ok(number * 10));
-    let planned = PlanFor(vec![number]);
-    let turn = [planned.clone(), TakeTurn, CatchUp, planned, Follow];
-    assert_eq!(bench.turns.asked(), [&turn[..], &[Run { on_database: true }]].concat());
-    assert_eq!(bench.count(), 1);
 }
 
 #[actix_web::test]
