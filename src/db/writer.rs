@@ -72,7 +72,8 @@ pub fn start<B: Batch, T: Send + 'static>(
         }
     })?;
     let made = told.recv().map_err(|_| SetupError::Thread {
-        detail: "the writer met a defect of placet while it read the tables; the lines before say where".to_owned(),
+        detail: "the writer met a defect of placet while it read the tables: report it with the lines before this one"
+            .to_owned(),
     })?;
     Ok((handle, made?, thread))
 }

@@ -99,7 +99,7 @@ impl Prepared {
                 Ordering::Equal => Failure::Displaced,
                 Ordering::Greater => Failure::Overtaken,
             }),
-            Err(error) => Err(why(error)),
+            Err(error) => Err(failure(error)),
         }
     }
 }
@@ -107,13 +107,13 @@ impl Prepared {
 /// Writes those parts of a plan that make rows nobody else has, and answers them.
 pub(super) fn write_new_rows<B: Batch>(conn: &mut DbConnection, plan: Plan<B>, how: How) -> Attempt<Vec<Part>> {
     let parts: Vec<Part> = plan.parts.into_iter().filter(Part::is_of_new_rows).collect();
-    match parts.is_empty() || together::run(conn, plan.now, &parts, how).map_err(why)?.is_none() {
+    match parts.is_empty() || together::run(conn, plan.now, &parts, how).map_err(failure)?.is_none() {
         true => Ok(parts),
         false => Err(Failure::Overtaken),
     }
 }
 
-fn why(error: DbError) -> Failure {
+fn failure(error: DbError) -> Failure {
     match fault::is_constraint(&error) {
         // Who was to be made is there.
         true => Failure::Overtaken,

@@ -13,9 +13,9 @@ use crate::db::failure::Failure;
 use crate::db::together::{self, How, Part};
 use crate::error::Result;
 
-/// So often is it looked who else has come. Who was answered after the last turn is back by then; to look more often is in
-/// vain, and costs a statement each time.
-const LOOKS: usize = 2;
+/// So often is it looked who has come. Who was answered after the last turn is back by then; to look more often is in vain,
+/// and costs a statement each time.
+const LOOKS: usize = 3;
 
 impl<B: Batch> Writer<B> {
     pub(super) fn in_turn(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Result<B::Answer>>> {
@@ -50,13 +50,11 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Writes what the jobs make, and those that have come by then: what was written.
+    /// Writes the rows that the jobs make, and those of whoever comes meanwhile, and answers them.
     fn write_beforehand(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Part>> {
         let (mut done, mut seen) = (Vec::new(), 0);
-        for look in 0..=LOOKS {
-            if look > 0 {
-                self.let_join(jobs);
-            }
+        for _ in 0..LOOKS {
+            self.let_join(jobs);
             if jobs.len() == seen {
                 break;
             }

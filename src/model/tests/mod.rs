@@ -20,6 +20,7 @@ mod reshapes;
 mod rewrites;
 mod rewritten;
 mod several;
+mod turns;
 mod usages;
 mod writers;
 
