@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # Tests placet:  ./tox.sh [lint|unit|functional|conformance|servers|clients|all|long|bench] ...     (all)
 #
-#   lint         rustfmt, clippy, cargo-deny, the rules of the house (tidy)
+#   lint         rustfmt, clippy, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
 #   unit         what needs no running service
 #   functional   placet live: its own gabbi files, races, adoption, upgrades, options, generations, random requests,
 #                the API reference
 #   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
-#                databases, adoption, README's guide from OpenStack Placement and back, plans of statements, random
+#                databases, adoption, docs/switching.md's guide, query plans, random
 #                requests beside OpenStack Placement, two placets beside two OpenStack Placements, what one of three
 #                processes acknowledged read from the others, chaos with three processes, commits that break; on Galera
 #                too; a standby that takes over
 #   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
 #                the API, then written into the database before placet starts
-#   clients      an operator's session with the real `openstack` client
+#   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
 #   long         all of these at full size, and the mutants that tests have to notice
-#   bench        placet beside OpenStack Placement and beside what bounds both: a table, .tox/bench.json, and README's
-#                section. Options that come after it choose parts: `bench --help`
+#   bench        placet beside OpenStack Placement and two baselines: tables, .tox/bench.json, and docs/speed.md.
+#                Options that come after it choose parts: `bench --help`
 #
 # Needs Rust, a C compiler, Python 3.11 or newer with venv, libmariadb and OpenSSL (Debian's libmariadb-dev, which
 # root need not install), and the network for the first run. What else it installs, it installs under .tox/. The
@@ -62,29 +62,29 @@ functional() {
     for test in ${LIVE_TESTS[@]+"${LIVE_TESTS[@]}"}; do
         has_test "$test" && step cargo "$test" cargo test "${FEATURES[@]}" --test "$test" -- --nocapture
     done
-    step python gabbi "$PY" functional-tests/run_gabbi.py
-    step python race "$PY" functional-tests/race/run.py
-    step python defects "$PY" functional-tests/race/defects/run.py
-    step python adoption "$PY" functional-tests/adoption.py
-    step python beside "$PY" functional-tests/beside.py
-    step python revisions "$PY" functional-tests/revisions.py
-    step python syncs "$PY" functional-tests/syncs.py
-    step python generations "$PY" functional-tests/generations.py
-    step python differential "$PY" functional-tests/differential/run.py
-    step python plans "$PY" functional-tests/plans/run.py
-    step python options "$PY" functional-tests/options.py
-    step python operations "$PY" functional-tests/operations.py
-    step python process "$PY" functional-tests/process/run.py
-    step python "chaos' checker" "$PY" functional-tests/chaos/checker_test.py
-    step python chaos "$PY" functional-tests/chaos/run.py
-    step python reference "$PY" functional-tests/reference/run.py
-    step python schemathesis "$PY" functional-tests/reference/fuzz.py
+    step python gabbi "$PY" -m functional_tests.gabbi.run
+    step python race "$PY" -m functional_tests.race.run
+    step python defects "$PY" -m functional_tests.race.defects.run
+    step python adoption "$PY" -m functional_tests.adoption.run
+    step python coexistence "$PY" -m functional_tests.coexistence.run
+    step python revisions "$PY" -m functional_tests.revisions.run
+    step python syncs "$PY" -m functional_tests.syncs.run
+    step python generations "$PY" -m functional_tests.generations.run
+    step python differential "$PY" -m functional_tests.differential.run
+    step python query_plans "$PY" -m functional_tests.query_plans.run
+    step python options "$PY" -m functional_tests.options.run
+    step python operations "$PY" -m functional_tests.operations.run
+    step python process "$PY" -m functional_tests.process.run
+    step python "chaos checker" "$PY" -m functional_tests.chaos.checker_test
+    step python chaos "$PY" -m functional_tests.chaos.run
+    step python reference "$PY" -m functional_tests.reference.run
+    step python schemathesis "$PY" -m functional_tests.reference.fuzz
 }
 
 conformance() {
     live || return
-    step python conformance "$PY" functional-tests/conformance/run.py --jobs 2
-    step python "conformance, adopted" "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted
+    step python conformance "$PY" -m functional_tests.conformance.run --jobs 2
+    step python "conformance, adopted" "$PY" -m functional_tests.conformance.run --jobs 2 --fixtures adopted
 }
 
 servers() {
@@ -94,44 +94,45 @@ servers() {
 }
 
 on_engine() {
-    local engine=$1 on=("$PY" functional-tests/engines.py run "$1") beside=(--seconds 25)
-    [[ ${PLACET_TEST_SIZE:-} == full ]] && beside=(--seconds 900)
+    local engine=$1 on=("$PY" -m functional_tests.lib.engines run "$1") size=(--seconds 25)
+    [[ ${PLACET_TEST_SIZE:-} == full ]] && size=(--seconds 900)
     step cargo "unit, $engine" "${on[@]}" -- cargo test "${FEATURES[@]}" --lib -- db:: model::
-    step python "gabbi, $engine" "$PY" functional-tests/run_gabbi.py --engine "$engine"
-    step python "conformance, $engine" "$PY" functional-tests/conformance/run.py --jobs 2 --engine "$engine"
-    step python "race, $engine" "$PY" functional-tests/race/run.py --engine "$engine"
-    step python "defects, $engine" "$PY" functional-tests/race/defects/run.py --engine "$engine"
-    step python "pool, $engine" "$PY" functional-tests/pool.py --engine "$engine"
-    step python "revisions, $engine" "$PY" functional-tests/revisions.py --engine "$engine"
-    step python "adoption, $engine" "$PY" functional-tests/adoption.py --engine "$engine"
-    step python "switching, $engine" "$PY" functional-tests/switching.py --engine "$engine"
-    step python "beside, $engine" "$PY" functional-tests/beside.py --engine "$engine"
-    step python "elsewhere, $engine" "$PY" functional-tests/elsewhere/run.py --engine "$engine"
-    step python "plans, $engine" "$PY" functional-tests/plans/run.py --engine "$engine"
-    step python "differential, $engine" "$PY" functional-tests/differential/run.py --engine "$engine" "${beside[@]}"
-    step python "chaos, $engine" "$PY" functional-tests/chaos/run.py --engine "$engine" --processes 3
-    step python "certainty, $engine" "$PY" functional-tests/certainty/run.py --engine "$engine"
+    step python "gabbi, $engine" "$PY" -m functional_tests.gabbi.run --engine "$engine"
+    step python "conformance, $engine" "$PY" -m functional_tests.conformance.run --jobs 2 --engine "$engine"
+    step python "race, $engine" "$PY" -m functional_tests.race.run --engine "$engine"
+    step python "defects, $engine" "$PY" -m functional_tests.race.defects.run --engine "$engine"
+    step python "connection_pool, $engine" "$PY" -m functional_tests.connection_pool.run --engine "$engine"
+    step python "revisions, $engine" "$PY" -m functional_tests.revisions.run --engine "$engine"
+    step python "adoption, $engine" "$PY" -m functional_tests.adoption.run --engine "$engine"
+    step python "switching, $engine" "$PY" -m functional_tests.switching.run --engine "$engine"
+    step python "coexistence, $engine" "$PY" -m functional_tests.coexistence.run --engine "$engine"
+    step python "cross_process, $engine" "$PY" -m functional_tests.cross_process.run --engine "$engine"
+    step python "query_plans, $engine" "$PY" -m functional_tests.query_plans.run --engine "$engine"
+    step python "differential, $engine" "$PY" -m functional_tests.differential.run --engine "$engine" "${size[@]}"
+    step python "chaos, $engine" "$PY" -m functional_tests.chaos.run --engine "$engine" --processes 3
+    step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"
 }
 
 on_galera() {
-    step python "elsewhere, galera" "$PY" functional-tests/elsewhere/run.py --engine galera
-    step python galera "$PY" functional-tests/galera/run.py
-    step python "chaos, galera" "$PY" functional-tests/chaos/run.py --engine galera --durable --processes 3 --seconds 25
-    step python "certainty, galera" "$PY" functional-tests/certainty/run.py --engine galera commit
+    step python "cross_process, galera" "$PY" -m functional_tests.cross_process.run --engine galera
+    step python galera "$PY" -m functional_tests.galera.run
+    step python "chaos, galera" "$PY" -m functional_tests.chaos.run --engine galera --durable --processes 3 --seconds 25
+    step python "commit_outcome, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera commit
 }
 
 # A standby that takes over, replicas, and servers that vanish.
 on_copies() {
-    step python standby "$PY" functional-tests/standby.py
-    step python replica "$PY" functional-tests/replica.py
-    step python "replica, mariadb" "$PY" functional-tests/replica.py --engine mariadb
-    step python "vanish, postgresql" "$PY" functional-tests/vanish.py --engine postgresql
-    step python "vanish, mariadb" "$PY" functional-tests/vanish.py --engine mariadb
+    step python standby "$PY" -m functional_tests.standby.run
+    step python replica "$PY" -m functional_tests.replica.run
+    step python "replica, mariadb" "$PY" -m functional_tests.replica.run --engine mariadb
+    step python "server_loss, postgresql" "$PY" -m functional_tests.server_loss.run --engine postgresql
+    step python "server_loss, mariadb" "$PY" -m functional_tests.server_loss.run --engine mariadb
 }
 
 clients() {
     live || return
-    step python clients "$PY" functional-tests/clients/session.py
+    step python clients "$PY" -m functional_tests.clients.run
+    step python "clients, osc-placement" "$PY" -m functional_tests.clients.osc_placement_tests
 }
 
 # Most of it waits, for time-outs and for servers that start: chains side by side keep both cores at work.
@@ -150,31 +151,31 @@ long() {
     all
     features
     mutants
-    step python mutants "$PY" functional-tests/race/mutants.py --binary "$TOX/placet-mutants"
-    step python "mutants, chaos" "$PY" functional-tests/chaos/mutants.py --binary "$TOX/placet-mutants"
-    step python "mutants, elsewhere" "$PY" functional-tests/elsewhere/mutants.py --binary "$TOX/placet-mutants"
+    step python "mutants, race" "$PY" -m functional_tests.race.mutants --binary "$TOX/placet-mutants"
+    step python "mutants, chaos" "$PY" -m functional_tests.chaos.mutants --binary "$TOX/placet-mutants"
+    step python "mutants, cross_process" "$PY" -m functional_tests.cross_process.mutants --binary "$TOX/placet-mutants"
     for engine in postgresql mariadb; do
-        step python "proxy, $engine" "$PY" functional-tests/proxy_test.py --engine "$engine"
-        step python "mutants, certainty, $engine" "$PY" functional-tests/certainty/mutants.py --engine "$engine" \
+        step python "proxy, $engine" "$PY" -m functional_tests.lib.servers.proxy_test --engine "$engine"
+        step python "mutants, commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.mutants --engine "$engine" \
             --binary "$TOX/placet-mutants"
     done
-    step python "mutants, following" "$PY" functional-tests/race/mutants_following.py
-    step python engines "$PY" functional-tests/engines_test.py
-    step python "certainty, every statement, galera" "$PY" functional-tests/certainty/run.py --engine galera strikes
-    step python "chaos, galera, long" "$PY" functional-tests/chaos/run.py \
+    step python "mutants, unit" "$PY" -m functional_tests.race.unit_mutants
+    step python engines "$PY" -m functional_tests.lib.engines_test
+    step python "commit_outcome, every statement, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera statements
+    step python "chaos, galera, long" "$PY" -m functional_tests.chaos.run \
         --engine galera --durable --processes 3 --clients 24 --minutes 10
     # What judges placet is judged itself: OpenStack Placement has to pass all of it.
-    step python "gabbi, upstream" "$PY" functional-tests/run_gabbi.py --server upstream
-    step python "conformance, upstream" "$PY" functional-tests/conformance/run.py --server upstream
+    step python "gabbi, upstream" "$PY" -m functional_tests.gabbi.run --server upstream
+    step python "conformance, upstream" "$PY" -m functional_tests.conformance.run --server upstream
     for engine in postgresql mariadb; do
-        step python "syncs, $engine" "$PY" functional-tests/syncs.py --engine "$engine"
+        step python "syncs, $engine" "$PY" -m functional_tests.syncs.run --engine "$engine"
         step python "conformance, adopted, $engine" \
-            "$PY" functional-tests/conformance/run.py --jobs 2 --fixtures adopted --engine "$engine"
-        step python "generations, $engine" "$PY" functional-tests/generations.py --engine "$engine"
-        step python "defects, upstream, $engine" "$PY" functional-tests/race/defects/run.py --server upstream --engine "$engine"
+            "$PY" -m functional_tests.conformance.run --jobs 2 --fixtures adopted --engine "$engine"
+        step python "generations, $engine" "$PY" -m functional_tests.generations.run --engine "$engine"
+        step python "defects, upstream, $engine" "$PY" -m functional_tests.race.defects.run --server upstream --engine "$engine"
     done
     for engine in sqlite postgresql mariadb; do
-        step python "revisions, upstream, $engine" "$PY" functional-tests/revisions.py --tool upstream --engine "$engine"
+        step python "revisions, upstream, $engine" "$PY" -m functional_tests.revisions.run --tool upstream --engine "$engine"
     done
 }
 
@@ -190,10 +191,10 @@ features() {
 bench() {
     side_by_side bench_venv bench_build
     [[ $failed == 0 ]] || return
-    [[ ${#parts[@]} == 0 ]] && step python "bench, checked" "$TOX/bench-venv/bin/python" benches/compare/check.py
-    # A part of it is for the terminal; all of it is README's.
+    [[ ${#parts[@]} == 0 ]] && step python "bench, checked" "$TOX/bench-venv/bin/python" -m benches.compare.check
+    # A part of the bench is only printed; a whole one is also written into docs/speed.md and README.md.
     [[ ${#parts[@]} == 0 ]] && parts=(--write)
-    step one bench "$TOX/bench-venv/bin/python" benches/compare/run.py "${parts[@]}"
+    step one bench "$TOX/bench-venv/bin/python" -m benches.compare.run "${parts[@]}"
 }
 
 bench_build() { step quiet "release build" cargo build --release --bins --features "$ENGINES,bench"; }
@@ -219,34 +220,33 @@ mutants() {
         cp "$CARGO_TARGET_DIR/debug/placet" "$TOX/placet-mutants" && cargo build --bins --quiet "${FEATURES[@]}"
 }
 
-# A virtual environment of our own, made anew when the requirements change.
-venv() {
-    local wanted=functional-tests/requirements.txt
-    cmp -s "$wanted" "$TOX/venv/requirements.txt" && return
+# A virtual environment under .tox with the requirements and the package functional_tests (an editable install of
+# functional-tests/). Made again when the requirements change or the repository has moved.
+virtual_environment() {
+    local name=$1 wanted=$2 python="$TOX/$1/bin/python" pip
+    cmp -s "$wanted" "$TOX/$name/requirements.txt" && [[ functional-tests -ef "$(package_folder "$python")" ]] && return
     has_python || return
-    rm -rf "$TOX/venv"
-    step quiet venv python3 -m venv "$TOX/venv" &&
-        step quiet requirements "$PY" -m pip install --quiet --disable-pip-version-check -r "$wanted" &&
-        cp "$wanted" "$TOX/venv/requirements.txt"
+    pip=("$python" -m pip install --quiet --disable-pip-version-check)
+    rm -rf "${TOX:?}/$name"
+    step quiet "$name" python3 -m venv "$TOX/$name" &&
+        step quiet "$name, requirements" "${pip[@]}" -r "$wanted" &&
+        step quiet "$name, package" "${pip[@]}" --no-build-isolation --editable functional-tests &&
+        cp "$wanted" "$TOX/$name/requirements.txt"
 }
+
+# Where this python finds the package functional_tests.
+package_folder() { "$1" -c 'import functional_tests; print(*functional_tests.__path__)' 2>/dev/null; }
+
+venv() { virtual_environment venv functional-tests/requirements.txt; }
+
+# OpenStack Placement behind uwsgi, apart from what tests need.
+bench_venv() { virtual_environment bench-venv benches/requirements.txt; }
 
 has_python() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
         { debian python3 || broken venv "needs Python 3.11 or newer"; } || return
     python3 -c 'import ensurepip, venv' 2>/dev/null ||
         { debian python3-venv || broken venv "needs Debian's python3-venv (or Python's ensurepip)"; }
-}
-
-# OpenStack Placement behind uwsgi, apart from what tests need.
-bench_venv() {
-    local wanted=benches/requirements.txt
-    cmp -s "$wanted" "$TOX/bench-venv/requirements.txt" && return
-    has_python || return
-    rm -rf "$TOX/bench-venv"
-    step quiet bench-venv python3 -m venv "$TOX/bench-venv" &&
-        step quiet "bench requirements" "$TOX/bench-venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-            -r "$wanted" &&
-        cp "$wanted" "$TOX/bench-venv/requirements.txt"
 }
 
 rust() {
@@ -326,29 +326,29 @@ step() {
     return $((f > 0))
 }
 
-# side_by_side CHAIN...: runs chains of steps at the same time, then shows and counts what came of each.
+# side_by_side CHAIN...: runs chains of steps at the same time, then shows the output of each and counts its tests.
 side_by_side() {
-    local chain told p f s
+    local chain files p f s
     for chain in "$@"; do
-        told="$LOGS/chain-${chain// /-}"
-        rm -f "$told".*
-        echo "== $chain: side by side with others (meanwhile: $told.log)"
+        files="$LOGS/chain-${chain// /-}"
+        rm -f "$files".*
+        echo "== $chain: side by side with others (until it ends, see $files.log)"
         (
             passed=0 failed=0 skipped=0 summary=() bad=()
             $chain
-            echo "$passed $failed $skipped" >"$told.counts"
-            printf '%s\n' ${summary[@]+"${summary[@]}"} >"$told.summary"
-            printf '%s\n' ${bad[@]+"${bad[@]}"} >"$told.bad"
-        ) >"$told.log" 2>&1 &
+            echo "$passed $failed $skipped" >"$files.counts"
+            printf '%s\n' ${summary[@]+"${summary[@]}"} >"$files.summary"
+            printf '%s\n' ${bad[@]+"${bad[@]}"} >"$files.bad"
+        ) >"$files.log" 2>&1 &
     done
     wait
     for chain in "$@"; do
-        told="$LOGS/chain-${chain// /-}"
-        cat "$told.log"
-        read -r p f s <"$told.counts" || { broken "$chain" "did not come to its end"; continue; }
+        files="$LOGS/chain-${chain// /-}"
+        cat "$files.log"
+        read -r p f s <"$files.counts" || { broken "$chain" "did not come to its end"; continue; }
         passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-        mapfile -t -O "${#summary[@]}" summary <"$told.summary"
-        mapfile -t -O "${#bad[@]}" bad < <(grep . "$told.bad")
+        mapfile -t -O "${#summary[@]}" summary <"$files.summary"
+        mapfile -t -O "${#bad[@]}" bad < <(grep . "$files.bad")
     done
 }
 

@@ -1,27 +1,29 @@
-//! How fast candidates become an answer: `cargo bench --bench answers [HOSTS [ROUNDS]]`.
+//! Time to find candidates and to write them as a response body: `cargo bench --bench answers [HOSTS [ROUNDS]]`.
 //!
-//! A cloud of flat hosts and one of nested ones, each host with 50 traits, asked for three classes: the search alone, and
-//! the search with its answer written in pieces as it is sent. Prints medians, and bytes a second of the answer.
+//! There is a cloud of flat hosts and one of nested hosts, each host with 50 traits. The request is for three resource
+//! classes. The bench measures the search alone, and the search with its body written in chunks, as the service sends
+//! it. It prints medians, and bytes per second of the body.
 
-mod world;
+mod search_inputs;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use placet::search::{Catalog, ClassId, GroupPolicy, ProviderRow, Request, Snapshot, TraitId, candidates};
-use placet::version::Version;
-use placet::wire::allocation_candidates::Answer;
-use world::{Writing, group, request, row, settings};
+use placet::benchmarked::{
+    Answer, Catalog, ClassId, GroupPolicy, ProviderRow, Request, Snapshot, TraitId, Version, candidates,
+};
+use search_inputs::{BuildRow, group, request, row, settings};
 
+/// Name, total of each inventory, and requested amount.
 const CLASSES: [(&str, i32, i64); 3] = [("VCPU", 64, 4), ("MEMORY_MB", 262_144, 8_192), ("DISK_GB", 4_000, 40)];
-const TRAITS: i32 = 50;
-/// As the service sends them.
-const PIECE: usize = 64 * 1024;
+const TRAITS_PER_HOST: i32 = 50;
+/// The length of the chunks that the service sends.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
     let (hosts, rounds) = (numbers.next().unwrap_or(10_000), numbers.next().unwrap_or(21));
-    println!("| hosts | limit | search | search and answer | length | answer |");
+    println!("| hosts | limit | search | search and body | bytes of the body | rate |");
     println!("|---|---|---|---|---|---|");
     for (name, snapshot) in [("flat", flat(hosts)), ("nested", nested(hosts))] {
         for limit in [Some(1000), None] {
@@ -31,43 +33,44 @@ fn main() {
 }
 
 fn measure(name: &str, snapshot: &Arc<Snapshot>, limit: Option<usize>, rounds: i32) {
-    let request = asking(limit);
+    let request = request_of_all_classes(limit);
     let search = median(rounds, || {
         let found = candidates(&**snapshot, &request, &settings(), ()).map(|all| all.select().count());
         found.unwrap_or_default()
     });
     let mut length = 0;
-    let whole = median(rounds, || {
-        length = written(snapshot, &request);
+    let search_and_body = median(rounds, || {
+        length = body_length(snapshot, &request);
         length
     });
-    let speed = length as f64 / whole.as_secs_f64() / 1e6;
+    let rate = length as f64 / search_and_body.as_secs_f64() / 1e6;
     let limit = limit.map_or("none".to_owned(), |limit| limit.to_string());
     println!(
-        "| {name} | {limit} | {:.3} ms | {:.3} ms | {length} | {speed:.0} MB/s |",
+        "| {name} | {limit} | {:.3} ms | {:.3} ms | {length} | {rate:.0} MB/s |",
         search.as_secs_f64() * 1e3,
-        whole.as_secs_f64() * 1e3
+        search_and_body.as_secs_f64() * 1e3
     );
 }
 
-fn written(snapshot: &Arc<Snapshot>, request: &Request) -> usize {
+/// Searches, and writes the whole body.
+fn body_length(snapshot: &Arc<Snapshot>, request: &Request) -> usize {
     let Ok(found) = candidates(Arc::clone(snapshot), request, &settings(), ()) else {
         return 0;
     };
-    let mut answer = Answer::new(Version::MAX, Arc::clone(snapshot), request, found.select());
-    let (mut piece, mut length) = (Vec::with_capacity(PIECE), 0);
-    while answer.write(&mut piece, PIECE) == Ok(true) {
-        length += piece.len();
-        piece.clear();
+    let mut body = Answer::new(Version::MAX, Arc::clone(snapshot), request, found.select());
+    let (mut chunk, mut length) = (Vec::with_capacity(CHUNK_BYTES), 0);
+    while body.write(&mut chunk, CHUNK_BYTES) == Ok(true) {
+        length += chunk.len();
+        chunk.clear();
     }
-    length + piece.len()
+    length + chunk.len()
 }
 
-fn median(rounds: i32, mut run: impl FnMut() -> usize) -> Duration {
+fn median(rounds: i32, mut measured: impl FnMut() -> usize) -> Duration {
     let mut times: Vec<Duration> = (0..rounds)
         .map(|_| {
             let start = Instant::now();
-            std::hint::black_box(run());
+            std::hint::black_box(measured());
             start.elapsed()
         })
         .collect();
@@ -75,7 +78,7 @@ fn median(rounds: i32, mut run: impl FnMut() -> usize) -> Duration {
     times[times.len() / 2]
 }
 
-fn asking(limit: Option<usize>) -> Request {
+fn request_of_all_classes(limit: Option<usize>) -> Request {
     let resources = CLASSES.map(|(class, _, amount)| (class, amount));
     request(vec![group("", &resources)], GroupPolicy::None, limit)
 }
@@ -90,9 +93,9 @@ fn provider(id: i32, classes: &[usize], traits: impl Iterator<Item = i32>) -> Pr
     row
 }
 
-/// Ten kinds of hosts, which have most of their traits in common.
+/// There are ten kinds of hosts, with most of their traits in common.
 fn traits_of(host: i32) -> impl Iterator<Item = i32> {
-    (0..TRAITS).map(move |it| it + host % 10)
+    (0..TRAITS_PER_HOST).map(move |number| number + host % 10)
 }
 
 fn flat(hosts: i32) -> Arc<Snapshot> {
@@ -100,7 +103,7 @@ fn flat(hosts: i32) -> Arc<Snapshot> {
     Arc::new(Snapshot::build(catalog(), rows.collect()))
 }
 
-/// A disk at the root, processors and memory at two NUMA nodes.
+/// Each host has its disk at the root, and cores and memory at two NUMA nodes.
 fn nested(hosts: i32) -> Arc<Snapshot> {
     let mut rows = Vec::new();
     for n in 0..hosts {
@@ -114,6 +117,6 @@ fn nested(hosts: i32) -> Arc<Snapshot> {
 fn catalog() -> Catalog {
     let classes = CLASSES.iter().enumerate();
     let classes = classes.map(|(id, (name, ..))| (ClassId(id as i32), (*name).into()));
-    let traits = (0..TRAITS + 10).map(|id| (TraitId(id), format!("HW_CPU_X86_FEATURE_{id}").into()));
+    let traits = (0..TRAITS_PER_HOST + 10).map(|id| (TraitId(id), format!("HW_CPU_X86_FEATURE_{id}").into()));
     Catalog::new(classes.collect(), traits.collect(), Vec::new())
 }

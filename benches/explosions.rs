@@ -1,27 +1,28 @@
-//! Requests whose cost could explode, each within a bound: `cargo bench --bench explosions [NAME]`.
+//! Searches that risk a combinatorial explosion, each with a time bound: `cargo bench --bench explosions [NAME]`.
 //!
-//! Prints for each case (those whose name has NAME in it) how many candidates came, the seconds of CPU time, and by how
-//! much the process grew (both on Linux; elsewhere it is wall time). One that goes beyond its bound fails the bench, and is
-//! interrupted where it takes four times as long. Bounds are generous: they tell a search that grows as its answer does
-//! from one that explodes.
+//! Runs the cases whose name contains NAME. Prints for each the number of candidates, its CPU time, and the growth of
+//! the process (both on Linux; on other systems wall time, and no growth). A case that exceeds its bound fails the
+//! bench. It is interrupted after four times the bound. Bounds are generous: they distinguish a search whose time is
+//! proportional to its result from one that explodes.
 
-mod world;
+mod search_inputs;
 
 use std::collections::BTreeSet;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use placet::search::{
-    AggregateId, Catalog, ClassId, Group, GroupPolicy, Interrupt, ProviderRow, Request, Settings, Snapshot, Strategy,
-    TraitId, candidates,
+use placet::benchmarked::{
+    AggregateId, Catalog, ClassId, Group, GroupPolicy, Interrupt, ProviderRow, Request, SearchSettings, Snapshot,
+    TraitId, TreeOrder, candidates,
 };
-use world::{Writing, group, request, row, settings};
+use search_inputs::{BuildRow, group, request, row, settings};
 
-/// `[placet] max_candidates` as it is by default: it ends what no limit ends.
-const CEILING: usize = 100_000;
-/// Traits `T0`, `T1` and so on, and after them the one that makes a provider a sharing one.
+/// The default of `[placet] max_candidates`, which bounds a request without a limit.
+const MAX_CANDIDATES: usize = 100_000;
+/// Traits `T0`, `T1` and so on.
 const TRAITS: i32 = 64;
+/// The trait of sharing providers.
 const SHARING: TraitId = TraitId(TRAITS);
 const VCPU: ClassId = ClassId(0);
 const DISK: ClassId = ClassId(1);
@@ -30,24 +31,28 @@ struct Case {
     name: String,
     rows: Vec<ProviderRow>,
     request: Request,
-    strategy: Strategy,
-    /// How many candidates there are up to the limit.
+    tree_order: TreeOrder,
+    /// The number of candidates, up to the limit.
     expected: usize,
-    seconds: u64,
+    bound_seconds: u64,
 }
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let (name, only) = (arguments.next().unwrap_or_default(), arguments.next());
-    let all = subtrees().into_iter().chain(pools()).chain(unlike()).chain(breadth());
+    let all = same_subtrees()
+        .into_iter()
+        .chain(sharing_pools())
+        .chain(unlike_children())
+        .chain(many_trees());
     if only.is_some() {
         let good = all.into_iter().filter(|case| case.name == name).all(Case::measure);
         return if good { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    println!("| case | candidates | seconds | bound | grew by |\n|---|---|---|---|---|");
+    println!("| case | candidates | seconds | bound | growth |\n|---|---|---|---|---|");
     let (mut count, mut bad) = (0, 0);
     for case in all.filter(|case| case.name.contains(&name)) {
-        // Each has a process of its own: what a case grew by would hide what the next one needs.
+        // Each case has a process of its own, because memory that one leaves would hide the growth of the next.
         let process = std::env::current_exe().and_then(|me| Command::new(me).args([&case.name, "only"]).status());
         count += 1;
         bad += i32::from(!process.is_ok_and(|status| status.success()));
@@ -60,53 +65,53 @@ impl Case {
     fn measure(self) -> bool {
         let snapshot = Snapshot::build(catalog(), self.rows);
         let interrupt = Interrupt::default();
-        let settings = Settings {
-            ceiling: CEILING,
-            strategy: self.strategy,
+        let settings = SearchSettings {
+            ceiling: MAX_CANDIDATES,
+            tree_order: self.tree_order,
             interrupt: interrupt.clone(),
             ..settings()
         };
-        let bound = Duration::from_secs(4 * self.seconds);
-        // It is left to its sleep: the process does not wait for it.
+        let interrupt_after = Duration::from_secs(4 * self.bound_seconds);
+        // The process ends without waiting for this thread.
         std::thread::spawn(move || {
-            std::thread::sleep(bound);
+            std::thread::sleep(interrupt_after);
             interrupt.set();
         });
-        // The peak is counted from now on; where that cannot be, it is that of making the rows.
+        // Resets the peak. If that fails, the peak includes the making of the rows.
         let _ = std::fs::write("/proc/self/clear_refs", "5");
-        let before = peak();
-        let (start, spent_before) = (Instant::now(), spent());
+        let memory_before = peak_kib();
+        let (start, cpu_before) = (Instant::now(), cpu_time());
         let mut found = 0;
-        let mut told = "";
+        let mut note = "";
         if let Ok(all) = candidates(&snapshot, &self.request, &settings, ()) {
             for candidate in all.select() {
                 match candidate {
                     Ok(_) => found += 1,
-                    Err(_) => told = " (given up)",
+                    Err(_) => note = " (given up)",
                 }
             }
         }
-        let seconds = spent()
-            .zip(spent_before)
+        let time = cpu_time()
+            .zip(cpu_before)
             .map_or_else(|| start.elapsed(), |(now, before)| now - before);
-        let grew = peak() - before;
-        let (name, bound) = (self.name, self.seconds);
-        let good = found == self.expected && seconds < Duration::from_secs(bound);
+        let growth_kib = peak_kib() - memory_before;
+        let (name, bound) = (self.name, self.bound_seconds);
+        let good = found == self.expected && time < Duration::from_secs(bound);
         let mark = if good { "" } else { " **wrong**" };
-        let seconds = seconds.as_secs_f64();
-        println!("| {name} | {found}{told}{mark} | {seconds:.3} | {bound} | {grew} KiB |");
+        let seconds = time.as_secs_f64();
+        println!("| {name} | {found}{note}{mark} | {seconds:.3} | {bound} | {growth_kib} KiB |");
         good
     }
 }
 
-/// The CPU time of this thread.
-fn spent() -> Option<Duration> {
+/// The CPU time of this thread so far.
+fn cpu_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
-/// The most memory that the process had so far, in KiB.
-fn peak() -> u64 {
+/// The peak of the process's resident memory, in KiB.
+fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let word = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
@@ -117,8 +122,8 @@ fn numbered(n: usize, class: &str, amount: i64) -> Group {
     group(&format!("_{n}"), &[(class, amount)])
 }
 
-/// 300 groups that all ask for another amount, under ten rules of `same_subtree` that each leave others out.
-fn subtrees() -> Vec<Case> {
+/// 300 groups of 300 different amounts, with ten `same_subtree` rules that each leave out other groups.
+fn same_subtrees() -> Vec<Case> {
     let child = |id| row(id).with(VCPU, 1_000_000).below(1);
     let rows: Vec<ProviderRow> = std::iter::once(row(1)).chain((2..34).map(child)).collect();
     let groups: Vec<Group> = (0..300).map(|n| numbered(n, "VCPU", 1 + n as i64)).collect();
@@ -133,27 +138,27 @@ fn subtrees() -> Vec<Case> {
             same_subtrees: rules.clone(),
             ..request(groups.clone(), GroupPolicy::None, limit)
         },
-        strategy: Strategy::DepthFirst,
+        tree_order: TreeOrder::DepthFirst,
         expected,
-        seconds: 30,
+        bound_seconds: 30,
     };
-    // All on one child, each child in turn; or the root has room too, and everything below it may serve.
+    // If only children have room, each child alone can serve all groups. If the root has room too, any of them can.
     let mut wide = rows.clone();
     wide[0] = row(1).with(VCPU, 1_000_000);
     let mut narrow = rows.clone();
-    narrow[1..]
-        .iter_mut()
-        .for_each(|it| *it = it.clone().with(VCPU, 30_000));
+    for row in &mut narrow[1..] {
+        *row = row.clone().with(VCPU, 30_000);
+    }
     vec![
         case(Some(1000), "room for all in each of 32", rows.clone(), 32),
         case(None, "room for all in each of 32", rows, 32),
         case(Some(1000), "a root above", wide.clone(), 1000),
-        case(None, "a root above", wide, CEILING),
+        case(None, "a root above", wide, MAX_CANDIDATES),
         case(Some(1000), "room for some in each of 32", narrow, 0),
     ]
 }
 
-/// Hosts, and pools in the one aggregate that they all are in.
+/// Hosts and pools, all in one aggregate. Hosts have `local` units of disk, pools `units`.
 fn shared(hosts: i32, pools: i32, units: i32, local: i32) -> Vec<ProviderRow> {
     let aggregates: BTreeSet<_> = [AggregateId(1)].into();
     let host = |id| {
@@ -174,18 +179,19 @@ fn shared(hosts: i32, pools: i32, units: i32, local: i32) -> Vec<ProviderRow> {
         .collect()
 }
 
-fn pools() -> Vec<Case> {
+/// Sharing providers, each of which every host may use.
+fn sharing_pools() -> Vec<Case> {
     let mut cases = Vec::new();
     for policy in [GroupPolicy::None, GroupPolicy::Isolate] {
         let mut add = |name: &str, rows: Vec<ProviderRow>, groups: Vec<Group>, expected, limit: Option<usize>| {
-            for strategy in [Strategy::DepthFirst, Strategy::BreadthFirst] {
+            for tree_order in [TreeOrder::DepthFirst, TreeOrder::BreadthFirst] {
                 cases.push(Case {
-                    name: format!("{name}, {policy:?}, {strategy:?}, limit {limit:?}"),
+                    name: format!("{name}, {policy:?}, {tree_order:?}, limit {limit:?}"),
                     rows: rows.clone(),
                     request: request(groups.clone(), policy, limit),
-                    strategy,
+                    tree_order,
                     expected,
-                    seconds: 10,
+                    bound_seconds: 10,
                 });
             }
         };
@@ -203,7 +209,7 @@ fn pools() -> Vec<Case> {
             &format!("{name}, 16 groups"),
             shared(1000, 20, 100, 0),
             disks(16, 1),
-            CEILING,
+            MAX_CANDIDATES,
             None,
         );
         add(
@@ -217,17 +223,17 @@ fn pools() -> Vec<Case> {
             &format!("{name}, 16 groups and one of a host"),
             shared(1000, 20, 100, 0),
             with_host(disks(16, 1)),
-            CEILING,
+            MAX_CANDIDATES,
             None,
         );
         add(
             &format!("{name} with disks, 16 groups"),
             shared(1000, 20, 100, 100),
             disks(16, 1),
-            CEILING,
+            MAX_CANDIDATES,
             None,
         );
-        // One unit each: 21 groups have nowhere to go, whatever the policy.
+        // Each pool has one unit, so 21 groups cannot be satisfied with either policy.
         add(
             &format!("{name}, 21 groups"),
             shared(1000, 20, 1, 0),
@@ -242,7 +248,7 @@ fn pools() -> Vec<Case> {
             0,
             some,
         );
-        // Each pool has another trait, each group wants another one: one way, which each host has again.
+        // Each pool has a trait of its own, and each group requires another of them: one candidate, the same for each host.
         let mut marked = shared(1000, 20, 100, 100);
         let mut wanted = disks(16, 1);
         for (at, pool) in marked[1000..].iter_mut().enumerate() {
@@ -278,7 +284,7 @@ fn pools() -> Vec<Case> {
             &format!("{name}, 16 groups"),
             shared(1000, 1000, 1, 0),
             disks(16, 1),
-            CEILING,
+            MAX_CANDIDATES,
             None,
         );
         add(
@@ -295,20 +301,20 @@ fn pools() -> Vec<Case> {
             0,
             some,
         );
-        // All ways to use two of a thousand pools: a million, of which each host has all again.
+        // There are a million ways to choose two of a thousand pools, and each host repeats them.
         add(
             &format!("{name}, 2 groups"),
             shared(1000, 1000, 1, 1),
             disks(2, 1),
-            CEILING,
+            MAX_CANDIDATES,
             None,
         );
     }
     cases
 }
 
-/// 32 children of which no two are alike, and as many groups of which none asks for what another one does.
-fn unlike() -> Vec<Case> {
+/// 32 children and 32 groups. No two children are alike, nor are two groups.
+fn unlike_children() -> Vec<Case> {
     let child = |id: i32| ProviderRow {
         traits: [TraitId(id - 2)].into(),
         ..row(id).with(VCPU, 1).below(1)
@@ -326,18 +332,22 @@ fn unlike() -> Vec<Case> {
     };
     let mut cases = Vec::new();
     for policy in [GroupPolicy::Isolate, GroupPolicy::None] {
-        for (name, groups, most) in [
+        for (name, groups, expected) in [
             (
                 "none alike",
                 (0..32).map(|n| numbered(n, "VCPU", 1)).collect::<Vec<_>>(),
-                CEILING,
+                MAX_CANDIDATES,
             ),
-            ("each forbids a trait", (0..32).map(forbidding).collect(), CEILING),
+            (
+                "each forbids a trait",
+                (0..32).map(forbidding).collect(),
+                MAX_CANDIDATES,
+            ),
             ("each wants one of two", (0..32).map(|n| wanting(n, 2)).collect(), 2),
             (
                 "each wants one of eight",
                 (0..32).map(|n| wanting(n, 8)).collect(),
-                CEILING,
+                MAX_CANDIDATES,
             ),
         ] {
             for limit in [Some(1000), None] {
@@ -345,9 +355,9 @@ fn unlike() -> Vec<Case> {
                     name: format!("32 groups over 32 children, {name}, {policy:?}, limit {limit:?}"),
                     rows: rows.clone(),
                     request: request(groups.clone(), policy, limit),
-                    strategy: Strategy::DepthFirst,
-                    expected: most.min(limit.unwrap_or(CEILING)),
-                    seconds: 10,
+                    tree_order: TreeOrder::DepthFirst,
+                    expected: expected.min(limit.unwrap_or(MAX_CANDIDATES)),
+                    bound_seconds: 10,
                 });
             }
         }
@@ -355,25 +365,25 @@ fn unlike() -> Vec<Case> {
     cases
 }
 
-/// Every tree is begun before the first has its second candidate: what is kept of each is held a hundred thousand times.
-fn breadth() -> Vec<Case> {
+/// Breadth first: every tree is begun before the second candidate of the first one, so the state of all is in memory.
+fn many_trees() -> Vec<Case> {
     let host = |host: i32| {
         let root = 1 + host * 5;
         let child = move |id| row(id).with(VCPU, 8).below(root);
         std::iter::once(row(root)).chain((root + 1..root + 5).map(child))
     };
     let rows: Vec<ProviderRow> = (0..20_000).flat_map(host).collect();
-    let case = |groups: usize, each: usize| Case {
-        name: format!("20,000 hosts, {groups} groups of another amount each, BreadthFirst, limit None"),
+    let case = |groups: usize, per_host: usize| Case {
+        name: format!("20,000 hosts, {groups} groups of different amounts, BreadthFirst, limit None"),
         rows: rows.clone(),
         request: request(
             (0..groups).map(|n| numbered(n, "VCPU", 1 + n as i64)).collect(),
             GroupPolicy::None,
             None,
         ),
-        strategy: Strategy::BreadthFirst,
-        expected: CEILING.min(20_000 * each),
-        seconds: 20,
+        tree_order: TreeOrder::BreadthFirst,
+        expected: MAX_CANDIDATES.min(20_000 * per_host),
+        bound_seconds: 20,
     };
     vec![case(1, 4), case(4, 256)]
 }

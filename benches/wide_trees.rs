@@ -1,16 +1,18 @@
-//! The search alone over trees of many equal children: `cargo bench --bench wide_trees`.
+//! Search time in trees with many equal children: `cargo bench --bench wide_trees`.
 //!
-//! A root with 4, 8, 16 or 32 children of one unit each, and as many groups of one unit (the first thousand candidates),
-//! or one group more (there are none). Prints the median of 51 rounds; what a search costs in parts placed is asserted
-//! in `src/search/tests/wide.rs`, and what a client sees beside OpenStack Placement is `benches/wide_trees.py`.
+//! A root has 4, 8, 16 or 32 children of one unit each. The request has as many groups of one unit (the first thousand
+//! candidates are found), or one group more (there are no candidates). Prints the median of 51 rounds.
+//!
+//! `src/search/tests/wide.rs` asserts the number of search steps. `benches/wide_trees.py` measures the same requests
+//! over HTTP, and compares them with OpenStack Placement.
 
-mod world;
+mod search_inputs;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use placet::search::{Catalog, ClassId, GroupPolicy, Request, Snapshot, candidates};
-use world::{Writing, group, request, row, settings};
+use placet::benchmarked::{Catalog, ClassId, GroupPolicy, Request, Snapshot, candidates};
+use search_inputs::{BuildRow, group, request, row, settings};
 
 const ROUNDS: usize = 51;
 const LIMIT: usize = 1000;
@@ -21,8 +23,8 @@ fn main() {
         let snapshot = tree(children);
         for groups in [children, children + 1] {
             for policy in [GroupPolicy::Isolate, GroupPolicy::None] {
-                let (found, micros) = measure(&snapshot, &asking(groups, policy));
-                println!("| {children} | {groups} | {policy:?} | {found} | {micros:.1} µs |");
+                let (found, median_us) = measure(&snapshot, &request_of_units(groups, policy));
+                println!("| {children} | {groups} | {policy:?} | {found} | {median_us:.1} µs |");
             }
         }
     }
@@ -31,7 +33,7 @@ fn main() {
 fn measure(snapshot: &Snapshot, request: &Request) -> (usize, f64) {
     let settings = settings();
     let mut found = 0;
-    let mut times: Vec<f64> = (0..ROUNDS)
+    let mut times_us: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let start = Instant::now();
             found = candidates(snapshot, request, &settings, ())
@@ -40,8 +42,8 @@ fn measure(snapshot: &Snapshot, request: &Request) -> (usize, f64) {
             start.elapsed().as_secs_f64() * 1e6
         })
         .collect();
-    times.sort_unstable_by(f64::total_cmp);
-    (found, times[ROUNDS / 2])
+    times_us.sort_unstable_by(f64::total_cmp);
+    (found, times_us[ROUNDS / 2])
 }
 
 fn tree(children: i32) -> Snapshot {
@@ -54,7 +56,7 @@ fn tree(children: i32) -> Snapshot {
     )
 }
 
-fn asking(groups: i32, policy: GroupPolicy) -> Request {
+fn request_of_units(groups: i32, policy: GroupPolicy) -> Request {
     let groups = (0..groups).map(|n| group(&format!("_{n}"), &[("VCPU", 1)])).collect();
     request(groups, policy, Some(LIMIT))
 }

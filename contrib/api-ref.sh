@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
-# Writes api-ref/ anew: the OpenAPI document, samples from a live service, and the pages. Needs python3 alone.
+# Regenerates api-ref/: the OpenAPI document, samples from a live service, and the pages. Needs python3 with venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --bins
-python3 functional-tests/reference/run.py --write
+
+venv=$(mktemp -d)
+trap 'rm -rf "$venv"' EXIT
+python3 -m venv "$venv"
+"$venv/bin/pip" install --quiet --disable-pip-version-check -c functional-tests/requirements.txt -e functional-tests
+"$venv/bin/python" -m functional_tests.reference.run --write

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Writes the names of the standard resource classes and traits anew, from the packages that define them.
+# Regenerates the names of the standard resource classes and traits from the packages that define them.
 #
 #     contrib/update-standard-names.sh [os-resource-classes version] [os-traits version]
 #
-# Without versions: the newest on PyPI. It stops if a class's place changed, because its place is its id.
+# Without versions it takes the newest on PyPI. It stops if a class has moved in the list, because a class's position is its id.
 set -eu
 mkdir -p "$(dirname "$0")/../src/model/standard"
 cd "$(dirname "$0")/../src/model/standard"
@@ -37,7 +37,7 @@ try:
 except FileNotFoundError:
     before = []
 if classes[: len(before)] != before:
-    raise SystemExit("a standard class moved: databases hold its old id; look before you go on")
+    raise SystemExit("a standard class has moved in the list, but databases have its old id: nothing was written")
 
 write("resource_classes.txt", "os-resource-classes", classes)
 write("traits.txt", "os-traits", sorted(os_traits.get_traits()))

@@ -1,8 +1,8 @@
-//! What went wrong, in placet's words.
+//! The error type of all layers.
 //!
-//! One enum for every room. It knows no HTTP: `api/errors.rs` holds the only `match` that turns a variant into a
-//! status and an error code, so two situations that need two codes are two variants. The `Display` of a variant is
-//! the `detail` that a client reads; the short sentences are OpenStack Placement's, because clients match on them.
+//! It knows no HTTP. `api/http/errors.rs` has the only `match` from a variant to a status and an error code, so situations
+//! with different codes are different variants. The `Display` of a variant is the `detail` that a client reads. The short
+//! sentences are OpenStack Placement's, because clients match on them.
 
 use thiserror::Error;
 
@@ -17,20 +17,20 @@ pub enum Error {
     InvalidBody(String),
     #[error("Invalid query string parameters: {0}")]
     InvalidQuery(String),
-    /// A value that no schema can judge; `detail` is the whole sentence.
+    /// A value that a schema cannot check. `detail` is the whole sentence.
     #[error("{detail}")]
     BadRequest { detail: String },
     /// A query parameter's value is wrong (error code `placement.query.bad_value`).
     #[error("{detail}")]
     BadQueryValue { detail: String },
-    /// A query parameter that may come once came twice.
+    /// A query parameter occurs twice, but may occur only once.
     #[error("{detail}")]
     DuplicateQueryKey { detail: String },
-    /// A query parameter needs another one, or a value.
+    /// A query parameter requires another parameter, or a value.
     #[error("{detail}")]
     MissingQueryValue { detail: String },
 
-    // ---- who asks ----
+    // ---- authorization ----
     #[error("Policy does not allow {rule} to be performed.")]
     Forbidden { rule: String },
 
@@ -49,7 +49,7 @@ pub enum Error {
     ProviderNotFoundForAllocations { uuid: String },
     #[error("No resource provider with uuid {uuid} found for delete")]
     ProviderNotFoundForDelete { uuid: String },
-    /// `duplicate` names the column and its value, or for a rename the bare name.
+    /// `duplicate` is the column with its value; for a rename, only the name.
     #[error("Conflicting resource provider {duplicate} already exists.")]
     DuplicateProvider { duplicate: String },
     #[error("Unable to create resource provider \"{name}\", {uuid}: Object action create failed because: {reason}")]
@@ -104,7 +104,7 @@ pub enum Error {
     },
     #[error("Unknown resource class in inventory for resource provider {provider}: No such resource class {class}.")]
     UnknownClassInInventory { class: String, provider: String },
-    /// `classes` are joined by `, `.
+    /// `classes` are separated by `, `.
     #[error("update conflict: Inventory for '{classes}' on resource provider '{provider}' in use.")]
     InventoriesInUse { classes: String, provider: String },
     #[error("Inventory for '{classes}' on resource provider '{provider}' in use.")]
@@ -141,7 +141,7 @@ pub enum Error {
     // ---- claims ----
     #[error("Allocation for resource provider '{uuid}' that does not exist.")]
     ClaimProviderNotFound { uuid: String },
-    /// An unknown class in a claim; `context` is `for consumer …: ` where one consumer was named, else empty.
+    /// An unknown class in a claim. `context` is `for consumer …: ` if the request names one consumer, otherwise empty.
     #[error("Unable to allocate inventory {context}No such resource class {class}.")]
     ClaimClassNotFound { context: String, class: String },
     #[error("Unable to allocate inventory: Inventory for '{class}' on resource provider '{provider}' invalid.")]
@@ -162,20 +162,20 @@ pub enum Error {
     // ---- candidates and filters ----
     #[error("Invalid resource class in resources parameter: No such resource class {name}.")]
     UnknownClassInQuery { name: String },
-    /// `names` are joined by `, `.
+    /// `names` are separated by `, `.
     #[error("Invalid trait(s) in \"required\" parameter: No such trait(s): {names}.")]
     UnknownTraitsInQuery { names: String },
     #[error("No such trait(s): {names}.")]
     UnknownTraitsInCandidates { names: String },
 
     // ---- the service itself ----
-    /// The writer's queue is full, or the request's time ran out before its turn: nothing was done.
+    /// The writer's queue is full, or the request timed out in the queue. Nothing was changed.
     #[error("placet is busy: {detail} Nothing was changed; try again.")]
     Busy { detail: String },
-    /// The database could not be reached or refused; nothing of the request was done.
+    /// The database cannot be reached, or it refused the request. Nothing was changed.
     #[error("The database is unavailable: {detail}. Nothing was changed; try again.")]
     Unavailable { detail: String },
-    /// A commit broke and its outcome could not be found out: all of it happened, or nothing.
+    /// The outcome of an in-doubt commit could not be determined: it happened completely or not at all.
     #[error(
         "The outcome of this request is unknown: {detail} All of it was done, or nothing; look before you try again."
     )]

@@ -1,3 +1,5 @@
+//! The program `placet`: parses the command line and runs the command.
+
 use std::process::ExitCode;
 
 use clap::Parser;

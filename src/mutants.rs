@@ -1,32 +1,33 @@
-//! Guards that a test takes away, one at a time, to see that something notices.
+//! Mutants: safeguards that can be disabled one at a time, so that a test can show that it notices.
 //!
-//! They exist only in a binary built with the feature `mutants`, where `PLACET_MUTANT` names one; in every other build
-//! each question is a constant `false`.
+//! They exist only in a binary that is built with the feature `mutants`; the environment variable `PLACET_MUTANT`
+//! names one. In every other build [`is`] is a constant `false`.
 
-/// A guard that can be taken away.
+/// A safeguard that is disabled, by its name in `PLACET_MUTANT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
-    /// `skip-guard`: a provider's generation is not compared when it is moved.
+    /// `skip-guard`: a provider's generation is raised without comparing it.
     SkipGuard,
-    /// `usage-first`: usage is read before the generation that is to vouch for it.
+    /// `usage-first`: a provider's usage is read before the generation that guards it.
     UsageFirst,
-    /// `subtract-unremoved`: memory loses the rows that were read of a consumer, and not those that were removed.
+    /// `subtract-unremoved`: a release subtracts the rows that were read of a consumer, not those that were deleted.
     SubtractUnremoved,
-    /// `share-in-flight`: a request is answered by a freshness query that was sent before it came.
+    /// `share-in-flight`: a request is answered by a read of the change feed that was sent before the request
+    /// arrived.
     ShareInFlight,
-    /// `set-deltas`: what a change counted is set and not added.
+    /// `set-deltas`: a delta of a change is set, not added.
     SetDeltas,
-    /// `apply-twice`: a writer's own change is applied though a reader applied it already.
+    /// `apply-twice`: the writer applies its own change even if a reader has applied it already.
     ApplyTwice,
-    /// `drop-fence`: a doubt about a commit is ended by reading the revision.
+    /// `drop-fence`: an in-doubt commit is decided by reading the revision.
     DropFence,
-    /// `revisions-before`: providers are read again in another transaction than the revisions.
+    /// `revisions-before`: providers are reloaded in another transaction than the revisions.
     RevisionsBefore,
-    /// `prune-without-epoch`: rows of silent writers are cleared away under the same epoch.
+    /// `prune-without-epoch`: writers without a heartbeat are pruned, and the epoch stays the same.
     PruneWithoutEpoch,
-    /// `ignore-gaps`: changes of a writer that are missing are not missed.
+    /// `ignore-gaps`: a gap in the changes of a writer goes unnoticed.
     IgnoreGaps,
-    /// `keep-identity`: a writer whose row is not as it left it takes no other.
+    /// `keep-identity`: a writer whose row is not as it left it keeps its identity.
     KeepIdentity,
 }
 
@@ -35,7 +36,7 @@ pub enum Mutant {
 pub fn is(mutant: Mutant) -> bool {
     static CHOSEN: std::sync::LazyLock<Option<Mutant>> = std::sync::LazyLock::new(|| {
         let name = std::env::var("PLACET_MUTANT").ok()?;
-        log::warn!("This process is the mutant '{name}': it is made to fail");
+        log::warn!("This process runs as the mutant '{name}': a safeguard is disabled, for tests only");
         match name.as_str() {
             "skip-guard" => Some(Mutant::SkipGuard),
             "usage-first" => Some(Mutant::UsageFirst),
@@ -54,7 +55,7 @@ pub fn is(mutant: Mutant) -> bool {
     *CHOSEN == Some(mutant)
 }
 
-/// Whether this process runs as `mutant`: it never does.
+/// Whether this process runs as `mutant`. Never, in this build.
 #[cfg(not(feature = "mutants"))]
 pub const fn is(_mutant: Mutant) -> bool {
     false

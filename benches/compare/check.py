@@ -1,151 +1,153 @@
-"""Before anything is timed: both sides give the same answers, and the generator does what its scenarios say.
+"""Checks the bench before it measures: both services give the same responses, and the generator does what it counts.
 
-    check.py [--binary PATH] [--generator PATH]
+    python -m benches.compare.check [--binary PATH] [--generator PATH]
 
-On a small cloud of each shape: every search finds as much on either side, claims land in the tables as counted, a report
-changes what it reports and moves as many generations as it says. And what is drawn and written of it is of all clouds, or
-nothing.
+On a small cloud of each shape, every search finds the same number on both services. The tables have as many claims as
+were counted. A report changes an inventory, and increments as many generations as reports were counted. Tables and
+chart are checked with records of one system and of two, and --write is refused for a part.
 """
 
 import argparse
 import contextlib
 import io
 
-import chart
-import run
-import table
-from cloud import SHAPES
-from generator import Generator
-from scenarios import scenarios
-from turns import Arena
-
-import engines  # noqa: E402
-import rest  # noqa: E402
-from tally import Tally  # noqa: E402
+from benches.compare import chart, run, table
+from benches.compare.cloud import SHAPES
+from benches.compare.interleaved import Testbed
+from benches.compare.load_generator import LoadGenerator
+from benches.compare.scenarios import scenarios
+from functional_tests.lib import engines
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.test_counts import TestCounts
 
 HOSTS = 600
-# Of a report.
-REQUESTS = 6
+# Scenarios with more clients do the same.
+MAX_CLIENTS = 8
+ROUND_SECONDS = 0.3
+REQUESTS_PER_REPORT = 6
+ALLOCATIONS_PER_CLAIM = 3
 
 
-def found(service, path):
-    """How many candidates or providers an answer has."""
-    body = rest.Rest(service.port, version="1.39").must("GET", path).json
+def count_found(service, path):
+    """The number of candidates or providers in a response."""
+    body = Rest(service.port, version="1.39").must("GET", path).json
     return len(body.get("allocation_requests", body.get("resource_providers")))
 
 
-def same_answers(arena, scenario):
-    path = scenario.path.replace("{host}", arena.cloud.hosts[7].root.uuid)
-    ours, theirs = (found(services[0], path) for services in (arena.placet(), arena.upstream()))
-    assert ours == theirs, f"placet found {ours}, OpenStack Placement {theirs}: {path}"
-    assert (ours == 0) == ("nothing" in scenario.name), f"{ours} were found: {path}"
+def same_responses(testbed, scenario):
+    path = scenario.path.replace("{host}", testbed.cloud.hosts[7].root.uuid)
+    placets, upstreams = (count_found(services[0], path) for services in (testbed.placet(), testbed.upstream()))
+    assert placets == upstreams, f"placet found {placets}, OpenStack Placement {upstreams}: {path}"
+    assert (placets == 0) == ("nothing" in scenario.name), f"{placets} were found: {path}"
 
 
-def sums(database, *wanted):
-    return [database.query(f"SELECT {it}")[0][0] for it in wanted]
+def select(database, *expressions):
+    return [database.query(f"SELECT {expression}")[0][0] for expression in expressions]
 
 
-def briefly(arena, scenario, side):
-    """What the one round of a run was."""
-    scenario.seconds = 0.3
-    (record,) = arena.measure(scenario, 1, [side])
-    (measured,) = record["rounds"]
-    assert measured["done"] > 0, record
-    return measured
+def measure_once(testbed, scenario, system):
+    """The result of one short round."""
+    scenario.seconds = ROUND_SECONDS
+    (record,) = testbed.measure(scenario, 1, [system])
+    (result,) = record["rounds"]
+    assert result["completed"] > 0, record
+    return result
 
 
-def claims_land(arena, scenario, side):
+def claims_are_written(testbed, scenario, system):
     counts = [f"COUNT(*) FROM {table}" for table in ("consumers", "allocations")]
-    database = database_of(arena, side)
-    arena.warm_writes(scenario, side)
-    consumers, allocations = sums(database, *counts)
-    done = briefly(arena, scenario, side)["done"]
-    more_consumers, more_allocations = sums(database, *counts)
-    new, rows = more_consumers - consumers, more_allocations - allocations
-    assert (new, rows) == (done, 3 * done), f"{new} new consumers with {rows} allocations, and {done} claims counted"
+    database = database_of(testbed, system)
+    testbed.warm_up_writes(scenario, system)
+    consumers, allocations = select(database, *counts)
+    completed = measure_once(testbed, scenario, system)["completed"]
+    consumers_after, allocations_after = select(database, *counts)
+    new_consumers, new_allocations = consumers_after - consumers, allocations_after - allocations
+    assert (new_consumers, new_allocations) == (completed, ALLOCATIONS_PER_CLAIM * completed), \
+        f"{new_consumers} new consumers with {new_allocations} allocations, but {completed} claims were counted"
 
 
-def report_changes(arena, scenario, side):
-    moved = "SUM(generation) FROM resource_providers"
+def reports_are_written(testbed, scenario, system):
+    generations = "SUM(generation) FROM resource_providers"
     changed = "COUNT(*) FROM inventories WHERE reserved IN (2049, 4097)"
-    database = database_of(arena, side)
-    arena.warm_writes(scenario, side)
-    (before,) = sums(database, moved)
-    measured = briefly(arena, scenario, side)
-    (after,) = sums(database, moved)
-    assert set(measured["answers"]) == ({"200"} if side == "placet" else set()), measured
-    told = measured["done"] / REQUESTS
-    assert after - before == told, f"{after - before} generations moved, and {told} reports counted"
-    assert sums(database, changed)[0] > 0, "nothing is reserved otherwise than before"
+    database = database_of(testbed, system)
+    testbed.warm_up_writes(scenario, system)
+    (before,) = select(database, generations)
+    result = measure_once(testbed, scenario, system)
+    (after,) = select(database, generations)
+    assert set(result["outcomes"]) == ({"200"} if system == "placet" else set()), result
+    reports = result["completed"] / REQUESTS_PER_REPORT
+    assert after - before == reports, f"{after - before} generations were incremented, but {reports} reports were counted"
+    assert select(database, changed)[0] > 0, "no inventory has changed"
 
 
-def database_of(arena, side):
-    return arena.own if side == "placet" else arena.other
+def database_of(testbed, system):
+    return testbed.own if system == "placet" else testbed.other
 
 
-def refuses_to_write(words):
-    """What is of a part must not stand where all of it stood."""
+def write_is_refused(words):
+    """The results of a part must not replace those of a whole bench."""
     try:
-        with contextlib.redirect_stderr(io.StringIO()) as said:
+        with contextlib.redirect_stderr(io.StringIO()) as stderr:
             run.arguments([*words, "--write"])
     except SystemExit:
-        assert "--write" in said.getvalue(), said.getvalue()
+        assert "--write" in stderr.getvalue(), stderr.getvalue()
     else:
         raise AssertionError("it would be written")
 
 
-def _round(rate, size):
-    """Ten seconds in which answers of so many bytes came."""
-    return {"rate": rate, "done": 10 * rate, "seconds": 10.0, "bytes": 10 * rate * size, "answers": {}}
+def _result(rate, body_bytes):
+    """Of a round of ten seconds."""
+    completed = 10 * rate
+    return {"rate": rate, "completed": completed, "seconds": 10.0, "bytes": completed * body_bytes, "outcomes": {}}
 
 
-def of_one_side():
-    """Chart and tables of records of which none has another side: there is nothing to compare, and no reason to fail."""
-    record = {"engine": "postgresql", "shape": "flat", "hosts": 1000, "scenario": "claims, random hosts", "clients": 1,
-              "group": "claims", "side": "placet", "rounds": [_round(5.0, 0)]}
-    found = {"machine": run.machine(), "records": [record], "search": []}
+def tables_and_chart():
+    """With one system there is nothing to compare, which must not fail."""
+    placet = {"engine": "postgresql", "shape": "flat", "hosts": 1000, "scenario": "claims, random hosts", "clients": 1,
+              "group": "claims", "system": "placet", "rounds": [_result(5.0, 0)]}
+    found = {"machine": run.machine(), "records": [placet], "search": []}
     assert chart.svg(found).endswith("</svg>\n") and "5.0/s" in table.text(found)
-    assert "side by side" not in chart.svg(found)
-    other = record | {"side": "upstream", "rounds": [_round(0.5, 3e6) | {"asked_by": 2}]}
-    found["records"] += [other, record | {"engine": "sqlite"}, other | {"engine": "sqlite"}]
+    assert "Requests per second" not in chart.svg(found)
+    upstream = placet | {"system": "upstream", "rounds": [_result(0.5, 3e6) | {"warm_up_clients": 2}]}
+    found["records"] += [upstream, placet | {"engine": "sqlite"}, upstream | {"engine": "sqlite"}]
     assert "10 ×" in chart.svg(found) and "in every cloud" in chart.svg(found) and "5.0 (10.0×)" in table.text(found)
     assert "0.5/s (1.5 MB/s) (2)" in table.text(found)
-    other["rounds"] = [_round(500, 3e6)]
+    upstream["rounds"] = [_result(500, 3e6)]
     assert "500/s (1.5 GB/s)" in table.text(found) and "5.0/s |" in table.text(found)
-    other["rounds"] = [_round(0.5, 3e6)]
-    crowd = {"clients": 32, "shape": "shared"}
-    found["records"] += [record | crowd, other | crowd, record | {"clients": 32}]
-    assert table.said(found).endswith("in every case and shape: claims of 32 clients 10.0"), table.said(found)
+    upstream["rounds"] = [_result(0.5, 3e6)]
+    many_clients = {"clients": 32, "shape": "shared"}
+    found["records"] += [placet | many_clients, upstream | many_clients, placet | {"clients": 32}]
+    assert table.ratios(found).endswith("over all cases and shapes: claims by 32 clients 10.0"), table.ratios(found)
 
 
-def shape(tally, name, chosen):
-    generator = Generator(chosen.generator)
+def check_shape(counts, shape, chosen):
+    generator = LoadGenerator(chosen.generator)
     with engines.Engine("sqlite", durable=True) as server, \
-            Arena(server, name, HOSTS, generator, chosen.binary) as arena:
-        for scenario in scenarios(arena.cloud):
-            if scenario.processes > 1 or scenario.clients > 8:
+            Testbed(server, shape, HOSTS, generator, chosen.binary) as testbed:
+        for scenario in scenarios(testbed.cloud):
+            if scenario.processes > 1 or scenario.clients > MAX_CLIENTS:
                 continue
-            title = f"{name}: {scenario.name}, {scenario.clients} clients"
-            if scenario.what == "get":
-                tally.step(title, same_answers, arena, scenario)
+            title = f"{shape}: {scenario.name}, {scenario.clients} clients"
+            if scenario.kind == "get":
+                counts.step(title, same_responses, testbed, scenario)
             else:
-                judge = report_changes if scenario.what == "report" else claims_land
-                for side in arena.sides(scenario, ("placet", "floor")):
-                    tally.step(f"{title}, {side}", judge, arena, scenario, side)
+                are_written = reports_are_written if scenario.kind == "report" else claims_are_written
+                for system in testbed.systems(scenario, ("placet", "sql_baseline")):
+                    counts.step(f"{title}, {system}", are_written, testbed, scenario, system)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet, if not that of `cargo build --release`")
-    parser.add_argument("--generator", help="the load generator, if not that of `./tox.sh bench`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--generator", help="the load generator's binary, if not that of `./tox.sh bench`")
     chosen = parser.parse_args()
-    tally = Tally()
+    counts = TestCounts()
     for words in (["--group", "growth"], ["--engine", "mariadb"], ["--hosts", "1000"], ["--rounds", "1"], ["--full"]):
-        tally.step(f"{' '.join(words)} is not written", refuses_to_write, words)
-    tally.step("chart and tables of one side, and of two", of_one_side)
-    for name in SHAPES:
-        tally.step(f"{name}: the cloud", shape, tally, name, chosen)
-    tally.finish()
+        counts.step(f"{' '.join(words)} is not written", write_is_refused, words)
+    counts.step("tables and chart of one system, and of two", tables_and_chart)
+    for shape in SHAPES:
+        counts.step(f"{shape}: the cloud", check_shape, counts, shape, chosen)
+    counts.finish()
 
 
 if __name__ == "__main__":

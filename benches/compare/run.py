@@ -1,13 +1,16 @@
-"""placet beside OpenStack Placement and beside what bounds both, in turns, on copies of one database.
+"""Measures placet, OpenStack Placement and two baselines in interleaved runs on copies of one database.
 
-    run.py [--engine E]… [--shape S]… [--hosts N] [--rounds N] [--scenario TEXT]… [--group G]… [--full] [--write] …
+    python -m benches.compare.run [--engine E]… [--shape S]… [--hosts N] [--rounds N] [--scenario TEXT]… [--group G]…
+                                  [--full] [--write] …
 
-Without choices: every shape on PostgreSQL, MariaDB and SQLite; OpenStack Placement is asked in one round, and on the
-first engine alone for what takes it longest; the wire once for each shape; numbers of clients that tell little more are
-placet's alone, on one cloud. With --full everybody but the wire is asked everything everywhere in every round. Servers
-are private and durable (fsync, a flush for every commit). Results go to a JSON file, a table to the terminal, and with
---write, which takes all of it, table and chart into README.md. The release binaries must be there: `./tox.sh bench`
-builds them.
+Without choices every shape is measured on PostgreSQL, MariaDB and SQLite, with some exceptions. OpenStack Placement is
+measured in one round, and on the first engine alone for what takes it longest. The canned server is measured once for
+each shape. Numbers of clients that show little more are measured on placet alone, in one cloud. With --full only the
+exception of the canned server is left.
+
+Servers are private and durable (fsync, a flush for every commit). Results go to a JSON file and to the terminal. With
+--write, which takes no choice of a part, they go into docs/speed.md and README.md too. The release binaries must exist:
+`./tox.sh bench` builds them.
 """
 
 import argparse
@@ -19,71 +22,73 @@ import signal
 import sys
 import time
 
-import chart
-import footprint
-import scenarios
-import table
-from cloud import SHAPES
-from generator import ROOT, Generator
-from turns import ENGINES, Arena
+from benches.compare import chart, process_usage, scenarios, table
+from benches.compare.cloud import SHAPES
+from benches.compare.interleaved import ENGINES, Testbed
+from benches.compare.load_generator import LoadGenerator
+from benches.compare.systems import SYSTEMS
+from functional_tests.lib import engines
+from functional_tests.lib.root import ROOT
 
-import engines  # noqa: E402  (found where turns.py found live)
-
-SIDES = ("placet", "upstream", "wire", "floor")
-SEARCHED = (1_000, 10_000, 100_000, 1_000_000)
-HOSTS, ROUNDS = 10_000, 3
-# So small a cloud, with as many fewer consumers, shows by what the larger one costs more.
-SMALL = 1_000
-# Servers as an operator would run them for a cloud of this size, the same for all sides: what is read fits into memory.
-SETTINGS = {
+DEFAULT_HOSTS, DEFAULT_ROUNDS = 10_000, 3
+# A smaller cloud with as many consumers per host shows how times grow with the number of hosts.
+SMALL_CLOUD_HOSTS = 1_000
+SEARCH_HOSTS = (1_000, 10_000, 100_000, 1_000_000)
+# The largest cloud is searched in one shape, in fewer rounds.
+SEARCH_ROUNDS, LARGEST_SEARCH_ROUNDS = 101, 21
+# As an operator would configure servers for a cloud of this size. What is read fits into memory.
+SERVER_SETTINGS = {
     "postgresql": {"shared_buffers": "1GB", "max_wal_size": "4GB"},
     "mariadb": {"innodb-buffer-pool-size": "1G", "innodb-log-file-size": "512M"},
 }
+EXIT_AFTER_SIGTERM = 128 + signal.SIGTERM
 
 
 def arguments(words=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engine", action="append", choices=engines.ENGINES, help="again for several")
+    parser.add_argument("--engine", action="append", choices=engines.ENGINES, help="may be repeated, as all choices may")
     parser.add_argument("--shape", action="append", choices=SHAPES)
-    parser.add_argument("--hosts", type=int, default=HOSTS)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--group", action="append", choices=scenarios.GROUPS)
-    parser.add_argument("--scenario", action="append", default=[], help="those whose name has this text")
-    parser.add_argument("--clients", type=int, action="append", help="only scenarios with so many")
-    parser.add_argument("--side", action="append", choices=SIDES)
-    parser.add_argument("--full", action="store_true", help="everybody, everything, everywhere, in every round")
-    parser.add_argument("--binary", help="placet, if not that of `cargo build --release`")
-    parser.add_argument("--generator", help="the load generator, if not that of `./tox.sh bench`")
+    parser.add_argument("--hosts", type=int, default=DEFAULT_HOSTS)
+    parser.add_argument("--rounds", type=int, default=DEFAULT_ROUNDS)
+    parser.add_argument("--group", action="append", choices=scenarios.GROUPS, help="only scenarios of this group")
+    parser.add_argument("--scenario", action="append", default=[], help="only scenarios whose name contains this text")
+    parser.add_argument("--clients", type=int, action="append", help="only scenarios with this number of clients")
+    parser.add_argument("--system", action="append", choices=SYSTEMS)
+    parser.add_argument("--full", action="store_true", help="every scenario on every system and engine, in every round")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--generator", help="the load generator's binary, if not that of `./tox.sh bench`")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / ".tox/bench.json")
-    parser.add_argument("--write", action="store_true", help="table and chart into README.md, all tables into docs/speed.md")
+    parser.add_argument("--write", action="store_true",
+                        help="write the tables into docs/speed.md, the chart, and the ratios into README.md")
     chosen = parser.parse_args(words)
     if chosen.write and not is_whole(chosen):
-        parser.error("--write writes of everything that is measured: it takes no choice of a part")
-    if "wire" in (chosen.side or ()) and "placet" not in chosen.side:
-        parser.error("--side wire answers as many bytes as placet did: ask for --side placet too")
+        parser.error("--write writes the results of a whole bench, so it cannot be combined with a choice of a part")
+    if "canned_server" in (chosen.system or ()) and "placet" not in chosen.system:
+        parser.error("--system canned_server sends bodies as long as placet's: add --system placet")
     return chosen
 
 
 def is_whole(chosen):
-    parts = (chosen.engine, chosen.shape, chosen.group, chosen.scenario, chosen.clients, chosen.side, chosen.full)
-    return not any(parts) and (chosen.hosts, chosen.rounds) == (HOSTS, ROUNDS)
+    parts = (chosen.engine, chosen.shape, chosen.group, chosen.scenario, chosen.clients, chosen.system, chosen.full)
+    return not any(parts) and (chosen.hosts, chosen.rounds) == (DEFAULT_HOSTS, DEFAULT_ROUNDS)
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_AFTER_SIGTERM))
+    start = time.monotonic()
     chosen = arguments()
-    generator = Generator(chosen.generator)
+    generator = LoadGenerator(chosen.generator)
     found = {"machine": machine(), "records": [], "search": []}
-    if wants(chosen, "search"):
-        found["search"] = list(search(generator, chosen))
-    for engine in () if is_elsewhere(chosen) else chosen.engine or ENGINES:
-        with server(engine) as it:
+    if is_group_chosen(chosen, "search"):
+        found["search"] = list(search(generator))
+    for engine in (chosen.engine or ENGINES) if needs_clouds(chosen) else ():
+        with server(engine) as running:
             for shape in chosen.shape or SHAPES:
-                found["records"] += compare(it, shape, generator, chosen)
+                found["records"] += compare(running, shape, generator, chosen)
                 save(chosen.json, found)
-    if wants_growth(chosen):
+    if is_growth_chosen(chosen):
         found["records"] += growth(generator, chosen)
-    found["machine"]["seconds"] = time.monotonic() - BEGAN
+    found["machine"]["seconds"] = time.monotonic() - start
     save(chosen.json, found)
     print(f"\n{table.text(found)}\n\n{len(found['records'])} records in {chosen.json}")
     if chosen.write:
@@ -92,64 +97,67 @@ def main():
 
 
 def server(engine):
-    return engines.Engine(engine, durable=True, settings=SETTINGS.get(engine))
+    return engines.Engine(engine, durable=True, settings=SERVER_SETTINGS.get(engine))
 
 
-def is_elsewhere(chosen):
-    """Whether what was chosen needs no cloud as large as the others."""
-    return chosen.group and not set(chosen.group) - {"search", "growth"}
+def needs_clouds(chosen):
+    """Whether anything but the search alone and the small cloud was chosen."""
+    return not chosen.group or set(chosen.group) - {"search", "growth"}
 
 
 def is_full(chosen):
-    """Whether what tells little more is asked too: where parts were chosen they are wanted whole."""
-    return chosen.full or chosen.engine or chosen.shape or chosen.side or chosen.scenario or chosen.clients
+    """Whether scenarios that show little more are measured too. A chosen part is measured whole."""
+    return chosen.full or chosen.engine or chosen.shape or chosen.system or chosen.scenario or chosen.clients
 
 
-def wants_growth(chosen):
+def is_group_chosen(chosen, group):
+    if chosen.scenario and group in ("start", "search"):
+        return False
+    return not chosen.group or group in chosen.group
+
+
+def is_growth_chosen(chosen):
     return is_whole(chosen) or chosen.full or "growth" in (chosen.group or ())
 
 
 def growth(generator, chosen):
-    """placet in a small cloud of the first engine and shape: what stands beside it in the table is of a larger one."""
-    with server(ENGINES[0]) as it, Arena(it, SHAPES[0], SMALL, generator, chosen.binary) as arena:
-        asked = filter(scenarios.is_of_growth, scenarios.scenarios(arena.cloud))
-        return [record for scenario in asked for record in arena.measure(scenario, chosen.rounds, ["placet"])]
-
-
-def wants(chosen, group):
-    return (not chosen.group or group in chosen.group) and not (chosen.scenario and group in ("start", "search"))
+    """placet in a small cloud of the first engine and shape."""
+    with server(ENGINES[0]) as running, \
+            Testbed(running, SHAPES[0], SMALL_CLOUD_HOSTS, generator, chosen.binary) as testbed:
+        measured = filter(scenarios.is_of_growth, scenarios.scenarios(testbed.cloud))
+        return [record for scenario in measured for record in testbed.measure(scenario, chosen.rounds, ["placet"])]
 
 
 def compare(engine, shape, generator, chosen):
-    with Arena(engine, shape, chosen.hosts, generator, chosen.binary) as arena:
-        return list(records(arena, chosen))
+    with Testbed(engine, shape, chosen.hosts, generator, chosen.binary) as testbed:
+        return list(records(testbed, chosen))
 
 
-def records(arena, chosen):
-    if wants(chosen, "start"):
-        yield from footprint.start(arena, chosen.rounds)
-    for scenario in scenarios.scenarios(arena.cloud):
-        named = not chosen.scenario or any(text in scenario.name for text in chosen.scenario)
-        crowd = not chosen.clients or scenario.clients in chosen.clients
-        if named and crowd and wants(chosen, scenario.group):
-            asked = arena.sides(scenario, chosen.side or SIDES, is_full(chosen))
-            new = arena.measure(scenario, chosen.rounds, asked, chosen.full)
+def records(testbed, chosen):
+    if is_group_chosen(chosen, "start"):
+        yield from process_usage.startup_records(testbed, chosen.rounds)
+    for scenario in scenarios.scenarios(testbed.cloud):
+        has_name = not chosen.scenario or any(text in scenario.name for text in chosen.scenario)
+        has_clients = not chosen.clients or scenario.clients in chosen.clients
+        if has_name and has_clients and is_group_chosen(chosen, scenario.group):
+            systems = testbed.systems(scenario, chosen.system or SYSTEMS, is_full(chosen))
+            new = testbed.measure(scenario, chosen.rounds, systems, chosen.full)
             print(table.line(new), flush=True)
             yield from new
-    if wants(chosen, "start"):
-        yield from footprint.memory(arena)
+    if is_group_chosen(chosen, "start"):
+        yield from process_usage.memory_records(testbed)
 
 
-def search(generator, chosen):
-    for hosts in SEARCHED:
-        for shape in SHAPES:
-            if hosts < 1_000_000 or shape == "flat":
-                rounds = 21 if hosts > 100_000 else 101
-                yield {"shape": shape} | generator.run("search", hosts=hosts, shape=shape, rounds=rounds)
+def search(generator):
+    for hosts in SEARCH_HOSTS:
+        is_largest = hosts == SEARCH_HOSTS[-1]
+        for shape in SHAPES[:1] if is_largest else SHAPES:
+            rounds = LARGEST_SEARCH_ROUNDS if is_largest else SEARCH_ROUNDS
+            yield {"shape": shape} | generator.run("search", hosts=hosts, shape=shape, rounds=rounds)
 
 
 def machine():
-    """What the figures were measured on."""
+    """The machine that the figures are of."""
     model = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                   if line.startswith("model name")), platform.machine())
     return {"cores": len(os.sched_getaffinity(0)), "model": model, "load": os.getloadavg()[0],
@@ -160,8 +168,6 @@ def save(path, found):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n")
 
-
-BEGAN = time.monotonic()
 
 if __name__ == "__main__":
     main()

@@ -1,4 +1,4 @@
-"""What both parts of the chart are drawn with."""
+"""SVG elements that both parts of the chart use, and their texts."""
 
 from xml.sax.saxutils import escape
 
@@ -16,12 +16,12 @@ def box(x, y, width, height, colour, corner=2):
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height}" rx="{corner}" fill="{colour}"/>'
 
 
-def short(value):
+def format_short(value):
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def named(scenario, clients, group):
-    """With the number of clients where a scenario has several."""
+def label(scenario, clients, group):
+    """The name of a scenario, with the number of clients if it is measured with several numbers."""
     if group not in ("claims", "scheduler", "report"):
         return scenario
     return f"{scenario}, {clients} client{'s' if clients > 1 else ''}"

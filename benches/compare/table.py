@@ -1,197 +1,213 @@
-"""Records as tables: in the terminal, in docs/speed.md, and of the first engine and shape in README.md."""
+"""Writes the records of a bench as tables: to the terminal, and into docs/speed.md and README.md."""
 
 import statistics
 import textwrap
 
-from figures import ENGINES, duration, largest, median, number, place, rates
-from generator import ROOT
-from sides import told
+from benches.compare.summary import (ENGINE_NAMES, cloud_of, format_duration, format_number, largest_clouds, median, rates,
+                                     ratio)
+from benches.compare.systems import BASELINE_NAMES, upstream_deployment
+from functional_tests.lib import readme
+from functional_tests.lib.root import ROOT
 
-import readme  # noqa: E402  (sides.py has found it)
-
-BEGIN, END = "<!-- benches/compare/run.py --write begins here -->", "<!-- and ends here too -->"
-HEAD = ("| | clients | placet | p50 | p99 | CPU | OpenStack Placement | p50 | p99 | CPU | ratio | measure | placet by it "
-        "| refused |\n|" + "---|" * 14)
-SAID_BEGIN, SAID_END = "<!-- run.py --write begins -->", "<!-- run.py --write ends -->"
-# What README says at a glance: in whose words, and which records that is about.
-SAID = {
-    "candidates": lambda it: it["group"] == "candidates",
-    "lists": lambda it: it["group"] == "list",
-    "claims of 32 clients": lambda it: it["scenario"] == "claims, random hosts" and it["clients"] == 32,
-    "and on one shared pool": lambda it: it["scenario"] == "claims, all on one pool" and it["clients"] == 32,
-    "a scheduler's loop": lambda it: it["group"] == "scheduler" and it["clients"] == 32,
-    "a compute node's report": lambda it: it["group"] == "report" and it["clients"] == 32,
+# The tables stand between these two lines of docs/speed.md, the ratios between these two comments of README.md.
+SPEED, TABLES_BEGIN, TABLES_END = ROOT / "docs/speed.md", "<!-- bench tables begin -->", "<!-- bench tables end -->"
+README, RATIOS_BEGIN, RATIOS_END = ROOT / "README.md", "<!-- bench ratios begin -->", "<!-- bench ratios end -->"
+HEAD = ("| scenario | clients | placet | p50 | p99 | CPU | OpenStack Placement | p50 | p99 | CPU | ratio | baseline "
+        "| of baseline | refused |\n|" + "---|" * 14)
+# The ratios that README.md gives: the name of each, and which records it is of.
+RATIOS = {
+    "candidates": lambda record: record["group"] == "candidates",
+    "lists": lambda record: record["group"] == "list",
+    "claims by 32 clients": lambda record: _is(record, "claims, random hosts", 32),
+    "claims by 32 clients on one shared pool": lambda record: _is(record, "claims, all on one pool", 32),
+    "scheduler loop": lambda record: _is(record, "scheduler loop", 32),
+    "compute node report": lambda record: _is(record, "compute node report", 32),
 }
-# A refusal of these is an answer that the question asked for.
-GOOD = ("200", "201", "204")
+SUCCESSES = ("200", "201", "204")
+MEGABYTE = 1e6
+# Searches that take less CPU time are below the resolution of the system's clock.
+MIN_CPU_MICROSECONDS = 5
 
 
 def text(found):
-    return "\n".join([*_about(found["machine"]), "", *_glance(found["records"]), *_search(found["search"]),
+    return "\n".join([*_about(found["machine"]), "", *_overview(found["records"]), *_search(found["search"]),
                       *_start(found["records"]), *_sections(found["records"])])
 
 
 def write(found):
-    picture = "![Requests a second of placet and OpenStack Placement, side by side](docs/bench.svg)"
-    first = found["records"][0]
-    there = [it for it in found["records"] if place(it) == place(first)]
-    short = "\n".join([*_about(found["machine"]), *_sections(there)])
-    more = "Every engine and shape, the search alone, start-up and memory: [docs/speed.md](docs/speed.md)."
-    readme.write(BEGIN, END, f"{picture}\n\n{short}\n\n{more}")
-    readme.replace(SAID_BEGIN, SAID_END, said(found))
-    lead = "`./tox.sh bench` measured this and wrote this page; [README](../README.md#speed) says what the clouds are."
-    (ROOT / "docs/speed.md").write_text(f"# Speed\n\n{lead}\n\n{text(found)}\n")
+    readme.write(SPEED, TABLES_BEGIN, TABLES_END, text(found))
+    readme.replace(README, RATIOS_BEGIN, RATIOS_END, ratios(found))
 
 
-def said(found):
-    """In a sentence: how many times as much as OpenStack Placement, least and most, over the first engine's clouds."""
-    engine, _, hosts = largest(found["records"])[0]
+def ratios(found):
+    """One sentence: the smallest and largest ratio to OpenStack Placement over the clouds of the first engine."""
+    engine, _, hosts = largest_clouds(found["records"])[0]
     parts = []
-    for name, is_meant in SAID.items():
-        meant = [it for it in found["records"] if (it["engine"], it["hosts"]) == (engine, hosts) and is_meant(it)]
-        sides = [sides for places in rates(meant).values() for sides in places.values()]
-        times = sorted(it["placet"] / it["upstream"] for it in sides if it.get("placet") and it.get("upstream"))
-        if times:
-            parts.append(f"{name} " + " to ".join(dict.fromkeys(number(it) for it in (times[0], times[-1]))))
-    machine = f"{hosts:,} hosts on {found['machine']['cores']} cores, {ENGINES[engine]}"
-    return f"{machine}, times as many a second in every case and shape: {', '.join(parts)}"
+    for name, is_of in RATIOS.items():
+        records = [record for record in found["records"]
+                   if (record["engine"], record["hosts"]) == (engine, hosts) and is_of(record)]
+        found_ratios = sorted(filter(None, (ratio(systems) for clouds in rates(records).values()
+                                            for systems in clouds.values())))
+        if found_ratios:
+            ends = dict.fromkeys(format_number(value) for value in (found_ratios[0], found_ratios[-1]))
+            parts.append(f"{name} {' to '.join(ends)}")
+    machine = f"{hosts:,} hosts, {found['machine']['cores']} cores, {ENGINE_NAMES[engine]}"
+    return f"{machine}; ratio of requests per second over all cases and shapes: {'; '.join(parts)}"
+
+
+def _is(record, scenario, clients):
+    return (record["scenario"], record["clients"]) == (scenario, clients)
 
 
 def line(records):
-    """What was measured of one scenario."""
-    return _row({it["side"]: it for it in records})
+    """The row of one scenario, from the records of its systems."""
+    return _row({record["system"]: record for record in records})
 
 
 def _about(machine):
-    minutes = f", in {machine['seconds'] / 60:.0f} minutes" if "seconds" in machine else ""
-    about = (
+    """What the columns are and how they were measured, in lines."""
+    minutes = f" in {machine['seconds'] / 60:.0f} minutes" if "seconds" in machine else ""
+    paragraphs = (
         f"Measured {machine['date']}{minutes} on {machine['cores']} cores ({machine['model']}), which clients, service and "
-        f"database shared; load average {machine['load']:.1f} at its begin. Sides took turns, placet on a copy of the "
-        "database that the others worked on, with durable settings and a gigabyte of memory for its server; figures are "
-        "medians of rounds. Before it counted, placet and the floor wrote for a while, so that servers had read what was "
-        "just imported. OpenStack Placement was asked in one round, after 0.4 s of two clients that do not count; but "
-        "where an answer took it more than a second, that is what counts, marked (2) for its two clients. "
-        f"It, version 16.0.0, ran under {told()}. *Measure* is what placet is held against. For searches and "
-        "lists that is the wire (w): the load generator's own stub, which answers with as many bytes, made before, asked once "
-        "for each shape, on PostgreSQL. For claims and reports it is the floor (f): a compiled client that does by SQL alone, statement by "
-        "statement, each prepared once, the least that they can be, which only those that share a statement or a "
-        "transaction exceed. *CPU* is what the service's own processes spent on one. *Refused* counts placet's answers "
-        "that were no success. Each request of a report counts, and so does each question or change that the floor has "
-        "in its place. Where answers are larger than a megabyte it is said how many bytes a second they were. *Memory* is what "
-        "is resident of all processes of a service, pages that they share counted once.")
-    return textwrap.wrap(about, 120)
+        f"database shared. The load average was {machine['load']:.1f} at the start. Rounds of the systems alternated. placet "
+        "worked on one copy of a database, the other systems on another copy. Servers were durable and had a gigabyte of "
+        "memory. Figures are medians of rounds.",
+        "Before anything was counted, placet and the SQL baseline wrote for a while, so that the servers had read what was "
+        "just imported. OpenStack Placement was measured in one round, after a warm-up of 0.4 s with two clients. If a "
+        "response took it more than a second in the warm-up, the warm-up is the figure, marked (2) for its two clients. It, "
+        f"version 16.0.0, ran under {upstream_deployment()}.",
+        "- *Baseline* is a second comparison, with a program that does only the unavoidable part. For searches and lists it "
+        "is **HTTP**: the load generator's own server, which sends a canned response of the same size. It was measured once "
+        "for each shape, on PostgreSQL. For claims and reports it is **SQL**: a compiled client that executes the minimal "
+        "statements, one prepared statement at a time. Only a service that shares statements or transactions among requests can "
+        "exceed it. *Of baseline* is placet's rate as a share of it.",
+        "- *CPU* is the CPU time of the service's own processes for each request.",
+        "- *Ratio* is placet's requests per second divided by OpenStack Placement's.",
+        "- *Refused* counts placet's responses that were not successful.",
+        "- Each request of a report counts, and in the SQL baseline each query or transaction in its place.",
+        "- Rates of responses larger than a megabyte are also given in bytes per second.",
+        "- *Memory* is the resident memory of all processes of a service, with shared pages counted once.",
+    )
+    for previous, paragraph in zip(("", *paragraphs), paragraphs):
+        if previous and not (previous.startswith("-") and paragraph.startswith("-")):
+            yield ""
+        yield from textwrap.wrap(paragraph, 120, break_on_hyphens=False,
+                                 subsequent_indent="  " if paragraph.startswith("-") else "")
 
 
-def _glance(records):
-    """Every cloud beside the others: placet's rate, how many times OpenStack Placement's it is, which part of its measure."""
-    places = largest(records)
-    if len(places) < 2:
+def _overview(records):
+    """A column for each cloud: placet's rate, its ratio to OpenStack Placement's, its share of the baseline's."""
+    clouds = largest_clouds(records)
+    if len(clouds) < 2:
         return
-    yield "#### All clouds: placet a second (times OpenStack Placement; part of the wire or floor)\n"
-    yield "| | clients | " + " | ".join(f"{engine}, {shape}" for engine, shape, _ in places) + " |"
-    yield "|" + "---|" * (2 + len(places))
+    yield "#### All clouds: placet's requests per second (ratio to OpenStack Placement; share of the baseline)\n"
+    yield "| scenario | clients | " + " | ".join(f"{engine}, {shape}" for engine, shape, _ in clouds) + " |"
+    yield "|" + "---|" * (2 + len(clouds))
     for (name, clients), cells in rates(records).items():
-        if any(place in cells for place in places):
-            yield f"| {name} | {clients} | " + " | ".join(_brief(cells.get(it, {})) for it in places) + " |"
+        if any(cloud in cells for cloud in clouds):
+            yield f"| {name} | {clients} | " + " | ".join(_overview_cell(cells.get(cloud, {})) for cloud in clouds) + " |"
     yield ""
 
 
-def _brief(rate):
-    """What of one cloud stands in a cell."""
-    ours, bound = rate.get("placet"), rate.get("wire") or rate.get("floor")
-    if not ours:
+def _overview_cell(systems):
+    placet, baseline = systems.get("placet"), systems.get("canned_server") or systems.get("sql_baseline")
+    if not placet:
         return ""
-    more = [f"{number(ours / rate['upstream'])}×"] if rate.get("upstream") else []
-    more += [f"{ours / bound:.0%}"] if bound else []
-    return f"{number(ours)} ({'; '.join(more)})" if more else number(ours)
+    more = [f"{format_number(ratio(systems))}×"] if ratio(systems) else []
+    more += [f"{placet / baseline:.0%}"] if baseline else []
+    return f"{format_number(placet)} ({'; '.join(more)})" if more else format_number(placet)
 
 
 def _sections(records):
-    places = dict.fromkeys(place(it) for it in records if it["group"] != "start")
-    for engine, shape, hosts in places:
+    """A table for each cloud."""
+    records = [record for record in records if record["group"] != "start"]
+    for cloud in dict.fromkeys(map(cloud_of, records)):
+        engine, shape, hosts = cloud
         yield f"\n#### {hosts:,} hosts, {shape}, {engine}\n"
         yield HEAD
         rows = {}
-        for it in records:
-            if place(it) == (engine, shape, hosts) and it["group"] != "start":
-                rows.setdefault((it["scenario"], it["clients"]), {})[it["side"]] = it
+        for record in records:
+            if cloud_of(record) == cloud:
+                rows.setdefault((record["scenario"], record["clients"]), {})[record["system"]] = record
         yield from map(_row, rows.values())
 
 
-def _row(sides):
-    if not sides:
+def _row(systems):
+    """The row of one scenario, from its records by system."""
+    if not systems:
         return ""
-    placet, upstream = sides.get("placet"), sides.get("upstream")
-    bound = sides.get("wire") or sides.get("floor")
-    first = next(iter(sides.values()))
-    rate = {side: median(it, "rate") for side, it in sides.items()}
-    ours = rate.get("placet")
-    cells = [first["scenario"], first["clients"], *_side(placet), *_side(upstream)]
-    if upstream and rate["upstream"] and "asked_by" in upstream["rounds"][0]:
-        cells[6] += f" ({upstream['rounds'][0]['asked_by']})"
-    cells.append(f"{number(ours / rate['upstream'])}" if ours and rate.get("upstream") else "")
-    if bound:
-        limit = median(bound, "rate")
-        cells += [f"{number(limit)} {bound['side'][0]}", f"{ours / limit:.0%}" if ours and limit else ""]
+    placet, upstream = systems.get("placet"), systems.get("upstream")
+    baseline = systems.get("canned_server") or systems.get("sql_baseline")
+    first = next(iter(systems.values()))
+    medians = {system: median(record, "rate") for system, record in systems.items()}
+    upstream_cells = _system_cells(upstream)
+    if upstream and medians["upstream"] and "warm_up_clients" in upstream["rounds"][0]:
+        upstream_cells[0] += f" ({upstream['rounds'][0]['warm_up_clients']})"
+    cells = [first["scenario"], first["clients"], *_system_cells(placet), *upstream_cells]
+    cells.append(format_number(ratio(medians)) if ratio(medians) else "")
+    if baseline:
+        rate = median(baseline, "rate")
+        share = f"{medians['placet'] / rate:.0%}" if medians.get("placet") and rate else ""
+        cells += [f"{format_number(rate)} {BASELINE_NAMES[baseline['system']]}", share]
     else:
         cells += ["", ""]
     cells.append(_refused(placet))
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def _side(record):
+def _system_cells(record):
+    """Rate, median latency, 99th percentile and CPU time of one system."""
     if not record:
         return [""] * 4
     rate = median(record, "rate")
     if not rate:
         return [f"none ({_refused(record)})", "", "", ""]
-    return [f"{number(rate)}/s{_bytes(record)}", *(duration(median(record, it)) for it in ("p50_us", "p99_us", "cpu_us"))]
+    durations = (format_duration(median(record, key)) for key in ("p50_us", "p99_us", "cpu_us"))
+    return [f"{format_number(rate)}/s{_bytes_per_second(record)}", *durations]
 
 
-def _bytes(record):
-    """How many bytes a second those were, where one is larger than a megabyte."""
-    many = [it["bytes"] / it["seconds"] / 1e6 for it in record["rounds"] if it["bytes"] > 1e6 * it["done"]]
-    if not many:
+def _bytes_per_second(record):
+    """The rate in bytes, if responses are larger than a megabyte."""
+    large = [result["bytes"] / result["seconds"] / MEGABYTE for result in record["rounds"]
+             if result["bytes"] > MEGABYTE * result["completed"]]
+    if not large:
         return ""
-    each = statistics.median(many)
-    return f" ({each / 1e3:.1f} GB/s)" if each >= 1e3 else f" ({number(each)} MB/s)"
+    megabytes = statistics.median(large)
+    return f" ({megabytes / 1e3:.1f} GB/s)" if megabytes >= 1e3 else f" ({format_number(megabytes)} MB/s)"
 
 
 def _refused(record):
-    bad = {}
-    for it in record["rounds"] if record else ():
-        for answer, count in it["answers"].items():
-            if answer not in GOOD:
-                bad[answer] = bad.get(answer, 0) + count
-    return ", ".join(f"{count} {answer.strip()}" for answer, count in bad.items())
+    """The outcomes that were no success, with their numbers."""
+    counts = {}
+    for result in record["rounds"] if record else ():
+        for outcome, count in result["outcomes"].items():
+            if outcome not in SUCCESSES:
+                counts[outcome] = counts.get(outcome, 0) + count
+    return ", ".join(f"{count} {outcome.strip()}" for outcome, count in counts.items())
 
 
-def _search(found):
-    if not found:
+def _search(results):
+    if not results:
         return
-    yield "#### The search alone, in microseconds\n"
-    yield "| hosts | shape | asked | found | p50 | p99 | CPU, mean |\n|---|---|---|---|---|---|---|"
-    for it in found:
-        for case in it["cases"]:
-            yield (f"| {it['hosts']:,} | {it['shape']} | {case['case']} | {case['found']:,} "
-                   f"| {number(case['p50_us'])} | {number(case['p99_us'])} | {_mean(case['cpu_us'])} |")
-
-
-def _mean(micros):
-    """The system's clock of CPU time is coarse: of short searches it says nothing."""
-    return number(micros) if micros >= 5 else ""
+    yield "#### The search alone, without HTTP and database, in microseconds\n"
+    yield "| hosts | shape | request | found | p50 | p99 | CPU, mean |\n|---|---|---|---|---|---|---|"
+    for result in results:
+        for case in result["cases"]:
+            cpu = format_number(case["cpu_us"]) if case["cpu_us"] >= MIN_CPU_MICROSECONDS else ""
+            yield (f"| {result['hosts']:,} | {result['shape']} | {case['case']} | {case['found']:,} "
+                   f"| {format_number(case['p50_us'])} | {format_number(case['p99_us'])} | {cpu} |")
 
 
 def _start(records):
-    found = [it for it in records if it["group"] == "start"]
-    if not found:
+    records = [record for record in records if record["group"] == "start"]
+    if not records:
         return
     yield "\n#### Start-up and memory\n"
-    yield "| engine | shape | hosts | | of | |\n|---|---|---|---|---|---|"
-    names = {"sums": "the database's own sums", "upstream": "OpenStack Placement", "placet": "placet"}
-    for it in found:
-        seconds, size = median(it, "seconds"), median(it, "megabytes")
+    yield "| engine | shape | hosts | measurement | system | value |\n|---|---|---|---|---|---|"
+    names = {"sql_sum": "the same sums by SQL", "upstream": "OpenStack Placement", "placet": "placet"}
+    for record in records:
+        seconds, size = median(record, "seconds"), median(record, "megabytes")
         value = f"{seconds:.2f} s" if seconds is not None else f"{size:.0f} MB"
-        processes = f", {it['clients']} processes" if it["clients"] > 1 else ""
-        yield (f"| {it['engine']} | {it['shape']} | {it['hosts']:,} | {it['scenario']} "
-               f"| {names[it['side']]}{processes} | {value} |")
+        processes = f", {record['clients']} processes" if record["clients"] > 1 else ""
+        yield (f"| {record['engine']} | {record['shape']} | {record['hosts']:,} | {record['scenario']} "
+               f"| {names[record['system']]}{processes} | {value} |")

@@ -1,10 +1,17 @@
-//! Where claims can go: the file that `benches/compare/cloud.py` writes. And the dice that clients roll.
+//! The cloud that clients load, read from the file that `benches/compare/cloud.py` describes it in.
 
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// A provider by the name that the API knows and the one that tables know.
+use crate::random::Random;
+
+/// What every claim takes. The amounts fit on every host many times.
+pub const CLAIM_VCPU: i32 = 1;
+pub const CLAIM_MEMORY_MB: i32 = 512;
+pub const CLAIM_DISK_GB: i32 = 1;
+
+/// A provider with its id in the tables and its uuid in the API.
 #[derive(Clone, Deserialize)]
 pub struct Provider {
     pub id: i32,
@@ -23,14 +30,14 @@ pub struct Host {
 #[derive(Deserialize)]
 pub struct Cloud {
     pub hosts: Vec<Host>,
-    /// By name, as the tables number them.
-    pub classes: Classes,
+    pub classes: ClassIds,
     pub project: i32,
     pub user: i32,
 }
 
+/// The ids that resource classes have in the tables.
 #[derive(Deserialize)]
-pub struct Classes {
+pub struct ClassIds {
     #[serde(rename = "VCPU")]
     pub vcpu: i32,
     #[serde(rename = "MEMORY_MB")]
@@ -44,35 +51,16 @@ impl Cloud {
         Ok(serde_json::from_slice(&std::fs::read(path)?)?)
     }
 
-    /// A random host of those that client `number` of so many has for itself.
-    pub fn host_of(&self, dice: &mut Dice, number: usize, of: usize) -> &Host {
-        let turns = self.hosts.len() / of;
-        &self.hosts[number + of * (dice.roll() % turns as u64) as usize]
-    }
-}
-
-/// SplitMix64, one for each client.
-pub struct Dice(u64);
-
-impl Dice {
-    /// No two runs roll alike, because consumers of an earlier run are still there.
-    pub fn new(client: usize) -> Self {
-        Dice(uuid::Uuid::new_v4().as_u64_pair().0 ^ client as u64)
+    /// The providers of a claim on a random host: of compute, and of disk (of the first host if `one_pool`).
+    pub fn claim_target(&self, random: &mut Random, one_pool: bool) -> (&Provider, &Provider) {
+        let host = random.pick(&self.hosts);
+        let disk = if one_pool { &self.hosts[0].disk } else { &host.disk };
+        (random.pick(&host.compute), disk)
     }
 
-    pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[(self.roll() % all.len() as u64) as usize]
-    }
-
-    pub fn uuid(&mut self) -> uuid::Uuid {
-        let bits = u128::from(self.roll()) << 64 | u128::from(self.roll());
-        uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid()
+    /// A random host of the share that belongs to client `number` of `clients`.
+    pub fn host_of(&self, random: &mut Random, number: usize, clients: usize) -> &Host {
+        let share = self.hosts.len() / clients;
+        &self.hosts[number + clients * (random.next() % share as u64) as usize]
     }
 }

@@ -1,4 +1,11 @@
-//! Many clients, each with a connection of its own, for some seconds; all of them on this one thread.
+//! `load http`: many HTTP clients, each with a connection of its own, send requests for some seconds.
+//!
+//! All clients are tasks of this one thread.
+
+mod claim;
+mod connection;
+mod report;
+mod scheduler;
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -6,24 +13,25 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use tokio::task::LocalSet;
 
-use crate::clients::Clients;
-use crate::cloud::{Cloud, Dice};
-use crate::tally::Tally;
-use crate::wire::Connection;
-use crate::{claim, report, scheduler};
+use crate::client_options::ClientOptions;
+use crate::cloud::Cloud;
+use crate::random::Random;
+use crate::statistics::Statistics;
+use connection::Connection;
+pub use connection::Response;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Where services listen on loopback; clients take turns among several
+    /// Ports of the services on loopback; clients are distributed evenly over them
     #[arg(long, value_delimiter = ',')]
     port: Vec<u16>,
     #[arg(long)]
     scenario: Scenario,
-    /// What is asked for; {host} is a random host
+    /// The path of a GET; {host} is replaced by the uuid of a random host
     #[arg(long, default_value = "/")]
     path: String,
     #[command(flatten)]
-    all: Clients,
+    options: ClientOptions,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -36,84 +44,84 @@ enum Scenario {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let cloud = Rc::new(Cloud::read(&arguments.all.cloud)?);
+    let cloud = Rc::new(Cloud::read(&arguments.options.cloud)?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let start = Instant::now();
-    let tally = LocalSet::new().block_on(&runtime, async {
-        let clients: Vec<_> = (0..arguments.all.clients)
+    let statistics = LocalSet::new().block_on(&runtime, async {
+        let clients: Vec<_> = (0..arguments.options.clients)
             .map(|number| {
                 let client = Client::new(arguments, number, cloud.clone());
-                let until = start + Duration::from_secs_f64(arguments.all.seconds);
+                let until = start + Duration::from_secs_f64(arguments.options.seconds);
                 tokio::task::spawn_local(client.run(until))
             })
             .collect();
-        let mut all = Tally::default();
+        let mut sum = Statistics::default();
         for client in clients {
-            all.add(client.await?);
+            sum.merge(client.await?);
         }
-        Ok::<Tally, tokio::task::JoinError>(all)
+        Ok::<Statistics, tokio::task::JoinError>(sum)
     })?;
-    tally.print(start.elapsed());
+    statistics.print_json(start.elapsed());
     Ok(())
 }
 
 struct Client {
-    wire: Connection,
-    dice: Dice,
+    connection: Connection,
+    random: Random,
     cloud: Rc<Cloud>,
     scenario: Scenario,
     path: String,
-    /// Its place among all: no two report for the same host.
+    /// Its number among `clients`. Two clients never report for the same host.
     number: usize,
-    of: usize,
+    clients: usize,
 }
 
 impl Client {
     fn new(arguments: &Arguments, number: usize, cloud: Rc<Cloud>) -> Self {
         Client {
-            wire: Connection::new(arguments.port[number % arguments.port.len()]),
-            dice: Dice::new(number),
+            connection: Connection::new(arguments.port[number % arguments.port.len()]),
+            random: Random::new(number),
             cloud,
             scenario: arguments.scenario,
             path: arguments.path.clone(),
             number,
-            of: arguments.all.clients,
+            clients: arguments.options.clients,
         }
     }
 
-    async fn run(mut self, until: Instant) -> Tally {
-        let mut tally = Tally::default();
+    async fn run(mut self, until: Instant) -> Statistics {
+        let mut statistics = Statistics::default();
         while Instant::now() < until {
-            if let Err(error) = self.once(&mut tally).await {
-                tally.note(&format!("broken: {error}"));
-                // A server that is gone is not asked a million times.
-                self.wire = Connection::new(self.wire.port());
+            if let Err(error) = self.run_once(&mut statistics).await {
+                statistics.count_outcome(&format!("broken: {error}"));
+                // Yields, so that a client of a dead server does not starve the others by retrying.
+                self.connection = Connection::new(self.connection.port());
                 tokio::task::yield_now().await;
             }
         }
-        tally.connects = self.wire.connects;
-        tally
+        statistics.connects = self.connection.connects;
+        statistics
     }
 
-    async fn once(&mut self, tally: &mut Tally) -> std::io::Result<()> {
-        let (wire, dice, cloud) = (&mut self.wire, &mut self.dice, &*self.cloud);
+    async fn run_once(&mut self, statistics: &mut Statistics) -> std::io::Result<()> {
+        let (connection, random, cloud) = (&mut self.connection, &mut self.random, &*self.cloud);
         match self.scenario {
             Scenario::Get => {
-                let path = self.path.replace("{host}", &dice.pick(&cloud.hosts).root.uuid);
-                let since = Instant::now();
-                let answer = wire.get(&path, false).await?;
-                tally.answer(&answer);
-                if answer.is_good() {
-                    tally.done(since);
+                let path = self.path.replace("{host}", &random.pick(&cloud.hosts).root.uuid);
+                let start = Instant::now();
+                let response = connection.get(&path, false).await?;
+                statistics.record_response(&response);
+                if response.is_success() {
+                    statistics.record_completed(start);
                 }
                 Ok(())
             }
-            Scenario::Claims => claim::claim(wire, cloud, dice, false, tally).await,
-            Scenario::ClaimsOnePool => claim::claim(wire, cloud, dice, true, tally).await,
-            Scenario::Scheduler => scheduler::schedule(wire, &self.path, dice, tally).await,
+            Scenario::Claims => claim::claim(connection, cloud, random, false, statistics).await,
+            Scenario::ClaimsOnePool => claim::claim(connection, cloud, random, true, statistics).await,
+            Scenario::Scheduler => scheduler::schedule(connection, &self.path, random, statistics).await,
             Scenario::Report => {
-                let host = cloud.host_of(dice, self.number, self.of);
-                report::report(wire, &host.root.uuid, &host.compute[0].uuid, tally).await
+                let host = cloud.host_of(random, self.number, self.clients);
+                report::report(connection, &host.root.uuid, &host.compute[0].uuid, statistics).await
             }
         }
     }

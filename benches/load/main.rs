@@ -1,36 +1,33 @@
-//! The compiled half of the bench: `load http|stub|floor|search --help`. Prints one line of JSON a run.
+//! The load generator of the bench: `load http|canned-server|sql-baseline|search --help`. Each run prints one line of JSON.
 //!
-//! It knows nothing of who serves: what is asked comes as arguments, and the cloud's uuids from a file that
-//! `benches/compare/run.py` writes. HTTP is spoken by `wire.rs` itself: keep-alive, one task a client, all of them on
-//! one thread, so that on a small machine the generator takes as little from the server as it can. A client library
-//! would parse and copy what nobody looks at; how near this one is to nothing is what `stub` shows.
+//! Which service or database is measured comes as arguments. The uuids of the cloud come from a file that
+//! `benches/compare/run.py` writes. The HTTP client is hand-written (`http/connection.rs`), because a client library
+//! parses and copies parts of a response that are not needed here. All clients are tasks of one thread, so that on a
+//! small machine the generator takes as little CPU time from the server as possible. The canned server shows how much
+//! that is.
 
-mod claim;
-mod clients;
+mod canned_server;
+mod client_options;
 mod cloud;
-mod floor;
-mod hosts;
 mod http;
-mod report;
-mod scheduler;
+mod random;
 mod search;
-mod stub;
-mod tally;
-mod wire;
-#[path = "../world/mod.rs"]
-mod world;
+#[path = "../search_inputs.rs"]
+mod search_inputs;
+mod sql_baseline;
+mod statistics;
 
 use clap::Parser;
 
 #[derive(Parser)]
-#[command(about = "Loads a placement service, or the database below it, and says how it went as JSON")]
+#[command(about = "Loads a placement service or its database, and prints rates and latencies as JSON")]
 enum Command {
-    /// Many clients against a service
+    /// Many HTTP clients against a service
     Http(http::Arguments),
-    /// A server that answers everything with the same bytes: the fastest that there can be
-    Stub(stub::Arguments),
-    /// The least that a claim or a report can be in SQL, statement by statement, against the database itself
-    Floor(floor::Arguments),
+    /// A server that sends the same canned response to every request: the HTTP baseline
+    CannedServer(canned_server::Arguments),
+    /// Many clients that execute the minimal SQL of a claim or a report against the database: the SQL baseline
+    SqlBaseline(sql_baseline::Arguments),
     /// The search alone, in this process
     Search(search::Arguments),
 }
@@ -38,8 +35,8 @@ enum Command {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     match Command::parse() {
         Command::Http(arguments) => http::run(&arguments),
-        Command::Stub(arguments) => stub::run(&arguments),
-        Command::Floor(arguments) => floor::run(&arguments),
+        Command::CannedServer(arguments) => canned_server::run(&arguments),
+        Command::SqlBaseline(arguments) => sql_baseline::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
     }
 }

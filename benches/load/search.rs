@@ -1,15 +1,17 @@
-//! The search alone, without HTTP, JSON or database: how long until all candidates are found. Each is forgotten when the
-//! next one is asked for, as an answer does it that is written while it is searched for.
+//! `load search`: the search alone, without HTTP, JSON or database. Measures the time until all candidates are found.
+//!
+//! Each candidate is dropped before the next one is found, as in a response that is written during the search.
+
+mod hosts;
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use clap::Args;
-use placet::search::{GroupPolicy, Request, Settings, Snapshot, Traits, candidates};
+use placet::benchmarked::{GroupPolicy, Request, SearchSettings, Snapshot, Traits, candidates};
 use serde_json::json;
 
-use crate::hosts;
-use crate::world::{group, request, settings};
+use crate::search_inputs::{group, request, settings};
 
 const LIMIT: usize = 1000;
 
@@ -19,6 +21,7 @@ pub struct Arguments {
     hosts: i32,
     #[arg(long, default_value = "flat")]
     shape: hosts::Shape,
+    /// The number of times that each request is searched for
     #[arg(long, default_value_t = 201)]
     rounds: usize,
 }
@@ -38,11 +41,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 
 fn measure(snapshot: &Snapshot, name: &str, request: &Request, rounds: usize) -> serde_json::Value {
     let mut found = 0;
-    let before = spent();
-    let mut micros: Vec<f64> = (0..rounds)
+    let cpu_before = cpu_nanoseconds();
+    let mut latencies_us: Vec<f64> = (0..rounds)
         .map(|round| {
-            // Another order each time, as in another process.
-            let settings = Settings {
+            // Another seed permutes the providers, as another process does.
+            let settings = SearchSettings {
                 seed: round as u64,
                 ..settings()
             };
@@ -51,13 +54,13 @@ fn measure(snapshot: &Snapshot, name: &str, request: &Request, rounds: usize) ->
             start.elapsed().as_secs_f64() * 1e6
         })
         .collect();
-    let cpu = (spent() - before) / 1e3 / rounds as f64;
-    micros.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| micros[((rounds - 1) as f64 * share) as usize];
-    json!({"case": name, "found": found, "p50_us": at(0.5), "p99_us": at(0.99), "cpu_us": cpu})
+    let cpu_us = (cpu_nanoseconds() - cpu_before) / 1e3 / rounds as f64;
+    latencies_us.sort_unstable_by(f64::total_cmp);
+    let percentile = |share: f64| latencies_us[((rounds - 1) as f64 * share) as usize];
+    json!({"case": name, "found": found, "p50_us": percentile(0.5), "p99_us": percentile(0.99), "cpu_us": cpu_us})
 }
 
-fn count(snapshot: &Snapshot, request: &Request, settings: &Settings) -> placet::error::Result<usize> {
+fn count(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> placet::benchmarked::Result<usize> {
     let mut found = 0;
     for candidate in candidates(snapshot, request, settings, ())?.select() {
         black_box(candidate?);
@@ -85,12 +88,12 @@ fn base(memory: i64) -> Request {
 }
 
 fn traits() -> Request {
-    let mut asked = base(512);
-    asked.groups[0].traits.required = ["T3", "T17"].map(|it| [it.to_owned()].into()).into();
-    asked
+    let mut request = base(512);
+    request.groups[0].traits.required = ["T3", "T17"].map(|name| [name.to_owned()].into()).into();
+    request
 }
 
-/// In a tree the root has the trait, and not the provider of the memory.
+/// Requires the rare trait of the root, because in a nested cloud the provider of the memory does not have it.
 fn rare() -> Request {
     let root_required = Traits {
         required: vec![["RARE".to_owned()].into()],
@@ -102,29 +105,29 @@ fn rare() -> Request {
     }
 }
 
-/// A pool is in no zone.
+/// With shared disk the aggregate is a pool's, because pools are in no zone.
 fn member_of(shape: hosts::Shape) -> Request {
     let aggregate = match shape {
         hosts::Shape::Shared => "pool 3",
         hosts::Shape::Flat | hosts::Shape::Nested => "zone 3",
     };
-    let mut asked = base(512);
-    asked.groups[0].member_of.any_of = vec![[aggregate.to_owned()].into()];
-    asked
+    let mut request = base(512);
+    request.groups[0].member_of.any_of = vec![[aggregate.to_owned()].into()];
+    request
 }
 
-/// A pool is in nobody's tree.
+/// With shared disk the request has no disk, because pools are in no host's tree.
 fn in_tree(shape: hosts::Shape) -> Request {
-    let mut asked = base(512);
+    let mut request = base(512);
     if matches!(shape, hosts::Shape::Shared) {
-        asked.groups[0].resources.pop();
+        request.groups[0].resources.pop();
     }
-    // A root in every shape, and in the smallest cloud.
-    asked.groups[0].in_tree = Some("uuid-701".to_owned());
-    asked
+    // Provider 701 is a root in every shape, and in the smallest cloud.
+    request.groups[0].in_tree = Some("uuid-701".to_owned());
+    request
 }
 
-/// Disk of the root, and a network function of the NUMA node whose cores are taken.
+/// Disk of the root, and a network function of the NUMA node that provides the cores.
 fn granular() -> Request {
     let groups = vec![
         group("", &[("DISK_GB", 1)]),
@@ -137,9 +140,10 @@ fn granular() -> Request {
     }
 }
 
-/// Nanoseconds of CPU time of this thread, where the system tells: others that share the cores do not count.
-fn spent() -> f64 {
-    let told = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    let nanos = told.split(' ').next().and_then(|nanos| nanos.parse().ok());
-    nanos.unwrap_or_default()
+/// The CPU time of this thread so far; 0 if the system does not have it. Unlike wall time it leaves out other programs
+/// on the same cores.
+fn cpu_nanoseconds() -> f64 {
+    let schedstat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds = schedstat.split(' ').next().and_then(|number| number.parse().ok());
+    nanoseconds.unwrap_or_default()
 }

@@ -5,7 +5,7 @@ What cannot be is told with the provider first.
 
 from collections import defaultdict
 
-from history import OK, REFUSED
+from functional_tests.chaos.history import OK, REFUSED
 
 FOREVER = float("inf")
 
@@ -98,7 +98,7 @@ class Used:
                             provider, f"{amount} {name} used of {provider} is not between {least} and {most}: {shown(op)}"))
         return faults
 
-    def beyond(self, rooms):
+    def beyond(self, totals):
         """Claims that were granted though more than there is was surely held when they were answered."""
         faults = []
         for op in self.operations:
@@ -106,9 +106,9 @@ class Used:
                 continue
             for provider, name in {(p, name) for holds in op.sets.values() for p in holds for name in holds[p]}:
                 least, _ = self.between(provider, name, op.ended, op.ended)
-                room = rooms.get(provider, {}).get(name, FOREVER)
-                if least > room:
-                    faults.append((provider, f"{least} of {room} {name} of {provider} are held, after {shown(op)}"))
+                total = totals.get(provider, {}).get(name, FOREVER)
+                if least > total:
+                    faults.append((provider, f"{least} of {total} {name} of {provider} are held, after {shown(op)}"))
         return faults
 
 

@@ -1,6 +1,6 @@
 """Whether a history can have happened: pure, it knows neither services nor databases.
 
-    chaos/checker.py FILE        judges a history that a run has written down once more
+    python -m functional_tests.chaos.checker FILE        judges a history that a run has written down once more
 
 Each consumer is a register that writes change where its generation is the one they expect, and that reads
 show. There must be an order of its operations that keeps to the clock and explains every answer: what was
@@ -14,9 +14,8 @@ import sys
 from collections import defaultdict
 from typing import NamedTuple
 
-import bounds
-import history as histories
-from history import OK, REFUSED, UNKNOWN
+from functional_tests.chaos import bounds, history as histories
+from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
 
 FOREVER = float("inf")
 ABSENT = ({}, None)  # what a consumer holds that is not there, and its generation
@@ -33,11 +32,11 @@ class Violation(NamedTuple):
         return f"{self.kind}: {self.text}"
 
 
-def check(operations, initial, consumers=None, rooms=None):
+def check(operations, initial, consumers=None, totals=None):
     """Everything that cannot be.
 
     `initial` has the providers' generations before the first operation, `consumers` what those held that
-    were there, and their generations; `rooms` the most that providers have of each class.
+    were there, and their generations; `totals` the most that providers have of each class.
     """
     known = consumers or {}
     faults = [Violation(kind, consumer, text) for kind, consumer, text in lost_order(operations, known)]
@@ -46,7 +45,7 @@ def check(operations, initial, consumers=None, rooms=None):
     faults += [Violation("generation", *it) for it in bounds.backwards(operations)]
     used = bounds.Used(operations, known)
     faults += [Violation("usage", *it) for it in used.misread()]
-    return faults + [Violation("oversubscribed", *it) for it in used.beyond(rooms or {})]
+    return faults + [Violation("oversubscribed", *it) for it in used.beyond(totals or {})]
 
 
 def by_consumer(operations):

@@ -1,4 +1,4 @@
-"""What goes wrong, each as an object: `strike` makes it so, `heal` ends it.
+"""What goes wrong, each as an object: `inject` makes it so, `heal` ends it.
 
 A new one is a class here, and a name in FAULTS.
 """
@@ -15,7 +15,7 @@ class Fault:
         """Whether there is what it strikes."""
         return True
 
-    def strike(self):
+    def inject(self):
         raise NotImplementedError
 
     def heal(self):
@@ -27,36 +27,36 @@ class KillPlacet(Fault):
 
     seconds = (0.0, 0.5)
 
-    def strike(self):
-        self.struck = self.chance.choice(self.members)
-        self.struck.kill()
+    def inject(self):
+        self.target = self.chance.choice(self.members)
+        self.target.kill()
 
     def heal(self):
-        self.struck.restart()
+        self.target.restart()
 
 
 class PausePlacet(Fault):
     """A process stands still in the middle of what it does: with locks, with answers unsent."""
 
-    def strike(self):
-        self.struck = self.chance.choice(self.members)
-        self.struck.pause()
+    def inject(self):
+        self.target = self.chance.choice(self.members)
+        self.target.pause()
 
     def heal(self):
-        self.struck.resume()
+        self.target.resume()
 
 
-class OfDatabase(Fault):
+class DatabaseFault(Fault):
     @classmethod
     def possible(cls, engine):
         return engine.kind in ("postgresql", "mariadb", "galera")
 
-    def strike(self):
-        self.struck = self.chance.choice(self.engine.nodes)
+    def inject(self):
+        self.target = self.chance.choice(self.engine.nodes)
         self.act()
 
     def heal(self):
-        self.struck.restart()
+        self.target.restart()
         self.settle()
 
     def settle(self):
@@ -64,34 +64,34 @@ class OfDatabase(Fault):
             self.engine.several.settle()
 
 
-class KillDatabase(OfDatabase):
+class KillDatabase(DatabaseFault):
     """SIGKILL to a database server, and a new one on its data."""
 
     def act(self):
-        self.struck.kill()
+        self.target.kill()
 
 
-class StopDatabase(OfDatabase):
+class StopDatabase(DatabaseFault):
     """The server is stopped in order, as for an upgrade, and started again."""
 
     def act(self):
-        self.struck.stop()
+        self.target.stop()
 
 
-class PauseDatabase(OfDatabase):
+class PauseDatabase(DatabaseFault):
     """The server stands still; connections stay open."""
 
     seconds = (0.5, 8.0)
 
     def act(self):
-        self.struck.pause()
+        self.target.pause()
 
     def heal(self):
-        self.struck.resume()
+        self.target.resume()
         self.settle()
 
 
-class Isolate(OfDatabase):
+class Isolate(DatabaseFault):
     """A Galera node is cut off from the others; its clients still reach it."""
 
     seconds = (1.0, 10.0)
@@ -101,10 +101,10 @@ class Isolate(OfDatabase):
         return engine.kind == "galera"
 
     def act(self):
-        self.struck.isolate()
+        self.target.isolate()
 
     def heal(self):
-        self.struck.heal()
+        self.target.heal()
         self.settle()
 
 
@@ -117,7 +117,7 @@ class FailOver(Fault):
     def possible(cls, engine):
         return engine.kind == "postgresql-pair"
 
-    def strike(self):
+    def inject(self):
         self.engine.several.mend()
         self.engine.nodes[0].kill()
 

@@ -28,10 +28,10 @@ class Report:
     def operations(self):
         return sum(self.counts[outcome] for outcome in ("ok", "refused", "unknown"))
 
-    def show(self, stranger):
-        told = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in ("ok", "refused", "unknown"))
-        print(f"{self.operations} operations that write: {told}; {self.counts['reads']} reads; "
-              f"{stranger} claims of another program; {self.rests} rests", flush=True)
+    def show(self, foreign_claims):
+        outcomes = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in ("ok", "refused", "unknown"))
+        print(f"{self.operations} operations that write: {outcomes}; {self.counts['reads']} reads; "
+              f"{foreign_claims} claims of another program; {self.rests} rests", flush=True)
         for name, times in sorted(self.recoveries.items()):
             print(f"{len(times)} times {name}: recovered within {statistics.median(times):.2f} s (median), "
                   f"{max(times):.2f} s at most", flush=True)
@@ -45,7 +45,7 @@ class Report:
         options = self.options
         path.write_text(json.dumps({
             "engine": options.engine, "server": options.server, "mutant": options.mutant,
-            "processes": options.processes, "clients": options.clients, "stranger": options.stranger,
+            "processes": options.processes, "clients": options.clients, "foreign_writer": options.foreign_writer,
             "seed": options.seed, "seconds": round(self.seconds), "faults": options.faults,
             "load": round(self.load, 1), "operations": self.operations,
             **{name: self.counts[name] for name in ("ok", "refused", "unknown", "reads")},

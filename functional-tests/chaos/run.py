@@ -1,12 +1,13 @@
 """Clients claim at once through several processes while things break; then it is reasoned whether the answers were true.
 
-    chaos/run.py [--engine ENGINE] [--processes N] [--seconds S | --minutes M] [--seed N] [--clients N]
-                 [--habit NAME] [--faults all|NAME,…] [--durable] [--stranger]
-                 [--keep-going] [--report FILE] [--server placet|upstream] [--binary PATH] [--mutant NAME]
+    python -m functional_tests.chaos.run [--engine ENGINE] [--processes N] [--seconds S | --minutes M] [--seed N]
+                                         [--clients N] [--mostly NAME] [--faults all|NAME,…] [--durable] [--foreign-writer]
+                                         [--keep-going] [--report FILE] [--server placet|upstream] [--binary PATH]
+                                         [--mutant NAME]
 
 Again and again something of `--faults` happens (none with an empty list), ends, and every process has to
 grant claims again. Then everybody is held, and the history since the last such rest is checked
-(checker.py), and the tables, and the answers of every process (stillness.py); the tables are looked at all
+(checker.py), and the tables, and the answers of every process (quiescent.py); the tables are looked at all
 the time, too (watcher.py). The first violation ends the run, unless it is to keep going.
 
 The seed makes the same choices again: the faults, in which order, how long they last, and what each client
@@ -17,39 +18,26 @@ machine's. So a history that cannot be is written to a file, and checker.py judg
 import os
 import pathlib
 import random
-import sys
 import tempfile
 import time
 from collections import Counter
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "race"), str(HERE.parent / "galera")]
+from functional_tests.chaos import (
+    checker, clients, faults, foreign_writer, history as histories, late_commit, quiescent, services, topology, watcher)
+from functional_tests.chaos.checker import Violation
+from functional_tests.chaos.history import UNKNOWN
+from functional_tests.chaos.report import Report
+from functional_tests.galera import lost_writes
+from functional_tests.lib import command_line, engines
+from functional_tests.lib.test_counts import TestCounts
 
-import checker  # noqa: E402
-import clients  # noqa: E402
-import command_line  # noqa: E402
-import engines  # noqa: E402
-import faults  # noqa: E402
-import history as histories  # noqa: E402
-import late  # noqa: E402
-import lost  # noqa: E402
-import services  # noqa: E402
-import stillness  # noqa: E402
-import stranger  # noqa: E402
-import watcher  # noqa: E402
-import world  # noqa: E402
-from checker import Violation  # noqa: E402
-from history import UNKNOWN  # noqa: E402
-from report import Report  # noqa: E402
-from tally import Tally  # noqa: E402
-
-FAULTS = faults.FAULTS | late.FAULTS
-CALM = (0.5, 3.0)  # seconds between a rest and the next fault
+FAULTS = faults.FAULTS | late_commit.FAULTS
+CALM_SECONDS = (0.5, 3.0)  # between a rest and the next fault
 RECOVERY_SECONDS = 90
-QUIET_UPSTREAM = 15  # seconds without a change, where a client left
-SLOW = 4  # how much longer a busy machine may take until a run says something
-BLAMES = 10
-CONSUMERS = 10  # whose allocations are compared at each rest, by each process
+QUIESCENT_SECONDS_UPSTREAM = 15  # without a change, where a client left
+MAX_SLOWDOWN = 4  # how much longer a busy machine may take until a run says something
+MAX_BLAMES = 10
+COMPARED_CONSUMERS = 10  # whose allocations are compared at each rest, by each process
 PROBE = "00000000-0000-4000-8000-00000000aaaa"
 
 
@@ -59,58 +47,58 @@ class Chaos:
         self.chance = random.Random(options.seed)
         self.probes = random.Random(f"{options.seed}/probes")  # apart: how many there are is no choice
         self.history = histories.History()
-        self.tally = Tally()
+        self.tests = TestCounts()
         self.report = Report(options)
         self.blame = []  # on Galera: who lost what was acknowledged, by the nodes' binary logs
 
     def run(self):
         rest = self.members[0].rest
-        self.generations, self.consumers = world.prepare(rest), {}
+        self.generations, self.consumers = topology.prepare(rest), {}
         rest.must("POST", "/resource_providers", {"name": "probe", "uuid": PROBE})
         rest.must("PUT", f"/resource_providers/{PROBE}/inventories",
                   {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 100000}}})
-        self.crowd = clients.Crowd(
-            self.options, self.members, self.history, world.HOSTS if self.options.stranger else ())
-        self.stranger = stranger.Stranger(
-            self.database, self.options.seed, self.history, self.crowd.going, self.crowd.stopped)
+        self.client_group = clients.ClientGroup(
+            self.options, self.members, self.history, topology.HOSTS if self.options.foreign_writer else ())
+        self.foreign_writer = foreign_writer.ForeignWriter(
+            self.database, self.options.seed, self.history, self.client_group.going, self.client_group.stopped)
         with watcher.Watcher(self.database) as self.watcher:
-            self.crowd.start()
-            if self.options.stranger:
-                self.stranger.start()
+            self.client_group.start()
+            if self.options.foreign_writer:
+                self.foreign_writer.start()
             try:
                 self.parts()
             finally:
-                self.crowd.finish()
-                if self.options.stranger:
-                    self.stranger.join(60)
+                self.client_group.finish()
+                if self.options.foreign_writer:
+                    self.foreign_writer.join(60)
         self.finish()
 
     def parts(self):
         begin = time.monotonic()
         while (lasted := time.monotonic() - begin) < self.options.seconds or (
-                not self.says_something() and lasted < SLOW * self.options.seconds):
-            self.tally.step(f"part {self.report.rests + 1}", self.part, show=False)
+                not self.says_something() and lasted < MAX_SLOWDOWN * self.options.seconds):
+            self.tests.step(f"part {self.report.rests + 1}", self.part, show=False)
             self.report.seconds = time.monotonic() - begin
-            if self.tally.failed and not (self.options.keep_going and self.crowd.going.is_set()):
+            if self.tests.failed and not (self.options.keep_going and self.client_group.going.is_set()):
                 return
 
     def part(self):
         """Some calm, a fault, its end, and a rest that judges it all."""
-        time.sleep(self.chance.uniform(*CALM))
-        found = self.strike() if self.options.faults else []
+        time.sleep(self.chance.uniform(*CALM_SECONDS))
+        found = self.inject_fault() if self.options.faults else []
         found += self.rest()
         if found:
             self.report.violated(found)
-            told = "\n".join([*(str(it) for it in samples(found)), *self.blame[:BLAMES]])
-            raise AssertionError(f"{len(found)} violations (history in {self.saved}):\n{told}")
+            text = "\n".join([*(str(it) for it in samples(found)), *self.blame[:MAX_BLAMES]])
+            raise AssertionError(f"{len(found)} violations (history in {self.saved}):\n{text}")
 
-    def strike(self):
+    def inject_fault(self):
         name = self.chance.choice(self.options.faults)
         fault = FAULTS[name](self.chance, self.members, self.engine)
         calm = time.monotonic()
         found = self.recovered("a rest", calm + RECOVERY_SECONDS)
         struck = time.monotonic()
-        fault.strike()
+        fault.inject()
         time.sleep(self.chance.uniform(*fault.seconds))
         fault.heal()
         healed = time.monotonic()
@@ -129,60 +117,64 @@ class Chaos:
         return []
 
     def grants(self, member):
-        consumer = world.new_consumer(self.probes)
+        consumer = topology.new_consumer(self.probes)
         try:
-            answer = member.rest("PUT", f"/allocations/{consumer}", world.body({PROBE: {"VCPU": 1}}, None))
+            answer = member.rest("PUT", f"/allocations/{consumer}", topology.body({PROBE: {"VCPU": 1}}, None))
             return answer.status == 204 and member.rest("DELETE", f"/allocations/{consumer}").status == 204
         except OSError:
             return False
 
     def rest(self):
         """Holds everybody, and says what cannot be."""
-        self.crowd.hold()
-        assert not self.options.stranger or self.stranger.idle.wait(60), "the other program does not end its claim"
+        self.client_group.hold()
+        assert not self.options.foreign_writer or self.foreign_writer.idle.wait(60), (
+            "the other program does not end its claim")
         # placet gives a change up in time; OpenStack Placement may end it long after its client left.
         left = any(op.ended is None and op.outcome == UNKNOWN for op in self.history.operations)
-        still = stillness.Stillness(
-            self.database, QUIET_UPSTREAM if left and self.options.server == "upstream" else stillness.QUIET)
+        unchanged = quiescent.QUIESCENT_SECONDS
+        if left and self.options.server == "upstream":
+            unchanged = QUIESCENT_SECONDS_UPSTREAM
+        state = quiescent.QuiescentState(self.database, unchanged)
         asked = sorted({c for op in self.history.operations for c in op.sets})
-        still.record(self.history, asked)
-        start = {"initial": self.generations, "consumers": self.consumers, "rooms": world.ROOMS}
+        state.record(self.history, asked)
+        start = {"initial": self.generations, "consumers": self.consumers, "totals": topology.TOTALS}
         operations = self.history.cut()
         self.report.counts += histories.counts(operations)
         self.report.rests += 1
         found = checker.check(operations, **start)
-        found += still.faults(self.options.server, self.watcher.over) + self.watcher.taken()
+        found += state.faults(self.options.server, self.watcher.over) + self.watcher.taken()
         # What another program claims, candidates show once a command touched that provider.
         for member in self.members:
-            some = self.probes.sample(asked, min(CONSUMERS, len(asked)))
-            found += still.answers(member, some) + ([] if self.options.stranger else still.memory(member))
-        found += [Violation("answer", None, f"one that may not be: {wrong}") for wrong in self.crowd.wrong]
-        found += [Violation("client", None, f"one ended: {error!r}") for error in self.crowd.errors]
+            some = self.probes.sample(asked, min(COMPARED_CONSUMERS, len(asked)))
+            found += state.answers(member, some) + ([] if self.options.foreign_writer else state.memory(member))
+        found += [Violation("answer", None, f"one that may not be: {wrong}") for wrong in self.client_group.wrong]
+        found += [Violation("client", None, f"one ended: {error!r}") for error in self.client_group.errors]
         found = once(found)
         if found:
             self.saved = pathlib.Path(tempfile.gettempdir(), f"placet-chaos-{self.options.seed}.jsonl")
             histories.save(start, operations, self.saved)
             if self.engine.kind == "galera":
-                self.blame = lost.explain(self.engine, self.database, operations, [str(it) for it in found])
-        self.generations, self.consumers = still.generations, still.consumers
-        self.crowd.wrong.clear()
-        self.crowd.errors.clear()
-        self.crowd.go_on()
+                self.blame = lost_writes.explain(self.engine, self.database, operations, [str(it) for it in found])
+        self.generations, self.consumers = state.generations, state.consumers
+        self.client_group.wrong.clear()
+        self.client_group.errors.clear()
+        self.client_group.go_on()
         return found
 
     def says_something(self):
         """A run in which nothing was granted, or nobody looked, proves nothing."""
         counts = self.report.counts
-        return counts["ok"] > 20 and counts["refused"] > 0 and counts["reads"] > 20 and self.watcher.looks > 20
+        others = not self.options.foreign_writer or self.foreign_writer.granted > 0
+        return counts["ok"] > 20 and counts["refused"] > 0 and counts["reads"] > 20 and self.watcher.polls > 20 and others
 
     def finish(self):
-        self.report.show(self.stranger.granted)
+        self.report.show(self.foreign_writer.granted)
         if self.options.report:
             self.report.save(self.options.report)
-        if not self.tally.failed:
-            self.tally.equal("claims were granted and refused, reads answered, and the tables looked at", True,
+        if not self.tests.failed:
+            self.tests.equal("claims were granted and refused, reads answered, and the tables looked at", True,
                              self.says_something())
-        self.tally.finish()
+        self.tests.finish()
 
 
 def once(violations):
@@ -201,11 +193,11 @@ def samples(violations, most=2):
 
 def arguments():
     parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed", "--server")
-    parser.add_argument("--stranger", action="store_true", help="another program claims in the same tables")
+    parser.add_argument("--foreign-writer", action="store_true", help="another program claims in the same tables")
     parser.add_argument("--durable", action="store_true", help="the database keeps what it acknowledged when the power goes")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--clients", type=int, default=12)
-    parser.add_argument("--habit", choices=clients.HABITS, help="what clients do half of the time")
+    parser.add_argument("--mostly", choices=clients.MOSTLY, help="what clients do half of the time")
     parser.add_argument("--seconds", type=float, default=600 if os.environ.get("PLACET_TEST_SIZE") == "full" else 20)
     parser.add_argument("--minutes", type=float, help="instead of seconds")
     parser.add_argument("--faults", default="all", help=f"all that are possible, or with commas between them, of {', '.join(FAULTS)}")

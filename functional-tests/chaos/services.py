@@ -3,11 +3,11 @@
 import contextlib
 import signal
 
-import live
-from history import OK, REFUSED, UNKNOWN
-from rest import Rest
+from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
+from functional_tests.lib import live
+from functional_tests.lib.rest import Rest
 
-NOBODY_KNOWS = "The outcome of this request is unknown"
+OUTCOME_UNKNOWN = "The outcome of this request is unknown"
 
 
 class Member(live.Service):
@@ -24,7 +24,7 @@ class Member(live.Service):
         """placet's 503 says that nothing was done, or that nobody knows."""
         if status < 300:
             return OK
-        refused = status < 500 or (status == 503 and self.kind == "placet" and NOBODY_KNOWS not in raw)
+        refused = status < 500 or (status == 503 and self.kind == "placet" and OUTCOME_UNKNOWN not in raw)
         return REFUSED if refused else UNKNOWN
 
     def pause(self):
@@ -47,7 +47,7 @@ def members(options, databases, environment=None):
         for n in range(options.processes):
             database, proxy = databases[n % len(databases)], None
             if n == 0 and "late-commit" in options.faults:
-                from servers.proxy import Proxy
+                from functional_tests.lib.servers.proxy import Proxy
 
                 proxy = stack.enter_context(Proxy(database))
                 database = proxy.database

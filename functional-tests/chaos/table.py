@@ -1,9 +1,11 @@
 """The same workload under the same faults: placet, and OpenStack Placement beside it, as a table.
 
-    chaos/table.py [--minutes M] [--binary PATH] [--engines NAME,…] [--servers NAME,…] [--reports FOLDER] [--write]
+    python -m functional_tests.chaos.table [--minutes M] [--binary PATH] [--engines NAME,…] [--servers NAME,…]
+                                           [--reports FOLDER] [--write]
 
 Each run keeps going after violations and counts them. A run whose report is in FOLDER already, for as many
-minutes, is not made again. --write puts the table into README.md.
+minutes, is not made again. --write puts the table into docs/faults.md,
+which says what the columns mean.
 """
 
 import json
@@ -13,21 +15,16 @@ import sys
 import tempfile
 import textwrap
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(1, str(HERE.parent))
+from functional_tests.lib import command_line, readme
 
-import command_line  # noqa: E402
-import readme  # noqa: E402
-
-BEGIN, END = "<!-- functional-tests/chaos/table.py --write begins here -->", "<!-- and ends here, chaos -->"
+BEGIN = "<!-- functional-tests/chaos/table.py --write begins here -->"
+END = "<!-- functional-tests/chaos/table.py --write ends here -->"
 SEED = 2026
 # On SQLite placet is one process, and OpenStack Placement's own documentation advises against it.
 RUNS = [("placet", "sqlite", 1), *((server, engine, 3) for engine in ("postgresql", "mariadb", "galera")
                                    for server in ("placet", "upstream"))]
 NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mariadb": "MariaDB", "galera": "Galera, 3 nodes",
          "placet": "placet", "upstream": "OpenStack Placement"}
-UPSTREAM = ("OpenStack Placement is served by the standard library's HTTP server, a thread a connection; any 5xx of it "
-            "counts as unknown. ")
 HEAD = ("| database | service | processes | operations that write | ok | refused | unknown | violations "
         "| recovery, median of the worst fault | worst | without a fault |\n|" + "---|" * 11)
 
@@ -37,7 +34,7 @@ def report(server, engine, processes, given):
     path = given.reports / f"{server}-{engine}.json"
     if path.exists() and (found := json.loads(path.read_text()))["seconds"] >= given.minutes * 60:
         return found
-    command = [sys.executable, HERE / "run.py", "--server", server, "--engine", engine, "--processes", processes,
+    command = [sys.executable, "-m", "functional_tests.chaos.run", "--server", server, "--engine", engine, "--processes", processes,
                "--minutes", given.minutes, "--seed", SEED, "--keep-going", "--report", path]
     command += ["--binary", given.binary] if given.binary else []
     print(f"{server} on {engine} …", file=sys.stderr, flush=True)
@@ -63,18 +60,10 @@ def row(found):
 def caption(found):
     faults = sorted({name for it in found for name in it["recoveries"]})
     loads = [it["load"] for it in found]
-    text = (f"{found[0]['clients']} clients, {min(it['seconds'] for it in found):.0f} seconds each, or a little more, one after the other, "
-            f"seed {SEED}, on {readme.machine(f'{min(loads):.0f} to {max(loads):.0f} when they began')}: neither the numbers "
-            "of operations nor the seconds say how fast a service is. Faults, by chance: " + ", ".join(faults) + ". "
-            f"{UPSTREAM if any(it['server'] == 'upstream' for it in found) else ''}"
-            "Unknown is what was not answered, or with 500, or with 503 and the word that nobody knows. A violation is "
-            "counted once for each consumer or provider between two rests: `no order`, answers that no order of all "
-            "operations on a consumer explains; `released twice`, the same but for a second DELETE that said 204; `oversubscribed`, "
-            "more held of a provider than it has; `generation` and `usage`, reads outside of what the writes around "
-            "them allow; `orphan`, allocations whose consumer is gone; `answers differ`, a process that shows at rest "
-            "what is not in the tables. Recovery is the time from a fault's end until every process "
-            "grants a claim; the last column is what that takes without a fault.")
-    return textwrap.wrap(text, 120)
+    seconds = min(it["seconds"] for it in found)
+    text = (f"{found[0]['clients']} clients, {seconds:.0f} seconds for each run, seed {SEED}. Measured on "
+            f"{readme.machine(f'{min(loads):.0f} to {max(loads):.0f} at the start')}. Faults: {', '.join(faults)}.")
+    return textwrap.wrap(text, 120, break_on_hyphens=False)
 
 
 def main():
@@ -83,7 +72,7 @@ def main():
     parser.add_argument("--engines", default="sqlite,postgresql,mariadb,galera")
     parser.add_argument("--servers", default="placet,upstream")
     parser.add_argument("--reports", type=pathlib.Path, help="where reports are kept, and found")
-    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/faults.md")
     given = parser.parse_args()
     given.reports = given.reports or pathlib.Path(tempfile.mkdtemp(prefix="placet-chaos-"))
     given.reports.mkdir(exist_ok=True)
@@ -92,7 +81,7 @@ def main():
     text = "\n".join([*caption(found), "", *HEAD.splitlines(), *map(row, found)])
     print(text)
     if given.write:
-        readme.write(BEGIN, END, text)
+        readme.write(readme.FAULTS, BEGIN, END, text)
 
 
 if __name__ == "__main__":

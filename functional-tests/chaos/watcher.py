@@ -4,14 +4,14 @@ import contextlib
 import threading
 import time
 
-import world
-from checker import Violation
+from functional_tests.chaos import topology
+from functional_tests.chaos.checker import Violation
 
 # One statement sees one moment.
-LOOK = (
+QUERY = (
     "SELECT p.uuid, p.generation, COALESCE(SUM(a.used), 0) FROM resource_providers p"
     " LEFT JOIN allocations a ON a.resource_provider_id = p.id GROUP BY p.uuid, p.generation")
-PAUSE, AGAIN = 0.02, 0.2  # seconds between looks, and after a database did not answer
+POLL_SECONDS, RETRY_SECONDS = 0.02, 0.2  # between polls, and after a database did not answer
 
 
 class Watcher(threading.Thread):
@@ -21,7 +21,7 @@ class Watcher(threading.Thread):
         super().__init__(daemon=True)
         self.database = database
         self.stopped = threading.Event()
-        self.found, self.looks = [], 0
+        self.found, self.polls = [], 0
         self.highest = {}  # generation of each provider
         self.over = set()  # those that hold too much
 
@@ -35,18 +35,18 @@ class Watcher(threading.Thread):
 
     def run(self):
         connection = None
-        while not self.stopped.wait(PAUSE):
+        while not self.stopped.wait(POLL_SECONDS):
             try:
                 connection = connection or self.database.connect()
-                rows = connection.execute(LOOK).fetchall()
+                rows = connection.execute(QUERY).fetchall()
             except Exception:  # the engine's own: it may be down
                 if connection:
                     with contextlib.suppress(Exception):
                         connection.close()
                 connection = None
-                time.sleep(AGAIN)
+                time.sleep(RETRY_SECONDS)
             else:
-                self.looks += 1
+                self.polls += 1
                 self.judge(rows)
 
     def judge(self, rows):
@@ -55,13 +55,13 @@ class Watcher(threading.Thread):
                 self.found.append(Violation("generation", provider, (
                     f"in the tables {provider} had generation {self.highest[provider]}, and then {generation}")))
             self.highest[provider] = generation
-            room = sum(world.ROOMS.get(provider, {"": float("inf")}).values())
-            if used <= room:
+            total = sum(topology.TOTALS.get(provider, {"": float("inf")}).values())
+            if used <= total:
                 self.over.discard(provider)
             elif provider not in self.over:
                 self.over.add(provider)
                 self.found.append(Violation(
-                    "oversubscribed", provider, f"in the tables {used} of {room} of {provider} are held"))
+                    "oversubscribed", provider, f"in the tables {used} of {total} of {provider} are held"))
 
     def taken(self):
         """What was found since this was asked."""

@@ -6,8 +6,8 @@ that land in the environment are those that the gabbi files ask for.
 
 from dataclasses import dataclass, field
 
-import topologies
-from world import World, new_uuid
+from functional_tests.conformance import topologies
+from functional_tests.conformance.topology_builder import TopologyBuilder, new_uuid
 
 RANDOM_UUIDS = (
     "RP_UUID", "RP_NAME", "RP_UUID1", "RP_NAME1", "RP_UUID2", "RP_NAME2",
@@ -26,7 +26,7 @@ CLASSES = {
 class Fixture:
     options: dict = field(default_factory=dict)  # section -> option -> value
     files: dict = field(default_factory=dict)  # name in the service's folder -> text
-    data: object = None  # a function that is given the World
+    data: object = None  # a function that is given the TopologyBuilder
 
 
 def _policy_for_everyone():
@@ -67,8 +67,8 @@ def fixture(name):
 
 def prepare(chosen, port):
     """Makes the fixture's data in the service at `port`; returns the environment for the tests."""
-    world = World(port)
-    world.environ = {name: new_uuid() for name in RANDOM_UUIDS} | CLASSES
+    builder = TopologyBuilder(port)
+    builder.environ = {name: new_uuid() for name in RANDOM_UUIDS} | CLASSES
     if chosen.data:
-        chosen.data(world)
-    return world.environ
+        chosen.data(builder)
+    return builder.environ

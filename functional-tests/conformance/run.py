@@ -1,7 +1,7 @@
 """Runs OpenStack Placement's own gabbi files against a live service, each against a fresh one.
 
-    run.py [--fixtures rest|adopted] [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--jobs N] [-v]
-           [FILE...]
+    python -m functional_tests.conformance.run [--fixtures rest|adopted] [--server placet|upstream] [--engine ENGINE]
+                                               [--binary PATH] [--jobs N] [-v] [FILE...]
 
 A file's fixture is put into the service over its API (rest), or written into the database by
 the suite's own code before the service starts on it (adopted).
@@ -18,15 +18,10 @@ import sys
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+from functional_tests.conformance import adopted, gabbi_fixtures
+from functional_tests.lib import command_line, engines, gabbi_file, live
 
-import adopted  # noqa: E402
-import command_line  # noqa: E402
-import engines  # noqa: E402
-import gabbi_fixtures  # noqa: E402
-import gabbi_file  # noqa: E402
-import live  # noqa: E402
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 def suite():

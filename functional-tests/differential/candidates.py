@@ -4,9 +4,8 @@ import json
 import re
 from collections import Counter
 
-import defects
-import oracle
-from asked import NESTED
+from functional_tests.differential import oracle, upstream_defects
+from functional_tests.differential.candidates_query import NESTED
 
 LOST_TREES = "a group without a suffix that only sharing providers serve, beside a granular group"
 SUMS = "the same class in the group without a suffix and in a granular one, with another `group_policy` than `none`"
@@ -43,14 +42,14 @@ def judge(forest, asked, theirs, ours):
         defect = defect_of(forest, asked, right, theirs.whole["allocation_requests"])
         found |= wrong(forest, asked, theirs, None if defect else right)
     elif theirs.statuses == (500, 500) and LOST_ID.search(theirs.limited["errors"][0]["detail"]):
-        defect = SHARED_FROM_BELOW if defects.is_shared_from_below(forest, asked) else None
+        defect = SHARED_FROM_BELOW if upstream_defects.is_shared_from_below(forest, asked) else None
     return found, defect
 
 
 def defect_of(forest, asked, right, shown):
     if counted(shown) == expected(asked, right):
         return None
-    for row, has_shape in ((LOST_TREES, defects.has_lost_trees), (SUMS, defects.has_sums)):
+    for row, has_shape in ((LOST_TREES, upstream_defects.has_lost_trees), (SUMS, upstream_defects.has_sums)):
         if has_shape(forest, asked, right, shown):
             return row
     return None
@@ -97,4 +96,4 @@ def summed_up(forest, asked, answers, body):
 
 
 def used_by(shown):
-    return {uuid for candidate in shown for uuid, _ in defects.framed(candidate)[1]}
+    return {uuid for candidate in shown for uuid, _ in upstream_defects.framed(candidate)[1]}

@@ -3,8 +3,9 @@
 import json
 import urllib.parse
 
-from providers import inventory
-from world import (BAD_IDS, PROJECTS, PROVIDERS, TYPES, USERS, Request, consumer_generation, provider_generation)
+from functional_tests.differential.providers import inventory
+from functional_tests.differential.request import (
+    BAD_IDS, PROJECTS, PROVIDERS, TYPES, USERS, Request, consumer_generation, provider_generation)
 
 
 def resources(dice):

@@ -6,7 +6,7 @@ import json
 import re
 from collections import namedtuple
 
-from asked import parameters
+from functional_tests.differential.candidates_query import parameters
 
 # A number by its text: to a client that reads it into a type of its own 8 and 8.0 are two things.
 Number = namedtuple("Number", "text")
@@ -43,10 +43,10 @@ def differences(request, theirs, ours, slack):
 
 
 def one_of_several(request, *bodies):
-    """Of several traits that nobody knows the first of a set may be the only one that is told."""
-    told = [UNKNOWN_TRAIT.findall(str(body)) for body in bodies]
+    """Of several traits that nobody knows the first of a set may be the only one that is unknown."""
+    unknown = [UNKNOWN_TRAIT.findall(str(body)) for body in bodies]
     rest = [UNKNOWN_TRAIT.sub("", str(body)) for body in bodies]
-    return rest[0] == rest[1] and all(len(names) == 1 and names[0] in request.path for names in told)
+    return rest[0] == rest[1] and all(len(names) == 1 and names[0] in request.path for names in unknown)
 
 
 def header(answer, name):

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from world import SHARING, Request
+from functional_tests.differential.request import SHARING, Request
 
 NAMED = "the one named "
 

@@ -2,20 +2,15 @@
 
 import random
 
-import claims
-import forests
-import parting
-import providers
-import queries
-import spoil
-from world import Dice
+from functional_tests.differential import claims, divergence, initial_forest, malformed, providers, queries
+from functional_tests.differential.request import Dice
 
 # How often each kind of request comes.
 KINDS = [
     (8, providers.provider), (10, providers.inventories), (5, providers.traits_of), (4, providers.aggregates),
     (5, providers.reads_of_provider), (14, claims.put), (9, claims.post), (5, claims.delete_or_show),
     (9, claims.reshape), (4, claims.usages), (7, queries.providers), (16, queries.candidates), (3, queries.classes),
-    (3, queries.known_traits), (1, queries.spelled), (2, spoil.anything),
+    (3, queries.known_traits), (1, queries.spelled), (2, malformed.anything),
 ]
 
 
@@ -26,13 +21,13 @@ CANDIDATES = [(1, providers.inventories), (1, providers.traits_of), (1, provider
 
 def requests(seed, count):
     dice = Dice(random.Random(seed))
-    builder, table = (forests, CANDIDATES) if seed % 2 == 0 else (providers, KINDS)
+    builder, table = (initial_forest, CANDIDATES) if seed % 2 == 0 else (providers, KINDS)
     sequence = list(builder.building(dice))
     weights, kinds = zip(*table)
     while len(sequence) < count:
         kind = dice.random.choices(kinds, weights)[0]
-        sequence.append(spoil.request(dice, kind(dice)))
+        sequence.append(malformed.request(dice, kind(dice)))
     if table is KINDS:
-        last = list(parting.requests(dice))
+        last = list(divergence.requests(dice))
         return sequence[:count - len(last)] + last
     return sequence[:count]

@@ -4,8 +4,8 @@ import itertools
 import json
 from collections import Counter, namedtuple
 
-import asked as versions
-from compare import ordered
+from functional_tests.differential import candidates_query as versions
+from functional_tests.differential.compare import ordered
 
 # How one group is served: by whom, and with which (provider, class, amount).
 Part = namedtuple("Part", "suffix providers shares")

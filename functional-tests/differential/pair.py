@@ -5,11 +5,7 @@ import re
 import time
 from collections import Counter
 
-import candidates
-import compare
-import court
-import known
-
+from functional_tests.differential import candidates, compare, evidence, known_differences
 
 UNKNOWN_PROVIDER = re.compile(r"^\s*Allocation for resource provider '.*' that does not exist\.", re.M)
 
@@ -20,7 +16,7 @@ class Pair:
     def __init__(self, theirs, ours, apart=0):
         """`apart`: how many seconds may be between what the one made when it started, and the other."""
         self.theirs, self.ours = theirs, ours
-        self.court = court.Court(theirs, ours)
+        self.evidence = evidence.Evidence(theirs, ours)
         self.meant, self.left, self.statuses, self.compared = Counter(), Counter(), Counter(), 0
         self.status = None
         # What placet's tables held after the last write; whether the two parted as they are meant to.
@@ -29,7 +25,7 @@ class Pair:
         self.kinds = {}
 
     def clear(self):
-        self.court.forget()
+        self.evidence.forget()
         for side in (self.theirs, self.ours):
             side.clear()
         self.before, self.parted = self.ours.state(), False
@@ -44,12 +40,12 @@ class Pair:
         self.statuses[self.status] += 1
         self.kinds.setdefault(kind(request), Counter())[self.status < 400] += 1
         found = compare.differences(request, theirs, ours, self.slowest)
-        if self.ours.kind == self.theirs.kind and set(found) == {"body"} and known.both_quote_the_database(theirs, ours):
+        if self.ours.kind == self.theirs.kind and set(found) == {"body"} and known_differences.both_quote_the_database(theirs, ours):
             found = {}
-        wrong, defect = self.court.found(request, theirs, ours)
+        wrong, defect = self.evidence.found(request, theirs, ours)
         if defect:
             found[candidates.DEFECT] = defect, ""
-        row = known.row(request, theirs, ours, found, self.theirs.tables) if found else None
+        row = known_differences.row(request, theirs, ours, found, self.theirs.tables) if found else None
         if row:
             self.meant[row] += 1
             found = {}
@@ -64,9 +60,9 @@ class Pair:
                 found["consumers without allocations"] = left, set()
             elif left:
                 self.left["a refusal" if theirs.status == 400 else "{}"] += 1
-            self.court.forget()
+            self.evidence.forget()
             tables = self.theirs.state(), self.ours.state()
-            if row in known.PARTING and theirs.status < 300:
+            if row in known_differences.DIVERGING and theirs.status < 300:
                 # What placet refused it does not have.
                 tables, self.parted = (self.before, tables[1]), True
             self.before = tables[1]
@@ -88,7 +84,7 @@ class Pair:
 def may_leave(request, theirs):
     """The consumers of which upstream may keep a row without allocations: those that are given `{}`, and those of a
     claim that is refused for a provider that nobody knows."""
-    refused = theirs.status == 400 and UNKNOWN_PROVIDER.search(known.detail(theirs)) is not None
+    refused = theirs.status == 400 and UNKNOWN_PROVIDER.search(known_differences.detail(theirs)) is not None
     body = json.loads(request.body)
     if request.method == "PUT":
         claims = {request.path.split("/")[2]: body}

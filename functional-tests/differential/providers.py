@@ -2,7 +2,8 @@
 
 import json
 
-from world import (AGGREGATES, ANONYMOUS, NAMES, PROVIDERS, SHARING, Request, provider_generation)
+from functional_tests.differential.request import (
+    AGGREGATES, ANONYMOUS, NAMES, PROVIDERS, SHARING, Request, provider_generation)
 
 
 def provider(dice):

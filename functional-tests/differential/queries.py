@@ -3,8 +3,8 @@
 import json
 import urllib.parse
 
-from world import (AGGREGATES, BAD_IDS, CLASSES, CUSTOM_CLASSES, CUSTOM_TRAITS, NAMES, NOBODY, PROVIDERS, TRAITS,
-                   Request)
+from functional_tests.differential.request import (
+    AGGREGATES, BAD_IDS, CLASSES, CUSTOM_CLASSES, CUSTOM_TRAITS, NAMES, PROVIDERS, TRAITS, UNKNOWN_UUID, Request)
 
 
 def encoded(path, pairs):
@@ -40,7 +40,7 @@ def traits(dice, minor):
 def member_of(dice, minor):
     bang = "!" if minor >= 32 and dice.chance(0.3) else ""
     if dice.chance(0.6):
-        return bang + dice.choice(AGGREGATES + [NOBODY])
+        return bang + dice.choice(AGGREGATES + [UNKNOWN_UUID])
     return bang + "in:" + ",".join(dice.some(AGGREGATES, 1, 3))
 
 

@@ -4,7 +4,7 @@ import http.client
 import re
 import urllib.parse
 
-from world import CONSUMERS, CUSTOM_CLASSES, CUSTOM_TRAITS, PROVIDERS, Request
+from functional_tests.differential.request import CONSUMERS, CUSTOM_CLASSES, CUSTOM_TRAITS, PROVIDERS, Request
 
 GENERATION = re.compile(r'"?@(provider|consumer):([^@]*):(-?\d+)@"?')
 ANONYMOUS = re.compile(r"@anonymous:([^@]*)@")

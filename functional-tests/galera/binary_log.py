@@ -5,7 +5,7 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 
-from servers import machine
+from functional_tests.lib.servers import machine
 
 ROW = re.compile(r"### (INSERT INTO|DELETE FROM|UPDATE) `([^`]*)`\.`([^`]*)`")
 VALUE = re.compile(r"###   @(\d+)=(.*)")

@@ -10,8 +10,8 @@ import threading
 import time
 from collections import Counter
 
-import world
-from ledger import Ledger
+from functional_tests.chaos import topology
+from functional_tests.lib.ledger import Ledger
 
 COMMIT_TIMEOUT = 10  # seconds, placet's default
 LEAST_SHARE = 0.3  # of what a process would get if all got alike
@@ -34,9 +34,9 @@ class Client(threading.Thread):
             self.claim()
 
     def claim(self):
-        consumer = world.new_consumer(self.chance)
-        holds = {self.chance.choice(self.hosts): {"VCPU": 1}, world.POOL: {"DISK_GB": 1}}
-        status = self.ask("PUT", f"/allocations/{consumer}", world.body(holds, None))
+        consumer = topology.new_consumer(self.chance)
+        holds = {self.chance.choice(self.hosts): {"VCPU": 1}, topology.POOL: {"DISK_GB": 1}}
+        status = self.ask("PUT", f"/allocations/{consumer}", topology.body(holds, None))
         if status == 204:
             self.held.append(consumer)
         elif self.held:
@@ -93,19 +93,19 @@ def counters(engine):
     return [sum(int(node.status(name)) for node in engine.nodes) for name in (REFUSED, UNDONE, COMMITTED)]
 
 
-def check(tally, engine, members, database, options):
+def check(tests, engine, members, database, options):
     """A fight, and what came of it."""
     before = counters(engine)
-    clients = fight(members, world.HOSTS[:HOSTS], options.seconds, options.clients, options.seed)
+    clients = fight(members, topology.HOSTS[:HOSTS], options.seconds, options.clients, options.seed)
     refused, undone, committed = (after - earlier for earlier, after in zip(before, counters(engine)))
     print(f"{committed // len(engine.nodes)} commits; refused by certification {refused}, undone by another's {undone}",
           flush=True)
-    tally.equal("they met each other: commits were undone, and tried again", True, refused + undone > 0)
+    tests.equal("they met each other: commits were undone, and tried again", True, refused + undone > 0)
     granted, longest = report(clients)
     strange = [line for mine in clients for client in mine for line in client.strange]
-    tally.equal("nothing but grants, and refusals for want of room", [], strange[:3])
+    tests.equal("nothing but grants, and refusals for want of room", [], strange[:3])
     share = min(granted) * len(granted) / max(1, sum(granted))
     print(f"the least share is {share:.2f} of an equal one", flush=True)
-    tally.equal(f"no claim waits for {COMMIT_TIMEOUT} s", True, longest < COMMIT_TIMEOUT)
-    tally.equal(f"no process gets less than {LEAST_SHARE} of an equal share", True, share >= LEAST_SHARE)
-    tally.equal("the tables are as they must be", [], Ledger(database).faults())
+    tests.equal(f"no claim waits for {COMMIT_TIMEOUT} s", True, longest < COMMIT_TIMEOUT)
+    tests.equal(f"no process gets less than {LEAST_SHARE} of an equal share", True, share >= LEAST_SHARE)
+    tests.equal("the tables are as they must be", [], Ledger(database).faults())

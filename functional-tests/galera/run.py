@@ -1,30 +1,20 @@
 """What placet promises on a Galera cluster of three nodes, with three processes, each on a node of its own.
 
-    galera/run.py [--seconds S] [--clients N] [--seed N] [--binary PATH]
+    python -m functional_tests.galera.run [--seconds S] [--clients N] [--seed N] [--binary PATH]
 
 A fight for the same hosts, in which nobody may starve (fairness.py); nodes that stand still or are cut off
-(standstill.py); and whether the tool that judges lost writes judges well (lost_cases.py). What happens under claims
+(stalled_node.py); and whether the tool that judges lost writes judges well (lost_write_cases.py). What happens under claims
 while nodes are killed is chaos/run.py's.
 """
 
 import contextlib
 import os
-import pathlib
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "chaos"), str(HERE.parent / "race")]
-
-import command_line  # noqa: E402
-import engines  # noqa: E402
-import fairness  # noqa: E402
-import lagging  # noqa: E402
-import lost_cases  # noqa: E402
-import services  # noqa: E402
-import standstill  # noqa: E402
-import world  # noqa: E402
-from servers import machine  # noqa: E402
-from tally import Tally  # noqa: E402
+from functional_tests.chaos import services, topology
+from functional_tests.galera import fairness, lagging_node, lost_write_cases, stalled_node
+from functional_tests.lib import command_line, engines
+from functional_tests.lib.servers import machine
+from functional_tests.lib.test_counts import TestCounts
 
 
 @contextlib.contextmanager
@@ -45,31 +35,31 @@ def main():
     parser.add_argument("--only", choices=("fairness", "standstill", "lost"))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
-    tally = Tally()
+    tests = TestCounts()
     try:
         with engines.Engine("galera") as engine:
-            test(tally, engine, options, full)
+            test(tests, engine, options, full)
     except machine.Missing as missing:
-        tally.skip("galera", missing)
-    tally.finish()
+        tests.skip("galera", missing)
+    tests.finish()
 
 
-def test(tally, engine, options, full):
+def test(tests, engine, options, full):
     if options.only in (None, "fairness"):
         with on_each_node(engine, options.binary) as (database, members):
-            world.prepare(members[0].rest)
-            fairness.check(tally, engine, members, database, options)
+            topology.prepare(members[0].rest)
+            fairness.check(tests, engine, members, database, options)
     if options.only in (None, "standstill"):
-        with on_each_node(engine, options.binary, commit_timeout=str(standstill.COMMIT_TIMEOUT)) as (database, members):
-            world.prepare(members[0].rest)
-            tally.step("a node that lags shows nothing old", lagging.shows_nothing_old, engine, members)
-            standstill.check(tally, engine, members)
+        with on_each_node(engine, options.binary, commit_timeout=str(stalled_node.COMMIT_TIMEOUT)) as (database, members):
+            topology.prepare(members[0].rest)
+            tests.step("a node that lags shows nothing old", lagging_node.shows_nothing_old, engine, members)
+            stalled_node.check(tests, engine, members)
             if full:
-                tally.step("a process finds another host when its node is killed", standstill.finds_another_host,
+                tests.step("a process finds another host when its node is killed", stalled_node.finds_another_host,
                            engine, database, options.binary)
     if options.only in (None, "lost"):
         with on_each_node(engine, options.binary) as (database, members):
-            lost_cases.check(tally, engine, database, members, full)
+            lost_write_cases.check(tests, engine, database, members, full)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,7 @@ import contextlib
 import pathlib
 import random
 import shutil
-import sys
 import tempfile
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-# The race test's eye on the tables serves here too.
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "race"))
 
 CASES = []
 settings = {"seed": 0, "binary": None, "full": False}
@@ -22,7 +17,7 @@ class Skip(Exception):
 def case(sentence):
     """Registers a function, which takes nothing and raises where placet fails."""
     def register(function):
-        CASES.append((function.__module__, sentence, function))
+        CASES.append((function.__module__.rpartition(".")[2], sentence, function))
         return function
     return register
 
@@ -42,11 +37,11 @@ def folder():
         shutil.rmtree(path, ignore_errors=True)
 
 
-def check(holds, *told):
+def check(holds, *context):
     """An assertion that shows what it was about."""
     if not holds:
-        raise AssertionError(" ".join(str(each) for each in told))
+        raise AssertionError(" ".join(str(each) for each in context))
 
 
-def equal(got, wanted, *told):
-    check(got == wanted, *told, f"is {got!r}, not {wanted!r}")
+def equal(got, wanted, *context):
+    check(got == wanted, *context, f"is {got!r}, not {wanted!r}")

@@ -7,8 +7,8 @@ import threading
 import time
 import uuid
 
-from cases import check, equal
-from ledger import Ledger
+from functional_tests.lib.ledger import Ledger
+from functional_tests.process.cases import check, equal
 
 HOSTS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(4)]
 POOL = "00000000-0000-4000-8000-0000000000ff"
@@ -31,13 +31,13 @@ def prepare(rest):
         rest.must("PUT", f"/resource_providers/{host}/inventories", body)
 
 
-def is_unknown(status, told):
+def is_unknown(status, answer):
     """Whether an answer says that nobody knows whether it happened."""
-    return status == 503 and "The outcome of this request is unknown" in told
+    return status == 503 and "The outcome of this request is unknown" in answer
 
 
-class Crowd:
-    """Clients, and what each was told of each consumer. Kept over several services on the same file."""
+class ClientGroup:
+    """Clients, and what each was answered of each consumer. Kept over several services on the same file."""
 
     def __init__(self, chance, clients=32):
         self.chance, self.clients = chance, clients
@@ -81,27 +81,27 @@ class Crowd:
     def _claim(self, connection, consumer, host):
         self.host[consumer] = host
         self.unknown.add(consumer)
-        status, told = self._send(connection, "PUT", consumer, claim(host))
+        status, answer = self._send(connection, "PUT", consumer, claim(host))
         if status == 204:
             self.granted.add(consumer)
-        elif is_unknown(status, told):
+        elif is_unknown(status, answer):
             return []
-        elif status not in (409, 503) or status == 409 and "capacity" not in told:
-            self.wrong.append((status, told))
+        elif status not in (409, 503) or status == 409 and "capacity" not in answer:
+            self.wrong.append((status, answer))
             return []
         self.unknown.discard(consumer)
         return [consumer] if status == 204 else []
 
     def _release(self, connection, consumer):
         self.leaving.add(consumer)
-        status, told = self._send(connection, "DELETE", consumer)
-        if is_unknown(status, told):
+        status, answer = self._send(connection, "DELETE", consumer)
+        if is_unknown(status, answer):
             return
         self.leaving.discard(consumer)
         if status == 204:
             self.released.add(consumer)
         elif status != 503:
-            self.wrong.append((status, told))
+            self.wrong.append((status, answer))
 
     @staticmethod
     def _send(connection, method, consumer, body=None):
@@ -125,26 +125,26 @@ class Crowd:
             self.leaving.discard(consumer)
 
 
-def audit(crowd, placet):
-    """Holds the tables to what the clients were told, and the service to the tables."""
+def audit(clients, placet):
+    """Holds the tables to what the clients were answered, and the service to the tables."""
     ledger = Ledger(placet.database)
     holders = {provider: ledger.holders(provider) for provider in [*HOSTS, POOL]}
     there = set(holders[POOL])
-    lost = crowd.granted - crowd.released - crowd.leaving - there
+    lost = clients.granted - clients.released - clients.leaving - there
     check(not lost, f"{len(lost)} acknowledged claims are lost:", sorted(lost)[:3])
-    back = crowd.released & there
+    back = clients.released & there
     check(not back, f"{len(back)} acknowledged releases came back:", sorted(back)[:3])
-    strangers = there - crowd.granted - crowd.unknown
-    check(not strangers, f"{len(strangers)} refused claims are there:", sorted(strangers)[:3])
+    refused = there - clients.granted - clients.unknown
+    check(not refused, f"{len(refused)} refused claims are there:", sorted(refused)[:3])
     for host in HOSTS:
-        equal(set(holders[host]), {c for c in there if crowd.host[c] == host}, "half of a claim on", host)
+        equal(set(holders[host]), {c for c in there if clients.host[c] == host}, "half of a claim on", host)
     check(all(n == 1 for by in holders.values() for n in by.values()), "amounts")
     equal(ledger.faults() + ledger.gaps(), [])
     # Only claims raise a generation; each by one.
-    ever = crowd.granted | (crowd.unknown & there)
+    ever = clients.granted | (clients.unknown & there)
     equal(ledger.generation(POOL), 1 + len(ever), "the pool's generation")
     for host in HOSTS:
-        equal(ledger.generation(host), 1 + sum(crowd.host[c] == host for c in ever), "generation of", host)
+        equal(ledger.generation(host), 1 + sum(clients.host[c] == host for c in ever), "generation of", host)
     ledger.connection.close()
     connection = sqlite3.connect(placet.database)
     equal(connection.execute("PRAGMA integrity_check").fetchone()[0], "ok")

@@ -2,10 +2,10 @@
 
 import re
 
-import live
-from cases import case, check, equal, folder
-from configuration import conf, names
-from placet import Placet, refused, run
+from functional_tests.lib import live
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.configuration import conf, names
+from functional_tests.process.placet_process import Placet, refused, run
 
 HEAD = "a082b8bb98d0"
 
@@ -31,7 +31,7 @@ def db_sync():
         path = unsynced(here)
         first, second = (run(here, "--config-file", path, "db", "sync") for _ in range(2))
         equal((first.code, second.code), (0, 0), first, second)
-        names(first.out, "made")
+        names(first.out, "created")
         names(second.out, "nothing to do")
         with Placet(here, arguments=["--config-file", path]) as placet:
             placet.alive()
@@ -90,6 +90,25 @@ def config_show():
         equal(plain[1], plain[0])
 
 
+@case("`config options` reads no configuration, and its sample, uncommented, sets the defaults")
+def config_options():
+    with folder() as here:
+        broken = conf(here, "[placet\n")
+        sample = run(here, "--config-file", broken, "config", "options")
+        equal((sample.code, sample.err), (0, ""), sample)
+        for line in ("[api]", "#auth_strategy = keystone", "[placet]", "#commit_timeout = 10"):
+            check(line in sample.out.splitlines(), repr(line), "is not in:", sample.out)
+        uncommented = re.sub(r"(?m)^#(?=\S+ = .)", "", sample.out)
+        shown = [run(here, "--config-file", conf(here, text), "config", "show").out for text in ("", uncommented)]
+        equal(*[[line for line in text.splitlines() if not line.startswith("#")] for text in shown])
+        table = run(here, "config", "options", "placet", "--format", "markdown").out
+        names(table, "### [placet]", "| `commit_timeout` | `10` | 1 to 600 seconds |")
+        check("### [api]" not in table, table)
+        ended = run(here, "config", "options", "nova")
+        equal(ended.code, 2, ended)
+        names(ended.err, "placement_database")
+
+
 @case("`config show` and a start with log_options show no secret")
 def secrets():
     url = "postgresql+psycopg2://placet:hunter2@db/placement?password=hunter3"
@@ -119,13 +138,14 @@ def unused_options():
 @case("--help of everything ends 0 and teaches")
 def helps():
     with folder() as here:
-        for arguments in ([], ["serve"], ["db"], ["db", "sync"], ["db", "version"], ["config"], ["config", "show"]):
+        for arguments in ([], ["serve"], ["db"], ["db", "sync"], ["db", "version"], ["config"], ["config", "show"],
+                          ["config", "options"]):
             for flag in ("--help", "-h"):
-                told = run(here, *arguments, flag)
-                equal((told.code, told.err), (0, ""), arguments)
-                names(told.out, "Usage: placet " + " ".join(arguments))
-        told = run(here, "--help").out
-        names(told, "placement.conf", "OS_PLACEMENT_CONFIG_DIR", "OS_<SECTION>__<OPTION>", "--config-file",
+                output = run(here, *arguments, flag)
+                equal((output.code, output.err), (0, ""), arguments)
+                names(output.out, "Usage: placet " + " ".join(arguments))
+        output = run(here, "--help").out
+        names(output, "placement.conf", "OS_PLACEMENT_CONFIG_DIR", "OS_<SECTION>__<OPTION>", "--config-file",
               "[placet]", "RUST_LOG", "Examples:", "db sync", "curl", "8778", "Exit codes")
         check(re.fullmatch(r"placet \d+\.\d+\.\d+\n", run(here, "--version").out), "no version")
         equal(list(here.iterdir()), [], "what help left behind")

@@ -1,8 +1,8 @@
 """What counts as configuration, and what is refused of it: always in one line, before anything is made."""
 
-from cases import case, check, equal, folder
-from first_run import needs_no_configuration
-from placet import Placet, refused, run
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.first_run import needs_no_configuration
+from functional_tests.process.placet_process import Placet, refused, run
 
 NOAUTH = {"OS_API__AUTH_STRATEGY": "noauth2"}
 

@@ -4,10 +4,10 @@ import sqlite3
 import subprocess
 import time
 
-import live
-from cases import case, check, equal, folder
-from configuration import names
-from placet import Placet, binary, environment, refused, run
+from functional_tests.lib import live
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.configuration import names
+from functional_tests.process.placet_process import Placet, binary, environment, refused, run
 
 
 @case("a second placet on the same file is refused in one line while the first one serves on")
@@ -45,8 +45,8 @@ def one_after_another():
 @case("`db version`, `db sync` and `config show` work beside a serving placet")
 def commands_beside():
     with folder() as here, Placet(here, {}) as placet:
-        told = {("db", "version"): "placet", ("db", "sync"): "nothing to do", ("config", "show"): "[api]"}
-        for arguments, word in told.items():
+        expected = {("db", "version"): "placet", ("db", "sync"): "nothing to do", ("config", "show"): "[api]"}
+        for arguments, word in expected.items():
             ended = run(here, "--config-file", here / "placement.conf", *arguments)
             equal(ended.code, 0, ended)
             names(ended.out, word)

@@ -8,8 +8,8 @@ import socket
 import sqlite3
 import subprocess
 
-from cases import Skip, case, check, equal, folder
-from placet import Placet, refused, run
+from functional_tests.process.cases import Skip, case, check, equal, folder
+from functional_tests.process.placet_process import Placet, refused, run
 
 HOST = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 
@@ -45,10 +45,10 @@ def an_empty_folder():
     usual = is_free(8778)
     with folder() as here, Placet(here, bind=None if usual else "127.0.0.1:0") as placet:
         equal(placet.port == 8778, usual, "listening on port 8778")
-        told = placet.greeting()
-        check(f"http://127.0.0.1:{placet.port}" in told, "no address in:", told)
-        check(str(here / "placet.sqlite") in told, "no place of the data in:", told)
-        check("noauth2" in told, "no word of who is let in in:", told)
+        output = placet.greeting()
+        check(f"http://127.0.0.1:{placet.port}" in output, "no address in:", output)
+        check(str(here / "placet.sqlite") in output, "no place of the data in:", output)
+        check("noauth2" in output, "no word of who is let in in:", output)
         placet.alive()
         equal(placet.rest("GET", "/").json["versions"][0]["max_version"], "1.39")
         names = [trait for trait in placet.rest("GET", "/traits").json["traits"]]

@@ -5,10 +5,10 @@ import resource
 import subprocess
 import time
 
-from cases import Skip, case, chance, check, equal, folder
-from claims import HOSTS, Crowd, audit, claim, is_unknown, prepare
-from locked import consumer, is_busy, reads_go_on
-from placet import Placet
+from functional_tests.process.cases import Skip, case, chance, check, equal, folder
+from functional_tests.process.claims import HOSTS, ClientGroup, audit, claim, is_unknown, prepare
+from functional_tests.process.locked import consumer, is_busy, reads_go_on
+from functional_tests.process.placet_process import Placet
 
 LIMIT = 3_500_000
 # Python ignores SIGXFSZ and hands that down where signals are not restored: a write then fails as on a full disk.
@@ -22,24 +22,24 @@ def make_room(placet):
     resource.prlimit(placet.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def fill(placet, crowd):
+def fill(placet, clients):
     """Claims and releases until one is refused."""
     for number in range(3000):
         name = consumer(number)
-        crowd.host[name] = HOSTS[number % 4]
-        answer = placet.rest("PUT", f"/allocations/{name}", claim(crowd.host[name]))
+        clients.host[name] = HOSTS[number % 4]
+        answer = placet.rest("PUT", f"/allocations/{name}", claim(clients.host[name]))
         if is_unknown(answer.status, str(answer)):
-            crowd.unknown.add(name)
+            clients.unknown.add(name)
         if answer.status != 204:
             return answer
-        crowd.granted.add(name)
+        clients.granted.add(name)
         if number % 3 == 2:
             answer = placet.rest("DELETE", f"/allocations/{name}")
             if is_unknown(answer.status, str(answer)):
-                crowd.leaving.add(name)
+                clients.leaving.add(name)
             if answer.status != 204:
                 return answer
-            crowd.released.add(name)
+            clients.released.add(name)
     raise AssertionError("the disk never filled")
 
 
@@ -48,39 +48,39 @@ def filled(here, then):
     with Placet(here, {}) as placet:
         prepare(placet.rest)
         placet.stop()
-    crowd = Crowd(chance("full disk"), clients=8)
+    clients = ClientGroup(chance("full disk"), clients=8)
     with Placet(here, {}, extra={"RUST_LOG": "error"}, **FULL) as placet:
-        is_busy(fill(placet, crowd))
-        check(len(crowd.granted) > 20, "full at once")
+        is_busy(fill(placet, clients))
+        check(len(clients.granted) > 20, "full at once")
         reads_go_on(placet)
-        then(placet, crowd)
+        then(placet, clients)
         placet.stop()
-    return crowd
+    return clients
 
 
-def grants(placet, crowd, number):
+def grants(placet, clients, number):
     name = consumer(number)
-    crowd.host[name] = HOSTS[0]
+    clients.host[name] = HOSTS[0]
     equal(placet.rest("PUT", f"/allocations/{name}", claim(HOSTS[0])).status, 204)
-    crowd.granted.add(name)
+    clients.granted.add(name)
 
 
 @case("a full disk: claims are refused with 503, reads go on, and a restart with room finds what was acknowledged")
 def full_disk():
     with folder() as here:
-        crowd = filled(here, lambda *_: None)
+        clients = filled(here, lambda *_: None)
         with Placet(here, {}) as placet:
-            audit(crowd, placet)
-            grants(placet, crowd, 9999)
+            audit(clients, placet)
+            grants(placet, clients, 9999)
 
 
 @case("a disk that was full and has room again: claims are granted without a restart, and nothing refused is there")
 def room_again():
-    def then(placet, crowd):
+    def then(placet, clients):
         make_room(placet)
-        audit(crowd, placet)
-        grants(placet, crowd, 9998)
-        audit(crowd, placet)
+        audit(clients, placet)
+        grants(placet, clients, 9998)
+        audit(clients, placet)
     with folder() as here:
         filled(here, then)
 
@@ -107,15 +107,15 @@ def is_full(answer, began):
     check(time.monotonic() - began < AT_ONCE, f"refused after {time.monotonic() - began:.1f} s")
 
 
-def refuses(placet, crowd):
+def refuses(placet, clients):
     """Until it has refused some, one of them at its COMMIT."""
     for number in range(3000, 3012):
         name = consumer(number)
-        crowd.host[name] = HOSTS[0]
+        clients.host[name] = HOSTS[0]
         began = time.monotonic()
         answer = placet.rest("PUT", f"/allocations/{name}", claim(HOSTS[0]))
         if answer.status == 204:  # a smaller one than that before
-            crowd.granted.add(name)
+            clients.granted.add(name)
         else:
             is_full(answer, began)
 
@@ -124,19 +124,19 @@ def refuses(placet, crowd):
 def small_and_full():
     with small_disk() as disk, folder() as here:
         extra = {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{disk}/placet.sqlite", "RUST_LOG": "error"}
-        crowd = Crowd(chance("small disk"), clients=8)
+        clients = ClientGroup(chance("small disk"), clients=8)
         with Placet(here, {}, extra=extra) as placet:
             placet.database = disk / "placet.sqlite"
             prepare(placet.rest)
-            answer = fill(placet, crowd)
+            answer = fill(placet, clients)
             check("disk is full" in answer.json["errors"][0]["detail"], answer)
-            check(len(crowd.granted) > 20, "full at once")
-            refuses(placet, crowd)
+            check(len(clients.granted) > 20, "full at once")
+            refuses(placet, clients)
             reads_go_on(placet)
-            audit(crowd, placet)
+            audit(clients, placet)
             placet.kill()
         subprocess.run(["mount", "-o", f"remount,{LARGE}", str(disk)], check=True)
         with Placet(here, {}, extra=extra) as placet:
             placet.database = disk / "placet.sqlite"
-            audit(crowd, placet)
-            grants(placet, crowd, 9997)
+            audit(clients, placet)
+            grants(placet, clients, 9997)

@@ -3,10 +3,10 @@
 import contextlib
 import json
 
-from cases import case, check, equal, folder
-from placet import Placet
-from protocol import NAMED, refusal
-from raw import HEAD, Raw, once, request
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.placet_process import Placet
+from functional_tests.process.protocol import NAMED, refusal
+from functional_tests.process.raw_http import HEAD, RawConnection, once, request
 
 UUID = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 LIMIT = 100_000
@@ -35,14 +35,14 @@ def too_long():
             refusal(once(placet.port, request(method, path, b"[" + b" " * LIMIT)), 413)
             head = f"{method} {path} HTTP/1.1\r\n{JSON_HEAD}Transfer-Encoding: chunked\r\n\r\n"
             chunk = b"%x\r\n%s\r\n" % (LIMIT // 2, b" " * (LIMIT // 2))
-            with Raw(placet.port) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send(head)
                 for _ in range(3):
                     raw.send(chunk)
                 refusal(raw.reply(), 413)
         # An announcement is enough, and one that no machine could hold is no harm.
         for length in (LIMIT + 1, 2**40, 2**63 - 1):
-            with Raw(placet.port) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send(f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}Content-Length: {length}\r\n\r\n")
                 refusal(raw.reply(), 413)
         body = json.dumps({"name": "fits"}).encode()
@@ -127,14 +127,14 @@ def huge_numbers():
 def many_small_things():
     with with_provider() as placet:
         traits = [f"CUSTOM_{n}" for n in range(100_000)]
-        with Raw(placet.port, timeout=60) as raw:
+        with RawConnection(placet.port, timeout=60) as raw:
             raw.send(request("PUT", f"{NAMED}/{UUID}/traits", {"resource_provider_generation": 0, "traits": traits}))
             placet.alive()
             refusal(raw.reply(), 400)
         many = {f"{n:08x}-0000-4000-8000-000000000000": {"resources": {"VCPU": 1}} for n in range(20_000)}
         claim = {"allocations": many, "project_id": "p", "user_id": "u", "consumer_generation": None,
                  "consumer_type": "INSTANCE"}
-        with Raw(placet.port, timeout=60) as raw:
+        with RawConnection(placet.port, timeout=60) as raw:
             raw.send(request("PUT", f"/allocations/{UUID}", claim))
             placet.alive()
             refusal(raw.reply(), 400)

@@ -4,11 +4,11 @@ import json
 import threading
 import time
 
-from cases import case, check, equal, folder, settings
-from hostile_bodies import JSON_HEAD, UUID, with_provider
-from placet import Placet
-from protocol import NAMED, refusal
-from raw import HEAD, Raw, once, request
+from functional_tests.process.cases import case, check, equal, folder, settings
+from functional_tests.process.hostile_bodies import JSON_HEAD, UUID, with_provider
+from functional_tests.process.placet_process import Placet
+from functional_tests.process.protocol import NAMED, refusal
+from functional_tests.process.raw_http import HEAD, RawConnection, once, request
 
 MANY = 200
 
@@ -22,9 +22,9 @@ def serves_well(placet, seconds=2.0):
         check(took < seconds, f"a request took {took:.1f} s")
 
 
-def crowd(placet, data):
+def connect_many(placet, data):
     """Many connections that sent this and wait."""
-    raws = [Raw(placet.port, timeout=30) for _ in range(MANY)]
+    raws = [RawConnection(placet.port, timeout=30) for _ in range(MANY)]
     for raw in raws:
         raw.send(data)
     return raws
@@ -33,7 +33,7 @@ def crowd(placet, data):
 @case(f"{MANY} connections with half a request line or with nothing stop nobody, and end when their time is up")
 def half_open():
     with folder() as here, Placet(here, {}) as placet:
-        halves, silent = crowd(placet, b"GET /resource_prov"), crowd(placet, b"")
+        halves, silent = connect_many(placet, b"GET /resource_prov"), connect_many(placet, b"")
         try:
             serves_well(placet)
             for raw in halves:
@@ -51,7 +51,7 @@ def half_bodies():
     full = settings["full"]
     options = {"placet": {"max_connections": str(MANY)}} if full else {}
     with folder() as here, Placet(here, options) as placet:
-        raws = crowd(placet, f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}Content-Length: 50\r\n\r\n" + '{"na')
+        raws = connect_many(placet, f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}Content-Length: 50\r\n\r\n" + '{"na')
         try:
             if full:
                 for raw in raws:
@@ -68,7 +68,7 @@ def half_bodies():
 @case("clients that ask and never read their answers stop nobody")
 def never_reading():
     with folder() as here, Placet(here, {}) as placet:
-        raws = [Raw(placet.port, timeout=2) for _ in range(20)]
+        raws = [RawConnection(placet.port, timeout=2) for _ in range(20)]
         pipeline = request("GET", "/traits") * 200
         try:
             for raw in raws:
@@ -88,7 +88,7 @@ def garbage():
                      b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\xff" * 200_000,
                      b"GET / HTTP/1.1\r\nno colon\r\n\r\n", b"GET / HTTP/1.1\r\nBad Name: x\r\n\r\n",
                      b"GET /a b HTTP/1.1\r\nHost: x\r\n\r\n"):
-            with Raw(placet.port) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send(data)
                 reply = raw.reply_or_end()
                 if reply:
@@ -127,7 +127,7 @@ def lying_lengths():
                         "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
                         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
                         "Transfer-Encoding : chunked\r\n", "Transfer-Encoding: xchunked\r\n"):
-            with Raw(placet.port, timeout=15) as raw:
+            with RawConnection(placet.port, timeout=15) as raw:
                 raw.send((head + lengths + "\r\n").encode() + b"0\r\n\r\n" + inner)
                 reply = raw.reply_or_end()
                 check(reply is None or 400 <= reply.status < 500, lengths, reply)
@@ -135,13 +135,13 @@ def lying_lengths():
                 equal(names, [], "after", lengths)
         for chunks in (b"zz\r\n", b"-1\r\n", b"ffffffffffffffffff\r\nx", b"5\r\n{}XXXYY", b"\r\n\r\n",
                        b"1" * 100_000):
-            with Raw(placet.port) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send((head + "Transfer-Encoding: chunked\r\n\r\n").encode() + chunks)
                 reply = raw.reply_or_end()
                 check(reply is None or 400 <= reply.status < 500, chunks[:20], reply)
-        with Raw(placet.port) as raw:  # less than announced, then the end
+        with RawConnection(placet.port) as raw:  # less than announced, then the end
             raw.send((head + f"Content-Length: {len(body) + 1}\r\n\r\n").encode() + body)
-        with Raw(placet.port) as raw:  # more than announced: the rest is no request
+        with RawConnection(placet.port) as raw:  # more than announced: the rest is no request
             honest = body.replace(b"smuggled", b"honestly")
             raw.send((head + f"Content-Length: {len(honest)}\r\n\r\n").encode() + honest + b"xxxx\r\n\r\n")
             equal(raw.reply().status, 200)
@@ -161,7 +161,7 @@ def leaving():
                  "consumer_generation": None, "consumer_type": "INSTANCE"}
 
         def leave(number):
-            with Raw(placet.port) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send(request("PUT", f"/allocations/{number:08x}-0000-4000-8000-000000000000", claim))
 
         threads = [threading.Thread(target=leave, args=(n,)) for n in range(100)]

@@ -9,10 +9,10 @@ import subprocess
 import threading
 import time
 
-import live
-from cases import case, chance, check, equal, folder, settings
-from claims import HOSTS, Crowd, audit, prepare
-from placet import Placet, binary, environment
+from functional_tests.lib import live
+from functional_tests.process.cases import case, chance, check, equal, folder, settings
+from functional_tests.process.claims import HOSTS, ClientGroup, audit, prepare
+from functional_tests.process.placet_process import Placet, binary, environment
 
 KILLS = 6
 
@@ -21,29 +21,29 @@ def rounds():
     return 40 if settings["full"] else KILLS
 
 
-def kill_again_and_again(random, strike):
-    """Has `strike` kill a service while a crowd claims from it, and looks each time at what is there afterwards."""
+def kill_again_and_again(random, kill):
+    """Has `kill` kill a service while clients claim from it, and looks each time at what is there afterwards."""
     with folder() as here:
         with Placet(here, {}) as placet:
             prepare(placet.rest)
             placet.kill()
-        crowd = Crowd(random)
+        clients = ClientGroup(random)
         for _ in range(rounds()):
             with Placet(here, {}) as placet:
-                strike(crowd, placet)
+                kill(clients, placet)
             with Placet(here, {}) as placet:
-                audit(crowd, placet)
-                crowd.make_room(placet.rest)
-                audit(crowd, placet)
+                audit(clients, placet)
+                clients.make_room(placet.rest)
+                audit(clients, placet)
                 placet.stop()
-    return crowd
+    return clients
 
 
-def start(crowd, placet):
+def start(clients, placet):
     """Until the first claim of this round is granted; how many were before it."""
-    before = len(crowd.granted)
-    crowd.start(placet.port)
-    crowd.wait_for_grants(before + 1)
+    before = len(clients.granted)
+    clients.start(placet.port)
+    clients.wait_for_grants(before + 1)
     return before
 
 
@@ -52,18 +52,18 @@ def kill_and_restart():
     random = chance("killing")
     acknowledged, refused = [], []
 
-    def strike(crowd, placet):
-        before = start(crowd, placet)
+    def kill(clients, placet):
+        before = start(clients, placet)
         time.sleep(random.uniform(0, 0.6))
         placet.kill()
-        crowd.finish()
-        acknowledged.append(len(crowd.granted) - before)
-        refused.append(len(crowd.host) - len(crowd.granted) - len(crowd.unknown))
+        clients.finish()
+        acknowledged.append(len(clients.granted) - before)
+        refused.append(len(clients.host) - len(clients.granted) - len(clients.unknown))
 
-    crowd = kill_again_and_again(random, strike)
+    clients = kill_again_and_again(random, kill)
     print(f"        {rounds()} kills: {sum(acknowledged)} claims acknowledged, {sum(refused)} refused,"
-          f" {len(crowd.unknown)} of which nobody knows", flush=True)
-    check(sum(acknowledged) > rounds() and crowd.unknown, "the kills hit nothing")
+          f" {len(clients.unknown)} of which nobody knows", flush=True)
+    check(sum(acknowledged) > rounds() and clients.unknown, "the kills hit nothing")
 
 
 LOG = 110_000_000  # more than placet leaves in the log while there are commits
@@ -90,16 +90,16 @@ def kill_while_the_log_moves():
     random = chance("moving")
     sizes = []
 
-    def strike(crowd, placet):
+    def kill(clients, placet):
         whole = lengthen(placet.database)
-        start(crowd, placet)
+        start(clients, placet)
         wait_for_growth(placet.database, whole - LOG)
         time.sleep(random.uniform(0, 0.02))
         placet.kill()
-        crowd.finish()
+        clients.finish()
         sizes.append((whole - LOG, os.path.getsize(placet.database), whole))
 
-    kill_again_and_again(random, strike)
+    kill_again_and_again(random, kill)
     hit = sum(before < size < whole for before, size, whole in sizes)
     print(f"        {rounds()} kills, {hit} of them while the file grew", flush=True)
     check(hit, "no kill came while the log was moved")
@@ -113,9 +113,9 @@ class Answering(http.server.BaseHTTPRequestHandler):
     def answer(self):
         self.rfile.read(int(self.headers.get("content-length", 0)))
         self.send_response(503)
-        self.send_header("content-length", str(len(self.server.told)))
+        self.send_header("content-length", str(len(self.server.output)))
         self.end_headers()
-        self.wfile.write(self.server.told)
+        self.wfile.write(self.server.output)
 
     do_PUT = do_DELETE = answer
 
@@ -123,20 +123,20 @@ class Answering(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def counted(told):
+def counted(output):
     """How a claim and a release are counted that were answered so: unknown or refused, perhaps gone or still there."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        server.told = told
+        server.output = output
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        crowd = Crowd(chance("counted"), clients=1)
-        crowd.granted.add("released")
+        clients = ClientGroup(chance("counted"), clients=1)
+        clients.granted.add("released")
         connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-        crowd._claim(connection, "claimed", HOSTS[0])
-        crowd._release(connection, "released")
+        clients._claim(connection, "claimed", HOSTS[0])
+        clients._release(connection, "released")
         connection.close()
         server.shutdown()
-    equal((crowd.granted, crowd.released, crowd.wrong), ({"released"}, set(), []))
-    return crowd.unknown, crowd.leaving
+    equal((clients.granted, clients.released, clients.wrong), ({"released"}, set(), []))
+    return clients.unknown, clients.leaving
 
 
 @case("what nobody knows the outcome of is neither taken for done nor for refused")

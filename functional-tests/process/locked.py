@@ -5,12 +5,12 @@ import sqlite3
 import threading
 import time
 
-from cases import case, check, equal, folder
-from claims import HOSTS, POOL, claim, prepare
-from ledger import Ledger
-from placet import Placet
+from functional_tests.lib.ledger import Ledger
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.claims import HOSTS, POOL, claim, prepare
+from functional_tests.process.placet_process import Placet
 
-SLACK = 1.0
+SLACK_SECONDS = 1.0
 
 
 def consumer(number):
@@ -94,7 +94,7 @@ def a_short_lock():
             release()
             claims.wait()
         equal(claims.statuses(), [204] * 8)
-        check(min(claims.took.values()) > 1.5 and max(claims.took.values()) < 2.5 + SLACK, claims.took)
+        check(min(claims.took.values()) > 1.5 and max(claims.took.values()) < 2.5 + SLACK_SECONDS, claims.took)
         equal(held(placet), {consumer(n) for n in range(8)})
 
 
@@ -114,7 +114,7 @@ def a_long_lock():
         equal(held(placet), set(), "claims that were refused")
         late = max(claims.took.values())
         # commit_timeout bounds the wait for one's turn, and then the tries to commit.
-        check(late < 2 * 2 + SLACK, f"refused after {late:.1f} s, commit_timeout is 2 s")
+        check(late < 2 * 2 + SLACK_SECONDS, f"refused after {late:.1f} s, commit_timeout is 2 s")
         equal(Claims(placet, range(8)).wait().statuses(), [204] * 8)
         equal(held(placet), {consumer(n) for n in range(8)})
 

@@ -2,10 +2,10 @@
 
 import re
 
-from cases import case, check, equal, folder
-from configuration import names
-from placet import LOGGED, Placet
-from raw import Raw, once, request
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.configuration import names
+from functional_tests.process.placet_process import LOGGED, Placet
+from functional_tests.process.raw_http import RawConnection, once, request
 
 LINE = re.compile(
     r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO  \[placet::access\] "
@@ -50,12 +50,12 @@ def one_line_each():
 @case("a valid X-Openstack-Request-Id is in the log as the global id, any other text is not")
 def global_ids():
     with folder() as here, Placet(here, {}) as placet:
-        told = [GLOBAL, "req-none", GLOBAL[4:], GLOBAL + "0", GLOBAL.upper(), GLOBAL + " x"]
-        answers = [placet.rest("GET", "/", headers={"X-Openstack-Request-Id": each}) for each in told]
+        ids = [GLOBAL, "req-none", GLOBAL[4:], GLOBAL + "0", GLOBAL.upper(), GLOBAL + " x"]
+        answers = [placet.rest("GET", "/", headers={"X-Openstack-Request-Id": each}) for each in ids]
         placet.stop()
-        equal([line["global"] for line in requests_in(placet.log())], [GLOBAL] + [None] * (len(told) - 1))
+        equal([line["global"] for line in requests_in(placet.log())], [GLOBAL] + [None] * (len(ids) - 1))
         given = {answer.headers["x-openstack-request-id"] for answer in answers}
-        check(not given & set(told), "an id of the client's came back")
+        check(not given & set(ids), "an id of the client's came back")
 
 
 def levels(options=None, **extra):
@@ -107,7 +107,7 @@ def forgery():
             placet.rest("POST", "/resource_providers", body)
         placet.rest("GET", "/allocation_candidates?resources=VCPU:1%0A" + forged.replace(" ", "%20"))
         placet.rest("DELETE", "/resource_classes/CUSTOM_X%0A" + forged.replace(" ", "%20"))
-        with Raw(placet.port) as raw:
+        with RawConnection(placet.port) as raw:
             raw.send(f"GET\x1b / HTTP/1.1\r\n\n{forged}\r\n\r\n")
             raw.reply_or_end()
         placet.alive()

@@ -2,9 +2,9 @@
 
 import json
 
-from cases import case, check, equal, folder
-from placet import Placet
-from raw import HEAD, Raw, once, request
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.placet_process import Placet
+from functional_tests.process.raw_http import HEAD, RawConnection, once, request
 
 NAMED = "/resource_providers"
 
@@ -20,7 +20,7 @@ def refusal(reply, status):
 
 @case("a hundred requests go over one connection")
 def keep_alive():
-    with folder() as here, Placet(here, {}) as placet, Raw(placet.port) as raw:
+    with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
         for number in range(100):
             body = {"name": f"kept {number}"} if number % 2 else None
             raw.send(request("POST" if body else "GET", NAMED, body))
@@ -37,7 +37,7 @@ def unread_bodies():
     with folder() as here, Placet(here, {"placet": {"max_body_size": "1000"}}) as placet:
         long = {"x": "y" * 50000}
         for path, body, status in [("/nowhere", long, 404), (NAMED, long, 413), ("/traits", {}, 405)]:
-            with Raw(placet.port) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send(request("POST", path, body))
                 reply = refusal(raw.reply(), status)
                 raw.send(request("GET", "/"))
@@ -48,7 +48,7 @@ def unread_bodies():
 
 @case("pipelined requests are answered each, in their order, writes among them")
 def pipelining():
-    with folder() as here, Placet(here, {}) as placet, Raw(placet.port) as raw:
+    with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
         name = "/resource_providers?name=piped"
         raw.send(request("GET", "/") + request("GET", name) + request("POST", NAMED, {"name": "piped"})
                  + request("GET", name) + request("GET", "/nowhere") + request("GET", "/"))
@@ -61,7 +61,7 @@ def pipelining():
 
 @case("a request that comes byte by byte is served")
 def byte_by_byte():
-    with folder() as here, Placet(here, {}) as placet, Raw(placet.port) as raw:
+    with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
         for byte in request("POST", NAMED, {"name": "slow"}):
             raw.send(bytes([byte]))
         equal(raw.reply().status, 200)
@@ -86,13 +86,13 @@ def expect_continue():
     with folder() as here, Placet(here, {"placet": {"max_body_size": "1000"}}) as placet:
         whole = request("POST", NAMED, {"name": "expected"}, "Expect: 100-continue\r\n")
         head, body = whole.split(b"\r\n\r\n")
-        with Raw(placet.port) as raw:
+        with RawConnection(placet.port) as raw:
             raw.send(head + b"\r\n\r\n")
             equal(raw.reply().status, 100)
             raw.send(body)
             equal(raw.reply().status, 200)
         head = request("POST", NAMED, b"x" * 2000, "Expect: 100-continue\r\n").split(b"\r\n\r\n")[0]
-        with Raw(placet.port) as raw:
+        with RawConnection(placet.port) as raw:
             raw.send(head + b"\r\n\r\n")
             reply = raw.reply()
             refusal(raw.reply() if reply.status == 100 else reply, 413)
@@ -109,7 +109,7 @@ def other_methods():
             if method != "HEAD":
                 refusal(reply, 405)
             equal(once(placet.port, request(method, "/nowhere"), method).status, 404, method)
-        with Raw(placet.port) as raw:  # a HEAD leaves no body behind that the next answer would stumble over
+        with RawConnection(placet.port) as raw:  # a HEAD leaves no body behind that the next answer would stumble over
             raw.send(request("HEAD", "/") + request("GET", "/"))
             raw.reply("HEAD")
             equal(json.loads(raw.reply().body)["versions"][0]["id"], "v1.0")
@@ -123,7 +123,7 @@ def other_methods():
 @case("HTTP/1.0 is answered and closed, a target with a host in it is understood")
 def older_forms():
     with folder() as here, Placet(here, {}) as placet:
-        with Raw(placet.port) as raw:
+        with RawConnection(placet.port) as raw:
             raw.send(f"GET {NAMED} HTTP/1.0\r\n{HEAD}\r\n")
             equal(raw.reply().status, 200)
             check(raw.is_closed())

@@ -6,10 +6,10 @@ import os
 import subprocess
 import time
 
-from cases import Skip, case, check, equal, folder
-from claims import HOSTS, POOL, claim, prepare
-from locked import consumer, is_busy, reads_go_on
-from placet import Placet, refused, run
+from functional_tests.process.cases import Skip, case, check, equal, folder
+from functional_tests.process.claims import HOSTS, POOL, claim, prepare
+from functional_tests.process.locked import consumer, is_busy, reads_go_on
+from functional_tests.process.placet_process import Placet, refused, run
 
 NOBODY = 65534
 AT_ONCE = 2.0
@@ -145,8 +145,8 @@ def it_turns_read_only():
                 check(time.monotonic() - began < AT_ONCE, "refused late")
             reads_go_on(placet)
             equal(placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"]["DISK_GB"], 8)
-            told = [line for line in placet.log().splitlines() if "ERROR" in line and "let placet write the file" in line]
-            check(told, "the log does not say what to do:", placet.log()[-2000:])
+            lines = [line for line in placet.log().splitlines() if "ERROR" in line and "let placet write the file" in line]
+            check(lines, "the log does not say what to do:", placet.log()[-2000:])
             placet.stop()
         # What is on the disk is all that there is.
         for each in disk.glob("placet.sqlite*"):

@@ -1,6 +1,6 @@
 """The live process, as a new user, an operator and a hostile client meet it.
 
-    process/run.py [--binary PATH] [--seed N] [TOPIC …]
+    python -m functional_tests.process.run [--binary PATH] [--seed N] [TOPIC …]
 
 A topic is a file beside this one. Each case starts placet processes of its own in folders of its own, and
 ends them by their process ids.
@@ -13,29 +13,32 @@ import random
 import time
 import traceback
 
-import cases
-from tally import Tally
+from functional_tests.lib.test_counts import TestCounts
+from functional_tests.process import cases
 
 TOPICS = [
     "first_run", "configuration", "commands", "exclusive", "log_lines", "protocol", "hostile_bodies",
-    "hostile_connections", "searches", "locked", "full_disk", "read_only", "damaged", "stopping",
+    "hostile_connections", "searches", "locked", "full_disk", "read_only", "damaged_file", "stopping",
     "killing",
 ]
 
 
-def run(tally, sentence, function):
+def run(tests, sentence, function):
     began = time.monotonic()
-    took = lambda: f"{sentence} ({time.monotonic() - began:.1f} s)"  # noqa: E731
+
+    def took():
+        return f"{sentence} ({time.monotonic() - began:.1f} s)"
+
     try:
         function()
     except cases.Skip as reason:
-        tally.skip(sentence, reason)
+        tests.skip(sentence, reason)
     except AssertionError as error:
-        tally.fail(took(), error)
+        tests.fail(took(), error)
     except Exception:  # any other end of a case is a failure to report, not to die of
-        tally.fail(took(), traceback.format_exc())
+        tests.fail(took(), traceback.format_exc())
     else:
-        tally.ok(took())
+        tests.ok(took())
 
 
 def main():
@@ -47,14 +50,14 @@ def main():
     cases.settings.update(
         seed=options.seed, binary=options.binary, full=os.environ.get("PLACET_TEST_SIZE") == "full")
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
-    tally = Tally()
+    tests = TestCounts()
     topics = options.topics or TOPICS
     for topic in topics:
-        importlib.import_module(topic)
+        importlib.import_module(f"functional_tests.process.{topic}")
     # A topic may use another's helpers, and then has registered its cases too.
     for topic, sentence, function in (each for each in cases.CASES if each[0] in topics):
-        run(tally, f"{topic}: {sentence}", function)
-    tally.finish()
+        run(tests, f"{topic}: {sentence}", function)
+    tests.finish()
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ import socket
 import struct
 import time
 
-from cases import case, check, equal, folder
-from locked import serving
-from placet import Placet
-from raw import Raw, request
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.locked import serving
+from functional_tests.process.placet_process import Placet
+from functional_tests.process.raw_http import RawConnection, request
 
 # The share of the time for which a process computes that has nothing to do; others may be busy on this machine.
 IDLE = 0.04
@@ -80,7 +80,7 @@ def undecided(rest):
 def begin(placet):
     """A client whose search goes on and on."""
     asked = undecided(placet.rest)
-    raw, before, deadline = Raw(placet.port), processor_time(placet), time.monotonic() + 20
+    raw, before, deadline = RawConnection(placet.port), processor_time(placet), time.monotonic() + 20
     raw.send(request("GET", asked))
     while processor_time(placet) - before < 0.2:
         check(time.monotonic() < deadline, "the search does not take long enough to say anything")
@@ -122,7 +122,7 @@ def half_closed():
         tree(placet.rest, 0, [1] * 14)
         for groups in (1, 4):
             asked = path([1] * groups).replace("none", "isolate")
-            with Raw(placet.port) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send(request("GET", asked))
                 raw.socket.shutdown(socket.SHUT_WR)
                 reply = raw.reply()
@@ -135,7 +135,7 @@ def old_clients():
     with folder() as here, Placet(here, {}) as placet:
         tree(placet.rest, 0, [1] * 14)
         asked = path([1] * 4).replace("none", "isolate")
-        with Raw(placet.port) as raw:
+        with RawConnection(placet.port) as raw:
             raw.send(request("GET", asked).replace(b"HTTP/1.1", b"HTTP/1.0", 1))
             raw.is_closed()
             head, _, body = raw.buffer.partition(b"\r\n\r\n")
@@ -147,7 +147,7 @@ def old_clients():
 def broken_off():
     with folder() as here, Placet(here, serving(shutdown_timeout=1)) as placet:
         tree(placet.rest, 0, [1] * 20)
-        with Raw(placet.port, timeout=30) as raw:
+        with RawConnection(placet.port, timeout=30) as raw:
             raw.send(request("GET", path([1] * 8).replace("none", "isolate")))
             raw.socket.recv(1, socket.MSG_PEEK)
             placet.signal(signal.SIGTERM)
@@ -165,7 +165,7 @@ def slow_reading():
         tree(placet.rest, 0, [1] * 20)
         asked = path([1] * 8).replace("none", "isolate")
         before = memory(placet)
-        raws = [Raw(placet.port) for _ in range(8)]
+        raws = [RawConnection(placet.port) for _ in range(8)]
         try:
             for raw in raws:
                 raw.send(request("GET", asked))

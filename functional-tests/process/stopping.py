@@ -5,11 +5,11 @@ import socket
 import subprocess
 import time
 
-from cases import case, chance, check, equal, folder, settings
-from claims import HOSTS, Crowd, audit, claim, prepare
-from locked import Claims, consumer, held, serving, write_lock
-from placet import Placet, binary, environment
-from raw import Raw, request
+from functional_tests.process.cases import case, chance, check, equal, folder, settings
+from functional_tests.process.claims import HOSTS, ClientGroup, audit, claim, prepare
+from functional_tests.process.locked import Claims, consumer, held, serving, write_lock
+from functional_tests.process.placet_process import Placet, binary, environment
+from functional_tests.process.raw_http import RawConnection, request
 
 BOTH = (signal.SIGTERM, signal.SIGINT)
 
@@ -32,7 +32,7 @@ def is_refused(port, seconds=5):
 def idle():
     for number in BOTH:
         with folder() as here, Placet(here, serving(shutdown_timeout=30)) as placet:
-            kept = [Raw(placet.port) for _ in range(5)]
+            kept = [RawConnection(placet.port) for _ in range(5)]
             for raw in kept:
                 raw.send(request("GET", "/"))
                 equal(raw.reply().status, 200)
@@ -67,7 +67,7 @@ def a_slow_request():
         with folder() as here, Placet(here, serving(shutdown_timeout=20)) as placet:
             prepare(placet.rest)
             data = request("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0]))
-            with Raw(placet.port) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send(data[:-60])
                 time.sleep(0.3)
                 placet.signal(number)
@@ -86,7 +86,7 @@ def a_slow_request():
 def an_endless_request():
     with folder() as here, Placet(here, serving(shutdown_timeout=2)) as placet:
         prepare(placet.rest)
-        halves = [Raw(placet.port) for _ in range(20)]
+        halves = [RawConnection(placet.port) for _ in range(20)]
         for each, raw in enumerate(halves):
             data = request("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0]))
             raw.send(data[:-10] if each % 2 else b"GET /reso")
@@ -123,7 +123,7 @@ def an_endless_lock():
         prepare(placet.rest)
         with write_lock(placet.database):
             began = time.monotonic()
-            with Raw(placet.port) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send(request("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0])))
                 time.sleep(0.3)
                 placet.signal(signal.SIGTERM)
@@ -140,17 +140,17 @@ def in_the_middle():
         with Placet(here, {}) as placet:
             prepare(placet.rest)
             placet.stop()
-        crowd = Crowd(random)
+        clients = ClientGroup(random)
         for each in range(20 if settings["full"] else 4):
             with Placet(here, serving(shutdown_timeout=10)) as placet:
-                crowd.start(placet.port)
-                crowd.wait_for_grants(1)
+                clients.start(placet.port)
+                clients.wait_for_grants(1)
                 time.sleep(random.uniform(0, 0.6))
                 placet.signal(BOTH[each % 2])
                 equal(placet.ended(15), 0, "exit code")
-                crowd.finish()
+                clients.finish()
             with Placet(here, {}) as placet:
-                audit(crowd, placet)
-                crowd.make_room(placet.rest)
+                audit(clients, placet)
+                clients.make_room(placet.rest)
                 placet.stop()
-        check(len(crowd.granted) > 20, "too few claims")
+        check(len(clients.granted) > 20, "too few claims")

@@ -1,6 +1,7 @@
 """64 clients and another program race for the last places of a provider: not one more is granted.
 
-    race/run.py [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N] [--rounds N] [--mutant NAME]
+    python -m functional_tests.race.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N] [--rounds N]
+                                        [--mutant NAME]
 
 Each round makes a host (and in some a shared pool) with room for exactly K claims. All clients claim
 at once over HTTP; meanwhile another program claims in the same tables by SQL, as OpenStack Placement
@@ -13,21 +14,15 @@ before (with `[placement] allocation_conflict_retry_count = 1` it passes on Post
 """
 
 import os
-import pathlib
 import random
-import sys
 import threading
 import uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-
-import command_line  # noqa: E402
-import engines  # noqa: E402
-import live  # noqa: E402
-from foreign import Foreign  # noqa: E402
-from ledger import Ledger  # noqa: E402
-from rest import Rest  # noqa: E402
-from tally import Tally  # noqa: E402
+from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.sql_claims import SqlClaims
+from functional_tests.lib.test_counts import TestCounts
 
 CLIENTS = 64
 ROUNDS = {"full": 100}.get(os.environ.get("PLACET_TEST_SIZE"), 12)
@@ -81,7 +76,7 @@ def race(round_, rest, service):
         while service.kind == "upstream" and answers[consumer].code == "placement.concurrent_update":
             answers[consumer] = rest("PUT", f"/allocations/{consumer}", round_.claim())
 
-    other = Foreign(service.database, round_.resources(), round_.foreign_claims, start)
+    other = SqlClaims(service.database, round_.resources(), round_.foreign_claims, start)
     threads = [threading.Thread(target=client, args=(c,)) for c in round_.consumers]
     threads.append(threading.Thread(target=other.run))
     for thread in threads:
@@ -129,7 +124,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} runs these rounds again)", flush=True)
-    tally = Tally()
+    tests = TestCounts()
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
     # A client for each of OpenStack Placement's threads, which holds up to two connections.
     pool = {"placement_database": {"max_overflow": str(3 * CLIENTS)}} if options.server == "upstream" else {}
@@ -137,8 +132,8 @@ def main():
             options.server, pool, options.binary, environment=environment, engine=engine) as service:
         rest = Rest(service.port)
         for number in range(options.rounds):
-            tally.step(f"race {number}", run_round, options.seed, number, rest, service)
-    tally.finish()
+            tests.step(f"race {number}", run_round, options.seed, number, rest, service)
+    tests.finish()
 
 
 if __name__ == "__main__":

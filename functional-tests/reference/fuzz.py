@@ -1,6 +1,6 @@
 """Schemathesis against a live placet, by its own description.
 
-    fuzz.py [--binary PATH] [--examples N] [--seed N] [VERSION...]
+    python -m functional_tests.reference.fuzz [--binary PATH] [--examples N] [--seed N] [VERSION...]
 
 For each microversion a service of its own is tested with the description of that version: examples,
 edge cases of every parameter, random bodies and queries, and sequences. An answer fails that is a 5xx,
@@ -15,14 +15,12 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+from functional_tests.lib import command_line, live
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.test_counts import TestCounts
+from functional_tests.reference import sample_cloud
 
-import command_line  # noqa: E402
-import live  # noqa: E402
-import world  # noqa: E402
-from rest import Rest  # noqa: E402
-from tally import Tally  # noqa: E402
+HERE = pathlib.Path(__file__).resolve().parent
 
 # Where bodies, queries and answers changed most. What `Allow` names is not checked: the methods of all versions.
 VERSIONS = ["1.39", "1.33", "1.27", "1.18", "1.11", "1.0"]
@@ -49,8 +47,8 @@ def fuzz(version, binary, examples, seed, folder):
     """One run; raises with what Schemathesis printed if something failed."""
     document = folder / f"openapi-{version}.json"
     document.write_text(description(binary, version))
-    with live.Service("placet", world.OPTIONS, binary) as service:
-        world.build(Rest(service.port))
+    with live.Service("placet", sample_cloud.OPTIONS, binary) as service:
+        sample_cloud.build(Rest(service.port))
         command = [
             str(pathlib.Path(sys.executable).parent / "st"), "--config-file", str(HERE / "schemathesis.toml"),
             "run", str(document), "--url", f"http://127.0.0.1:{service.port}",
@@ -60,7 +58,7 @@ def fuzz(version, binary, examples, seed, folder):
             "--generation-database", "none", "--no-color",
         ]
         environment = live.clean_environment() | {
-            "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
+            "SCHEMATHESIS_HOOKS": "functional_tests.reference.hooks", "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
                               timeout=TIMEOUT, check=False)
         ended = service.process.poll()
@@ -77,12 +75,12 @@ def main():
     parser.add_argument("--examples", type=int, default=100 if FULL else 6, help="random requests an operation")
     parser.add_argument("--seed", type=int, default=8778)
     arguments = parser.parse_args()
-    tally = Tally()
+    tests = TestCounts()
     with tempfile.TemporaryDirectory(prefix="placet-fuzz-") as folder:
         for version in arguments.versions or VERSIONS:
-            tally.step(f"Schemathesis at {version}, seed {arguments.seed}", fuzz, version, arguments.binary,
+            tests.step(f"Schemathesis at {version}, seed {arguments.seed}", fuzz, version, arguments.binary,
                        arguments.examples, arguments.seed, pathlib.Path(folder))
-    tally.finish()
+    tests.finish()
 
 
 if __name__ == "__main__":

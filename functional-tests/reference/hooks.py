@@ -8,29 +8,30 @@ import re
 import zlib
 
 import schemathesis
-import world
+
+from functional_tests.reference import sample_cloud
 
 QUERY = {
-    "resources": [f"{name}:{amount}" for name in world.CLASSES for amount in ("1", "2,VCPU:1", "256", "4000000")],
-    "required": [*world.TRAITS, "!CUSTOM_FAST", "CUSTOM_FAST,!COMPUTE_NODE", "in:CUSTOM_FAST,COMPUTE_NODE"],
-    "member_of": [world.RACK, f"in:{world.RACK},{world.HOST}", f"!{world.RACK}", f"!in:{world.RACK}"],
-    "in_tree": world.PROVIDERS,
+    "resources": [f"{name}:{amount}" for name in sample_cloud.CLASSES for amount in ("1", "2,VCPU:1", "256", "4000000")],
+    "required": [*sample_cloud.TRAITS, "!CUSTOM_FAST", "CUSTOM_FAST,!COMPUTE_NODE", "in:CUSTOM_FAST,COMPUTE_NODE"],
+    "member_of": [sample_cloud.RACK, f"in:{sample_cloud.RACK},{sample_cloud.HOST}", f"!{sample_cloud.RACK}", f"!in:{sample_cloud.RACK}"],
+    "in_tree": sample_cloud.PROVIDERS,
     "limit": ["1", "2", "1000"],
     "group_policy": ["none", "isolate"],
-    "root_required": world.TRAITS,
+    "root_required": sample_cloud.TRAITS,
     "same_subtree": ["1,2", "_A,_B"],
     "name": ["host1", "startswith:CUSTOM_", "in:CUSTOM_FAST,COMPUTE_NODE"],
-    "uuid": world.PROVIDERS,
+    "uuid": sample_cloud.PROVIDERS,
     "associated": ["true", "false"],
-    "project_id": [world.PROJECT],
-    "user_id": [world.USER],
+    "project_id": [sample_cloud.PROJECT],
+    "user_id": [sample_cloud.USER],
     "consumer_type": ["INSTANCE", "all", "unknown"],
 }
 PATH = {
-    "uuid": world.PROVIDERS,
-    "consumer_uuid": world.CONSUMERS,
-    "resource_class": world.CLASSES,
-    "name": [*world.CLASSES, *world.TRAITS],
+    "uuid": sample_cloud.PROVIDERS,
+    "consumer_uuid": sample_cloud.CONSUMERS,
+    "resource_class": sample_cloud.CLASSES,
+    "name": [*sample_cloud.CLASSES, *sample_cloud.TRAITS],
 }
 # The names that a PUT takes.
 CUSTOM = {"resource_classes": ["CUSTOM_GOLD", "CUSTOM_TIN"], "traits": ["CUSTOM_FAST", "CUSTOM_SLOW"]}
@@ -50,12 +51,12 @@ def chosen(parameters, names):
 def with_known_names(body, inside=None):
     """A body in which some providers, consumers, classes and traits are the world's."""
     if isinstance(body, list):
-        return [known(item, world.TRAITS) if inside == "traits" else with_known_names(item) for item in body]
+        return [known(item, sample_cloud.TRAITS) if inside == "traits" else with_known_names(item) for item in body]
     if not isinstance(body, dict):
         return body
-    names = {"resources": world.CLASSES, "inventories": world.CLASSES, "allocations": world.PROVIDERS}.get(inside)
-    if names == world.CLASSES and any(UUID.fullmatch(str(key)) for key in body):
-        names = world.PROVIDERS
+    names = {"resources": sample_cloud.CLASSES, "inventories": sample_cloud.CLASSES, "allocations": sample_cloud.PROVIDERS}.get(inside)
+    if names == sample_cloud.CLASSES and any(UUID.fullmatch(str(key)) for key in body):
+        names = sample_cloud.PROVIDERS
     keys = {key: known(key, names) if names else key for key in body}
     if len(set(keys.values())) < len(keys):
         keys = {key: key for key in body}

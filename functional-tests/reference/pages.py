@@ -4,7 +4,7 @@ import html
 import json
 import re
 
-from schema_rows import kind, resolve, rows
+from functional_tests.reference.schema_rows import kind, resolve, rows
 
 STATUS = {200: "OK", 201: "Created", 204: "No Content", 400: "Bad Request", 404: "Not Found", 409: "Conflict"}
 

@@ -1,37 +1,30 @@
 """Tests that api-ref/ is what the service says and does, or writes it anew.
 
-    run.py [--binary PATH] [--write]
+    python -m functional_tests.reference.run [--binary PATH] [--write]
 
 The document is what `placet openapi` prints and the service serves; samples are captured from a live
 service; pages are rendered from both.
 """
 
 import json
-import pathlib
 import subprocess
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+from functional_tests.lib import command_line, live
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.root import ROOT
+from functional_tests.lib.test_counts import TestCounts
+from functional_tests.reference import pages, sample_cloud, samples
 
-import command_line  # noqa: E402
-import live  # noqa: E402
-import pages  # noqa: E402
-import samples  # noqa: E402
-import world  # noqa: E402
-from rest import Rest  # noqa: E402
-from tally import Tally  # noqa: E402
-
-FOLDER = HERE.parent.parent / "api-ref"
+FOLDER = ROOT / "api-ref"
 
 
 def made(binary):
     """Every file of api-ref/ but its style, by name, and the document as the service serves it."""
     command = [str(live.placet_binary(binary)), "openapi"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    with live.Service("placet", world.OPTIONS, binary) as service:
+    with live.Service("placet", sample_cloud.OPTIONS, binary) as service:
         rest = Rest(service.port)
-        world.build(rest)
+        sample_cloud.build(rest)
         captured = samples.capture(rest)
         served = rest("GET", "/openapi.json", headers={"x-auth-token": None}).json
     document = json.loads(printed)
@@ -57,21 +50,21 @@ def main():
             path.unlink()
         for name, text in files.items():
             (FOLDER / name).write_text(text)
-    tally = Tally()
-    tally.equal("the service serves, to everybody, what `placet openapi` prints", document, served)
-    tally.equal("every operation has a sample", [], without_sample(document, captured))
+    tests = TestCounts()
+    tests.equal("the service serves, to everybody, what `placet openapi` prints", document, served)
+    tests.equal("every operation has a sample", [], without_sample(document, captured))
     there = {path.name for path in FOLDER.iterdir()} - {"style.css"}
-    tally.equal("api-ref/ has a page for each noun and nothing else", set(files), there)
+    tests.equal("api-ref/ has a page for each noun and nothing else", set(files), there)
     for name in sorted(set(files) & there):
         text = (FOLDER / name).read_text()
         if text == files[name]:
-            tally.ok(f"api-ref/{name} is up to date")
+            tests.ok(f"api-ref/{name} is up to date")
         else:
             pairs = zip(text.splitlines(), files[name].splitlines(), strict=False)
             old, new = next(((old, new) for old, new in pairs if old != new), ("", "another length"))
-            tally.fail(f"api-ref/{name} is up to date", f"is:   {old[:1000]}\nmade: {new[:1000]}\n"
-                       "contrib/api-ref.sh writes it anew")
-    tally.finish()
+            tests.fail(f"api-ref/{name} is up to date", f"is:   {old[:1000]}\nmade: {new[:1000]}\n"
+                       "contrib/api-ref.sh writes it again")
+    tests.finish()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Samples of requests and answers, captured from a live service that holds the small cloud of world.py.
+"""Samples of requests and answers, captured from a live service that holds the small cloud of sample_cloud.py.
 
 What would differ from run to run is elided: dates, and ids of requests. Everything else is fixed.
 """
@@ -6,8 +6,8 @@ What would differ from run to run is elided: dates, and ids of requests. Everyth
 import json
 import re
 
-from world import (CARD, HOST, NEW_SERVER, OTHER_HOST, OTHER_SERVER, PROJECT, RACK, SERVER, SPARE, USER,
-                   claim)
+from functional_tests.reference.sample_cloud import (
+    CARD, HOST, NEW_SERVER, OTHER_HOST, OTHER_SERVER, PROJECT, RACK, SPARE, USER, claim)
 
 NEWEST = "1.39"
 SHOWN = ("location", "last-modified", "cache-control", "allow", "retry-after")
@@ -20,6 +20,7 @@ P = "/resource_providers"
 # What is sent: method, URL, body, version. In order: later ones see what earlier ones did.
 SCENARIO = [
     ("GET", "/"),
+    ("GET", "/v1/"),
     ("GET", "/resource_classes"),
     ("POST", "/resource_classes", {"name": "CUSTOM_SILVER"}),
     ("POST", "/resource_classes", {"name": "CUSTOM_SILVER"}),

@@ -1,10 +1,10 @@
-//! The rules of documents: what they name is there, and what they list is what the code lists.
+//! The rules of documents: what they name exists, and what they list is what the code lists.
 
 use std::collections::BTreeSet;
 
 use super::source::File;
 
-/// What a document names must be there: links, and paths in backquotes that begin with a folder of the project.
+/// Complaints about links that lead nowhere, and about paths in backquotes, below a folder of the project, that do not exist.
 pub fn references(document: &File, exists: impl Fn(&str) -> bool) -> Vec<String> {
     const FOLDERS: [&str; 9] = [
         "src/",
@@ -21,7 +21,7 @@ pub fn references(document: &File, exists: impl Fn(&str) -> bool) -> Vec<String>
     let mut complaints = Vec::new();
     let mut missing = |named: &str, path: String| {
         if !exists(&path) {
-            complaints.push(format!("{}: `{named}` is not there", document.path));
+            complaints.push(format!("{}: `{named}` does not exist", document.path));
         }
     };
     for named in document.text.split('`').skip(1).step_by(2) {
@@ -51,19 +51,8 @@ fn join(folder: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// The options of `[placet]` with their defaults, as the code lists them.
-pub fn own_options(known: &str) -> Vec<(String, String)> {
-    let texts = |line: &str| -> Vec<String> { line.split('"').skip(1).step_by(2).map(str::to_owned).collect() };
-    known
-        .lines()
-        .map(texts)
-        .filter(|texts| texts.len() == 3 && texts[0] == "placet")
-        .map(|mut texts| (texts.remove(1), texts.remove(1)))
-        .collect()
-}
-
-/// What a document says that a stage of tox.sh runs, as `./tox.sh functional servers` (race, plans), is a step of one of
-/// those stages. Not what stands in backquotes: such a path is looked for by `references`.
+/// Complaints about steps of tox.sh that a document names and its stages have not. A document names them as
+/// `./tox.sh functional servers` (race, plans). A name in backquotes is a path, which `references` looks for.
 pub fn steps(document: &File, tox: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     for (at, _) in document.text.match_indices("`./tox.sh ") {
@@ -107,7 +96,7 @@ fn steps_of(tox: &str, stages: &str) -> BTreeSet<String> {
     found
 }
 
-/// What a function of a shell script does; nothing, where there is none of that name.
+/// The body of a function of a shell script; empty if there is no such function.
 fn body<'a>(script: &'a str, function: &str) -> &'a str {
     let Some((_, body)) = script.split_once(&format!("\n{function}() {{")) else {
         return "";

@@ -1,4 +1,4 @@
-//! The rules of names: one for each noun, in every room.
+//! The rules of names: a noun of the API has one name in every layer.
 
 /// The nouns of the route table: the last literal segment of each URL.
 pub fn nouns(routes: &str) -> Vec<String> {
@@ -15,31 +15,38 @@ pub fn nouns(routes: &str) -> Vec<String> {
     found
 }
 
-/// A noun has one plural name, and a file of that name in every room that has a file a noun.
+/// A noun has one plural name, and a file of that name in every layer that has one file per noun.
 pub fn noun_files(nouns: &[String], exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut complaints = Vec::new();
     for noun in nouns {
-        // What the candidates of a request are, is the search's.
+        // Candidates are found by the search; the root of the native API is made of the route table.
         let model = match noun.as_str() {
             "allocation_candidates" => "src/search/candidates.rs".to_owned(),
+            "v1" => "src/api/routes.rs".to_owned(),
             _ => format!("src/model/{noun}.rs"),
         };
         let wanted = [
-            format!("src/api/{noun}.rs"),
+            format!("src/api/handlers/{noun}.rs"),
             format!("src/wire/{noun}.rs"),
             model,
-            format!("functional-tests/{noun}.yaml"),
+            format!("functional-tests/gabbi/{noun}.yaml"),
         ];
         for path in wanted.iter().filter(|path| !exists(path)) {
             complaints.push(format!(
-                "{path} is missing: `{noun}` is a noun of the route table, and every room calls it so"
+                "{path} is missing: `{noun}` is a noun of the route table, and has this name in every layer"
             ));
         }
-        for room in ["api", "wire", "model", "model/decide", "model/save"] {
+        for folder in [
+            "api/handlers",
+            "wire",
+            "model",
+            "model/batch/decide",
+            "model/batch/save",
+        ] {
             for other in misnomers(noun) {
-                let path = format!("src/{room}/{other}.rs");
+                let path = format!("src/{folder}/{other}.rs");
                 if exists(&path) {
-                    complaints.push(format!("{path}: the noun is called `{noun}` in every room"));
+                    complaints.push(format!("{path}: the noun is called `{noun}` in every layer"));
                 }
             }
         }
@@ -47,7 +54,7 @@ pub fn noun_files(nouns: &[String], exists: impl Fn(&str) -> bool) -> Vec<String
     complaints
 }
 
-/// What else a noun might be called: its singular, its last word.
+/// Other names that a noun might be given: its singular, its last word.
 fn misnomers(noun: &str) -> Vec<String> {
     let singular = match noun {
         _ if noun.ends_with("ies") => format!("{}y", &noun[..noun.len() - 3]),

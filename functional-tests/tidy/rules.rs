@@ -1,17 +1,16 @@
-//! The rules. Each takes what it looks at and answers with complaints that say where, what, and what to do instead.
+//! The rules of code. Each takes a file and returns complaints, which say where, what, and what to do instead.
 
 use super::source::{File, Source, after, name};
-use super::tables::{Arrows, Crate};
+use super::tables::{Crate, Layers};
 
-/// No arrow between rooms but those of the table.
-pub fn arrows(allowed: &Arrows, source: &Source) -> Vec<String> {
-    let from = source.room();
+/// A layer imports only from the layers that the table allows it.
+pub fn layers(allowed: &Layers, source: &Source) -> Vec<String> {
+    let from = source.layer();
     let complain = |(at, to): (usize, String)| {
         (!allowed.allow(from, &to)).then(|| {
             format!(
-                "{}: `{from}` imports from `{to}`, and the house has no such arrow (ARCHITECTURE.md). Move what is \
-                 shared into a room below both, or hand it over as an argument; a new arrow needs a line in the table \
-                 and a reason in the commit",
+                "{}: `{from}` may not import from `{to}` (ARCHITECTURE.md). Move what is shared into a layer below both, or \
+                 hand it over as an argument; a new dependency needs a line in the table and a reason in the commit",
                 source.place(at)
             )
         })
@@ -19,8 +18,8 @@ pub fn arrows(allowed: &Arrows, source: &Source) -> Vec<String> {
     imports(source).into_iter().filter_map(complain).collect()
 }
 
-/// Every room that a file names, with the place: by `crate::…`, by `super::…` that leaves the room, and in main.rs by
-/// `placet::…`.
+/// Every layer that a file names, with the place: by `crate::…`, by a `super::…` that leads out of its own layer, and in
+/// main.rs by `placet::…`.
 fn imports(source: &Source) -> Vec<(usize, String)> {
     let code = &source.code;
     let mut found = Vec::new();
@@ -72,7 +71,7 @@ fn group_heads(group: &str) -> Vec<String> {
     heads
 }
 
-/// A crate is known only to the rooms that the table gives it to. Answers the crates that were met, too.
+/// A crate is used only by the layers that the table allows it to. Returns the crates that the file uses, and complaints.
 pub fn crates(table: &[Crate], source: &Source) -> (Vec<String>, Vec<String>) {
     let (mut met, mut complaints) = (Vec::new(), Vec::new());
     for known in table {
@@ -85,20 +84,20 @@ pub fn crates(table: &[Crate], source: &Source) -> (Vec<String>, Vec<String>) {
             .map(|(at, _)| at);
         let Some(at) = by_path.or(by_use) else { continue };
         met.push(known.name.clone());
-        if !known.rooms.iter().any(|room| room == source.room()) {
+        if !known.layers.iter().any(|layer| layer == source.layer()) {
             complaints.push(format!(
-                "{}: `{}` knows the crate `{}`, which is for {} (STYLE.md). Keep it there, behind a type of placet's own",
+                "{}: `{}` uses the crate `{}`, which is for {} (STYLE.md). Keep it there, behind a type of placet's own",
                 source.place(at),
-                source.room(),
+                source.layer(),
                 known.name,
-                known.rooms.join(", ")
+                known.layers.join(", ")
             ));
         }
     }
     (met, complaints)
 }
 
-/// Names that some places must not know, beyond rooms and crates: where, what, and why.
+/// Names that some files must not use, beyond layers and crates: which files, which names, and why.
 struct Foreign {
     below: &'static [&'static str],
     but: &'static [&'static str],
@@ -108,7 +107,12 @@ struct Foreign {
 
 const FOREIGN: &[Foreign] = &[
     Foreign {
-        below: &["src/search/", "src/policy/", "src/model/decide/", "src/model/state.rs"],
+        below: &[
+            "src/search/",
+            "src/policy/",
+            "src/model/batch/decide/",
+            "src/model/batch/state.rs",
+        ],
         but: &[],
         names: &[
             "std::fs",
@@ -119,7 +123,7 @@ const FOREIGN: &[Foreign] = &[
             "Utc::now",
             "Uuid::new_v4",
         ],
-        why: "it is pure: what it needs of the world (a time, a seed, a row) comes in as an argument",
+        why: "this module is pure: a time, a seed or a row comes in as an argument",
     },
     Foreign {
         below: &["src/wire/"],
@@ -135,13 +139,17 @@ const FOREIGN: &[Foreign] = &[
         why: "wire turns bytes into requests and answers into bytes, and nothing else",
     },
     Foreign {
-        below: &["src/model/decide/", "src/model/state.rs", "src/model/command.rs"],
+        below: &[
+            "src/model/batch/decide/",
+            "src/model/batch/state.rs",
+            "src/model/batch/command.rs",
+        ],
         but: &[],
         names: &["diesel", "crate::db", "DbConnection"],
-        why: "decisions know no database: read in model/gather.rs, write in model/save",
+        why: "decisions know no database: read in model/batch/batch_rows.rs, write in model/batch/save",
     },
     Foreign {
-        below: &["src/api/allocation_candidates.rs"],
+        below: &["src/api/handlers/allocation_candidates.rs"],
         but: &[],
         names: &["read(", "submit(", "DbConnection"],
         why: "candidates come from the snapshot alone, without SQL (ARCHITECTURE.md, rule 4)",
@@ -150,7 +158,7 @@ const FOREIGN: &[Foreign] = &[
         below: &["src/"],
         but: &["src/db/"],
         names: &["sql_query"],
-        why: "SQL as text is the dialect's: put it into src/db, and say it in diesel's words elsewhere",
+        why: "SQL as text is only in src/db/: put it there, or say it with diesel",
     },
     Foreign {
         below: &["src/"],
@@ -168,9 +176,17 @@ const FOREIGN: &[Foreign] = &[
         below: &["src/"],
         but: &[],
         names: &["static mut", "thread_local!", "todo!", "unimplemented!", "dbg!"],
-        why: "nothing global that changes, and nothing unfinished: hand values down, and finish what is begun",
+        why: "no global state and nothing unfinished: hand values down, and finish what is begun",
     },
 ];
+
+/// The files and folders that the rules of names are about: a rule about none would be silent.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    FOREIGN
+        .iter()
+        .flat_map(|rule| rule.below.iter().chain(rule.but))
+        .copied()
+}
 
 pub fn foreign(source: &Source) -> Vec<String> {
     let mut complaints = Vec::new();
@@ -193,7 +209,7 @@ fn word_places<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> 
     })
 }
 
-/// A panic outside of tests says why it cannot happen.
+/// Complaints about panics outside of tests that do not say why they cannot happen.
 pub fn panics(source: &Source) -> Vec<String> {
     let mut complaints = Vec::new();
     for call in [
@@ -220,7 +236,7 @@ pub fn panics(source: &Source) -> Vec<String> {
             let explained = call == ".expect(" && said.split_whitespace().count() >= 3;
             if !explained && !has_remark(source, at) {
                 complaints.push(format!(
-                    "{}: `{call}` without a word why it cannot happen: answer an Error, or write \
+                    "{}: `{call}` without a reason why it cannot happen: return an Error, or write \
                      `.expect(\"three words or more that say why\")` or a `//` remark on the line or the one above",
                     source.place(at)
                 ));
@@ -230,7 +246,7 @@ pub fn panics(source: &Source) -> Vec<String> {
     complaints
 }
 
-/// Is there a remark on the line of `at`, or alone on the line above?
+/// Whether there is a remark on the line of `at`, or alone on the line above.
 fn has_remark(source: &Source, at: usize) -> bool {
     let is_remark = |text: &str| text.starts_with("// ");
     let line = source.line(at);
@@ -249,7 +265,7 @@ fn has_remark(source: &Source, at: usize) -> bool {
     above || beside
 }
 
-/// Words and attributes that put work off or hide it.
+/// Complaints about words and attributes that postpone work or hide it.
 pub fn postponed(source: &Source) -> Vec<String> {
     let mut complaints = Vec::new();
     for word in ["TODO", "FIXME", "XXX", "HACK"] {
@@ -265,10 +281,7 @@ pub fn postponed(source: &Source) -> Vec<String> {
             let text = &source.text[at..];
             let inside = &text[..text.find(")]").unwrap_or(text.len())];
             if inside.contains("dead_code") || inside.contains("unused") {
-                complaints.push(format!(
-                    "{}: code that nobody uses is deleted, not allowed",
-                    source.place(at)
-                ));
+                complaints.push(format!("{}: unused code is deleted, not allowed", source.place(at)));
             } else if !inside.contains("reason") && !has_remark(source, at) {
                 complaints.push(format!("{}: `{attribute}…` without `reason = \"…\"`", source.place(at)));
             }
@@ -277,19 +290,19 @@ pub fn postponed(source: &Source) -> Vec<String> {
     complaints
 }
 
-/// A file that is too long for one sitting.
+/// A complaint about a file that is too long to read at once.
 pub fn length(excused: &[&str], file: &File) -> Option<String> {
     const MOST: usize = 500;
     let lines = file.text.lines().count();
     (lines > MOST && !excused.contains(&file.path.as_str())).then(|| {
         format!(
-            "{}: {lines} lines, and {MOST} are the most: give the part that has a name of its own a file of its own",
+            "{}: {lines} lines, and {MOST} are the most: give a part that has a name of its own a file of its own",
             file.path
         )
     })
 }
 
-/// Paths of somebody's machine have no place in the project.
+/// A complaint about a path of one machine: the project names its files from its root.
 pub fn machine_paths(file: &File) -> Option<String> {
     // Spelled so that this file does not name them.
     let roots = ["home", "root", "work", "Users"].map(|name| format!("/{name}/"));
@@ -306,7 +319,7 @@ pub fn machine_paths(file: &File) -> Option<String> {
     ))
 }
 
-/// The one match that turns errors into statuses names every one.
+/// The `match` that turns errors into statuses names every error.
 pub fn exhaustive(errors: &Source) -> Vec<String> {
     let wildcard = errors.code.match_indices("_ =>").map(|(at, _)| at);
     wildcard

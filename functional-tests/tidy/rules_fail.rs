@@ -1,12 +1,14 @@
-//! Each rule, shown to fail on what it forbids and to hold its tongue on what it allows.
+//! Proves that each rule fails on what it forbids, and is silent on what it allows.
 
+use super::commits::{self, Commit};
 use super::source::{File, Source};
-use super::tables::{Arrows, Crate};
-use super::{documents, nouns, rules};
+use super::tables::{Crate, Layers};
+use super::words::{NOT_IN_NAMES, Words};
+use super::{documents, layout, nouns, rules, sentences, sql, words};
 
-fn house() -> Arrows {
-    Arrows::of(
-        "| room | may use |\n|---|---|\n| `main.rs` | `cli` |\n| `api/` | `model`, `version.rs` |\n| `model/` | `db` |\n| every room | `error.rs` |\n",
+fn table() -> Layers {
+    Layers::of(
+        "| layer | may use |\n|---|---|\n| `main.rs` | `cli` |\n| `api/` | `model`, `version.rs` |\n| `model/` | `db` |\n| every layer | `error.rs` |\n",
     )
 }
 
@@ -23,8 +25,8 @@ fn complaints(rule: impl Fn(&Source) -> Vec<String>, path: &str, text: &str) -> 
 }
 
 #[test]
-fn arrows() {
-    let count = |path, text| complaints(|source| rules::arrows(&house(), source), path, text);
+fn imports_against_the_table_fail() {
+    let count = |path, text| complaints(|source| rules::layers(&table(), source), path, text);
     assert_eq!(
         count(
             "src/api/a.rs",
@@ -44,11 +46,11 @@ fn arrows() {
         "in a group"
     );
     assert_eq!(
-        count("src/model/decide/a.rs", "use super::super::super::api;"),
+        count("src/model/batch/decide/a.rs", "use super::super::super::super::api;"),
         1,
         "by super"
     );
-    assert_eq!(count("src/model/decide/a.rs", "use super::super::state;"), 0);
+    assert_eq!(count("src/model/batch/decide/a.rs", "use super::super::state;"), 0);
     assert_eq!(count("src/main.rs", "use placet::cli; use placet::db;"), 1);
     assert_eq!(
         count(
@@ -64,10 +66,10 @@ fn arrows() {
 }
 
 #[test]
-fn crates() {
+fn crates_outside_of_their_layers_fail() {
     let table = [Crate {
         name: "actix-web".to_owned(),
-        rooms: vec!["api".to_owned()],
+        layers: vec!["api".to_owned()],
     }];
     let of = |path: &str, text: &str| {
         let (met, wrong) = rules::crates(&table, &Source::new(path, text));
@@ -87,22 +89,25 @@ fn crates() {
 }
 
 #[test]
-fn foreign_names() {
+fn names_in_modules_that_must_not_use_them_fail() {
     let count = |path, text| complaints(rules::foreign, path, text);
     assert_eq!(count("src/search/a.rs", "let now = Instant::now();"), 1);
     assert_eq!(count("src/search/a.rs", "struct Instantly;"), 0);
     assert_eq!(count("src/db/a.rs", "let now = Instant::now(); sql_query(a);"), 0);
-    assert_eq!(count("src/model/decide/a.rs", "use diesel::prelude::*;"), 1);
-    assert_eq!(count("src/model/save/a.rs", "diesel::sql_query(a);"), 1);
+    assert_eq!(count("src/model/batch/decide/a.rs", "use diesel::prelude::*;"), 1);
+    assert_eq!(count("src/model/batch/save/a.rs", "diesel::sql_query(a);"), 1);
     assert_eq!(count("src/api/a.rs", "std::env::var(\"A\")"), 2);
     assert_eq!(count("src/config/a.rs", "std::env::var(\"A\")"), 0);
     assert_eq!(
-        count("src/api/allocation_candidates.rs", "call.model().read(|conn| f(conn))"),
+        count(
+            "src/api/handlers/allocation_candidates.rs",
+            "call.model().read(|conn| f(conn))"
+        ),
         1
     );
     assert_eq!(
         count(
-            "src/api/allocation_candidates.rs",
+            "src/api/handlers/allocation_candidates.rs",
             "call.model().snapshot(); wire::read_list()"
         ),
         0
@@ -113,7 +118,7 @@ fn foreign_names() {
 }
 
 #[test]
-fn panics() {
+fn panics_without_a_reason_fail() {
     let count = |text| complaints(rules::panics, "src/api/a.rs", text);
     assert_eq!(count("a.unwrap();"), 1);
     assert_eq!(count("a.unwrap(); // it was set above"), 0);
@@ -128,7 +133,7 @@ fn panics() {
 }
 
 #[test]
-fn what_is_put_off() {
+fn postponed_work_fails() {
     let count = |text: &str| complaints(rules::postponed, "src/api/a.rs", text);
     for word in ["TO DO", "FIX ME", "X XX", "HA CK"] {
         assert_eq!(count(&format!("// {}: later", word.replace(' ', ""))), 1, "{word}");
@@ -139,21 +144,21 @@ fn what_is_put_off() {
 }
 
 #[test]
-fn lengths() {
+fn files_of_more_than_500_lines_fail() {
     assert!(rules::length(&[], &file("a.rs", &"x\n".repeat(501))).is_some());
     assert!(rules::length(&[], &file("a.rs", &"x\n".repeat(500))).is_none());
     assert!(rules::length(&["a.rs"], &file("a.rs", &"x\n".repeat(501))).is_none());
 }
 
 #[test]
-fn machine_paths() {
+fn paths_of_one_machine_fail() {
     let path = format!("see /{}/me/placet", "home");
     assert!(rules::machine_paths(&file("a.md", &path)).is_some());
     assert!(rules::machine_paths(&file("a.md", "GET /resource_providers of ~/placet")).is_none());
 }
 
 #[test]
-fn nouns() {
+fn nouns_with_two_names_or_missing_files_fail() {
     let routes = "const A: &str = \"/traits\"; const B: &str = \"/providers/{uuid}/inventories/{class}\"; \"/\"";
     let nouns = nouns::nouns(routes);
     assert_eq!(nouns, ["inventories", "traits"]);
@@ -164,27 +169,27 @@ fn nouns() {
         1
     );
     assert_eq!(
-        nouns::noun_files(&nouns, |path| all(path) || path == "src/api/inventory.rs").len(),
+        nouns::noun_files(&nouns, |path| all(path) || path == "src/api/handlers/inventory.rs").len(),
         1
     );
     let classes = ["resource_classes".to_owned()];
     let also = |wrong: &'static str| move |path: &str| path.contains("/resource_classes.") || path == wrong;
     assert_eq!(
-        nouns::noun_files(&classes, also("src/model/decide/classes.rs")).len(),
+        nouns::noun_files(&classes, also("src/model/batch/decide/classes.rs")).len(),
         1
     );
     assert_eq!(nouns::noun_files(&classes, also("src/wire/resource_class.rs")).len(), 1);
 }
 
 #[test]
-fn exhaustive_errors() {
-    let count = |text| complaints(rules::exhaustive, "src/api/errors.rs", text);
+fn a_wildcard_in_the_match_of_errors_fails() {
+    let count = |text| complaints(rules::exhaustive, "src/api/http/errors.rs", text);
     assert_eq!(count("match e { E::A => 1, _ => 2 }"), 1);
     assert_eq!(count("match e { E::A(_) => 1, E::B => 2 }"), 0);
 }
 
 #[test]
-fn references() {
+fn links_and_paths_that_lead_nowhere_fail() {
     let count = |text: &str| documents::references(&file("docs/a.md", text), |path| path == "src/api").len();
     assert_eq!(
         count("`src/api/` and `src/api`, [api](../src/api), [web](https://example.org)"),
@@ -196,16 +201,7 @@ fn references() {
 }
 
 #[test]
-fn options_are_found() {
-    let rows =
-        "    Known::honoured(\"placet\", \"bind\", \"127.0.0.1:8778\"),\n    Known::honoured(\"placet\", \"x\", \"\"),";
-    let found = documents::own_options(rows);
-    assert_eq!(found[0], ("bind".to_owned(), "127.0.0.1:8778".to_owned()));
-    assert_eq!(found[1], ("x".to_owned(), String::new()));
-}
-
-#[test]
-fn steps_that_are_not_there() {
+fn steps_that_tox_lacks_fail() {
     let tox = "a\nservers() {\n    both \"on_engine x\"\n}\n\non_engine() {\n    step python \"race, $x\" y\n    \
                step python plans z\n}\nall() { servers; }\n";
     let count = |text: &str| documents::steps(&file("README.md", text), tox).len();
@@ -215,4 +211,215 @@ fn steps_that_are_not_there() {
     );
     assert_eq!(count("`./tox.sh servers` (race, chaos)"), 1);
     assert_eq!(count("`./tox.sh functional` (race)"), 1);
+}
+
+#[test]
+fn refused_words_fail() {
+    let plural = NOT_IN_NAMES[0];
+    let table = "| avoid | write instead |\n|---|---|\n| `zork`, `in quux` | the thing |";
+    let style = format!("{table}\n| `{plural}` | layers |\n");
+    let words = Words::of(&style);
+    assert!(!words.is_empty() && Words::of("| a | b |\n|---|---|\n| `zork` | c |\n").is_empty());
+    let found = |path: &str, text: &str| words.check(&file(path, text));
+    let count = |path: &str, text: &str| found(path, text).len();
+    assert_eq!(
+        found("src/a.rs", "fn f() {}\n\n/// Goes in\n/// quux."),
+        ["src/a.rs:3: `in quux`: write the thing (STYLE.md)"]
+    );
+    assert_eq!(
+        count("src/a.rs", "//! Zork, and\n//! zork's.\nf(\"not zork\"); // a\n// zork"),
+        4
+    );
+    assert_eq!(
+        count("src/a.rs", "fn no_zork() {} struct ZorkIn; const ZORK: u8 = IN_QUUX;"),
+        4
+    );
+    assert_eq!(
+        count("src/a.rs", "fn zorks() { f(\"zork\", 'z') } // in; quuxes"),
+        0,
+        "other words, and data"
+    );
+    assert_eq!(
+        count("src/a.rs", &format!("let {plural} = 1; // {plural}")),
+        1,
+        "a name is not a sentence"
+    );
+    assert_eq!(
+        count(
+            "a.py",
+            "\"\"\"Zork.\"\"\"\n\"\"\"A zork.\"\"\"\ndef test_zork():  # zork\n    pass"
+        ),
+        3
+    );
+    assert_eq!(count("a.yaml", "# zork\n- name: one zork\n  zork: zork\n"), 2);
+    assert_eq!(count("a.sql", "SELECT zork; -- zork"), 1);
+    assert_eq!(count("tox.sh", "# zork\necho zork"), 2);
+    assert_eq!(count("docs/a.md", "Zork\n```\nzork\n```\n| zork |\n"), 2);
+    assert_eq!(
+        count(
+            "STYLE.md",
+            &format!("{style}\n| before | after |\n|---|---|\n| zork | it |\n")
+        ),
+        0
+    );
+    assert_eq!(
+        count("src/a.json", "{\"a\": \"zork\"}") + count("api-ref/a.json", "{\"a\": \"zork\"}"),
+        1
+    );
+}
+
+#[test]
+fn sentences_without_a_named_subject_fail() {
+    let count = |text: &str| words::unnamed_subjects(&file("src/a.rs", text)).len();
+    let (who, whom) = ("Who", "Whom");
+    assert_eq!(
+        count(&format!(
+            "/// {who} reads\n/// waits. {whom} it asks is left.\nf(\"{who} waits, loses\");"
+        )),
+        3
+    );
+    assert_eq!(
+        count("// Who reads? A reader, who waits.\nenum Who { Reads }\nf(\"Who\");"),
+        0
+    );
+}
+
+#[test]
+fn sentences_of_more_than_30_words_fail() {
+    let count = |text: &str| sentences::long_sentences(&file("docs/a.md", text)).len();
+    let long = "word ".repeat(30);
+    assert_eq!(count(&format!("{long}.")), 0);
+    assert_eq!(count(&format!("{long} one.")), 1);
+    assert_eq!(count(&format!("{long}. One.\n\n- {long}\n- {long} `b c`.")), 1);
+    assert_eq!(
+        count(&format!(
+            "| {long} one. |\n\n```\n{long} one.\n```\n\n    {long} one.\n"
+        )),
+        0
+    );
+    assert_eq!(count(&format!("<!-- a begins -->{long} one.<!-- a ends -->")), 0);
+}
+
+#[test]
+fn pages_that_are_too_long_fail() {
+    let too_long = |path: &str, bytes| sentences::page(&file(path, &"x".repeat(bytes))).is_some();
+    for (path, most) in [
+        ("README.md", 8_192),
+        ("ARCHITECTURE.md", 15_360),
+        ("docs/a/b.md", 12_288),
+    ] {
+        assert!(!too_long(path, most) && too_long(path, most + 1), "{path}");
+    }
+    assert!(!too_long("CHANGELOG.md", 20_000));
+    let table = format!("<!-- begins -->{}<!-- ends -->", "x".repeat(20_000));
+    assert!(sentences::page(&file("docs/a.md", &table)).is_none());
+    assert!(sentences::page(&file("README.md", &table)).is_some());
+}
+
+#[test]
+fn commits_without_scope_command_or_reason_fail() {
+    let count = |subject: &str, body: &str, lines| {
+        let commit = Commit {
+            hash: "1a2b".to_owned(),
+            subject: subject.to_owned(),
+            body: body.to_owned(),
+            lines,
+        };
+        commits::check(&commit).len()
+    };
+    assert_eq!(count("db: rename the queue", "", 50), 0);
+    assert_eq!(count("db, model/save: rename the queue", "Why.", 51), 0);
+    assert_eq!(count("db: rename the queue", "", 51), 1);
+    assert_eq!(count("rename the queue", "", 0), 1);
+    assert_eq!(count("what was found: rename the queue", "", 0), 1);
+    assert_eq!(count("db: renamed the queue", "", 0), 1);
+    assert_eq!(count("db: the queue has a new name", "", 0), 1);
+    assert_eq!(count(&format!("db: rename {}", "x".repeat(61)), "", 0), 0);
+    assert_eq!(count(&format!("db: rename {}", "x".repeat(62)), "", 0), 1);
+    assert_eq!(count("Revert \"db: rename the queue\"", "", 0), 0);
+}
+
+#[test]
+fn sql_outside_of_db_fails() {
+    let count = |path: &str, text: &str| complaints(sql::text, path, text);
+    for text in [
+        "SELECT id FROM traits",
+        "(SELECT COUNT(*) \\\n FROM a) c",
+        "INSERT INTO a",
+        "UPDATE a SET b = 1",
+        "DELETE FROM a",
+        "a.id = v.id AND a.b = v.b",
+    ] {
+        let code = format!("let a = format!(\"{text}\");");
+        assert_eq!(count("src/model/a.rs", &code), 1, "{text}");
+        assert_eq!(count("src/db/a.rs", &code), 0, "{text}");
+        let test = format!("#[cfg(test)]\nmod tests {{ fn a() {{ f(\"{text}\") }} }}");
+        assert_eq!(count("src/model/a.rs", &test), 0, "{text}");
+    }
+    assert_eq!(count("src/model/a.rs", "let a = r#\"SELECT \"id\" FROM a\"#;"), 1);
+    for statement in [
+        "const A: UpdateFromRows = UpdateFromRows { table: \"a\", set: \"b = v.b\" };",
+        "let a = CountFrom(from);",
+        "const A: DeleteRows = rows::DeleteRows { table: \"a\" };",
+    ] {
+        assert_eq!(count("src/model/a.rs", statement), 1, "{statement}");
+    }
+    assert_eq!(
+        count(
+            "src/model/a.rs",
+            "// SELECT a FROM b\nfn a() -> UpdateFromRows { consumers::UPDATE } f(\"DELETE, UPDATE a route\", \"from AND to\");"
+        ),
+        0
+    );
+}
+
+#[test]
+fn engines_distinguished_outside_of_their_modules_fail() {
+    let count = |path, text| complaints(sql::engines, path, text);
+    let fork = "match conn {\n DbConnection::Sqlite(_) => 1,\n #[cfg(feature = \"mariadb\")]\n DbConnection::Mariadb(_) => 2 }";
+    assert_eq!(count("src/db/schema/a.rs", fork), 3);
+    assert_eq!(
+        count("src/db/engines/rows/a.rs", fork) + count("src/db/connect/url.rs", fork),
+        0
+    );
+    assert_eq!(count("src/cli/a.rs", "if let Target::Sqlite(path) = target {}"), 1);
+    assert_eq!(count("src/db/a.rs", "if cfg!(feature = \"postgresql-tls\") {}"), 1);
+    assert_eq!(
+        count(
+            "src/db/a.rs",
+            "#[cfg(feature = \"mutants\")] fn f(conn: &DbConnection) {} // DbConnection::Sqlite"
+        ),
+        0
+    );
+    assert_eq!(
+        count("src/db/a.rs", &format!("#[cfg(test)]\nmod tests {{ {fork} }}")),
+        0
+    );
+}
+
+#[test]
+fn files_that_do_not_begin_with_their_purpose_fail() {
+    let head = |text: &str| layout::head(&file("src/a.rs", text)).is_some();
+    assert!(head("use a;") && head("\n//! A.") && head("//!\n//! A.") && head("// A.") && !head("//! A.\nuse a;"));
+}
+
+#[test]
+fn tests_outside_of_the_module_tests_fail() {
+    let count = |path: &str, text: &str| layout::test_places(&file(path, text)).len();
+    let test = "#[test]\nfn a() {}\n";
+    let inline = format!("fn a() {{}}\n#[cfg(test)]\nmod tests {{\n{test}}}");
+    assert_eq!(
+        count("src/a.rs", &inline) + count("src/a.rs", "#[cfg(test)]\nmod tests;"),
+        0
+    );
+    assert_eq!(count("src/a/tests.rs", test) + count("src/a/tests/b.rs", test), 0);
+    assert_eq!(count("src/a.rs", test), 1);
+    assert_eq!(count("src/a_tests.rs", test), 1);
+    assert_eq!(count("src/a.rs", &format!("{test}{inline}")), 1);
+    assert_eq!(count("src/a.rs", "#[cfg(test)]\nmod a_tests;"), 1);
+    assert_eq!(count("src/a.rs", "#[cfg(test)]\nstruct Helper;"), 1);
+    assert_eq!(count("src/a.rs", "#[cfg(all(test, unix))]\nmod helpers {}"), 1);
+    assert_eq!(count("src/a/tests.rs", "#[cfg(test)]\nmod helpers;"), 1);
+    let allowed = "#[cfg(test)]\npub(super) use a::b;\n#[cfg(test)]\npub fn steps() {}\n#[cfg(not(test))]\nstruct A;";
+    assert_eq!(count("src/a.rs", allowed), 0);
 }

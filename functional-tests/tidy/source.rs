@@ -1,8 +1,11 @@
-//! Reads a Rust file as the rules want it: the text, and the same text with everything blanked that is not code of the
-//! program (comments, the inside of texts, test modules). Both have the same length, so places are the same in both.
+//! Reads a Rust file as the rules need it: the text, and the same text with everything blanked that is not code of the
+//! program (comments, the inside of literals, test modules). Both have the same length, so offsets are valid in both.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
+
+use super::lexer;
 
 /// A file of the project; `path` is relative to its root, with `/`.
 pub struct File {
@@ -10,11 +13,16 @@ pub struct File {
     pub text: String,
 }
 
-/// A Rust file of `src/` that is not a test's.
+/// A Rust file of `src/` that belongs to no test module.
 pub struct Source {
     pub path: String,
     pub text: String,
     pub code: String,
+}
+
+/// The text of a Rust file with everything blanked that is not code.
+fn code(text: &str) -> String {
+    lexer::code(text, &lexer::rust(text))
 }
 
 impl Source {
@@ -26,8 +34,8 @@ impl Source {
         }
     }
 
-    /// The room it belongs to: the first name below `src/`.
-    pub fn room(&self) -> &str {
+    /// The layer it belongs to: the first name below `src/`.
+    pub fn layer(&self) -> &str {
         let below = self.path.strip_prefix("src/").unwrap_or(&self.path);
         let first = below.split('/').next().unwrap_or(below);
         first.strip_suffix(".rs").unwrap_or(first)
@@ -52,7 +60,7 @@ impl Source {
     }
 }
 
-/// Every file below `root` whose name ends so, without what is built, installed or hidden.
+/// Every file below `root` with one of the endings, except what is built, installed or hidden.
 pub fn files(root: &Path, below: &str, endings: &[&str]) -> Vec<File> {
     let mut found = Vec::new();
     let mut left = vec![root.join(below)];
@@ -104,7 +112,7 @@ pub fn sources(root: &Path) -> Vec<Source> {
         .collect()
 }
 
-/// Where the modules that a file declares have theirs.
+/// The folder of the modules that a file declares.
 fn module_directory(path: &str) -> String {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     match name {
@@ -113,110 +121,23 @@ fn module_directory(path: &str) -> String {
     }
 }
 
-/// The text with comments and the insides of texts and characters blanked.
-pub fn code(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = bytes.to_vec();
-    let mut at = 0;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        let is_name = at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || bytes[at - 1] == b'_');
-        let end = if rest.starts_with(b"//") {
-            at + find(rest, b"\n").unwrap_or(rest.len())
-        } else if rest.starts_with(b"/*") {
-            at + block_comment(rest)
-        } else if let Some(length) = (!is_name).then(|| raw_text(rest)).flatten() {
-            at + length
-        } else if rest[0] == b'"' {
-            at + quoted(rest, b'"')
-        } else if let Some(length) = character(rest) {
-            at + length
-        } else {
-            at += 1;
-            continue;
-        };
-        let keep_quotes = usize::from(rest[0] != b'/');
-        for byte in &mut out[at + keep_quotes..end - keep_quotes] {
-            if *byte != b'\n' {
-                *byte = b' ';
-            }
-        }
-        at = end;
-    }
-    String::from_utf8(out).expect("whole characters were blanked")
+/// The next attribute `#[cfg(…)]` that only tests fulfil.
+pub fn test_attribute(code: &str) -> Option<Range<usize>> {
+    code.match_indices("#[cfg(").find_map(|(start, _)| {
+        let end = start + code[start..].find(")]")? + ")]".len();
+        let attribute = &code[start..end];
+        let names = attribute.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let of_tests = names.into_iter().any(|name| name == "test") && !attribute.contains("not(");
+        of_tests.then_some(start..end)
+    })
 }
 
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
-}
-
-fn block_comment(rest: &[u8]) -> usize {
-    let (mut at, mut depth) = (0, 0);
-    while at < rest.len() {
-        if rest[at..].starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if rest[at..].starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                break;
-            }
-        } else {
-            at += 1;
-        }
-    }
-    at
-}
-
-/// `r"…"`, `r#"…"#`, `br"…"`: how long it is.
-fn raw_text(rest: &[u8]) -> Option<usize> {
-    let prefix = usize::from(rest[0] == b'b');
-    if rest.get(prefix) != Some(&b'r') {
-        return None;
-    }
-    let hashes = rest[prefix + 1..].iter().take_while(|byte| **byte == b'#').count();
-    let open = prefix + 1 + hashes;
-    if rest.get(open) != Some(&b'"') {
-        return None;
-    }
-    let close = [b"\"", "#".repeat(hashes).as_bytes()].concat();
-    Some(find(&rest[open + 1..], &close).map_or(rest.len(), |found| open + 1 + found + close.len()))
-}
-
-fn quoted(rest: &[u8], quote: u8) -> usize {
-    let mut at = 1;
-    while at < rest.len() && rest[at] != quote {
-        at += if rest[at] == b'\\' { 2 } else { 1 };
-    }
-    (at + 1).min(rest.len())
-}
-
-/// A character literal, which a lifetime is not.
-fn character(rest: &[u8]) -> Option<usize> {
-    if rest[0] != b'\'' {
-        return None;
-    }
-    if rest.get(1) == Some(&b'\\') {
-        return Some(quoted(rest, b'\''));
-    }
-    let width = std::str::from_utf8(&rest[1..rest.len().min(5)])
-        .or_else(|error| std::str::from_utf8(&rest[1..=error.valid_up_to().max(1)]))
-        .ok()?
-        .chars()
-        .next()?
-        .len_utf8();
-    (rest.get(1 + width) == Some(&b'\'')).then_some(width + 2)
-}
-
-const TEST: &str = "#[cfg(test)]";
-
-/// Blanks what stands under `#[cfg(test)]`, and says which modules with files of their own that are.
+/// Blanks the items that only tests have, and returns the names of those that are modules with files of their own.
 fn without_test_items(code: &str) -> (String, Vec<String>) {
     let mut out = code.to_owned();
     let mut modules = Vec::new();
-    while let Some(start) = out.find(TEST) {
-        let mut item = start + TEST.len();
+    while let Some(Range { start, end: attribute }) = test_attribute(&out) {
+        let mut item = attribute;
         // Further attributes belong to it.
         while let Some(attribute) = out[item..].trim_start().strip_prefix("#[") {
             item = out.len() - attribute.len() + attribute.find(']').map_or(attribute.len(), |end| end + 1);
@@ -234,6 +155,7 @@ fn without_test_items(code: &str) -> (String, Vec<String>) {
         let declared = out[item..end]
             .trim()
             .trim_start_matches("pub ")
+            .trim_start_matches("pub(crate) ")
             .strip_prefix("mod ")
             .and_then(|rest| rest.strip_suffix(';'));
         modules.extend(declared.map(|name| name.trim().to_owned()));
@@ -241,11 +163,11 @@ fn without_test_items(code: &str) -> (String, Vec<String>) {
             .chars()
             .map(|c| if c == '\n' { '\n' } else { ' ' })
             .collect();
-        // What is blanked is code: ASCII, or names that are, so that the length stays.
+        // Code is ASCII, so the length stays.
         if blank.len() == end - start {
             out.replace_range(start..end, &blank);
         } else {
-            out.replace_range(start..start + TEST.len(), &" ".repeat(TEST.len()));
+            out.replace_range(start..attribute, &" ".repeat(attribute - start));
         }
     }
     (out, modules)
@@ -266,7 +188,7 @@ fn matching_brace(text: &str) -> usize {
     text.len()
 }
 
-/// The names that start with `prefix` and stand by themselves, with their places: what comes after the prefix.
+/// What follows each `prefix` that is not the end of a longer name or path, with its offset.
 pub fn after<'a>(code: &'a str, prefix: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
     code.match_indices(prefix).filter_map(move |(at, _)| {
         let before = code[..at].chars().next_back();
@@ -289,24 +211,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_code_is_left() {
-        let text =
-            "let a = \"crate::x \\\" y\"; // crate::y\nlet b = 'c'; /* crate::z /* w */ */ fn f<'a>(x: &'a str) {}";
-        let left = code(text);
-        assert_eq!(left.len(), text.len());
-        assert!(
-            !left.contains("crate") && !left.contains('y') && !left.contains('w'),
-            "{left}"
-        );
-        assert!(left.contains("fn f<'a>(x: &'a str) {}"), "{left}");
-        let raw = code("r#\"crate::a \" {\"# ; br\"{\" ; b'{' ; '\\'' ; 'ß' ; end");
-        assert!(
-            !raw.contains("crate") && !raw.contains('{') && raw.ends_with("end"),
-            "{raw}"
-        );
-    }
-
-    #[test]
     fn test_items_are_left_out() {
         let text = "use a;\n#[cfg(test)]\nmod probes;\n#[cfg(test)]\nuse x::{y, z};\nfn b() {}\n\
                     #[cfg(test)]\n#[allow(x)]\nmod tests { fn c() { \"}\" } }\nfn d() {}";
@@ -314,18 +218,24 @@ mod tests {
         assert_eq!(modules, ["probes"]);
         assert!(!left.contains("fn c") && !left.contains("x::"), "{left}");
         assert!(left.contains("fn b") && left.contains("fn d"), "{left}");
+        let text = "#[cfg(all(test, feature = \"a\"))]\nmod tests { fn c() {} }\n#[cfg(not(test))]\nfn d() {}";
+        let (left, _) = without_test_items(&code(text));
+        assert!(!left.contains("fn c") && left.contains("fn d"), "{left}");
     }
 
     #[test]
-    fn a_file_knows_its_room_and_depth() {
+    fn a_file_knows_its_layer_and_depth() {
         let of = |path| Source::new(path, "");
         assert_eq!(
-            (of("src/api/gate.rs").room(), of("src/api/gate.rs").depth()),
-            ("api", 2)
+            (
+                of("src/api/http/dispatch.rs").layer(),
+                of("src/api/http/dispatch.rs").depth()
+            ),
+            ("api", 3)
         );
-        assert_eq!((of("src/api/mod.rs").room(), of("src/api/mod.rs").depth()), ("api", 1));
-        assert_eq!((of("src/error.rs").room(), of("src/error.rs").depth()), ("error", 1));
-        assert_eq!(of("src/model/decide/traits.rs").depth(), 3);
+        assert_eq!((of("src/api.rs").layer(), of("src/api.rs").depth()), ("api", 1));
+        assert_eq!((of("src/error.rs").layer(), of("src/error.rs").depth()), ("error", 1));
+        assert_eq!(of("src/model/batch/decide/traits.rs").depth(), 4);
         assert_eq!(module_directory("src/wire/json.rs"), "src/wire/json");
     }
 }

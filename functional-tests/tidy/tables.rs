@@ -1,13 +1,14 @@
-//! The tables that the rules take from the documents, so that a document and the code cannot say two things.
+//! The tables that the rules read from the documents, so that a document and the code cannot disagree.
 
 use std::collections::BTreeMap;
 
+fn cells(line: &str) -> Vec<String> {
+    let inside = line.trim().trim_start_matches('|').trim_end_matches('|');
+    inside.split('|').map(|cell| cell.trim().to_owned()).collect()
+}
+
 /// The rows of the table whose first header cell is `header`, cell by cell.
 pub fn table(document: &str, header: &str) -> Vec<Vec<String>> {
-    let cells = |line: &str| -> Vec<String> {
-        let inside = line.trim().trim_start_matches('|').trim_end_matches('|');
-        inside.split('|').map(|cell| cell.trim().to_owned()).collect()
-    };
     let mut lines = document
         .lines()
         .skip_while(|line| !line.starts_with('|') || cells(line)[0] != header);
@@ -19,6 +20,22 @@ pub fn table(document: &str, header: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// The lines, from 0, of the tables whose first header cell is among `headers`.
+pub fn places(document: &str, headers: &[&str]) -> Vec<usize> {
+    let (mut found, mut inside, mut before) = (Vec::new(), false, false);
+    for (number, line) in document.lines().enumerate() {
+        let row = line.starts_with('|');
+        if row && !before {
+            inside = headers.contains(&cells(line)[0].as_str());
+        }
+        if row && inside {
+            found.push(number);
+        }
+        before = row;
+    }
+    found
+}
+
 /// The words of a cell that stand in backquotes, without a slash or `.rs` at their end.
 pub fn names(cell: &str) -> Vec<String> {
     cell.split('`')
@@ -28,50 +45,50 @@ pub fn names(cell: &str) -> Vec<String> {
         .collect()
 }
 
-/// Who may import from whom: the table of ARCHITECTURE.md.
-pub struct Arrows {
-    /// From the top floor down.
-    rooms: Vec<String>,
-    targets: BTreeMap<String, Vec<String>>,
-    /// What every room may use.
-    everybody: Vec<String>,
+/// The layers of `src/` and their allowed dependencies: the table of ARCHITECTURE.md.
+pub struct Layers {
+    /// From the top layer down.
+    names: Vec<String>,
+    dependencies: BTreeMap<String, Vec<String>>,
+    /// What every layer may use.
+    shared: Vec<String>,
 }
 
-impl Arrows {
-    pub fn of(document: &str) -> Arrows {
-        let mut arrows = Arrows {
-            rooms: Vec::new(),
-            targets: BTreeMap::new(),
-            everybody: Vec::new(),
+impl Layers {
+    pub fn of(document: &str) -> Layers {
+        let mut layers = Layers {
+            names: Vec::new(),
+            dependencies: BTreeMap::new(),
+            shared: Vec::new(),
         };
-        for row in table(document, "room") {
-            let targets = names(&row[1]);
+        for row in table(document, "layer") {
+            let dependencies = names(&row[1]);
             match names(&row[0]).pop() {
-                Some(room) => {
-                    arrows.rooms.push(room.clone());
-                    arrows.targets.insert(room, targets);
+                Some(layer) => {
+                    layers.names.push(layer.clone());
+                    layers.dependencies.insert(layer, dependencies);
                 }
-                None => arrows.everybody = targets,
+                None => layers.shared = dependencies,
             }
         }
-        arrows
+        layers
     }
 
-    pub fn rooms(&self) -> &[String] {
-        &self.rooms
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     pub fn allow(&self, from: &str, to: &str) -> bool {
-        let known = |names: &[String]| names.iter().any(|name| name == to);
-        from == to || known(&self.everybody) || self.targets.get(from).is_some_and(|targets| known(targets))
+        let has = |names: &[String]| names.iter().any(|name| name == to);
+        from == to || has(&self.shared) || self.dependencies.get(from).is_some_and(|names| has(names))
     }
 
-    /// The arrows of the table that do not lead down in it.
+    /// The dependencies of the table that do not lead down in it.
     pub fn upward(&self) -> Vec<String> {
-        let floor = |name: &String| self.rooms.iter().position(|room| room == name);
+        let level = |name: &String| self.names.iter().position(|layer| layer == name);
         let mut found = Vec::new();
-        for (from, targets) in &self.targets {
-            for to in targets.iter().filter(|to| floor(to) <= floor(from)) {
+        for (from, dependencies) in &self.dependencies {
+            for to in dependencies.iter().filter(|to| level(to) <= level(from)) {
                 found.push(format!("{from} -> {to}"));
             }
         }
@@ -79,21 +96,21 @@ impl Arrows {
     }
 }
 
-/// A crate that placet is built from, and the rooms that may know it: the table of STYLE.md.
+/// A crate that placet is built from, and the layers that may use it: the table of STYLE.md.
 pub struct Crate {
-    /// As Cargo.toml spells it.
+    /// As in Cargo.toml.
     pub name: String,
-    pub rooms: Vec<String>,
+    pub layers: Vec<String>,
 }
 
 pub fn crates(document: &str) -> Vec<Crate> {
     let rows = table(document, "crate");
     rows.iter()
         .flat_map(|row| {
-            let rooms = names(&row[1]);
+            let layers = names(&row[1]);
             names(&row[0]).into_iter().map(move |name| Crate {
                 name,
-                rooms: rooms.clone(),
+                layers: layers.clone(),
             })
         })
         .collect()
@@ -115,23 +132,30 @@ pub fn dependencies(manifest: &str, section: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const HOUSE: &str = "text\n\n| room | may use |\n|---|---|\n| `attic/` | `cellar`, `hall` |\n| `hall` | |\n\
-                         | `cellar` | `hall.rs` |\n| every room | `light` |\n\nmore";
+    const LAYERS: &str = "text\n\n| layer | may use |\n|---|---|\n| `top/` | `bottom`, `middle` |\n| `middle` | |\n\
+                          | `bottom` | `middle.rs` |\n| every layer | `error` |\n\nmore";
 
     #[test]
-    fn arrows_are_read_from_the_document() {
-        let arrows = Arrows::of(HOUSE);
-        assert_eq!(arrows.rooms(), ["attic", "hall", "cellar"]);
-        assert!(arrows.allow("attic", "cellar") && arrows.allow("hall", "light") && arrows.allow("hall", "hall"));
-        assert!(!arrows.allow("hall", "attic"));
-        assert_eq!(arrows.upward(), ["cellar -> hall"]);
+    fn layers_are_read_from_the_document() {
+        let layers = Layers::of(LAYERS);
+        assert_eq!(layers.names(), ["top", "middle", "bottom"]);
+        assert!(layers.allow("top", "bottom") && layers.allow("middle", "error") && layers.allow("middle", "middle"));
+        assert!(!layers.allow("middle", "top"));
+        assert_eq!(layers.upward(), ["bottom -> middle"]);
+    }
+
+    #[test]
+    fn places_of_tables_are_found() {
+        let text = "| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n\n| a | b |";
+        assert_eq!(places(text, &["a"]), [0, 1, 2, 7]);
+        assert_eq!(places(text, &["c", "x"]), [4, 5]);
     }
 
     #[test]
     fn crates_and_dependencies_are_read() {
-        let rows = crates("| crate | rooms | why |\n|---|---|---|\n| `a-b`, `c` | `api` | x |\n");
+        let rows = crates("| crate | layers | why |\n|---|---|---|\n| `a-b`, `c` | `api` | x |\n");
         assert_eq!(
-            (rows[1].name.as_str(), rows[1].rooms.as_slice()),
+            (rows[1].name.as_str(), rows[1].layers.as_slice()),
             ("c", &["api".to_owned()][..])
         );
         let manifest = "[dependencies]\n# why\na-b = \"1\"\nc = { version = \"1\" }\n\n[dev-dependencies]\nd = \"1\"\n";

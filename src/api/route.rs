@@ -1,12 +1,12 @@
-//! What a route is, and which one a request takes.
+//! A row of the route table, and how a path is matched against it.
 
 use std::future::Future;
 use std::pin::Pin;
 
 use actix_web::http::Method;
 
-use super::call::Call;
-use super::reply::Reply;
+use super::http::reply::Reply;
+use super::http::request_context::RequestContext;
 use crate::error::Result;
 use crate::policy::rules::Rule;
 use crate::version::Version;
@@ -14,17 +14,41 @@ use crate::version::Version;
 /// One row of the route table.
 pub struct Route {
     pub method: Method,
-    /// Segments between slashes; `{name}` takes any one segment.
+    /// Segments between slashes; the field `{name}` matches any one segment that is not empty.
     pub path: &'static str,
-    pub first: Version,
-    pub last: Version,
-    /// How a request is turned away whose version is outside of `first..=last`.
-    pub outside: Outside,
+    pub family: Family,
     pub media: Media,
-    /// Whether the media are judged before the version is: where both are wrong, clients see the first refusal.
+    /// Whether media types are checked before the version. If both are wrong, clients see the first refusal.
     pub media_first: bool,
-    pub guard: Guard,
+    pub authorization: Authorization,
     pub handler: Handler,
+}
+
+/// Which API a route belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// OpenStack's Placement API: served from one microversion to another.
+    Placement {
+        first: Version,
+        last: Version,
+        /// How a request is refused whose version is outside of `first..=last`.
+        outside: Outside,
+    },
+    /// placet's own API, below `/v1/`. It has no microversions.
+    Native,
+}
+
+impl Family {
+    const EVERY_MICROVERSION: Family = Family::Placement {
+        first: Version::MIN,
+        last: Version::MAX,
+        outside: Outside::NotFound,
+    };
+}
+
+/// Whether a path belongs to the native API, also one that no route has: it decides the form of a refusal.
+pub fn is_native(path: &str) -> bool {
+    path == "/v1" || path.starts_with("/v1/")
 }
 
 /// The status of a request whose version a route does not serve.
@@ -34,77 +58,93 @@ pub enum Outside {
     MethodNotAllowed,
 }
 
-/// What a route asks of a request's media types.
+/// What a route requires of the request's media types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Media {
-    /// Nothing: no body comes or goes.
+    /// Nothing: there is no body in either direction.
     Bare,
     /// `Content-Type: application/json`.
     Takes,
-    /// `Accept` has room for JSON.
+    /// `Accept` must allow JSON.
     Gives,
 }
 
-/// Who may take a route.
+/// What authorizes a request to use a route.
 #[derive(Debug, Clone, Copy)]
-pub enum Guard {
-    /// Everybody, without a token.
-    Open,
-    /// Whom the rule lets, with the caller's own project and user as its target.
-    Own(&'static Rule),
-    /// Whom the rule lets, with the project that the query's `project_id` names as its target.
-    OfQuery(&'static Rule),
+pub enum Authorization {
+    /// Nothing: no token is needed.
+    Public,
+    /// The policy rule, whose target is the caller's own project and user.
+    Rule(&'static Rule),
+    /// The policy rule, whose target is the project that the query's `project_id` names.
+    RuleOfProject(&'static Rule),
 }
 
-/// A handler, as a table can hold it.
-pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply>>>>;
+/// A handler, in a form that a static table can hold.
+pub type Handler = fn(RequestContext) -> Pin<Box<dyn Future<Output = Result<Reply>>>>;
 
 impl Route {
-    pub const fn get(path: &'static str, guard: Guard, handler: Handler) -> Route {
-        Route::new(Method::GET, path, Media::Gives, guard, handler)
+    pub const fn get(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
+        Route::new(Method::GET, path, Media::Gives, authorization, handler)
     }
 
-    pub const fn post(path: &'static str, guard: Guard, handler: Handler) -> Route {
-        Route::new(Method::POST, path, Media::Takes, guard, handler)
+    pub const fn post(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
+        Route::new(Method::POST, path, Media::Takes, authorization, handler)
     }
 
-    pub const fn put(path: &'static str, guard: Guard, handler: Handler) -> Route {
-        Route::new(Method::PUT, path, Media::Takes, guard, handler)
+    pub const fn put(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
+        Route::new(Method::PUT, path, Media::Takes, authorization, handler)
     }
 
-    pub const fn delete(path: &'static str, guard: Guard, handler: Handler) -> Route {
-        Route::new(Method::DELETE, path, Media::Bare, guard, handler)
+    pub const fn delete(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
+        Route::new(Method::DELETE, path, Media::Bare, authorization, handler)
     }
 
-    const fn new(method: Method, path: &'static str, media: Media, guard: Guard, handler: Handler) -> Route {
+    const fn new(
+        method: Method,
+        path: &'static str,
+        media: Media,
+        authorization: Authorization,
+        handler: Handler,
+    ) -> Route {
         Route {
             method,
             path,
-            first: Version::MIN,
-            last: Version::MAX,
-            outside: Outside::NotFound,
+            family: Family::EVERY_MICROVERSION,
             media,
             media_first: false,
-            guard,
+            authorization,
             handler,
         }
     }
 
+    /// A route of the native API.
+    pub const fn native(mut self) -> Route {
+        self.family = Family::Native;
+        self
+    }
+
     /// Served from this version on.
-    pub const fn since(mut self, first: Version) -> Route {
-        self.first = first;
+    pub const fn since(mut self, since: Version) -> Route {
+        if let Family::Placement { first, .. } = &mut self.family {
+            *first = since;
+        }
         self
     }
 
     /// Served up to the version before this one.
     pub const fn before(mut self, end: Version) -> Route {
-        self.last = end.before();
+        if let Family::Placement { last, .. } = &mut self.family {
+            *last = end.before();
+        }
         self
     }
 
-    /// Where the version is too old, the URL exists, but not this method of it.
+    /// If the version is too old, the URL exists, but not this method of it.
     pub const fn or_method_not_allowed(mut self) -> Route {
-        self.outside = Outside::MethodNotAllowed;
+        if let Family::Placement { outside, .. } = &mut self.family {
+            *outside = Outside::MethodNotAllowed;
+        }
         self
     }
 
@@ -119,19 +159,24 @@ impl Route {
         self
     }
 
-    /// The rule that decides who may, but for what is open to everybody.
+    /// The policy rule that decides who may use the route; `None` for a public one.
     pub fn rule(&self) -> Option<&'static Rule> {
-        match self.guard {
-            Guard::Open => None,
-            Guard::Own(rule) | Guard::OfQuery(rule) => Some(rule),
+        match self.authorization {
+            Authorization::Public => None,
+            Authorization::Rule(rule) | Authorization::RuleOfProject(rule) => Some(rule),
         }
     }
 
-    pub fn serves(&self, version: Version) -> bool {
-        (self.first..=self.last).contains(&version)
+    /// Whether the route serves a request of this microversion; `None` is a request of the native API.
+    pub fn serves(&self, version: Option<Version>) -> bool {
+        match (self.family, version) {
+            (Family::Placement { first, last, .. }, Some(version)) => (first..=last).contains(&version),
+            (Family::Native, None) => true,
+            _ => false,
+        }
     }
 
-    /// Whether `path` is this route's. Every request asks it of every route.
+    /// Whether `path` matches. Every request is compared with every route, so this allocates nothing.
     pub fn fits(&self, path: &str) -> bool {
         let (places, path) = (self.path.as_bytes(), path.as_bytes());
         let segment = |text: &[u8]| text.iter().take_while(|byte| **byte != b'/').count();
@@ -152,7 +197,7 @@ impl Route {
         at == path.len()
     }
 
-    /// What `path`, which fits, has in this route's places.
+    /// The fields of `path`, which must match this route, by name.
     pub fn fields(&self, path: &str) -> Vec<(&'static str, String)> {
         let named = self
             .path

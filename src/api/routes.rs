@@ -1,24 +1,25 @@
-//! The route table: every URL that placet answers, since which version, and who may.
+//! The route table: every URL that placet answers, its versions, and the policy rule that authorizes it.
 
 use actix_web::http::Method;
 
-use super::route::{Guard, Handler, Route};
-use super::{
-    aggregates, allocation_candidates, allocations, inventories, openapi, reshaper, resource_classes,
-    resource_providers, root, traits, usages,
+use super::handlers::{
+    aggregates, allocation_candidates, allocations, inventories, reshaper, resource_classes, resource_providers, root,
+    traits, usages, v1,
 };
+use super::openapi;
+use super::route::{Authorization, Handler, Route};
 use crate::policy::rules::{self, Rule};
 use crate::version as v;
 
-/// Makes of an async function a handler that the table can hold.
+/// Turns an async function into a handler that the table can hold.
 macro_rules! run {
     ($handler:path) => {
-        (|call| Box::pin($handler(call))) as Handler
+        (|context| Box::pin($handler(context))) as Handler
     };
 }
 
-const fn own(rule: &'static Rule) -> Guard {
-    Guard::Own(rule)
+const fn rule(rule: &'static Rule) -> Authorization {
+    Authorization::Rule(rule)
 }
 
 const PROVIDERS: &str = "/resource_providers";
@@ -38,138 +39,154 @@ const CONSUMER: &str = "/allocations/{consumer_uuid}";
 const CANDIDATES: &str = "/allocation_candidates";
 const RESHAPER: &str = "/reshaper";
 const USAGES: &str = "/usages";
+const NATIVE: &str = "/v1/";
 
-/// Every route. Within one path, methods stand in the order in which `Allow` names them.
+/// Every route. The methods of a path are in the order in which `Allow` lists them.
 pub static ROUTES: &[Route] = &[
-    Route::get("/", Guard::Open, run!(root::show)).bare(),
-    Route::get("", Guard::Open, run!(root::show)).bare(),
-    Route::get(openapi::URL, Guard::Open, run!(openapi::show)).bare(),
+    Route::get("/", Authorization::Public, run!(root::show)).bare(),
+    Route::get("", Authorization::Public, run!(root::show)).bare(),
+    Route::get(openapi::URL, Authorization::Public, run!(openapi::show)).bare(),
     //
-    Route::get(CLASSES, own(&rules::CLASSES_LIST), run!(resource_classes::list)).since(v::RESOURCE_CLASSES),
-    Route::post(CLASSES, own(&rules::CLASSES_CREATE), run!(resource_classes::create)).since(v::RESOURCE_CLASSES),
-    Route::get(CLASS, own(&rules::CLASSES_SHOW), run!(resource_classes::show)).since(v::RESOURCE_CLASSES),
-    Route::put(CLASS, own(&rules::CLASSES_UPDATE), run!(resource_classes::rename))
+    Route::get(CLASSES, rule(&rules::CLASSES_LIST), run!(resource_classes::list)).since(v::RESOURCE_CLASSES),
+    Route::post(CLASSES, rule(&rules::CLASSES_CREATE), run!(resource_classes::create)).since(v::RESOURCE_CLASSES),
+    Route::get(CLASS, rule(&rules::CLASSES_SHOW), run!(resource_classes::show)).since(v::RESOURCE_CLASSES),
+    Route::put(CLASS, rule(&rules::CLASSES_UPDATE), run!(resource_classes::rename))
         .since(v::RESOURCE_CLASSES)
         .before(v::ENSURE_RESOURCE_CLASS),
-    Route::put(CLASS, own(&rules::CLASSES_UPDATE), run!(resource_classes::ensure))
+    Route::put(CLASS, rule(&rules::CLASSES_UPDATE), run!(resource_classes::ensure))
         .since(v::ENSURE_RESOURCE_CLASS)
         .bare(),
-    Route::delete(CLASS, own(&rules::CLASSES_DELETE), run!(resource_classes::delete)).since(v::RESOURCE_CLASSES),
+    Route::delete(CLASS, rule(&rules::CLASSES_DELETE), run!(resource_classes::delete)).since(v::RESOURCE_CLASSES),
     //
-    Route::get(PROVIDERS, own(&rules::PROVIDERS_LIST), run!(resource_providers::list)),
+    Route::get(PROVIDERS, rule(&rules::PROVIDERS_LIST), run!(resource_providers::list)),
     Route::post(
         PROVIDERS,
-        own(&rules::PROVIDERS_CREATE),
+        rule(&rules::PROVIDERS_CREATE),
         run!(resource_providers::create_silently),
     )
     .before(v::POST_PROVIDER_BODY),
     Route::post(
         PROVIDERS,
-        own(&rules::PROVIDERS_CREATE),
+        rule(&rules::PROVIDERS_CREATE),
         run!(resource_providers::create),
     )
     .since(v::POST_PROVIDER_BODY),
-    Route::get(PROVIDER, own(&rules::PROVIDERS_SHOW), run!(resource_providers::show)),
+    Route::get(PROVIDER, rule(&rules::PROVIDERS_SHOW), run!(resource_providers::show)),
     Route::delete(
         PROVIDER,
-        own(&rules::PROVIDERS_DELETE),
+        rule(&rules::PROVIDERS_DELETE),
         run!(resource_providers::delete),
     ),
     Route::put(
         PROVIDER,
-        own(&rules::PROVIDERS_UPDATE),
+        rule(&rules::PROVIDERS_UPDATE),
         run!(resource_providers::update),
     ),
     //
-    Route::get(INVENTORIES, own(&rules::INVENTORIES_LIST), run!(inventories::list)),
-    Route::post(INVENTORIES, own(&rules::INVENTORIES_CREATE), run!(inventories::add)),
-    Route::put(INVENTORIES, own(&rules::INVENTORIES_UPDATE), run!(inventories::replace)),
-    Route::delete(INVENTORIES, own(&rules::INVENTORIES_DELETE), run!(inventories::clear))
+    Route::get(INVENTORIES, rule(&rules::INVENTORIES_LIST), run!(inventories::list)),
+    Route::post(INVENTORIES, rule(&rules::INVENTORIES_CREATE), run!(inventories::add)),
+    Route::put(
+        INVENTORIES,
+        rule(&rules::INVENTORIES_UPDATE),
+        run!(inventories::replace),
+    ),
+    Route::delete(INVENTORIES, rule(&rules::INVENTORIES_DELETE), run!(inventories::clear))
         .since(v::DELETE_INVENTORIES)
         .or_method_not_allowed(),
-    Route::get(INVENTORY, own(&rules::INVENTORIES_SHOW), run!(inventories::show)),
-    Route::put(INVENTORY, own(&rules::INVENTORIES_UPDATE), run!(inventories::update)),
-    Route::delete(INVENTORY, own(&rules::INVENTORIES_DELETE), run!(inventories::remove)),
+    Route::get(INVENTORY, rule(&rules::INVENTORIES_SHOW), run!(inventories::show)),
+    Route::put(INVENTORY, rule(&rules::INVENTORIES_UPDATE), run!(inventories::update)),
+    Route::delete(INVENTORY, rule(&rules::INVENTORIES_DELETE), run!(inventories::remove)),
     //
-    Route::get(PROVIDER_USAGES, own(&rules::PROVIDER_USAGES), run!(usages::of_provider)),
-    Route::get(AGGREGATES, own(&rules::AGGREGATES_LIST), run!(aggregates::list))
+    Route::get(
+        PROVIDER_USAGES,
+        rule(&rules::PROVIDER_USAGES),
+        run!(usages::of_provider),
+    ),
+    Route::get(AGGREGATES, rule(&rules::AGGREGATES_LIST), run!(aggregates::list))
         .since(v::AGGREGATES)
         .media_first(),
-    Route::put(AGGREGATES, own(&rules::AGGREGATES_UPDATE), run!(aggregates::replace))
+    Route::put(AGGREGATES, rule(&rules::AGGREGATES_UPDATE), run!(aggregates::replace))
         .since(v::AGGREGATES)
         .media_first(),
     Route::get(
         PROVIDER_ALLOCATIONS,
-        own(&rules::PROVIDER_ALLOCATIONS_LIST),
+        rule(&rules::PROVIDER_ALLOCATIONS_LIST),
         run!(allocations::list_of_provider),
     ),
     //
     Route::post(
         ALLOCATIONS,
-        own(&rules::ALLOCATIONS_MANAGE),
+        rule(&rules::ALLOCATIONS_MANAGE),
         run!(allocations::replace_many),
     )
     .since(v::POST_ALLOCATIONS),
-    Route::get(CONSUMER, own(&rules::ALLOCATIONS_LIST), run!(allocations::show)),
-    Route::put(CONSUMER, own(&rules::ALLOCATIONS_UPDATE), run!(allocations::replace)),
-    Route::delete(CONSUMER, own(&rules::ALLOCATIONS_DELETE), run!(allocations::release)),
+    Route::get(CONSUMER, rule(&rules::ALLOCATIONS_LIST), run!(allocations::show)),
+    Route::put(CONSUMER, rule(&rules::ALLOCATIONS_UPDATE), run!(allocations::replace)),
+    Route::delete(CONSUMER, rule(&rules::ALLOCATIONS_DELETE), run!(allocations::release)),
     Route::get(
         CANDIDATES,
-        own(&rules::CANDIDATES_LIST),
+        rule(&rules::CANDIDATES_LIST),
         run!(allocation_candidates::list),
     )
     .since(v::ALLOCATION_CANDIDATES),
     //
-    Route::get(TRAITS, own(&rules::TRAITS_LIST), run!(traits::list)).since(v::TRAITS),
-    Route::get(TRAIT, own(&rules::TRAITS_SHOW), run!(traits::show))
+    Route::get(TRAITS, rule(&rules::TRAITS_LIST), run!(traits::list)).since(v::TRAITS),
+    Route::get(TRAIT, rule(&rules::TRAITS_SHOW), run!(traits::show))
         .since(v::TRAITS)
         .bare(),
-    Route::put(TRAIT, own(&rules::TRAITS_UPDATE), run!(traits::ensure))
+    Route::put(TRAIT, rule(&rules::TRAITS_UPDATE), run!(traits::ensure))
         .since(v::TRAITS)
         .bare(),
-    Route::delete(TRAIT, own(&rules::TRAITS_DELETE), run!(traits::delete)).since(v::TRAITS),
+    Route::delete(TRAIT, rule(&rules::TRAITS_DELETE), run!(traits::delete)).since(v::TRAITS),
     Route::get(
         PROVIDER_TRAITS,
-        own(&rules::PROVIDER_TRAITS_LIST),
+        rule(&rules::PROVIDER_TRAITS_LIST),
         run!(traits::list_of_provider),
     )
     .since(v::TRAITS),
     Route::put(
         PROVIDER_TRAITS,
-        own(&rules::PROVIDER_TRAITS_UPDATE),
+        rule(&rules::PROVIDER_TRAITS_UPDATE),
         run!(traits::replace_of_provider),
     )
     .since(v::TRAITS),
     Route::delete(
         PROVIDER_TRAITS,
-        own(&rules::PROVIDER_TRAITS_DELETE),
+        rule(&rules::PROVIDER_TRAITS_DELETE),
         run!(traits::clear_of_provider),
     )
     .since(v::TRAITS),
     //
-    Route::post(RESHAPER, own(&rules::RESHAPE), run!(reshaper::reshape)).since(v::RESHAPER),
-    Route::get(USAGES, Guard::OfQuery(&rules::TOTAL_USAGES), run!(usages::total)).since(v::TOTAL_USAGES),
+    Route::post(RESHAPER, rule(&rules::RESHAPE), run!(reshaper::reshape)).since(v::RESHAPER),
+    Route::get(
+        USAGES,
+        Authorization::RuleOfProject(&rules::TOTAL_USAGES),
+        run!(usages::total),
+    )
+    .since(v::TOTAL_USAGES),
+    //
+    Route::get(NATIVE, rule(&rules::NATIVE_SHOW), run!(v1::show)).native(),
 ];
 
-/// The routes that the rule of this name guards, each once: `GET /usages`.
+/// The routes that the rule of this name authorizes, each once: `GET /usages`.
 pub fn guarded_by(rule: &str) -> Vec<String> {
     let mut routes = Vec::new();
     for route in ROUTES {
         let told = format!("{} {}", route.method, route.path);
-        if route.rule().is_some_and(|own| own.name == rule) && !routes.contains(&told) {
+        if route.rule().is_some_and(|its| its.name == rule) && !routes.contains(&told) {
             routes.push(told);
         }
     }
     routes
 }
 
-/// Answered from memory, so that a copy of the database has no part in it.
-const FROM_MEMORY: [&str; 2] = [PROVIDERS, CANDIDATES];
+/// Answered from memory, so a copy of the database has no part in it.
+const FROM_MEMORY: [&str; 3] = [PROVIDERS, CANDIDATES, NATIVE];
 
-/// The paths behind names such as `GET /usages`, of routes that may read a copy of the database that lags.
+/// The paths of routes such as `GET /usages` that may read a replica which lags.
 ///
 /// # Errors
-/// The first that is no such route, as a sentence that names all which are.
+/// A sentence about the first name that is no such route; it lists all that are.
 pub fn slave_routes(names: &[String]) -> Result<Vec<&'static str>, String> {
     let mut known: Vec<&'static str> = Vec::new();
     for route in ROUTES {

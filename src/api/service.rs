@@ -1,48 +1,48 @@
-//! What every worker of the server shares.
+//! The state that all workers of the server share, and its settings.
 
 use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::cors::Cors;
-use crate::auth::Strategy;
+use super::http::cors::Cors;
+use crate::auth::AuthStrategy;
 use crate::model::Model;
-use crate::policy::live::Live;
+use crate::policy::live::LivePolicy;
 use crate::search::{self, Interrupt};
 
-/// The service behind the edge.
+/// The state that all workers share.
 pub struct Service {
     pub model: Model,
-    pub policy: Live,
-    pub auth: Strategy,
+    pub policy: LivePolicy,
+    pub auth: AuthStrategy,
     pub settings: Settings,
 }
 
-/// How the edge behaves.
+/// Settings of the HTTP layer.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where the service is mounted, such as `/placement`; empty for the root. It is in every link and `Location`.
+    /// The path under which clients see the service, such as `/placement`; empty for the root. It is in links and `Location`.
     pub url_prefix: String,
-    /// The longest body that is read, in bytes.
+    /// The maximum length of a request body in bytes.
     pub max_body_size: usize,
-    /// Whether `Forwarded` and `X-Forwarded-…` are believed.
+    /// Whether `Forwarded` and `X-Forwarded-…` are trusted.
     pub parse_proxy_headers: bool,
-    /// Which pages of other origins may ask from a browser, if any.
+    /// Which origins may use the API from a browser, if any.
     pub cors: Option<Cors>,
-    pub search: search::Settings,
-    /// How old an answer from memory may be while the database is away.
+    pub search: search::SearchSettings,
+    /// The maximum age of an answer from memory while the database is unreachable.
     pub stale_reads: Duration,
-    /// The paths whose GET may read a copy of the database that lags: see `slave_routes`.
+    /// The paths whose GET may read a replica that lags: see `slave_routes`.
     pub slave_routes: Vec<&'static str>,
-    /// Whether each search begins somewhere else in the cloud.
+    /// Whether each search visits the providers in another order.
     pub randomize: bool,
 }
 
 impl Settings {
-    /// The settings of one search, which nothing but its own interrupt ends.
-    pub fn search(&self) -> search::Settings {
+    /// The settings of one search, with an interrupt of its own.
+    pub fn search(&self) -> search::SearchSettings {
         let seed = if self.randomize { random() } else { self.search.seed };
-        search::Settings {
+        search::SearchSettings {
             seed,
             interrupt: Interrupt::default(),
             ..self.search.clone()
@@ -60,8 +60,8 @@ fn random() -> u64 {
 pub struct Listen {
     /// Threads that serve HTTP; 0: one for each core.
     pub workers: usize,
-    /// How many connections there may be at once; more wait until one ends.
+    /// The maximum number of connections; more wait until one is closed.
     pub max_connections: usize,
-    /// How long requests in flight may take to finish when the server stops.
+    /// How long requests in flight may take to finish after a stop signal.
     pub shutdown_timeout: Duration,
 }

@@ -1,13 +1,13 @@
-//! `auth_strategy = noauth2`: every token is believed, and so is every header that Keystone's middleware would set.
+//! `auth_strategy = noauth2`: every token is accepted, and so is every header that Keystone's middleware would set.
 //!
-//! A token is `user` or `user:project`; the project is the user's name where it is missing. The user `admin` has the
-//! role `admin`; `X-Roles` says otherwise, for anyone. With `OpenStack-System-Scope` the token has no project.
+//! A token is `user` or `user:project`. A missing project is the user's name. The user `admin` has the role `admin`, other
+//! users have none; `X-Roles` overrides that. With `OpenStack-System-Scope` the token has no project.
 
-use super::{Context, Presented, ServiceContext};
+use super::{AuthContext, AuthHeaders, ServiceAuthContext};
 
-/// The context of a request; none without a token.
-pub fn authenticate(presented: &Presented<'_>) -> Option<Context> {
-    let header = presented.header;
+/// The caller's identity; `None` without a token.
+pub fn authenticate(headers: &AuthHeaders<'_>) -> Option<AuthContext> {
+    let header = headers.header;
     let token = header("x-auth-token")?;
     let (user, project) = token.split_once(':').unwrap_or((&token, ""));
     let project = if project.is_empty() { user } else { project };
@@ -19,7 +19,7 @@ pub fn authenticate(presented: &Presented<'_>) -> Option<Context> {
         None if user == "admin" => vec!["admin".to_owned()],
         None => Vec::new(),
     };
-    Some(Context {
+    Some(AuthContext {
         user_id: Some(user.to_owned()),
         user_domain_id: header("x-user-domain-id"),
         project_id: header("x-project-id").or(of_token),
@@ -27,8 +27,8 @@ pub fn authenticate(presented: &Presented<'_>) -> Option<Context> {
         domain_id: header("x-domain-id"),
         system_scope,
         roles,
-        is_admin_project: header("x-is-admin-project").is_none_or(|said| said.eq_ignore_ascii_case("true")),
-        service: ServiceContext {
+        is_admin_project: header("x-is-admin-project").is_none_or(|value| value.eq_ignore_ascii_case("true")),
+        service: ServiceAuthContext {
             user_id: header("x-service-user-id"),
             user_domain_id: header("x-service-user-domain-id"),
             project_id: header("x-service-project-id"),
@@ -49,46 +49,46 @@ fn list(roles: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn context(headers: &[(&str, &str)]) -> Option<Context> {
+    fn context(headers: &[(&str, &str)]) -> Option<AuthContext> {
         let header = |name: &'static str| {
             let found = headers.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        authenticate(&Presented { header: &header })
+        authenticate(&AuthHeaders { header: &header })
     }
 
-    fn of(token: &str, headers: &[(&str, &str)]) -> Context {
+    fn of(token: &str, headers: &[(&str, &str)]) -> AuthContext {
         context(&[&[("x-auth-token", token)], headers].concat()).expect("a token is enough")
     }
 
     #[test]
     fn a_token_names_user_and_project() {
-        let it = of("alice:lab", &[]);
+        let caller = of("alice:lab", &[]);
         assert_eq!(
-            (it.user_id.as_deref(), it.project_id.as_deref()),
+            (caller.user_id.as_deref(), caller.project_id.as_deref()),
             (Some("alice"), Some("lab"))
         );
-        assert!(it.roles.is_empty() && it.is_admin_project);
+        assert!(caller.roles.is_empty() && caller.is_admin_project);
         assert_eq!(of("alice", &[]).project_id.as_deref(), Some("alice"));
         assert_eq!(of("admin", &[]).roles, ["admin"]);
         assert_eq!(context(&[("x-roles", "admin")]), None);
     }
 
     #[test]
-    fn headers_say_roles_and_scope() {
+    fn headers_set_roles_and_scope() {
         assert_eq!(
             of("bob", &[("x-roles", "reader, service")]).roles,
             ["reader", "service"]
         );
         assert_eq!(of("admin", &[("x-roles", "reader")]).roles, ["reader"]);
         assert!(of("admin", &[("x-roles", "")]).roles.is_empty());
-        let it = of("admin", &[("openstack-system-scope", "all")]);
-        assert_eq!((it.project_id, it.system_scope.as_deref()), (None, Some("all")));
+        let caller = of("admin", &[("openstack-system-scope", "all")]);
+        assert_eq!((caller.project_id, caller.system_scope.as_deref()), (None, Some("all")));
     }
 
     #[test]
-    fn headers_say_what_a_token_would() {
-        let it = of(
+    fn headers_override_the_token() {
+        let caller = of(
             "user:lab",
             &[
                 ("x-project-id", "other"),
@@ -97,9 +97,9 @@ mod tests {
                 ("x-service-roles", "service,admin"),
             ],
         );
-        assert_eq!(it.project_id.as_deref(), Some("other"));
-        assert_eq!(it.domain_id.as_deref(), Some("d"));
-        assert!(!it.is_admin_project);
-        assert_eq!(it.service.roles, ["service", "admin"]);
+        assert_eq!(caller.project_id.as_deref(), Some("other"));
+        assert_eq!(caller.domain_id.as_deref(), Some("d"));
+        assert!(!caller.is_admin_project);
+        assert_eq!(caller.service.roles, ["service", "admin"]);
     }
 }

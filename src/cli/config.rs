@@ -1,32 +1,57 @@
-//! `placet config …`
+//! `placet config …`: prints the configuration, or the options that there are.
 
 use std::io::Write;
 
-use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use clap::{Subcommand, ValueEnum};
 
-use super::Failure;
-use crate::config::Configuration;
+use super::CommandError;
+use crate::config::{self, ConfigSources};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Print the effective configuration as INI.
     ///
-    /// Above each option stands where its value came from; secrets are masked. Options that are set but not used are
-    /// named on stderr, with what replaces them.
+    /// A comment above each option says where its value came from; secrets are masked. Options that are set but not used
+    /// are named on stderr, with what replaces them.
     Show,
+    /// Print every option that placet uses, with its default, the values allowed, and its meaning.
+    ///
+    /// Options of OpenStack Placement that are accepted but not used are left out. No configuration is read.
+    Options {
+        /// Print only the options of this section.
+        #[arg(value_parser = PossibleValuesParser::new(config::sections()))]
+        section: Option<String>,
+        #[arg(long, value_enum, default_value_t = Format::Conf)]
+        format: Format,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A sample placement.conf: every option is commented out at its default.
+    Conf,
+    /// Tables for a document.
+    Markdown,
 }
 
 impl Command {
-    pub fn run(&self, configuration: &Configuration) -> Result<(), Failure> {
-        match self {
+    pub fn run(&self, sources: &ConfigSources) -> Result<(), CommandError> {
+        let text = match self {
             Self::Show => {
+                let configuration = config::load(sources)?;
                 for warning in configuration.warnings() {
                     eprintln!("WARN {warning}");
                 }
-                // Whoever stops reading has seen enough.
-                let _ = std::io::stdout().write_all(configuration.ini()?.as_bytes());
+                configuration.ini()?
             }
-        }
+            Self::Options { section, format } => match format {
+                Format::Conf => config::sample(section.as_deref()),
+                Format::Markdown => config::reference(section.as_deref()),
+            },
+        };
+        // If the reader of a pipe has gone, that is no failure.
+        let _ = std::io::stdout().write_all(text.as_bytes());
         Ok(())
     }
 }

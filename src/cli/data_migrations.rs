@@ -1,24 +1,24 @@
-//! `placet db online_data_migrations`: as `placement-manage db online_data_migrations`, word for word.
+//! `placet db online_data_migrations`, with the same output and exit codes as `placement-manage`.
 
 use std::process::ExitCode;
 
-use super::{Failure, table};
+use super::{CommandError, table};
 use crate::config::Placement;
 use crate::db::{Database, DbConnection};
 use crate::model::allocations::Owner;
 use crate::model::upgrade::Migration;
 
-const BATCH: usize = 50;
+const BATCH_ROWS: usize = 50;
 
-/// What one migration did in all batches.
-struct Done {
+/// The rows that one migration changed, in all batches.
+struct MigrationTotal {
     migration: Migration,
     count: usize,
 }
 
-pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) -> Result<ExitCode, Failure> {
-    let most = match max_count.map(str::parse::<usize>) {
-        None => BATCH,
+pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) -> Result<ExitCode, CommandError> {
+    let max_rows = match max_count.map(str::parse::<usize>) {
+        None => BATCH_ROWS,
         Some(Ok(number)) if number > 0 => number,
         Some(_) => {
             println!("Must supply a positive value for max_count");
@@ -26,28 +26,28 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
         }
     };
     if max_count.is_none() {
-        println!("Running batches of {BATCH} until complete");
+        println!("Running batches of {BATCH_ROWS} until complete");
     }
     let owner = Owner {
         project: options.incomplete_consumer_project_id.clone(),
         user: options.incomplete_consumer_user_id.clone(),
     };
     let conn = &mut database.connect()?;
-    let (mut all, mut failed, mut ran): (Vec<Done>, bool, usize);
-    all = Vec::new();
+    let (mut totals, mut failed, mut ran): (Vec<MigrationTotal>, bool, usize);
+    totals = Vec::new();
     loop {
-        (ran, failed) = batch(conn, most, &owner, &mut all);
+        (ran, failed) = batch(conn, max_rows, &owner, &mut totals);
         if ran == 0 || max_count.is_some() {
             break;
         }
     }
-    let rows: Vec<_> = all
+    let rows: Vec<_> = totals
         .iter()
-        .map(|done| {
+        .map(|total| {
             vec![
-                done.migration.name().to_owned(),
-                done.count.to_string(),
-                done.count.to_string(),
+                total.migration.name().to_owned(),
+                total.count.to_string(),
+                total.count.to_string(),
             ]
         })
         .collect();
@@ -60,11 +60,12 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
     Ok(ExitCode::from(u8::from(ran > 0)))
 }
 
-/// Runs each migration once, until so many rows were mended; says how many were, and whether one failed.
-fn batch(conn: &mut DbConnection, most: usize, owner: &Owner, all: &mut Vec<Done>) -> (usize, bool) {
+/// Runs each migration once, until at most `max_rows` rows are changed. Returns the number of changed rows, and whether a
+/// migration failed.
+fn batch(conn: &mut DbConnection, max_rows: usize, owner: &Owner, totals: &mut Vec<MigrationTotal>) -> (usize, bool) {
     let (mut ran, mut failed) = (0, false);
     for migration in Migration::ALL {
-        let count = migration.run(conn, most - ran, owner).unwrap_or_else(|error| {
+        let count = migration.run(conn, max_rows - ran, owner).unwrap_or_else(|error| {
             println!("Error attempting to run {}", migration.name());
             log::error!("Error attempting to run {}: {error}", migration.name());
             failed = true;
@@ -73,12 +74,12 @@ fn batch(conn: &mut DbConnection, most: usize, owner: &Owner, all: &mut Vec<Done
         if count > 0 {
             println!("{count} rows matched query {}, {count} migrated", migration.name());
         }
-        match all.iter_mut().find(|done| done.migration == migration) {
-            Some(done) => done.count += count,
-            None => all.push(Done { migration, count }),
+        match totals.iter_mut().find(|total| total.migration == migration) {
+            Some(total) => total.count += count,
+            None => totals.push(MigrationTotal { migration, count }),
         }
         ran += count;
-        if ran >= most {
+        if ran >= max_rows {
             break;
         }
     }

@@ -1,48 +1,48 @@
-//! `placet db …`, and how the configuration becomes a database.
+//! `placet db …`, and the database and replica that the configuration describes.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
 
-use super::{Failure, data_migrations};
+use super::{CommandError, data_migrations};
 use crate::config::{Options, Secret};
-use crate::db::migrate::Synced;
+use crate::db::schema::migrate::Synced;
 use crate::db::{Database, Replica, Settings};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make the database, or upgrade it, or adopt the one that OpenStack Placement made.
+    /// Create or upgrade the database, or adopt OpenStack Placement's.
     Sync,
-    /// Print the revision of OpenStack's tables and, below, that of placet's own.
+    /// Print the revision of OpenStack's tables and, on the next line, of placet's own tables.
     Version,
-    /// Say that OpenStack's tables are at a revision, `head` or `base`; nothing else is touched.
+    /// Record a revision of OpenStack's tables, `head` or `base`, without changing the tables.
     Stamp { version: String },
-    /// Mend what old releases left undone: providers without a root, allocations without a consumer.
+    /// Complete data of old releases: providers without a root, allocations without a consumer.
     ///
-    /// Exit codes, as those of `placement-manage`: 0, nothing is left to do; 1, with --max-count, something was done;
-    /// 2, something failed; 127, --max-count is no positive number.
+    /// Exit codes, as of `placement-manage`: 0, nothing is left to do; 1, with --max-count, rows were changed;
+    /// 2, a migration failed; 127, --max-count is not a positive number.
     #[command(name = "online_data_migrations")]
     OnlineDataMigrations {
-        /// Mend at most so many rows, instead of batches of 50 until all is done.
+        /// Change at most this number of rows, instead of running batches of 50 until all is done.
         #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
         max_count: Option<String>,
     },
 }
 
 impl Command {
-    pub fn run(&self, options: &Options) -> Result<ExitCode, Failure> {
+    pub fn run(&self, options: &Options) -> Result<ExitCode, CommandError> {
         let database = open(options)?;
         database.reach()?;
         match self {
-            Self::Sync => println!("{}", told(database.sync()?)),
+            Self::Sync => println!("{}", sync_message(database.sync()?)),
             Self::Stamp { version } => database.stamp(version)?,
             Self::OnlineDataMigrations { max_count } => {
                 return data_migrations::run(&database, &options.placement, max_count.as_deref());
             }
             Self::Version => {
                 let version = database.version()?;
-                // Without tables, Python's word: scripts around `placement-manage db version` know it.
+                // Without tables, Python's `None`, as `placement-manage db version` prints: scripts expect it.
                 println!("{}", version.alembic.as_deref().unwrap_or("None"));
                 println!("placet {}", version.placet.as_deref().unwrap_or("None"));
             }
@@ -51,38 +51,38 @@ impl Command {
     }
 }
 
-/// What a sync did, for people.
-pub fn told(synced: Synced) -> &'static str {
+/// The result of a sync, as a sentence for operators.
+pub fn sync_message(synced: Synced) -> &'static str {
     match synced {
-        Synced::Created => "The database was empty: its tables were made.",
+        Synced::Created => "The database was empty: its tables were created.",
         Synced::Adopted => "OpenStack Placement's database was adopted: placet's own tables were added.",
         Synced::Upgraded => "The database was upgraded.",
-        Synced::Current => "The database is current: there was nothing to do.",
+        Synced::Current => "The database is up to date: there was nothing to do.",
     }
 }
 
-/// The configured database; nothing is connected yet.
-pub fn open(options: &Options) -> Result<Database, Failure> {
+/// The configured database. Does not connect.
+pub fn open(options: &Options) -> Result<Database, CommandError> {
     Ok(Database::open(&settings(
         options,
         options.placement_database.required()?,
     ))?)
 }
 
-/// How long a request waits for a connection to the copy before it reads the database itself.
-const REPLICA_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a request waits for a connection to the replica before it uses the primary.
+const REPLICA_POOL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The configured copy, if any, with a pool as large as the database's own; nothing is connected yet.
-pub fn open_replica(options: &Options) -> Result<Option<Replica>, Failure> {
+/// The configured replica, if any, with a pool as large as the primary's. Does not connect.
+pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> {
     let url = options.placement_database.slave_connection.as_ref();
-    // Not looked at where no route reads it: upstream accepts any URL here, and never uses it.
+    // Ignored unless a route uses it: OpenStack Placement accepts any URL here, and never uses it.
     let Some(url) = url.filter(|_| !options.placet.slave_routes.is_empty()) else {
         return Ok(None);
     };
     let mut settings = settings(options, url);
-    settings.pool_timeout = settings.pool_timeout.min(REPLICA_PATIENCE);
-    let rest = settings.retry_interval.max(Duration::from_secs(1));
-    Ok(Some(Replica::new(Database::open(&settings)?, rest)))
+    settings.pool_timeout = settings.pool_timeout.min(REPLICA_POOL_TIMEOUT);
+    let pause = settings.retry_interval.max(Duration::from_secs(1));
+    Ok(Some(Replica::new(Database::open(&settings)?, pause)))
 }
 
 fn settings(options: &Options, url: &Secret) -> Settings {
@@ -95,7 +95,7 @@ fn settings(options: &Options, url: &Secret) -> Settings {
         max_pool_size: connections.saturating_add(options.max_overflow.unwrap_or(0)),
         pool_timeout: options.pool_timeout.map_or(defaults.pool_timeout, Duration::from_secs),
         recycle_time: u64::try_from(options.connection_recycle_time).map_or(Duration::MAX, Duration::from_secs),
-        // A command that may wait less than this for its commit may not wait longer for a lock.
+        // The commit timeout also limits the wait for a lock.
         lock_timeout: defaults.lock_timeout.min(commit_timeout),
         max_retries: options.max_retries,
         retry_interval: Duration::from_secs(options.retry_interval),

@@ -1,4 +1,4 @@
-//! The log: one line a record, `2026-01-31T12:00:00.000Z INFO  [placet::cli::serve] message`.
+//! The log, with one line for each record: `2026-01-31T12:00:00.000Z INFO  [placet::cli::serve] message`.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -6,27 +6,27 @@ use std::io::Write;
 use chrono::Utc;
 use env_logger::{Builder, Target};
 
-use super::Failure;
+use super::CommandError;
 use crate::config::DefaultSection;
 
-/// Starts logging, to stderr or to the configured file. `RUST_LOG` wins over `[DEFAULT] debug`.
-pub fn start(options: &DefaultSection) -> Result<(), Failure> {
+/// Starts logging to stderr or to the configured file. `RUST_LOG` overrides `[DEFAULT] debug`.
+pub fn start(options: &DefaultSection) -> Result<(), CommandError> {
     let mut builder = Builder::new();
     match std::env::var("RUST_LOG") {
         Ok(filters) if !filters.is_empty() => builder.parse_filters(&filters),
-        // The HTTP server's own start and stop lines say nothing that placet's do not.
+        // The start and stop lines of the HTTP server only repeat placet's.
         _ if options.debug => builder.parse_filters("info,placet=debug"),
         _ => builder.parse_filters("info,actix_server=warn"),
     };
-    if let Some(path) = &options.log_path {
-        let failure = |reason| Failure::Log {
+    if let Some(path) = options.log_path() {
+        let failure = |reason| CommandError::Log {
             path: path.clone(),
             reason,
         };
         let file = OpenOptions::new()
             .create(true)
             .append(true)
-            .open(path)
+            .open(&path)
             .map_err(failure)?;
         builder.target(Target::Pipe(Box::new(file)));
     }
@@ -35,12 +35,12 @@ pub fn start(options: &DefaultSection) -> Result<(), Failure> {
         let message = one_line(&record.args().to_string());
         writeln!(out, "{time} {:<5} [{}] {message}", record.level(), record.target())
     });
-    // A second start can only be a test's.
+    // Fails only if logging has been started already, which happens in tests.
     let _ = builder.try_init();
     Ok(())
 }
 
-/// Without line breaks and other control characters, so that nobody forges a line by what they ask for.
+/// Escapes line breaks and other control characters, so that a request cannot forge a log line.
 fn one_line(message: &str) -> String {
     let mut line = String::with_capacity(message.len());
     for c in message.chars() {

@@ -1,25 +1,25 @@
-//! `placet openapi`: the description of the API, for whoever has no service at hand.
+//! `placet openapi`: prints the description of the API without a running service.
 
 use std::io::Write;
 
 use clap::Args;
 
-use super::Failure;
+use super::CommandError;
 use crate::api;
 
 #[derive(Debug, Args)]
 pub struct Command {
-    /// Describe this microversion alone, such as 1.39, in plain OpenAPI; else all of them, with `x-openstack`.
+    /// Describe only this microversion, such as 1.39, in plain OpenAPI. The default is all of them, with `x-openstack`.
     #[arg(long, value_name = "VERSION")]
     microversion: Option<String>,
 }
 
 impl Command {
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self) -> Result<(), CommandError> {
         let version = self.microversion.as_deref();
         let text =
-            api::openapi(version).ok_or_else(|| Failure::Microversion(version.unwrap_or_default().to_owned()))?;
-        // Whoever stops reading has seen enough.
+            api::openapi(version).ok_or_else(|| CommandError::Microversion(version.unwrap_or_default().to_owned()))?;
+        // The reader may close the pipe early, which is no failure.
         let _ = std::io::stdout().write_all(text.as_bytes());
         Ok(())
     }

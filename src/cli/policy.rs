@@ -1,22 +1,22 @@
-//! `placet policy …`, and how the configuration becomes a policy.
+//! `placet policy …`, and the policy that the configuration describes.
 
 use std::io::Write;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::Failure;
-use super::policy_files::Disk;
+use super::CommandError;
+use super::policy_files::DiskFiles;
 use crate::api;
 use crate::config::OsloPolicy;
-use crate::policy::live::{Files, Live};
-use crate::policy::{self, Settings};
+use crate::policy::live::{LivePolicy, PolicyFiles};
+use crate::policy::{self, PolicySettings};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Print every rule: its check in force, its default, and the routes that it guards.
+    /// Print all rules: the check in force, the default, and the routes that the rule guards.
     ///
-    /// Checks are those of [oslo_policy] policy_file and policy_dirs as they are now, over the defaults. What looks like a
-    /// mistake in them is named on stderr.
+    /// The checks are the defaults, overridden by the current files of [oslo_policy] policy_file and policy_dirs. Likely
+    /// mistakes in these files are reported on stderr.
     List {
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,
@@ -27,50 +27,50 @@ pub enum Command {
 pub enum Format {
     /// A line for each rule and route.
     Table,
-    /// A policy file that says what is in force, with the defaults as remarks.
+    /// A policy file of the rules in force, with the defaults as comments.
     Yaml,
 }
 
 impl Command {
-    pub fn run(&self, options: &OsloPolicy) -> Result<(), Failure> {
+    pub fn run(&self, options: &OsloPolicy) -> Result<(), CommandError> {
         let Self::List { format } = self;
-        let files = Disk::new(options).read().map_err(Failure::Policy)?;
-        let loaded = policy::load(&settings(options), &files).map_err(Failure::Policy)?;
-        for warning in missing(options).iter().chain(&loaded.warnings) {
+        let files = DiskFiles::new(options).read().map_err(CommandError::Policy)?;
+        let loaded = policy::load(&settings(options), &files).map_err(CommandError::Policy)?;
+        for warning in missing_file_warning(options).iter().chain(&loaded.warnings) {
             eprintln!("WARN {warning}");
         }
         let text = match format {
             Format::Table => policy::table(&loaded.policy, api::guarded_by),
             Format::Yaml => policy::yaml(&loaded.policy, api::guarded_by),
         };
-        // Whoever stops reading has seen enough.
+        // The reader may close the pipe early, which is no failure.
         let _ = std::io::stdout().write_all(text.as_bytes());
         Ok(())
     }
 }
 
-/// The policy to serve with; it follows its files.
-pub fn live(options: &OsloPolicy) -> Result<Live, Failure> {
-    if let Some(warning) = missing(options) {
+/// The policy for the service. It is loaded again when its files change.
+pub fn live(options: &OsloPolicy) -> Result<LivePolicy, CommandError> {
+    if let Some(warning) = missing_file_warning(options) {
         log::warn!("{warning}");
     }
-    Live::start(settings(options), Box::new(Disk::new(options))).map_err(Failure::Policy)
+    LivePolicy::start(settings(options), Box::new(DiskFiles::new(options))).map_err(CommandError::Policy)
 }
 
-fn settings(options: &OsloPolicy) -> Settings {
-    Settings {
+fn settings(options: &OsloPolicy) -> PolicySettings {
+    PolicySettings {
         enforce_new_defaults: options.enforce_new_defaults,
         default_rule: options.policy_default_rule.clone(),
     }
 }
 
-/// Whoever names a policy file relies on it; without a name there need not be one.
-fn missing(options: &OsloPolicy) -> Option<String> {
+/// A warning if the configured policy file does not exist. The default file is optional.
+fn missing_file_warning(options: &OsloPolicy) -> Option<String> {
     let named = options.policy_file != "policy.yaml";
     (named && options.file().is_none()).then(|| {
         format!(
-            "[oslo_policy] policy_file = {}: there is no such file, and the default rules hold; it is read once it is \
-             there",
+            "[oslo_policy] policy_file = {}: there is no such file, so the default rules are in force; the file is \
+             loaded when it appears",
             options.policy_file
         )
     })

@@ -1,4 +1,4 @@
-//! The policy files on disk, and when they changed.
+//! The policy files on disk, and the detection of their changes.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -8,67 +8,68 @@ use std::time::{Duration, Instant};
 
 use crate::config::OsloPolicy;
 use crate::policy::PolicyFile;
-use crate::policy::live::Files;
+use crate::policy::live::PolicyFiles;
 
-/// How long a change may go unseen: looking costs system calls, and requests come in thousands.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// The shortest time between two checks of the files: each check costs system calls, and requests are frequent.
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// `policy_file`, and the files of `policy_dirs` over it.
-pub struct Disk {
+/// `policy_file`, overridden by the files of `policy_dirs`.
+pub struct DiskFiles {
     options: OsloPolicy,
-    seen: Mutex<Seen>,
+    last: Mutex<LastCheck>,
 }
 
-struct Seen {
+struct LastCheck {
     at: Instant,
-    marks: Vec<Mark>,
+    stamps: Vec<FileStamp>,
 }
 
-/// A file or directory as it was: another time, size or inode is another one.
+/// The state of a file or directory. It has changed if its modification time, size or inode differs.
 #[derive(Debug, PartialEq, Eq)]
-struct Mark {
+struct FileStamp {
     path: PathBuf,
-    is: Option<(i64, i64, u64, u64)>,
+    /// Seconds and nanoseconds of the modification time, size, inode; `None` if there is no such file.
+    state: Option<(i64, i64, u64, u64)>,
 }
 
-impl Mark {
-    fn of(path: PathBuf) -> Mark {
-        let is = fs::metadata(&path).ok();
-        let is = is.map(|is: Metadata| (is.mtime(), is.mtime_nsec(), is.size(), is.ino()));
-        Mark { path, is }
+impl FileStamp {
+    fn of(path: PathBuf) -> FileStamp {
+        let state = fs::metadata(&path).ok();
+        let state = state.map(|data: Metadata| (data.mtime(), data.mtime_nsec(), data.size(), data.ino()));
+        FileStamp { path, state }
     }
 }
 
-impl Disk {
-    /// What is there now counts as seen, so it is to be read after this.
-    pub fn new(options: &OsloPolicy) -> Disk {
-        let seen = Seen {
+impl DiskFiles {
+    /// Records the current state of the files, so read them after this call.
+    pub fn new(options: &OsloPolicy) -> DiskFiles {
+        let last = LastCheck {
             at: Instant::now(),
-            marks: marks(options),
+            stamps: stamps(options),
         };
-        Disk {
+        DiskFiles {
             options: options.clone(),
-            seen: Mutex::new(seen),
+            last: Mutex::new(last),
         }
     }
 }
 
-impl Files for Disk {
-    /// One request at a time looks; those beside it go on.
+impl PolicyFiles for DiskFiles {
+    /// One request at a time checks the files; concurrent requests do not wait for it.
     fn changed(&self) -> bool {
-        let mut seen = match self.seen.try_lock() {
-            Ok(seen) => seen,
+        let mut last = match self.last.try_lock() {
+            Ok(last) => last,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return false,
         };
-        if seen.at.elapsed() < LOOK_EVERY {
+        if last.at.elapsed() < CHECK_INTERVAL {
             return false;
         }
-        let marks = marks(&self.options);
-        let changed = marks != seen.marks;
-        *seen = Seen {
+        let stamps = stamps(&self.options);
+        let changed = stamps != last.stamps;
+        *last = LastCheck {
             at: Instant::now(),
-            marks,
+            stamps,
         };
         changed
     }
@@ -82,16 +83,16 @@ impl Files for Disk {
     }
 }
 
-fn marks(options: &OsloPolicy) -> Vec<Mark> {
+fn stamps(options: &OsloPolicy) -> Vec<FileStamp> {
     let mut paths: Vec<PathBuf> = options.file().into_iter().collect();
     for dir in options.dirs() {
         paths.extend(files_of(&dir).unwrap_or_default());
         paths.push(dir);
     }
-    paths.into_iter().map(Mark::of).collect()
+    paths.into_iter().map(FileStamp::of).collect()
 }
 
-/// Every file of a directory, by name, as oslo.policy takes them: whatever it is called, but for hidden ones.
+/// The files of a directory, sorted by name. As in oslo.policy, any name is accepted, except hidden files.
 fn files_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -118,62 +119,62 @@ mod tests {
     use std::thread::sleep;
 
     use super::*;
+    use crate::config::Options;
 
     fn options(dir: &Path) -> OsloPolicy {
-        OsloPolicy {
-            policy_file: "policy.yaml".into(),
-            policy_dirs: vec!["policy.d".into(), "nowhere".into()],
-            policy_default_rule: "default".into(),
-            enforce_new_defaults: true,
-            search_dirs: vec![dir.to_owned()],
-        }
+        let mut options = Options::default().oslo_policy;
+        options.policy_dirs.0.push("nowhere".into());
+        options.search_dirs = vec![dir.to_owned()];
+        options
     }
 
-    /// What is there, after a change that a request would have found.
-    fn found(disk: &Disk) -> String {
-        sleep(LOOK_EVERY);
-        assert!(disk.changed(), "a change was not seen");
-        sleep(LOOK_EVERY);
-        assert!(!disk.changed(), "a change was seen twice");
+    /// The text of all files, after a change that the next check detects.
+    fn text_after_change(disk: &DiskFiles) -> String {
+        sleep(CHECK_INTERVAL);
+        assert!(disk.changed(), "a change was not detected");
+        sleep(CHECK_INTERVAL);
+        assert!(!disk.changed(), "a change was detected twice");
         let files = disk.read().expect("files that can be read");
         files.into_iter().map(|file| file.text).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn whatever_happens_to_the_files_is_seen_once() {
+    fn each_change_of_the_files_is_detected_once() {
         let folder = tempfile::tempdir().expect("a directory");
         let dir = folder.path();
         let put = |name: &str, text: &str| fs::write(dir.join(name), text).expect("a file");
-        let disk = Disk::new(&options(dir));
+        let disk = DiskFiles::new(&options(dir));
         assert_eq!(disk.read(), Ok(Vec::new()));
         put("policy.yaml", "one");
-        assert_eq!(found(&disk), "one");
-        // Put in its place, of the same size.
+        assert_eq!(text_after_change(&disk), "one");
+        // Replaced by a file of the same size.
         put("new", "two");
         fs::rename(dir.join("new"), dir.join("policy.yaml")).expect("a new file");
-        assert_eq!(found(&disk), "two");
+        assert_eq!(text_after_change(&disk), "two");
         fs::create_dir(dir.join("policy.d")).expect("a directory");
         put("policy.d/b.yaml", "b");
         put("policy.d/a.json", "a");
-        assert_eq!(found(&disk), "two a b");
+        assert_eq!(text_after_change(&disk), "two a b");
         put("policy.d/b.yaml", "longer");
-        assert_eq!(found(&disk), "two a longer");
+        assert_eq!(text_after_change(&disk), "two a longer");
         fs::remove_file(dir.join("policy.d/a.json")).expect("a file");
-        assert_eq!(found(&disk), "two longer");
+        assert_eq!(text_after_change(&disk), "two longer");
         fs::create_dir(dir.join("policy.d/inner")).expect("a directory");
         put("policy.d/inner/c.yaml", "c");
         put("policy.d/.hidden", "h");
-        assert_eq!(found(&disk), "two longer");
+        assert_eq!(text_after_change(&disk), "two longer");
         fs::remove_file(dir.join("policy.yaml")).expect("a file");
-        assert_eq!(found(&disk), "longer");
+        assert_eq!(text_after_change(&disk), "longer");
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn an_unreadable_file_is_named() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("policy.yaml");
         fs::write(&path, b"\xff").expect("a file");
-        let why = Disk::new(&options(folder.path())).read().expect_err("it is not UTF-8");
+        let why = DiskFiles::new(&options(folder.path()))
+            .read()
+            .expect_err("it is not UTF-8");
         assert!(why.starts_with(&format!("{}: ", path.display())), "{why}");
     }
 }

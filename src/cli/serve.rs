@@ -1,25 +1,24 @@
-//! `placet serve`: from the configuration to a listening service.
+//! `placet serve`: starts the service from the configuration, and stops it on a signal.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::path::Path;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use super::{Failure, db, policy};
+use super::{CommandError, db, policy};
 use crate::api::{self, Listen, Service};
-use crate::auth::Strategy;
+use crate::auth::AuthStrategy;
 use crate::config::{self, Configuration, GenerationStrategy, Options, masked_url};
-use crate::db::writer::{Bounds, WriterSettings};
+use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
 use crate::model::{Model, Rules, Serving};
 use crate::search;
 use crate::tasks::Comparison;
 
-/// Serves until SIGTERM or SIGINT, and returns when what was in flight has finished.
-pub fn run(configuration: &Configuration) -> Result<(), Failure> {
+/// Serves until SIGTERM or SIGINT. Returns when the requests in flight have finished.
+pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let options = &configuration.options;
     let warnings = options.check_serving()?;
     for warning in warnings.iter().chain(&configuration.warnings()) {
@@ -27,15 +26,15 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
     }
     log_options(configuration)?;
     let policy = policy::live(&options.oslo_policy)?;
-    let slave_routes = api::slave_routes(&options.placet.slave_routes).map_err(Failure::SlaveRoutes)?;
-    // Taken first, so that an address in use is said before the database is touched.
+    let slave_routes = api::slave_routes(&options.placet.slave_routes).map_err(CommandError::SlaveRoutes)?;
+    // Bind first, so that an address in use is reported before the database is changed.
     let bind = options.placet.bind;
-    let listener = listen(bind).map_err(|reason| Failure::Listen { bind, reason })?;
+    let listener = listen(bind).map_err(|reason| CommandError::Listen { bind, reason })?;
     let address = listener
         .local_addr()
-        .map_err(|reason| Failure::Listen { bind, reason })?;
+        .map_err(|reason| CommandError::Listen { bind, reason })?;
     let (database, replica) = (db::open(options)?, db::open_replica(options)?);
-    // Held to the end, and taken before a schema is touched that another process may be serving.
+    // Held until the end. Taken before the schema is changed, because another process may be using the database.
     let serving = Serving::from(database.lock_for_serving()?);
     database.reach()?;
     prepare(&database, options)?;
@@ -48,40 +47,41 @@ pub fn run(configuration: &Configuration) -> Result<(), Failure> {
     let service = Service {
         model,
         policy,
-        auth: Strategy::NoAuth2,
+        auth: AuthStrategy::NoAuth2,
         settings: settings(options, slave_routes),
     };
     let ready = || {
         greet(options, address);
         log::info!("serving on {address}");
     };
-    api::serve(service, vec![listener], &how_to_listen(options), ready).map_err(Failure::Serve)?;
+    api::serve(service, vec![listener], &listen_settings(options), ready).map_err(CommandError::Serve)?;
     comparison.stop();
     writer.finish();
     log::info!("stopped");
     Ok(())
 }
 
-/// Makes or upgrades the schema where that is allowed, and checks it everywhere else.
-fn prepare(database: &Database, options: &Options) -> Result<(), Failure> {
+/// Creates or upgrades the schema if the configuration allows it; otherwise checks it.
+fn prepare(database: &Database, options: &Options) -> Result<(), CommandError> {
     if options.placement_database.may_sync() {
-        // Not inside the macro: what is not logged is not evaluated.
+        // Outside of the macro, which evaluates its arguments only if the line is logged.
         let synced = database.sync()?;
-        log::info!("{}", db::told(synced));
+        log::info!("{}", db::sync_message(synced));
         return Ok(());
     }
     database.check().map_err(|error| match error {
-        SetupError::Missing { .. } | SetupError::NotSynced | SetupError::NotCurrent => Failure::Unprepared(error),
+        SetupError::Missing { .. } | SetupError::NotSynced | SetupError::NotCurrent => CommandError::Unprepared(error),
         _ => error.into(),
     })
 }
 
-/// The standard library lets no more than 128 connections wait to be accepted; a cloud's agents come all at once.
+/// Connections that may wait to be accepted. The standard library allows 128, but the agents of a cloud may all connect at
+/// the same time.
 const BACKLOG: i32 = 1024;
 
 fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;
-    // A new process takes over the address while connections of the old one linger.
+    // A new process can bind the address while old connections are in TIME_WAIT.
     socket.set_reuse_address(true)?;
     socket.bind(&bind.into())?;
     socket.listen(BACKLOG)?;
@@ -92,7 +92,7 @@ fn writer_settings(options: &Options) -> WriterSettings {
     WriterSettings {
         queue_size: options.placet.queue_size,
         commit_timeout: Duration::from_secs(options.placet.commit_timeout),
-        log: Bounds::default(),
+        wal: WalLimits::default(),
     }
 }
 
@@ -108,20 +108,21 @@ fn rules(options: &Options) -> Rules {
 
 fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings {
     api::Settings {
-        url_prefix: options.placet.url_prefix.clone(),
+        url_prefix: options.placet.url_prefix.to_string(),
         max_body_size: options.placet.max_body_size,
         parse_proxy_headers: options.oslo_middleware.enable_proxy_headers_parsing,
         cors: cors(&options.cors),
-        search: search::Settings {
+        search: search::SearchSettings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
-            // -1 is no limit.
+            // -1 means no limit.
             max: usize::try_from(options.placement.max_allocation_candidates).ok(),
             ceiling: options.placet.max_candidates,
-            strategy: match options.placement.allocation_candidates_generation_strategy {
-                GenerationStrategy::DepthFirst => search::Strategy::DepthFirst,
-                GenerationStrategy::BreadthFirst => search::Strategy::BreadthFirst,
+            tree_order: match options.placement.allocation_candidates_generation_strategy {
+                GenerationStrategy::DepthFirst => search::TreeOrder::DepthFirst,
+                GenerationStrategy::BreadthFirst => search::TreeOrder::BreadthFirst,
             },
             strict_step: options.placet.strict_step_size,
+            limits: search::SearchLimits::default(),
             interrupt: search::Interrupt::default(),
         },
         stale_reads: Duration::from_secs(options.placet.stale_reads_seconds),
@@ -130,19 +131,19 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
     }
 }
 
-/// As upstream, without an allowed origin there is none of it.
+/// CORS is off without an allowed origin, as in OpenStack Placement.
 fn cors(options: &config::Cors) -> Option<api::Cors> {
     (!options.allowed_origin.is_empty()).then(|| api::Cors {
         allowed_origin: options.allowed_origin.clone(),
         allow_credentials: options.allow_credentials,
         expose_headers: options.expose_headers.clone(),
-        max_age: options.max_age,
+        max_age: options.max_age.unwrap_or_default(),
         allow_methods: options.allow_methods.clone(),
         allow_headers: options.allow_headers.clone(),
     })
 }
 
-fn how_to_listen(options: &Options) -> Listen {
+fn listen_settings(options: &Options) -> Listen {
     Listen {
         workers: options.placet.workers,
         max_connections: options.placet.max_connections,
@@ -151,7 +152,7 @@ fn how_to_listen(options: &Options) -> Listen {
 }
 
 /// `[DEFAULT] log_options`: the whole configuration at debug level.
-fn log_options(configuration: &Configuration) -> Result<(), Failure> {
+fn log_options(configuration: &Configuration) -> Result<(), CommandError> {
     if configuration.options.default.log_options && log::log_enabled!(log::Level::Debug) {
         for line in configuration.ini()?.lines().filter(|line| !line.is_empty()) {
             log::debug!("{line}");
@@ -160,9 +161,9 @@ fn log_options(configuration: &Configuration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says on stdout where the service is and how to try it.
+/// Prints the address of the service and how to try it.
 fn greet(options: &Options, address: SocketAddr) {
-    // Where every address is listened on, one must be named to be tried.
+    // A wildcard address is not reachable as such: print a loopback address.
     let reachable = match address {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => (Ipv4Addr::LOCALHOST, v4.port()).into(),
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => (Ipv6Addr::LOCALHOST, v6.port()).into(),
@@ -170,7 +171,7 @@ fn greet(options: &Options, address: SocketAddr) {
     };
     let base = format!("http://{reachable}{}", options.placet.url_prefix);
     let data = match &options.placement_database.connection {
-        Some(connection) => place(connection.reveal()),
+        Some(connection) => data_location(connection.reveal()),
         None => String::new(),
     };
     let made = if options.placement_database.may_sync() {
@@ -184,18 +185,19 @@ fn greet(options: &Options, address: SocketAddr) {
         options.placet.url_prefix,
         options.api.auth_strategy,
     );
-    // Nobody may be reading; the service serves all the same.
+    // stdout may be closed, which does not keep the service from running.
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(greeting.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Where the data is: the file's whole path, or the URL without its password.
-fn place(url: &str) -> String {
-    match crate::db::url::parse(url) {
-        Ok(crate::db::url::Target::Sqlite(path)) => std::path::absolute(Path::new(&path))
-            .unwrap_or(path)
+/// The location of the data: the absolute path of the file, or the URL without its password.
+fn data_location(url: &str) -> String {
+    let target = crate::db::connect::url::parse(url).ok();
+    match target.as_ref().and_then(|target| target.file()) {
+        Some(path) => std::path::absolute(path)
+            .unwrap_or_else(|_| path.to_owned())
             .display()
             .to_string(),
-        _ => masked_url(url),
+        None => masked_url(url),
     }
 }

@@ -1,11 +1,11 @@
-//! `placet status upgrade check`: as `placement-status upgrade check`, with its table and its exit codes.
+//! `placet status upgrade check`, with the same table and exit codes as `placement-status`.
 
 use std::fs;
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use super::{Failure, db, table};
+use super::{CommandError, db, table};
 use crate::config::{Options, OsloPolicy};
 use crate::db::{DbConnection, DbResult, SetupError};
 use crate::model::upgrade;
@@ -14,21 +14,21 @@ const DETAIL_WIDTH: usize = 60;
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Look before and after an upgrade.
+    /// Checks before and after an upgrade.
     #[command(subcommand)]
     Upgrade(Upgrade),
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Upgrade {
-    /// Say whether the database and the policy file are ready.
+    /// Check whether the database and the policy file are ready.
     ///
-    /// Exit codes, as those of `placement-status`: 0, all is well; 1, something is worth a look; 2, something must be
-    /// done first; 255, the checks could not be made.
+    /// Exit codes, as of `placement-status`: 0, all checks succeeded; 1, a warning; 2, a failed check that must be resolved
+    /// first; 255, the checks could not be run.
     Check,
 }
 
-/// How a check ended, worst last.
+/// The result of a check, worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Success,
@@ -36,14 +36,14 @@ enum Level {
     Failure,
 }
 
-struct Check {
+struct UpgradeCheck {
     name: &'static str,
     level: Level,
     details: Option<String>,
 }
 
 impl Command {
-    pub fn run(&self, options: &Options) -> Result<ExitCode, Failure> {
+    pub fn run(&self, options: &Options) -> Result<ExitCode, CommandError> {
         let Self::Upgrade(Upgrade::Check) = self;
         let checked = db::open(options).and_then(|database| Ok(database.connect()?));
         let checks = checked.and_then(|mut conn| {
@@ -60,14 +60,14 @@ impl Command {
                 return Ok(ExitCode::from(255));
             }
         };
-        let cells: Vec<_> = checks.iter().map(Check::cell).collect();
+        let cells: Vec<_> = checks.iter().map(UpgradeCheck::cell).collect();
         print!("{}", table::boxed("Upgrade Check Results", &cells));
         let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Success);
         Ok(ExitCode::from(worst as u8))
     }
 }
 
-impl Check {
+impl UpgradeCheck {
     fn cell(&self) -> String {
         let details = match &self.details {
             Some(text) => table::wrapped(text, DETAIL_WIDTH),
@@ -77,9 +77,9 @@ impl Check {
     }
 }
 
-fn roots(conn: &mut DbConnection) -> DbResult<Check> {
+fn roots(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
     let lacking = upgrade::lacks_roots(conn)?;
-    Ok(Check {
+    Ok(UpgradeCheck {
         name: "Missing Root Provider IDs",
         level: if lacking { Level::Failure } else { Level::Success },
         details: lacking.then(|| {
@@ -90,9 +90,9 @@ fn roots(conn: &mut DbConnection) -> DbResult<Check> {
     })
 }
 
-fn consumers(conn: &mut DbConnection) -> DbResult<Check> {
+fn consumers(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
     let missing = upgrade::missing_consumers(conn)?;
-    Ok(Check {
+    Ok(UpgradeCheck {
         name: "Incomplete Consumers",
         level: if missing > 0 { Level::Warning } else { Level::Success },
         details: (missing > 0).then(|| {
@@ -104,11 +104,11 @@ fn consumers(conn: &mut DbConnection) -> DbResult<Check> {
     })
 }
 
-/// placet reads JSON as the YAML that it is; who keeps OpenStack's tools around is told as they tell it.
-fn policy(options: &OsloPolicy) -> Check {
+/// placet itself can read JSON, which is a subset of YAML. The message is the one of OpenStack's tools.
+fn policy(options: &OsloPolicy) -> UpgradeCheck {
     let text = options.file().and_then(|path| fs::read_to_string(path).ok());
     let json = text.is_some_and(|text| text.trim_start().starts_with('{'));
-    Check {
+    UpgradeCheck {
         name: "Policy File JSON to YAML Migration",
         level: if json { Level::Failure } else { Level::Success },
         details: json.then(|| {

@@ -1,6 +1,6 @@
-//! Tables of text as Python's prettytable draws them: scripts around OpenStack's tools read those.
+//! Text tables in the format of Python's prettytable, which scripts around OpenStack's tools parse.
 
-/// A table with a header; every cell in the middle.
+/// A table with a header and centred cells.
 pub fn centred(header: &[&str], rows: &[Vec<String>]) -> String {
     let header: Vec<String> = header.iter().map(|cell| (*cell).to_owned()).collect();
     let widths: Vec<usize> = (0..header.len())
@@ -15,7 +15,7 @@ pub fn centred(header: &[&str], rows: &[Vec<String>]) -> String {
         let cells = row
             .iter()
             .zip(&widths)
-            .map(|(cell, width)| format!(" {} |", middle(cell, *width)));
+            .map(|(cell, width)| format!(" {} |", centre(cell, *width)));
         format!("|{}\n", cells.collect::<String>())
     };
     let rule: String = widths
@@ -26,7 +26,7 @@ pub fn centred(header: &[&str], rows: &[Vec<String>]) -> String {
     format!("+{rule}\n{}+{rule}\n{body}+{rule}\n", line(&header))
 }
 
-/// A table of one column with a rule around each cell; cells have lines.
+/// A table of one column with a rule around each cell. A cell may have several lines.
 pub fn boxed(header: &str, cells: &[String]) -> String {
     let lines = cells.iter().flat_map(|cell| cell.lines()).chain([header]);
     let width = lines.map(|line| line.chars().count()).max().unwrap_or_default();
@@ -39,8 +39,8 @@ pub fn boxed(header: &str, cells: &[String]) -> String {
     format!("{rule}{}{body}", draw(header))
 }
 
-/// Words in lines of at most `width` characters, all but the first indented by two, as Python's textwrap does it: a line
-/// may end after a hyphen in a word, and anywhere in a word that is longer than a line.
+/// Wraps words at `width` characters as Python's textwrap does; all lines but the first are indented by two. A line may end
+/// after a hyphen in a word, and anywhere in a word that is longer than a line.
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -53,23 +53,23 @@ pub fn wrapped(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Puts a part of a word on the last line, or where there is no room on the next one.
+/// Appends a part of a word to the last line, or to a new one if it does not fit.
 fn append(lines: &mut Vec<String>, gap: &str, part: &str, width: usize) {
     let mut rest = part;
     loop {
         let indent = if lines.len() > 1 { 2 } else { 0 };
-        let last = lines.last_mut().expect("there is a first line");
+        let last = lines.last_mut().expect("lines begin with one line");
         let used = last.chars().count();
         let gap = if used > indent { gap } else { "" };
-        let room = width.saturating_sub(used + gap.len());
+        let free = width.saturating_sub(used + gap.len());
         let length = rest.chars().count();
-        if length <= room {
+        if length <= free {
             last.push_str(gap);
             last.push_str(rest);
             return;
         }
-        if length > width - 2 && room > 0 {
-            let cut = rest.char_indices().nth(room).map_or(rest.len(), |(at, _)| at);
+        if length > width - 2 && free > 0 {
+            let cut = rest.char_indices().nth(free).map_or(rest.len(), |(at, _)| at);
             last.push_str(gap);
             last.push_str(&rest[..cut]);
             rest = &rest[cut..];
@@ -78,7 +78,7 @@ fn append(lines: &mut Vec<String>, gap: &str, part: &str, width: usize) {
     }
 }
 
-/// A word in the parts between which a line may end: behind a hyphen that has letters on both sides.
+/// Splits a word where a line may end: after a hyphen with letters on both sides.
 fn parts(word: &str) -> Vec<&str> {
     let letter = |c: Option<&char>| c.is_some_and(|c| c.is_alphabetic() || *c == '_');
     let chars: Vec<char> = word.chars().collect();
@@ -94,12 +94,12 @@ fn parts(word: &str) -> Vec<&str> {
     parts
 }
 
-/// Where the room left cannot be halved, a text of even length has more of it before.
-fn middle(text: &str, width: usize) -> String {
+/// Centres a text. If the padding is odd, a text of even length gets the extra blank on the left, as in prettytable.
+fn centre(text: &str, width: usize) -> String {
     let length = text.chars().count();
-    let room = width - length;
-    let before = room / 2 + usize::from(room % 2 == 1 && length.is_multiple_of(2));
-    format!("{}{text}{}", " ".repeat(before), " ".repeat(room - before))
+    let free = width - length;
+    let before = free / 2 + usize::from(free % 2 == 1 && length.is_multiple_of(2));
+    format!("{}{text}{}", " ".repeat(before), " ".repeat(free - before))
 }
 
 #[cfg(test)]

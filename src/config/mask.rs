@@ -1,23 +1,25 @@
-//! What of a secret may be shown.
+//! Hides secrets in what logs and terminals show.
 
-use super::known::Known;
+use super::spec::OptionSpec;
 
 const MASK: &str = "***";
 
-/// `text`, a value of `known`, as a log or a terminal may show it: of a database URL all but the password, of any
-/// other secret nothing.
-pub fn value(known: &Known, text: &str) -> String {
-    match known.secret {
-        false => text.to_owned(),
-        true if known.name.ends_with("connection") => url(text),
-        true => MASK.to_owned(),
+/// `text`, a value of `spec`, without its secret: of a database URL the password is hidden, of any other secret option the
+/// whole value.
+pub fn value(spec: &OptionSpec, text: &str) -> String {
+    if !spec.secret {
+        text.to_owned()
+    } else if spec.name.ends_with("connection") {
+        url(text)
+    } else {
+        MASK.to_owned()
     }
 }
 
 /// A database URL without its password.
 ///
-/// Rather too much is masked than too little: everything up to the last `@`, because a password may hold one that
-/// should have been escaped, and every parameter whose name has `pass` in it.
+/// It masks rather too much than too little: everything up to the last `@`, because a password may contain one that should
+/// have been escaped, and every parameter whose name contains `pass`.
 pub fn url(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return MASK.to_owned();
@@ -26,8 +28,8 @@ pub fn url(text: &str) -> String {
         return text.to_owned();
     }
     let masked = match rest.rsplit_once('@') {
-        Some((account, place)) => match account.split_once(':') {
-            Some((user, _)) => format!("{scheme}://{user}:{MASK}@{place}"),
+        Some((account, host)) => match account.split_once(':') {
+            Some((user, _)) => format!("{scheme}://{user}:{MASK}@{host}"),
             None => text.to_owned(),
         },
         None => text.to_owned(),

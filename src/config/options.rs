@@ -1,85 +1,125 @@
-//! All that placet can be told, read once and handed down; there are no globals.
+//! The options: each is declared once, with its type, default, range, unit and help text, by the macro `options!`.
 //!
-//! The field names are the option names, the sub-structs the sections, in files named as those of the table of defaults
-//! ([`super::known`]). Bounds are on the fields. What upstream's options mean is upstream's documentation; here is what
-//! placet makes of them.
+//! A declaration becomes a field of the section's struct, which [`Options::read`] fills, and an [`OptionSpec`], from
+//! which `placet config show`, `placet config options` and the table in docs/configuration.md are made. After a change
+//! run `contrib/config-docs.sh`, which writes that table and examples/placement.conf again.
 
-mod logging;
-mod oslo;
-mod placement;
-mod placet;
+/// Declares the options of one section of placement.conf.
+///
+/// ```text
+/// options! {
+///     /// What the section is about.
+///     StructName in "section" {
+///         /// The help text: one paragraph of Markdown.
+///         name: Type = default, min..=max unit, formerly "older section" "older name";
+///     }
+///     with {
+///         /// A field that is no option.
+///         name: Type = a_function_of_the_reader;
+///     }
+/// }
+/// ```
+///
+/// Everything after the type may be left out, but for `;`. The type, an [`OptionValue`](super::value::OptionValue), says
+/// how a text is read; an option without a default has an `Option` of one. The validator crate checks the range.
+macro_rules! options {
+    (
+        $(#[doc = $about:literal])+
+        $section:ident in $section_name:literal {
+            $(
+                $(#[doc = $help:literal])+
+                $name:ident: $type:ty
+                    $(= $default:literal)?
+                    $(, $min:literal ..= $max:literal $($unit:ident)?)?
+                    $(, formerly $older_section:literal $older_name:literal)*;
+            )+
+        }
+        $(with {
+            $( $(#[doc = $extra_about:literal])+ $extra:ident: $extra_type:ty = $read_extra:expr; )+
+        })?
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, validator::Validate)]
+        pub struct $section {
+            $(
+                $(#[doc = $help])+
+                $(#[validate(range(min = $min, max = $max))])?
+                pub $name: $type,
+            )+
+            $($( $(#[doc = $extra_about])+ pub $extra: $extra_type, )+)?
+        }
 
-use std::fmt;
+        impl $section {
+            /// The options of this section, in the order in which they are shown.
+            pub(in crate::config) const SPECS: &[crate::config::spec::OptionSpec] = &[$(
+                crate::config::spec::OptionSpec {
+                    $(default: Some(concat!($default)),)?
+                    repeatable: <$type as crate::config::value::OptionValue>::REPEATABLE,
+                    secret: <$type as crate::config::value::OptionValue>::SECRET,
+                    deprecated: &[$(($older_section, $older_name)),*],
+                    kind: <$type as crate::config::value::OptionValue>::KIND,
+                    $(range: Some(($min, $max)),)?
+                    $($(unit: stringify!($unit),)?)?
+                    ..crate::config::spec::OptionSpec::honoured($section_name, stringify!($name), concat!($($help),+))
+                },
+            )+];
 
-use validator::Validate;
+            pub(super) fn read(reader: &crate::config::reader::OptionReader) -> crate::config::Result<Self> {
+                let section = Self {
+                    $($name: reader.value($section_name, stringify!($name))?,)+
+                    $($($extra: ($read_extra)(reader),)+)?
+                };
+                reader.check_ranges($section_name, &section)?;
+                Ok(section)
+            }
+        }
+    };
+}
 
-pub use logging::DefaultSection;
+pub(super) mod default;
+pub(super) mod keystone;
+pub(super) mod oslo;
+pub(super) mod placement;
+pub(super) mod placet;
+
+pub use default::DefaultSection;
 pub use oslo::{Cors, OsloMiddleware, OsloPolicy};
 pub use placement::{Api, AuthStrategy, GenerationStrategy, Placement, PlacementDatabase};
 pub use placet::Placet;
 
 use super::error::Result;
-use super::layers::Layers;
-use super::reader::Reader;
-use super::{bounds, mask};
+use super::raw::RawConfig;
+use super::reader::OptionReader;
 
-/// The configuration of one process.
-#[derive(Debug, Clone, Validate)]
+/// The configuration of one process: a field for each section.
+#[derive(Debug, Clone)]
 pub struct Options {
     pub default: DefaultSection,
     pub api: Api,
-    #[validate(nested)]
     pub placement: Placement,
-    #[validate(nested)]
     pub placement_database: PlacementDatabase,
     pub oslo_policy: OsloPolicy,
     pub oslo_middleware: OsloMiddleware,
     pub cors: Cors,
-    #[validate(nested)]
     pub placet: Placet,
 }
 
-/// Text that is not for logs: `Debug` shows a database URL without its password.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The text itself.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&mask::url(&self.0))
-    }
-}
-
 impl Options {
-    /// Reads every option, and checks bounds.
+    /// Reads every option and checks its range.
     ///
     /// # Errors
     /// The first value that does not fit.
-    pub(super) fn read(layers: &Layers) -> Result<Self> {
-        let reader = Reader::new(layers);
-        let options = Self {
+    pub(super) fn read(raw: &RawConfig) -> Result<Self> {
+        let reader = OptionReader::new(raw);
+        Ok(Self {
             default: DefaultSection::read(&reader)?,
             api: Api::read(&reader)?,
             placement: Placement::read(&reader)?,
             placement_database: PlacementDatabase::read(&reader)?,
-            oslo_policy: OsloPolicy::read(&reader, layers.search_dirs.clone())?,
+            oslo_policy: OsloPolicy::read(&reader)?,
             oslo_middleware: OsloMiddleware::read(&reader)?,
             cors: Cors::read(&reader)?,
             placet: Placet::read(&reader)?,
-        };
-        match options.validate() {
-            Ok(()) => Ok(options),
-            Err(violations) => Err(bounds::first(&reader, &violations)),
-        }
+        })
     }
 }

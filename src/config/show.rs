@@ -1,50 +1,42 @@
-//! The effective configuration, and what of it is not honoured, as text for people.
+//! What `placet config show` prints: the effective configuration as INI, and warnings for options that are not used.
 
 use std::fmt::Write;
 
 use super::error::Result;
-use super::known::{self, Known, Treatment};
-use super::layers::Layers;
-use super::{mask, template};
+use super::raw::RawConfig;
+use super::spec::{self, Treatment};
+use super::{interpolation, mask};
 
-/// Every option that placet honours as INI that can be read again (but for masked secrets), each under a remark that
+/// Every option that placet honours, as INI that can be read again (but for masked secrets). The comment above an option
 /// says where it was set: `# from FILE:LINE`, `# from environment VARIABLE`, `# from command line` or `# default`.
 ///
 /// # Errors
 /// A `$name` that names no option.
-pub fn ini(layers: &Layers) -> Result<String> {
-    let mut rows: Vec<&Known> = known::all()
-        .filter(|row| row.treatment == Treatment::Honoured)
-        .collect();
-    // placet's own section last: what an operator of Placement knows comes first.
-    rows.sort_by_key(|row| (row.section == "placet", row.section != "DEFAULT", row.section));
+pub fn ini(raw: &RawConfig) -> Result<String> {
     let mut out = String::new();
     let mut section = "";
-    for row in rows {
-        if row.section != section {
+    for spec in spec::honoured() {
+        if spec.section != section {
             let gap = if section.is_empty() { "" } else { "\n" };
-            section = row.section;
+            section = spec.section;
             // Writing to a String cannot fail.
             let _ = writeln!(out, "{gap}[{section}]");
         }
-        let (values, origin) = layers.resolve(row)?;
+        let (values, origin) = raw.resolve(spec)?;
         let _ = writeln!(out, "# {origin}");
         if values.is_empty() {
-            let _ = writeln!(out, "# {} =", row.name);
+            let _ = writeln!(out, "# {} =", spec.name);
         }
         for value in values {
-            let line = format!(
-                "{} = {}",
-                row.name,
-                quoted(&template::escape(&mask::value(row, &value)))
-            );
+            let value = quoted(&interpolation::escape(&mask::value(spec, &value)));
+            let line = format!("{} = {value}", spec.name);
             let _ = writeln!(out, "{}", line.trim_end());
         }
     }
     Ok(out)
 }
 
-/// Quotes that the reader takes off again, where it would take off something else.
+/// The value in quotes, which the parser removes, if it would remove something else without them.
 fn quoted(value: &str) -> String {
     if value.contains('\n') {
         return value.replace('\n', "\n    ");
@@ -58,21 +50,23 @@ fn quoted(value: &str) -> String {
     }
 }
 
-/// One sentence for each option that is set but not used, and for each older name.
-pub fn warnings(layers: &Layers) -> Vec<String> {
+/// One sentence for each option that is set but not used, and for each that is set by an older name.
+pub fn warnings(raw: &RawConfig) -> Vec<String> {
     let mut out = Vec::new();
-    for row in known::all() {
-        let Some(set) = layers.set(row) else { continue };
-        if let Some((section, name)) = set.older_name {
+    for spec in spec::all() {
+        let Some(assignment) = raw.assignment(spec) else {
+            continue;
+        };
+        if let Some((section, name)) = assignment.older_name {
             out.push(format!(
                 "[{section}] {name}: an older name, write [{}] {} ({})",
-                row.section, row.name, set.origin
+                spec.section, spec.name, assignment.origin
             ));
         }
-        if let Treatment::Unused(instead) = row.treatment {
+        if let Treatment::Unused(replacement) = spec.treatment {
             out.push(format!(
-                "[{}] {}: accepted, but not used: {instead}",
-                row.section, row.name
+                "[{}] {}: accepted, but not used: {replacement}",
+                spec.section, spec.name
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! The configuration as a whole, from files and variables to options. What oslo.config does was measured with it.
+//! Tests of the configuration as a whole, from files and variables to options. What oslo.config does was measured with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use tempfile::TempDir;
 use super::*;
 
 /// Writes each text to a file and loads them, in order, with the variables.
-fn load_texts(texts: &[&str], variables: &[(&str, &str)]) -> (Result<Configuration>, TempDir) {
+pub(super) fn load_texts(texts: &[&str], variables: &[(&str, &str)]) -> (Result<Configuration>, TempDir) {
     let dir = TempDir::new().unwrap();
     let files = texts.iter().enumerate().map(|(index, text)| {
         let path = dir.path().join(format!("{index}.conf"));
         fs::write(&path, text).unwrap();
         path
     });
-    let search = Search {
+    let sources = ConfigSources {
         files: files.collect(),
         environment: environment(variables),
-        ..Search::default()
+        ..ConfigSources::default()
     };
-    (load(&search), dir)
+    (load(&sources), dir)
 }
 
 fn environment(variables: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
@@ -30,7 +30,7 @@ fn environment(variables: &[(&str, &str)]) -> std::collections::BTreeMap<String,
         .collect()
 }
 
-fn options(text: &str) -> Options {
+pub(super) fn options(text: &str) -> Options {
     load_texts(&[text], &[]).0.unwrap().options
 }
 
@@ -43,12 +43,12 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn nothing_configured_is_noauth2_on_an_embedded_file() {
-    let search = Search {
+fn without_configuration_it_is_noauth2_on_an_embedded_file() {
+    let sources = ConfigSources {
         environment: environment(&[("OS_AUTH_URL", "http://x"), ("OS_AUTH__TYPE", "v3"), ("PATH", "/bin")]),
-        ..Search::default()
+        ..ConfigSources::default()
     };
-    let options = load(&search).unwrap().options;
+    let options = load(&sources).unwrap().options;
     assert_eq!(options.api.auth_strategy, AuthStrategy::Noauth2);
     assert!(options.placement_database.embedded && options.placement_database.may_sync());
     assert_eq!(
@@ -61,11 +61,11 @@ fn nothing_configured_is_noauth2_on_an_embedded_file() {
 }
 
 #[test]
-fn an_argument_is_no_configuration() {
+fn an_argument_does_not_count_as_configuration() {
     let arguments = vec![("placet", "bind", "127.0.0.1:1".to_owned())];
-    let configuration = load(&Search {
+    let configuration = load(&ConfigSources {
         arguments,
-        ..Search::default()
+        ..ConfigSources::default()
     })
     .unwrap();
     assert_eq!(configuration.options.api.auth_strategy, AuthStrategy::Noauth2);
@@ -79,7 +79,7 @@ fn an_argument_is_no_configuration() {
 }
 
 #[test]
-fn any_configuration_brings_upstreams_defaults() {
+fn any_configuration_brings_openstack_placements_defaults() {
     for (texts, variables) in [
         (&[""][..], &[][..]),
         (&[], &[("OS_PLACEMENT__RANDOMIZE_ALLOCATION_CANDIDATES", "1")]),
@@ -92,7 +92,7 @@ fn any_configuration_brings_upstreams_defaults() {
 }
 
 #[test]
-fn noauth2_beyond_loopback_must_be_allowed() {
+fn noauth2_on_other_than_loopback_must_be_allowed() {
     let text = |more: &str| {
         format!(
             "[api]\nauth_strategy=noauth2\n[placement_database]\nconnection=sqlite:///x\n[placet]\nbind=0.0.0.0:1\n{more}"
@@ -115,25 +115,25 @@ fn later_files_and_then_variables_win() {
     let variables = [("OS_PLACET__QUEUE_SIZE", "7"), ("OS_PLACET__WORKERS", "4")];
     let options = load_texts(&texts, &variables[..1]).0.unwrap().options;
     assert_eq!((options.placet.workers, options.placet.queue_size), (3, 7));
-    assert_eq!(options.oslo_policy.policy_dirs, ["a", "b", "c"]);
+    assert_eq!(options.oslo_policy.policy_dirs.0, ["a", "b", "c"]);
     let options = load_texts(&texts, &variables).0.unwrap().options;
     assert_eq!(options.placet.workers, 4);
 }
 
 #[test]
-fn lists_are_what_stands_between_commas() {
+fn a_list_is_split_at_commas() {
     let cors = options("[cors]\nallowed_origin = http://a , http://b,\nallow_methods =\nmax_age =").cors;
     assert_eq!(cors.allowed_origin, ["http://a", "http://b"]);
     assert!(cors.allow_methods.is_empty());
-    assert_eq!(cors.max_age, 0);
+    assert_eq!(cors.max_age, None);
     let cors = Options::default().cors;
     assert!(cors.allowed_origin.is_empty() && cors.allow_credentials);
     assert_eq!(cors.allow_methods, ["GET", "PUT", "POST", "DELETE", "PATCH"]);
-    assert_eq!((cors.allow_headers.len(), cors.max_age), (8, 3600));
+    assert_eq!((cors.allow_headers.len(), cors.max_age), (8, Some(3600)));
 }
 
 #[test]
-fn a_later_file_wins_even_by_an_older_name() {
+fn a_later_file_wins_even_with_an_older_name() {
     let newer = "[api]\nauth_strategy=keystone";
     let older = "[DEFAULT]\nauth_strategy=noauth2";
     let strategy = |texts: &[&str]| load_texts(texts, &[]).0.unwrap().options.api.auth_strategy;
@@ -164,7 +164,7 @@ fn names_are_substituted_in_their_own_section_first() {
 }
 
 #[test]
-fn a_name_of_no_option_is_refused_without_showing_a_secret() {
+fn a_substituted_name_of_no_option_is_refused_without_showing_a_secret() {
     assert_eq!(
         error("[oslo_policy]\npolicy_file = $nope"),
         "[oslo_policy] policy_file = $nope: $nope names no option; write $$ for a plain $ (from DIR/0.conf:2)"
@@ -178,7 +178,7 @@ fn a_name_of_no_option_is_refused_without_showing_a_secret() {
 }
 
 #[test]
-fn values_out_of_bounds_are_sentences() {
+fn a_value_that_does_not_fit_is_refused_with_its_place() {
     for (text, expected) in [
         (
             "[placet]\n\nqueue_size = 0",
@@ -210,7 +210,7 @@ fn values_out_of_bounds_are_sentences() {
         ),
         (
             "[placet]\nbnid = x",
-            "[placet] bnid is no option of placet; did you mean bind? (from DIR/0.conf:2)",
+            "[placet] bnid is not an option of placet; did you mean bind? (from DIR/0.conf:2)",
         ),
     ] {
         assert_eq!(error(text), expected);
@@ -225,7 +225,7 @@ fn values_out_of_bounds_are_sentences() {
 }
 
 #[test]
-fn unknown_options_elsewhere_are_ignored_and_unused_ones_told() {
+fn unknown_options_of_other_sections_are_ignored_and_unused_ones_warned_about() {
     let text = "[nova]\nx=1\n[api]\nnope=1\n[DEFAULT]\nuse_syslog=true\n[keystone_authtoken]\npassword=hunter2\n";
     let (result, _dir) = load_texts(&[text], &[]);
     let warnings = result.unwrap().warnings();
@@ -235,17 +235,20 @@ fn unknown_options_elsewhere_are_ignored_and_unused_ones_told() {
 }
 
 #[test]
-fn an_empty_number_is_its_default() {
+fn an_empty_number_means_its_default() {
     let options = options("[placet]\nworkers =\nqueue_size =\n[placement_database]\nmax_pool_size =\n");
     assert_eq!((options.placet.workers, options.placet.queue_size), (0, 1024));
     assert_eq!(options.placement_database.max_pool_size, None);
 }
 
 #[test]
-fn url_prefixes_have_no_slash_at_the_end() {
+fn a_url_prefix_has_no_slash_at_its_end() {
     for (text, prefix) in [("", ""), ("/", ""), ("/placement/", "/placement"), ("/a/b", "/a/b")] {
         assert_eq!(
-            options(&format!("[placet]\nurl_prefix = {text}")).placet.url_prefix,
+            options(&format!("[placet]\nurl_prefix = {text}"))
+                .placet
+                .url_prefix
+                .to_string(),
             prefix
         );
     }
@@ -260,14 +263,14 @@ fn log_files_are_where_oslo_log_puts_them() {
         ("logdir = /d\nlogfile = a.log", Some("/d/a.log")),
     ] {
         assert_eq!(
-            options(&format!("[DEFAULT]\n{text}")).default.log_path.as_deref(),
+            options(&format!("[DEFAULT]\n{text}")).default.log_path().as_deref(),
             path.map(Path::new)
         );
     }
 }
 
 #[test]
-fn what_is_shown_can_be_read_again() {
+fn what_config_show_prints_can_be_read_again() {
     let text = "[placement]\nincomplete_consumer_user_id = ' $$x '\nincomplete_consumer_project_id = a\n b\n\
         [placement_database]\nconnection = mysql://u:hunter2@h/d\n";
     let (first, _dir) = load_texts(&[text], &[("OS_PLACET__WORKERS", "2")]);
@@ -295,7 +298,7 @@ fn what_is_shown_can_be_read_again() {
 }
 
 #[test]
-fn files_are_found_where_upstream_finds_them() {
+fn files_are_found_where_openstack_placement_finds_them() {
     let dir = TempDir::new().unwrap();
     let write = |path: &str| {
         let path = dir.path().join(path);
@@ -308,14 +311,14 @@ fn files_are_found_where_upstream_finds_them() {
     write("etc/placement.conf.d/a.txt");
     write("own/placement.conf");
     write("own/policy.yaml");
-    let names = |search: &Search| -> Vec<String> {
-        let configuration = load(search).unwrap();
+    let names = |sources: &ConfigSources| -> Vec<String> {
+        let configuration = load(sources).unwrap();
         let relative = |path: &PathBuf| path.strip_prefix(dir.path()).unwrap().display().to_string();
-        configuration.files().map(relative).collect()
+        configuration.raw.files.iter().map(|(path, _)| relative(path)).collect()
     };
-    let system = Search {
+    let system = ConfigSources {
         system_dir: Some(dir.path().join("etc")),
-        ..Search::default()
+        ..ConfigSources::default()
     };
     assert_eq!(
         names(&system),
@@ -324,9 +327,9 @@ fn files_are_found_where_upstream_finds_them() {
     write("etc/placement.conf");
     assert_eq!(names(&system)[0], "etc/placement.conf");
     let own = dir.path().join("own");
-    let by_variable = Search {
+    let by_variable = ConfigSources {
         environment: environment(&[("OS_PLACEMENT_CONFIG_DIR", &format!(" {} ", own.display()))]),
-        ..Search::default()
+        ..ConfigSources::default()
     };
     assert_eq!(names(&by_variable), ["own/placement.conf"]);
     let policy = load(&by_variable).unwrap().options.oslo_policy;
@@ -334,19 +337,19 @@ fn files_are_found_where_upstream_finds_them() {
         (policy.file(), policy.dirs()),
         (Some(own.join("policy.yaml")), Vec::new())
     );
-    let named = Search {
+    let named = ConfigSources {
         files: vec!["~/placement.conf".into()],
         dirs: vec![dir.path().join("etc")],
         ..system
     };
-    let named = Search {
+    let named = ConfigSources {
         environment: environment(&[("HOME", &own.to_string_lossy())]),
         ..named
     };
     assert_eq!(names(&named), ["own/placement.conf", "etc/placement.conf"]);
-    let missing = Search {
+    let missing = ConfigSources {
         files: vec!["/nowhere/x.conf".into()],
-        ..Search::default()
+        ..ConfigSources::default()
     };
     let message = load(&missing).unwrap_err().to_string();
     assert_eq!(
@@ -356,11 +359,11 @@ fn files_are_found_where_upstream_finds_them() {
 }
 
 #[test]
-fn routes_that_lag_need_a_database_to_read() {
+fn slave_routes_need_a_slave_connection() {
     let text =
         |more: &str| format!("[api]\nauth_strategy=noauth2\n[placement_database]\nconnection=sqlite:///x\n{more}");
     let routes = "[placet]\nslave_routes = GET /usages, GET /traits\n";
-    assert_eq!(options(&text(routes)).check_serving(), Err(ConfigError::NoSlave));
+    assert_eq!(options(&text(routes)).check_serving(), Err(ConfigError::NoReplica));
     let both = options(&text(&format!("slave_connection=sqlite:///y\n{routes}")));
     assert_eq!(both.check_serving(), Ok(Vec::new()));
     assert_eq!(both.placet.slave_routes, ["GET /usages", "GET /traits"]);

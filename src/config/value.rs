@@ -1,24 +1,65 @@
-//! From the text of a value to its type, with oslo.config's spellings. The errors are half sentences: the caller
-//! knows the option and where it was set.
+//! From the text of a value to its type, with oslo.config's spellings. The errors are half sentences: the caller knows
+//! the option and where it was set.
 
-/// `true`, `1`, `on`, `yes` and their opposites, in any case; nothing is trimmed.
-///
-/// # Errors
-/// Any other text, the empty one included.
-pub fn boolean(text: &str) -> Result<bool, String> {
-    match text.to_lowercase().as_str() {
-        "true" | "1" | "on" | "yes" => Ok(true),
-        "false" | "0" | "off" | "no" => Ok(false),
-        _ => Err("must be one of true, 1, on, yes, false, 0, off, no".into()),
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use super::mask;
+
+/// A type that an option can have.
+pub trait OptionValue: Sized {
+    /// What may be written, for the documentation.
+    const KIND: &'static str;
+    /// Whether logs and terminals must not show it.
+    const SECRET: bool = false;
+    /// Whether the values of a repeated option add up (oslo.config's `MultiStrOpt`). Otherwise the last one wins.
+    const REPEATABLE: bool = false;
+
+    /// Reads a text. `None`: the text is empty, and means that the default holds.
+    ///
+    /// # Errors
+    /// What a value must be, as in `must be …`.
+    fn from_text(text: &str) -> Result<Option<Self>, String>;
+
+    /// Reads all texts of an option, which may be none.
+    ///
+    /// # Errors
+    /// As of [`OptionValue::from_text`].
+    fn from_texts(texts: &[String]) -> Result<Option<Self>, String> {
+        Self::from_text(texts.last().map_or("", String::as_str))
     }
 }
 
-/// A whole number as Python's `int` reads it (sign, blanks around, `_` between digits), that fits in `T`. Empty text
-/// is no value.
-///
-/// # Errors
-/// Text that is no whole number, and numbers that `T` cannot hold.
-pub fn integer<T: TryFrom<i128>>(text: &str) -> Result<Option<T>, String> {
+impl OptionValue for bool {
+    const KIND: &'static str = "true, false";
+
+    /// `true`, `1`, `on`, `yes` and their opposites, in upper or lower case; nothing is trimmed.
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        match text.to_lowercase().as_str() {
+            "true" | "1" | "on" | "yes" => Ok(Some(true)),
+            "false" | "0" | "off" | "no" => Ok(Some(false)),
+            _ => Err("must be one of true, 1, on, yes, false, 0, off, no".into()),
+        }
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($type:ty),+) => {
+        $(impl OptionValue for $type {
+            const KIND: &'static str = "whole number";
+
+            fn from_text(text: &str) -> Result<Option<Self>, String> {
+                integer(text)
+            }
+        })+
+    };
+}
+
+whole_numbers!(i64, u32, u64, usize);
+
+/// A whole number as Python's `int` reads it (with a sign, blanks around it, `_` between digits), if it fits in `T`.
+fn integer<T: TryFrom<i128>>(text: &str) -> Result<Option<T>, String> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
@@ -38,33 +79,149 @@ pub fn integer<T: TryFrom<i128>>(text: &str) -> Result<Option<T>, String> {
     })
 }
 
+/// One of a few words, each with its meaning.
+pub fn choice<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<Option<T>, String> {
+    match words.iter().find(|(word, _)| *word == text) {
+        Some((_, meaning)) => Ok(Some(*meaning)),
+        None => {
+            let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            Err(format!("must be one of {}", words.join(", ")))
+        }
+    }
+}
+
+impl OptionValue for String {
+    const KIND: &'static str = "text";
+
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        Ok(Some(text.to_owned()))
+    }
+}
+
+impl OptionValue for Vec<String> {
+    const KIND: &'static str = "comma-separated list";
+
+    /// The items between the commas; commas at the end begin no item.
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        let text = text.trim().trim_end_matches(',');
+        let items = text.split(',').map(|item| item.trim().to_owned());
+        Ok(Some(items.filter(|_| !text.is_empty()).collect()))
+    }
+}
+
+/// Every value of an option that may be repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeated(pub Vec<String>);
+
+impl OptionValue for Repeated {
+    const KIND: &'static str = "text; may be repeated";
+    const REPEATABLE: bool = true;
+
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        Ok(Some(Self(vec![text.to_owned()])))
+    }
+
+    fn from_texts(texts: &[String]) -> Result<Option<Self>, String> {
+        Ok(Some(Self(texts.to_vec())))
+    }
+}
+
+impl OptionValue for PathBuf {
+    const KIND: &'static str = "path";
+
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        Ok((!text.is_empty()).then(|| text.into()))
+    }
+}
+
+impl OptionValue for SocketAddr {
+    const KIND: &'static str = "ADDRESS:PORT";
+
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        let localhost = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+        let address = localhost.as_deref().unwrap_or(text).parse();
+        address
+            .map(Some)
+            .map_err(|_| "must be ADDRESS:PORT, like 127.0.0.1:8778 or [::1]:8778".to_owned())
+    }
+}
+
+/// A database URL, which may have a password in it. `Debug` shows it without.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The URL with its password.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&mask::url(&self.0))
+    }
+}
+
+impl OptionValue for Secret {
+    const KIND: &'static str = "URL";
+    const SECRET: bool = true;
+
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        Ok((!text.is_empty()).then(|| Self(text.to_owned())))
+    }
+}
+
+/// An option that need not have a value: the empty text is none.
+impl<T: OptionValue> OptionValue for Option<T> {
+    const KIND: &'static str = T::KIND;
+    const SECRET: bool = T::SECRET;
+    const REPEATABLE: bool = T::REPEATABLE;
+
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        T::from_text(text).map(Some)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn booleans() {
-        assert!(["True", "YES", "on", "1"].iter().all(|text| boolean(text) == Ok(true)));
+    fn booleans_are_spelled_as_in_oslo_config() {
+        let read = |text: &str| bool::from_text(text);
+        assert!(
+            ["True", "YES", "on", "1"]
+                .iter()
+                .all(|text| read(text) == Ok(Some(true)))
+        );
         assert!(
             ["false", "No", "OFF", "0"]
                 .iter()
-                .all(|text| boolean(text) == Ok(false))
+                .all(|text| read(text) == Ok(Some(false)))
         );
-        assert!(["t", "", "2", " true"].iter().all(|text| boolean(text).is_err()));
+        assert!(["t", "", "2", " true"].iter().all(|text| read(text).is_err()));
     }
 
     #[test]
-    fn integers() {
+    fn whole_numbers_are_spelled_as_in_python() {
         for (text, number) in [("1_000", 1000), ("+5", 5), ("-3", -3), (" 7", 7)] {
-            assert_eq!(integer::<i64>(text), Ok(Some(number)), "{text}");
+            assert_eq!(i64::from_text(text), Ok(Some(number)), "{text}");
         }
-        assert_eq!(integer::<i64>(" "), Ok(None));
+        assert_eq!(i64::from_text(" "), Ok(None));
         assert!(
             ["0x10", "5.0", "1e3", "_1", "1__0", "x"]
                 .iter()
-                .all(|text| integer::<i64>(text).is_err())
+                .all(|text| i64::from_text(text).is_err())
         );
-        assert_eq!(integer::<u32>("-1"), Err("is too low".into()));
-        assert_eq!(integer::<u8>("256"), Err("is too high".into()));
+        assert_eq!(u32::from_text("-1"), Err("is too low".into()));
+        assert_eq!(u32::from_text("4294967296"), Err("is too high".into()));
+    }
+
+    #[test]
+    fn an_empty_text_is_no_value_of_an_optional_number() {
+        assert_eq!(Option::<u32>::from_text(""), Ok(Some(None)));
+        assert_eq!(Option::<u32>::from_text("1"), Ok(Some(Some(1))));
+        assert!(Option::<u32>::from_text("x").is_err());
     }
 }

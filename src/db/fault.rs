@@ -1,29 +1,32 @@
-//! What a database error means for whoever met it. Each is one of a few kinds, and an unknown one is never retried.
+//! Classifies database errors by what to do about them, and turns them into the errors that clients and operators
+//! read.
+//!
+//! An error that is in no table is never retried.
 
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use thiserror::Error as ThisError;
 
-use super::dialect;
+use super::engines::dialect;
 use crate::error::Error;
 
 /// What to do about a database error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Another connection stood in the way and nothing was done: the whole batch is tried again.
+    /// Another transaction stood in the way, and nothing was done: try all of it again.
     Retry,
-    /// The tables refused one command, by this constraint where its name is known.
+    /// A constraint refused a row. Its name, if it is known.
     Refuse { constraint: Option<String> },
-    /// The connection is gone; if it went during COMMIT, the outcome is in doubt.
-    Lost,
-    /// The database takes no more writes: corrupt, full or read-only. Trying again cannot help.
+    /// The connection is lost. If that was during COMMIT, its outcome is in doubt.
+    ConnectionLost,
+    /// The database accepts no more writes: it is corrupt, full or read-only. Trying again cannot help.
     Stop,
-    /// The command has a text that the database cannot keep.
+    /// The command has a text that the database cannot store.
     Unstorable,
-    /// Nobody knows. The command that met it is refused, and it is not tried again.
+    /// Not a known error: the command that met it is refused, and not tried again.
     Unknown,
 }
 
-/// Sorts a database error into what to do about it.
+/// Returns what to do about a database error.
 pub fn classify(error: &DieselError) -> Fault {
     use DatabaseErrorKind as Kind;
     match error {
@@ -34,17 +37,17 @@ pub fn classify(error: &DieselError) -> Fault {
                 }
             }
             Kind::SerializationFailure => Fault::Retry,
-            // A server that takes no writes any more: after a failover another one does.
-            Kind::ClosedConnection | Kind::UnableToSendCommand | Kind::ReadOnlyTransaction => Fault::Lost,
+            // After a failover another server accepts writes, so a read-only one is as good as lost.
+            Kind::ClosedConnection | Kind::UnableToSendCommand | Kind::ReadOnlyTransaction => Fault::ConnectionLost,
             _ => dialect::classify_message(information.message()),
         },
         DieselError::RollbackErrorOnCommit { commit_error, .. } => classify(commit_error),
-        DieselError::BrokenTransactionManager => Fault::Lost,
+        DieselError::BrokenTransactionManager => Fault::ConnectionLost,
         _ => Fault::Unknown,
     }
 }
 
-/// Whether a constraint refused a row for the sake of another one.
+/// Whether a constraint refused a row because of another row.
 pub fn is_constraint(error: &DieselError) -> bool {
     use DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
     matches!(
@@ -57,9 +60,9 @@ impl From<DieselError> for Error {
     fn from(error: DieselError) -> Self {
         let detail = error.to_string();
         match classify(&error) {
-            Fault::Retry | Fault::Lost => Error::Unavailable { detail },
+            Fault::Retry | Fault::ConnectionLost => Error::Unavailable { detail },
             Fault::Stop => {
-                log::error!("The database cannot be used as it is: {detail}{}", advised(&error));
+                log::error!("The database cannot be used as it is: {detail}{}", advice(&error));
                 Error::Unavailable { detail }
             }
             Fault::Unstorable => Error::BadRequest {
@@ -67,7 +70,7 @@ impl From<DieselError> for Error {
                     .into(),
             },
             Fault::Refuse { .. } | Fault::Unknown => {
-                // What a database says is for the operator; a client can do nothing with it.
+                // The database's own message is for the operator; a client can do nothing with it.
                 log::error!("The database refused a statement: {detail}");
                 Error::Internal {
                     detail: "The database refused a statement; the log of placet has what it said.".into(),
@@ -77,20 +80,20 @@ impl From<DieselError> for Error {
     }
 }
 
-/// Why there is no usable database: a line for whoever configures or starts placet.
+/// Why there is no usable database: one line for the operator, who configures and starts placet.
 #[derive(Debug, ThisError)]
 pub enum SetupError {
     #[error(
-        "the database connection '{url}' is none that placet knows; it reads sqlite:////path/to/file, postgresql://user:password@host/database and mysql://user:password@host/database"
+        "placet cannot read the database connection '{url}'; it reads sqlite:////path/to/file, postgresql://user:password@host/database and mysql://user:password@host/database"
     )]
     UnknownUrl { url: String },
     #[error("this placet was built without {what}: build it with `--features {feature}`")]
     NotBuiltIn { what: &'static str, feature: &'static str },
     #[error(
-        "placet cannot check the name in a MariaDB server's certificate: give the authority that signs your servers alone, as ssl_ca=/path/to/file, instead of ssl_verify_identity, ssl_check_hostname or ssl_mode=VERIFY_IDENTITY"
+        "placet cannot check the name in a MariaDB server's certificate: give an authority that signs only your servers, as ssl_ca=/path/to/file, instead of ssl_verify_identity, ssl_check_hostname or ssl_mode=VERIFY_IDENTITY"
     )]
     NoIdentity,
-    #[error("a database in memory belongs to one connection alone; give a file, as sqlite:////path/to/file")]
+    #[error("a database in memory belongs to a single connection; give a file, as sqlite:////path/to/file")]
     InMemory,
     #[error("there is no database at {place}: run `placet db sync`")]
     Missing { place: String },
@@ -98,7 +101,7 @@ pub enum SetupError {
     Connect { place: String, detail: String },
     #[error("another placet serves the database at {place}: stop it first, or give this one a database of its own")]
     Served { place: String },
-    #[error("a thread of placet's own could not be started: {detail}")]
+    #[error("a thread of placet could not be started: {detail}")]
     Thread { detail: String },
     #[error("the database has no tables yet: run `placet db sync`")]
     NotSynced,
@@ -106,16 +109,16 @@ pub enum SetupError {
     NotCurrent,
     #[error(
         "the database is at alembic revision {found}, which this placet does not know; the newest that it knows is {}",
-        super::migrate::ALEMBIC_HEAD
+        super::schema::migrate::ALEMBIC_HEAD
     )]
     OtherRevision { found: String },
     #[error(
         "the database is at alembic revision {found}, placet needs {}: run `placet db sync`",
-        super::migrate::ALEMBIC_HEAD
+        super::schema::migrate::ALEMBIC_HEAD
     )]
     OldRevision { found: String },
     #[error(
-        "the database is at several alembic revisions at once ({found}): another program upgraded it meanwhile. When none is at work any more, make it anew, or look which one its tables are at and run `placet db stamp REVISION`"
+        "the database is at several alembic revisions at once ({found}): two programs upgraded it at the same time. When no upgrade runs any more, create the database again, or find out which revision its tables are at and run `placet db stamp REVISION`"
     )]
     SeveralRevisions { found: String },
     #[error(
@@ -129,20 +132,20 @@ pub enum SetupError {
     #[error("Can't locate revision identified by '{0}'")]
     NoRevision(String),
     #[error(
-        "the database has tables but no alembic revision: it is not OpenStack Placement's, or its `placement-manage db sync` did not end yet; placet leaves it alone"
+        "the database has tables but no alembic revision: it is not OpenStack Placement's, or its `placement-manage db sync` has not ended yet; placet does not change it"
     )]
     Foreign,
     #[error("the database was made by a newer placet: migration {migration} is unknown to this one")]
     Newer { migration: String },
-    #[error("the database failed: {0}{advice}", advice = advised(.0))]
+    #[error("the database failed: {0}{advice}", advice = advice(.0))]
     Database(#[from] DieselError),
     #[error("a migration failed: {0}")]
     Migration(String),
 }
 
 impl SetupError {
-    /// Whether a server may answer later: not one that answered that it will not have us.
-    pub fn may_pass(&self) -> bool {
+    /// Whether waiting may help: the server does not answer yet. A server that answered and refused is not transient.
+    pub fn is_transient(&self) -> bool {
         matches!(self, SetupError::Connect { detail, .. } if dialect::is_unreachable(detail))
     }
 }
@@ -155,7 +158,7 @@ impl From<SetupError> for Error {
     }
 }
 
-/// What to do about an error, as `dialect::advice`.
-fn advised(error: &DieselError) -> &'static str {
+/// What the operator can do about an error, or nothing ([`dialect::advice`]).
+fn advice(error: &DieselError) -> &'static str {
     dialect::advice(&error.to_string())
 }

@@ -2,6 +2,8 @@
 //!
 //! Column order is upstream's. Every row has `created_at` and `updated_at`, in UTC, without a zone.
 
+pub mod alembic;
+pub mod migrate;
 use diesel::{allow_columns_to_appear_in_same_group_by_clause, allow_tables_to_appear_in_same_query, table};
 
 table! {

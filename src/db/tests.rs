@@ -1,5 +1,8 @@
 //! The database room on real files.
 
+mod servers;
+pub mod support;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,13 +12,13 @@ use diesel::result::Error as DieselError;
 use diesel::sqlite::SqliteConnection;
 use tempfile::TempDir;
 
-use super::dialect::{self, insert_rows};
+use super::engines::dialect::{self, insert_rows};
 use super::fault::{Fault, classify};
-use super::migrate::{ALEMBIC_HEAD, Synced, Version};
+use super::schema::migrate::{ALEMBIC_HEAD, Synced, Version};
 use super::schema::{alembic_version, resource_providers, traits};
-use super::testing::{Kind, TestDatabase};
 use super::{Database, DbConnection, Settings, SetupError};
 use crate::error::Error;
+use support::{Kind, TestDatabase};
 
 fn url(path: &Path) -> String {
     format!("sqlite:///{}", path.display())
@@ -355,6 +358,9 @@ fn a_reading_transaction_that_cannot_begin_leaves_none_behind() {
     };
     conn.batch_execute("BEGIN").expect("a transaction");
     let error = read(conn).expect_err("there is one already");
-    assert!(kind == Kind::Sqlite || classify(&error) == Fault::Lost, "{error}");
+    assert!(
+        kind == Kind::Sqlite || classify(&error) == Fault::ConnectionLost,
+        "{error}"
+    );
     assert_eq!(read(conn), Ok(1));
 }

@@ -1,13 +1,13 @@
-//! The threads that placet has of its own.
+//! Starts placet's own threads.
 
 use std::thread::{Builder, JoinHandle};
 
 use super::SetupError;
 
-/// Starts a thread, which the system's tools show under the name.
+/// Starts a thread. `name` is what `ps -T` and `top -H` show: 15 characters at most on Linux.
 ///
 /// # Errors
-/// [`SetupError::Thread`] where the system gives no more threads.
+/// [`SetupError::Thread`] if the system cannot start another thread.
 pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SetupError> {
     let started = Builder::new().name(name.to_owned()).spawn(work);
     started.map_err(|error| SetupError::Thread {

@@ -1,142 +1,169 @@
-//! The one writer of a process: a thread with a connection of its own that takes commands from a bounded queue.
+//! The only writer of a process: a thread with its own connection that commits commands from a bounded queue.
 //!
-//! Whatever waits when it turns to the queue becomes one transaction. In it the writer raises the revision of its own
-//! row and leaves a row that says what changed, so that any process can follow (ARCHITECTURE.md, rule 3). What a batch
-//! is, it does not know.
+//! All commands that wait when the writer turns to the queue share one transaction (group commit). The transaction
+//! also raises the revision of this writer's row in `placet_writers`, and inserts a row of `placet_changes` that says
+//! what it changed. Other processes read both as a change feed ([`super::change_feed`]).
+//!
+//! Happy path: the batch is planned on the snapshot, written with guards by one statement (`plan.rs`), committed,
+//! published into the snapshot, and answered. On a database server the next batch is planned during the commit
+//! (`pipeline.rs`).
+//!
+//! Unhappy paths:
+//! - a guard fails: the batch is tried again by the next [`CommitStrategy`], until its commands' deadlines pass;
+//! - the database refuses something, and one command may be the cause: the batch is halved until that one is alone;
+//! - COMMIT ends with an error: its outcome is in doubt, and a fence decides it (`in_doubt.rs`).
+//!
+//! What a command means is the business of the [`Batch`].
 
-mod ahead;
 mod batch;
-mod doubt;
-mod hand;
-mod house;
-mod patience;
+mod commit_thread;
+pub mod failure;
+mod heartbeat;
+pub mod identity;
+mod in_doubt;
+mod lock_timeout;
+mod pessimistic;
+mod pipeline;
 mod plan;
+pub mod pruning;
+pub mod queue;
+#[cfg(test)]
+mod tests;
 mod transaction;
-mod turn;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::dialect::AtOnce;
-use super::failure::Failure;
-use super::identity::Identity;
-pub use super::mover::Bounds;
-use super::mover::Mover;
-use super::queue::{Job, WriterHandle, queue};
-use super::{Database, DbConnection, SetupError, dialect, thread};
+use super::engines::dialect;
+use super::engines::dialect::Capabilities;
+use super::wal_checkpointer::WalCheckpointer;
+pub use super::wal_checkpointer::WalLimits;
+use super::{Database, DbConnection, SetupError, thread};
 use crate::error::{Error, Result};
-pub use batch::{Batch, Ran};
-use hand::Hand;
-pub use plan::{Plan, Planned};
-use transaction::Written;
+pub use batch::{Batch, RunOutcome};
+use commit_thread::CommitThread;
+use failure::BatchFailure;
+use identity::Identity;
+pub use plan::{BatchPlan, PlanOutcome};
+use queue::{Job, WriterHandle, queue};
+use transaction::Executed;
 
 /// How the writer works.
 #[derive(Debug, Clone)]
 pub struct WriterSettings {
-    /// Commands that may wait; one more is refused at once.
+    /// How many commands may wait; one more is refused immediately.
     pub queue_size: usize,
-    /// How long a command may wait for its turn, and a batch may try to be committed.
+    /// How long a command may wait and be retried, both together. An in-doubt COMMIT is asked about for this long
+    /// again.
     pub commit_timeout: Duration,
-    /// How long SQLite's log may get.
-    pub log: Bounds,
+    /// How long SQLite's WAL may get.
+    pub wal: WalLimits,
 }
 
-/// The most commands in one transaction: enough to make its fixed cost vanish, few enough to stay quick.
-const BATCH_MAX: usize = 256;
-/// How long the writer waits before it tries a batch or a connection again.
-const PAUSE: Duration = Duration::from_millis(20);
-/// How often the writer says that it lives, and clears away what nobody will follow any more.
-const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// The most commands of one transaction: enough to make its fixed cost vanish, few enough to stay quick.
+const MAX_BATCH: usize = 256;
+/// The pause before a batch or a connection is tried again.
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
+/// The time between two heartbeats. With each one, the writer prunes what is too old to be followed.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Starts the writer's thread, and waits until the batch is built: there, on the writer's own connection, after its row is
-/// there. What it keeps in memory the same thread replaces later, so that allocators that have memory for each thread use it
-/// again. With the batch comes what else is made of it.
+/// Starts the writer's thread, and waits until `build` has made the batch, and whatever else it makes.
+///
+/// `build` runs on the writer's thread and connection, after the writer's row was inserted. What it allocates is
+/// later freed by the same thread, so that an allocator with an arena for each thread can use that memory again.
 pub fn start<B: Batch, T: Send + 'static>(
     database: Database,
     settings: &WriterSettings,
-    batch: impl FnOnce(&mut DbConnection) -> std::result::Result<(B, T), SetupError> + Send + 'static,
+    build: impl FnOnce(&mut DbConnection) -> std::result::Result<(B, T), SetupError> + Send + 'static,
 ) -> std::result::Result<(WriterHandle<B>, T, JoinHandle<()>), SetupError> {
     let (handle, jobs) = queue(settings);
     let settings = settings.clone();
-    let (tell, told) = channel();
+    let (report, started) = channel();
     let thread = thread::spawn("placet-writer", move || {
-        match Writer::new(database, &settings, jobs, batch) {
-            Ok((writer, made)) => {
-                if tell.send(Ok(made)).is_ok() {
-                    writer.work();
+        match Writer::new(database, &settings, jobs, build) {
+            Ok((writer, built)) => {
+                if report.send(Ok(built)).is_ok() {
+                    writer.run();
                 }
             }
-            // Whoever is not there any more need not be told.
-            Err(error) => drop(tell.send(Err(error))),
+            // Without a receiver the caller is gone, and needs no report.
+            Err(error) => drop(report.send(Err(error))),
         }
     })?;
-    let made = told.recv().map_err(|_| SetupError::Thread {
+    let built = started.recv().map_err(|_| SetupError::Thread {
         detail: "the writer met a defect of placet while it read the tables: report it with the lines before this one"
             .to_owned(),
     })?;
-    Ok((handle, made?, thread))
+    Ok((handle, built?, thread))
 }
 
-/// A connection for the writer, and what can be done on it at once.
-fn connect(database: &Database, mover: Option<&Mover>) -> std::result::Result<(DbConnection, AtOnce), SetupError> {
+/// Opens the writer's connection, and asks what one round trip can do on it.
+fn connect(
+    database: &Database,
+    checkpointer: Option<&WalCheckpointer>,
+) -> std::result::Result<(DbConnection, Capabilities), SetupError> {
     let mut conn = database.connect()?;
-    if let Some(mover) = mover {
-        mover.relieve(&mut conn)?;
+    if let Some(checkpointer) = checkpointer {
+        checkpointer.take_over(&mut conn)?;
     }
-    let at_once = dialect::at_once(&mut conn)?;
-    Ok((conn, at_once))
+    let capabilities = dialect::capabilities(&mut conn)?;
+    Ok((conn, capabilities))
 }
 
 struct Writer<B: Batch> {
     database: Database,
-    /// `None` after it was lost, until the next try, and while it is handed over.
+    /// `None` after it was lost, until the next attempt, and while the commit thread uses it.
     conn: Option<DbConnection>,
-    /// What `dialect` says of the connection.
-    at_once: AtOnce,
-    /// Who writes plans while others are decided, where that takes time.
-    hand: Option<Hand>,
-    /// Where the engine leaves its log to us.
-    mover: Option<Mover>,
+    /// What the connection can do in one round trip.
+    capabilities: Capabilities,
+    /// Writes and commits plans while the next batch is planned. `None` where that is not worth a thread, as on
+    /// SQLite, and after the thread panicked.
+    commit_thread: Option<CommitThread>,
+    /// `None` on engines that checkpoint by themselves.
+    checkpointer: Option<WalCheckpointer>,
     identity: Identity,
     batch: B,
     queue: Receiver<Job<B>>,
-    /// Jobs that were taken from the queue for a turn that was not theirs: the next ones.
-    aside: Vec<Job<B>>,
-    /// Others were seen to have committed something, which is to be followed.
-    behind: bool,
-    /// Somebody waits who was taken from the queue before, for the end of what is carried out.
-    others_wait: bool,
-    /// How many batches were decided behind another one, and committed or tried after it.
-    successors: u64,
-    patience: Duration,
-    /// Whether the session waits for locks less long than it does as a rule.
-    hurried: bool,
-    kept_house: Instant,
+    /// Jobs that were taken from the queue and could not join the current batch: they are next.
+    deferred: Vec<Job<B>>,
+    /// Peers are known to have committed what the snapshot lacks: the change feed is read before the next plan.
+    is_stale: bool,
+    /// Jobs that are no longer in the queue wait for the current batch to end.
+    has_waiters: bool,
+    /// How many batches were planned during another's commit, and submitted after it.
+    pipelined: u64,
+    /// `commit_timeout`.
+    timeout: Duration,
+    /// The session's lock timeout is below its default.
+    is_lock_timeout_short: bool,
+    last_heartbeat: Instant,
 }
 
-type Attempt<T> = std::result::Result<T, Failure>;
+type BatchResult<T> = std::result::Result<T, BatchFailure>;
 
-/// How a batch is tried: each way is longer than the one before it, and less easily overtaken.
+/// How a batch is tried. Each strategy is slower than the one before, and less exposed to conflicts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
-enum Way {
-    /// Commands that may be planned are, and they wait for a turn only where one is known to be needed.
-    Short,
-    /// They wait for a turn.
-    InTurn,
-    /// All is decided on the database.
-    OnDatabase,
+enum CommitStrategy {
+    /// Plan on the snapshot before BEGIN, if all commands are plannable. Lock only providers that are known to be
+    /// contended.
+    Optimistic,
+    /// Lock all providers that the commands name, then plan.
+    Locked,
+    /// Decide on rows that are read under locks inside the transaction.
+    FromDatabase,
 }
 
-impl Way {
-    /// After a try that failed. Being behind changes nothing the first time: then others are followed.
-    fn after(self, failure: &Failure, was_behind: bool, may_be_planned: bool) -> Way {
+impl CommitStrategy {
+    /// The strategy after a failed attempt.
+    fn after(self, failure: &BatchFailure, was_stale: bool, is_plannable: bool) -> CommitStrategy {
         match failure {
-            Failure::Behind if !was_behind => self,
-            Failure::Behind | Failure::Undecided => Way::OnDatabase,
-            _ if !failure.is_somebody_in_the_way() => self,
-            _ if self == Way::Short && may_be_planned => Way::InTurn,
-            _ => Way::OnDatabase,
+            // The change feed is read before the next attempt: once, that is enough.
+            BatchFailure::Stale if !was_stale => self,
+            BatchFailure::Stale | BatchFailure::NeedsDatabase => CommitStrategy::FromDatabase,
+            _ if !failure.is_conflict() => self,
+            _ if self == CommitStrategy::Optimistic && is_plannable => CommitStrategy::Locked,
+            _ => CommitStrategy::FromDatabase,
         }
     }
 }
@@ -146,75 +173,77 @@ impl<B: Batch> Writer<B> {
         database: Database,
         settings: &WriterSettings,
         queue: Receiver<Job<B>>,
-        batch: impl FnOnce(&mut DbConnection) -> std::result::Result<(B, T), SetupError>,
+        build: impl FnOnce(&mut DbConnection) -> std::result::Result<(B, T), SetupError>,
     ) -> std::result::Result<(Writer<B>, T), SetupError> {
-        let mover = Mover::start(&database, settings.log)?;
-        let (mut conn, at_once) = connect(&database, mover.as_ref())?;
+        let checkpointer = WalCheckpointer::start(&database, settings.wal)?;
+        let (mut conn, capabilities) = connect(&database, checkpointer.as_ref())?;
         let identity = Identity::register(&mut conn)?;
-        let (batch, made) = batch(&mut conn)?;
-        let hand = at_once.writes.then(Hand::start).transpose()?;
+        let (batch, built) = build(&mut conn)?;
+        let commit_thread = capabilities.compound_writes.then(CommitThread::start).transpose()?;
         let writer = Writer {
             database,
             conn: Some(conn),
-            at_once,
-            hand,
-            mover,
+            capabilities,
+            commit_thread,
+            checkpointer,
             identity,
             batch,
             queue,
-            aside: Vec::new(),
-            behind: false,
-            others_wait: false,
-            successors: 0,
-            patience: settings.commit_timeout,
-            hurried: false,
-            kept_house: Instant::now(),
+            deferred: Vec::new(),
+            is_stale: false,
+            has_waiters: false,
+            pipelined: 0,
+            timeout: settings.commit_timeout,
+            is_lock_timeout_short: false,
+            last_heartbeat: Instant::now(),
         };
-        Ok((writer, made))
+        Ok((writer, built))
     }
 
-    fn work(mut self) {
-        while let Some(first) = self.next() {
-            let room = BATCH_MAX.saturating_sub(1 + self.aside.len());
-            let waiting: Vec<Job<B>> = std::mem::take(&mut self.aside)
+    fn run(mut self) {
+        while let Some(first) = self.next_job() {
+            let room = MAX_BATCH.saturating_sub(1 + self.deferred.len());
+            let waiting: Vec<Job<B>> = std::mem::take(&mut self.deferred)
                 .into_iter()
                 .chain([first])
                 .chain(self.queue.try_iter().take(room))
                 .collect();
             let (plannable, others): (Vec<_>, Vec<_>) =
-                waiting.into_iter().partition(|job| B::may_be_planned(&job.command));
-            let others_wait = !others.is_empty();
-            for (jobs, others_wait) in [(plannable, others_wait), (others, false)] {
-                let timely = in_time(jobs);
+                waiting.into_iter().partition(|job| B::is_plannable(&job.command));
+            let has_waiters = !others.is_empty();
+            for (jobs, has_waiters) in [(plannable, has_waiters), (others, false)] {
+                let timely = refuse_expired(jobs);
                 if !timely.is_empty() {
-                    self.others_wait = others_wait;
-                    self.carry_out(timely);
-                    self.calm_down();
-                    self.see_to_the_log();
+                    self.has_waiters = has_waiters;
+                    self.commit_or_refuse(timely);
+                    self.restore_lock_timeout();
+                    self.notify_checkpointer();
                 }
             }
         }
     }
 
-    /// Nobody waits for this: those of the batch are answered.
-    fn see_to_the_log(&mut self) {
-        let (Some(mover), Some(conn)) = (&self.mover, &mut self.conn) else {
+    /// Reports the commit to the checkpointer, and finishes its checkpoint if it asks for that. Delays no caller:
+    /// those of the batch are answered.
+    fn notify_checkpointer(&mut self) {
+        let (Some(checkpointer), Some(conn)) = (&self.checkpointer, &mut self.conn) else {
             return;
         };
-        if !mover.after_batch(conn, self.database.lock_timeout()) {
+        if !checkpointer.after_batch(conn, self.database.lock_timeout()) {
             self.conn = None;
         }
     }
 
-    /// The next job; `None` when there will be no more. Keeps house when it is time, whether there is work or not.
-    fn next(&mut self) -> Option<Job<B>> {
+    /// The next job; `None` once the queue is closed and empty. Sends the heartbeat when it is due, with or without
+    /// jobs.
+    fn next_job(&mut self) -> Option<Job<B>> {
         loop {
-            let left = HOUSEKEEPING.saturating_sub(self.kept_house.elapsed());
+            let left = HEARTBEAT_INTERVAL.saturating_sub(self.last_heartbeat.elapsed());
             if left.is_zero() {
-                self.kept_house = Instant::now();
-                self.keep_house();
+                self.last_heartbeat = Instant::now();
+                self.heartbeat();
             }
-            if let Some(job) = self.aside.pop() {
+            if let Some(job) = self.deferred.pop() {
                 return Some(job);
             }
             match self.queue.recv_timeout(left) {
@@ -225,88 +254,92 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// The connection, made anew where it was lost. What a new one shows may be another database's past.
-    fn connected(&mut self) -> Attempt<&mut DbConnection> {
+    /// The connection, opened again if it was lost. A new one may reach a database that lacks what the snapshot
+    /// shows, after a failover or a restore, so the snapshot is invalid then.
+    fn connected(&mut self) -> BatchResult<&mut DbConnection> {
         if self.conn.is_none() {
-            let (conn, at_once) = connect(&self.database, self.mover.as_ref())?;
-            self.at_once = at_once;
+            let (conn, capabilities) = connect(&self.database, self.checkpointer.as_ref())?;
+            self.capabilities = capabilities;
             self.conn = Some(conn);
-            self.batch.doubt();
+            self.batch.invalidate();
         }
         ready(&mut self.conn)
     }
 
-    fn follow(&mut self) -> Attempt<()> {
+    fn follow(&mut self) -> BatchResult<()> {
         self.connected()?;
         let conn = ready(&mut self.conn)?;
-        contain(|| self.batch.follow(conn)).ok_or(Failure::Panicked)??;
+        catch_panic(|| self.batch.follow(conn)).ok_or(BatchFailure::Panicked)??;
         Ok(())
     }
 
-    /// Commits the jobs together; where the database refuses them, halves them until the guilty one stands alone.
-    fn carry_out(&mut self, mut jobs: Vec<Job<B>>) {
-        match self.try_until_patience_ends(&mut jobs) {
+    /// Commits the jobs in one transaction. If the database refuses that and one command may be the cause, halves
+    /// them until the cause is alone.
+    fn commit_or_refuse(&mut self, mut jobs: Vec<Job<B>>) {
+        match self.try_until_timeout(&mut jobs) {
             Ok(answers) => {
                 for (job, result) in jobs.into_iter().zip(answers) {
                     job.answer(result);
                 }
             }
-            Err(failure) if jobs.len() > 1 && failure.may_be_one_commands_fault() => {
+            Err(failure) if jobs.len() > 1 && failure.may_be_caused_by_one_command() => {
                 let second = jobs.split_off(jobs.len() / 2);
-                let others_wait = std::mem::replace(&mut self.others_wait, true);
-                self.carry_out(jobs);
-                self.others_wait = others_wait;
-                self.carry_out(second);
+                let has_waiters = std::mem::replace(&mut self.has_waiters, true);
+                self.commit_or_refuse(jobs);
+                self.has_waiters = has_waiters;
+                self.commit_or_refuse(second);
             }
             Err(failure) => refuse(jobs, &failure.into_error()),
         }
     }
 
-    /// Tries to commit the jobs. Who cannot wait any longer is refused meanwhile, and is none of them afterwards.
-    fn try_until_patience_ends(&mut self, jobs: &mut Vec<Job<B>>) -> Attempt<Vec<Result<B::Answer>>> {
-        let (mut way, mut was_behind) = (Way::Short, false);
+    /// Tries to commit the jobs until that succeeds, or no retry can help. Between two attempts, jobs whose deadline
+    /// passed are refused and leave `jobs`.
+    fn try_until_timeout(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Vec<Result<B::Answer>>> {
+        let (mut strategy, mut was_stale) = (CommitStrategy::Optimistic, false);
         loop {
-            let may_be_planned = jobs.iter().all(|job| B::may_be_planned(&job.command));
-            let successors = self.successors;
-            let failure = match self.hurry(jobs).and_then(|()| self.transaction(jobs, way)) {
+            let is_plannable = jobs.iter().all(|job| B::is_plannable(&job.command));
+            let pipelined = self.pipelined;
+            let attempt = self.shorten_lock_timeout(jobs);
+            let failure = match attempt.and_then(|()| self.transaction(jobs, strategy)) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
             };
-            if failure.lost_connection() {
+            if failure.is_connection_lost() {
                 self.conn = None;
             }
-            if matches!(failure, Failure::Displaced) {
-                self.take_new_identity();
+            if matches!(failure, BatchFailure::IdentityLost) {
+                self.register_new_identity();
             }
-            self.behind |= matches!(failure, Failure::Behind);
-            if !failure.may_be_tried_again() {
+            self.is_stale |= matches!(failure, BatchFailure::Stale);
+            if !failure.is_retryable() {
                 return Err(failure);
             }
-            jobs.iter().for_each(|job| job.permit.reopen());
-            let (waiting, late): (Vec<_>, Vec<_>) = jobs.drain(..).partition(Job::is_waited_for);
+            jobs.iter().for_each(|job| job.gate.reopen());
+            let (waiting, late): (Vec<_>, Vec<_>) = jobs.drain(..).partition(Job::is_wanted);
             *jobs = waiting;
             if !late.is_empty() {
-                refuse(late, &failure.for_the_impatient());
+                refuse(late, &failure.timeout_error());
             }
             if jobs.is_empty() {
                 return Ok(Vec::new());
             }
-            log::debug!("A batch is tried again: {failure}");
-            if way == Way::OnDatabase || !failure.is_somebody_in_the_way() {
-                std::thread::sleep(PAUSE);
+            log::debug!("Retrying a batch of {} changes: {failure}", jobs.len());
+            if strategy == CommitStrategy::FromDatabase || !failure.is_conflict() {
+                std::thread::sleep(RETRY_PAUSE);
             }
-            if self.successors != successors {
-                // The jobs are others than those that were tried before.
-                (way, was_behind) = (Way::Short, false);
+            if self.pipelined != pipelined {
+                // These jobs were pipelined behind the ones that this was called with: it was their first attempt.
+                (strategy, was_stale) = (CommitStrategy::Optimistic, false);
             }
-            way = way.after(&failure, was_behind, may_be_planned);
-            was_behind |= matches!(failure, Failure::Behind);
+            strategy = strategy.after(&failure, was_stale, is_plannable);
+            was_stale |= matches!(failure, BatchFailure::Stale);
         }
     }
 }
 
-/// Those that can still wait; the others are refused.
-fn in_time<B: Batch>(jobs: Vec<Job<B>>) -> Vec<Job<B>> {
+/// The jobs whose deadline has not passed; the others are refused.
+fn refuse_expired<B: Batch>(jobs: Vec<Job<B>>) -> Vec<Job<B>> {
     let (timely, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.deadline > Instant::now());
     for job in late {
         job.answer(Err(Error::Busy {
@@ -320,12 +353,12 @@ fn commands<B: Batch>(jobs: &[Job<B>]) -> Vec<&B::Command> {
     jobs.iter().map(|job| &job.command).collect()
 }
 
-/// A connection that was just made sure of.
-fn ready(conn: &mut Option<DbConnection>) -> Attempt<&mut DbConnection> {
-    conn.as_mut().ok_or(Failure::Overtaken)
+/// The connection that [`Writer::connected`] has just ensured.
+fn ready(conn: &mut Option<DbConnection>) -> BatchResult<&mut DbConnection> {
+    conn.as_mut().ok_or(BatchFailure::Conflict)
 }
 
-/// Tells them all that nothing of theirs was done, or why nobody knows.
+/// Answers all jobs with an error: that nothing of them was done, or that the outcome is unknown.
 fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
     log::error!("A batch of {} changes was not committed: {error}", jobs.len());
     for job in jobs {
@@ -333,7 +366,7 @@ fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
     }
 }
 
-/// Runs what may meet a defect of placet: a panic must not end the writer. `None` where it panicked.
-fn contain<T>(run: impl FnOnce() -> T) -> Option<T> {
+/// Runs code that may have a defect: a panic must not end the writer. `None` if it panicked.
+fn catch_panic<T>(run: impl FnOnce() -> T) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).ok()
 }

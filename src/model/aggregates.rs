@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 
-use super::resource_providers::{Beside, OfOne, beside, beside_each_by_id};
+use super::resource_providers::{OfProvider, WithGeneration, group_by_provider, with_generation};
 use crate::db::DbConnection;
-use crate::db::dialect::{among, on_each};
+use crate::db::engines::dialect::{among, on_each};
 use crate::db::schema::{
     placement_aggregates as table, resource_provider_aggregates as members, resource_providers as providers,
 };
@@ -29,7 +29,7 @@ pub struct Replace {
     pub generation: Option<i64>,
 }
 
-/// What one statement finds of the providers that a filter lets through.
+/// The query for providers that a filter selects. A macro, because its type has no name in diesel.
 macro_rules! rows {
     ($filter:expr, $columns:expr) => {
         providers::table
@@ -46,21 +46,21 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAg
         providers::uuid.eq(provider),
         (providers::generation, table::uuid.nullable())
     );
-    let rows: Vec<Beside<String>> = rows.order(table::id).load(conn)?;
-    let found = beside(rows).ok_or_else(|| Error::ProviderNotFound {
+    let rows: Vec<WithGeneration<String>> = rows.order(table::id).load(conn)?;
+    let found = with_generation(rows).ok_or_else(|| Error::ProviderNotFound {
         uuid: provider.to_string(),
     })?;
     Ok(aggregates(found))
 }
 
-/// The same of several providers, by uuid.
+/// As `of_provider`, for several providers, by uuid.
 pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Arc<ProviderAggregates>>> {
-    let rows: Vec<OfOne<(i32, String)>> = on_each!(conn, conn => rows!(
+    let rows: Vec<OfProvider<(i32, String)>> = on_each!(conn, conn => rows!(
         among(providers::uuid, uuids),
         (providers::uuid, (providers::generation, (table::id, table::uuid.assume_not_null()).nullable()))
     )
     .load(conn))?;
-    let found = beside_each_by_id(rows).into_iter();
+    let found = group_by_provider(rows).into_iter();
     Ok(found.map(|(uuid, found)| (uuid, Arc::new(aggregates(found)))).collect())
 }
 

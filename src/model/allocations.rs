@@ -6,15 +6,15 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::resource_providers::{Beside, OfOne, beside, beside_each_by_id};
+use super::resource_providers::{OfProvider, WithGeneration, group_by_provider, with_generation};
 use super::{Moment, modified};
 use crate::db::DbConnection;
-use crate::db::dialect::{among, on_each};
+use crate::db::engines::dialect::{among, on_each};
 use crate::db::schema::resource_providers as providers;
 use crate::db::schema::{allocations, consumer_types, consumers, projects, resource_classes, users};
 use crate::error::{Error, Result};
 
-/// The consumer type that is shown where there is none.
+/// The consumer type that is shown if a consumer has none.
 pub const UNKNOWN_TYPE: &str = "unknown";
 
 /// One request to replace what consumers have: `PUT /allocations/{consumer}` and `POST /allocations`. All or nothing.
@@ -25,11 +25,11 @@ pub struct Claim {
     pub names_consumer: bool,
 }
 
-/// What one consumer is to have.
+/// The allocations that one consumer should have.
 #[derive(Debug, Clone)]
 pub struct ConsumerClaim {
     pub consumer: String,
-    /// By provider uuid: class name and amount (at least 1). Empty: everything it had is wiped.
+    /// By provider uuid: class name and amount (at least 1). Empty: all its allocations are removed.
     pub allocations: Vec<(String, Vec<(String, i64)>)>,
     /// Project and user; before 1.8 a claim may leave them out.
     pub owner: Option<Owner>,
@@ -53,15 +53,15 @@ pub enum Expected {
     New,
     /// That its generation is this.
     Is(i64),
-    /// The same, of a generation that is not written as its digits are.
-    Spelled(Given),
+    /// As `Generation`, for a number that is not written in its canonical digits.
+    Raw(Given),
 }
 
 /// A generation as a request names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     pub generation: i64,
-    /// How it is written, which refusals repeat: `1.0`.
+    /// The literal, which refusals quote: `1.0`.
     pub spelled: String,
 }
 
@@ -89,7 +89,7 @@ pub struct ConsumerAllocations {
     pub modified: Option<Moment>,
 }
 
-/// What one consumer has of one provider.
+/// The allocations of one consumer from one provider.
 #[derive(Debug, Clone)]
 pub struct ProviderShare {
     pub provider: Arc<str>,
@@ -98,13 +98,13 @@ pub struct ProviderShare {
     pub resources: Vec<(Arc<str>, i64)>,
 }
 
-/// Who has allocations.
+/// A consumer with allocations.
 #[derive(Debug, Clone)]
 pub struct Consumer {
     pub project: String,
     pub user: String,
     pub generation: i64,
-    /// `unknown` where it was made without one.
+    /// `unknown` if it was created without one.
     pub consumer_type: String,
 }
 
@@ -117,7 +117,7 @@ pub struct ProviderAllocations {
     pub modified: Option<Moment>,
 }
 
-/// What one consumer has of the provider asked for.
+/// The allocations of one consumer from the provider in question.
 #[derive(Debug, Clone)]
 pub struct ConsumerShare {
     pub consumer: Arc<str>,
@@ -126,7 +126,7 @@ pub struct ConsumerShare {
     pub resources: Vec<(Arc<str>, i64)>,
 }
 
-/// An allocation as a list shows it: whose it is, their generation, class, amount, and when it was made.
+/// A row of a list: owner, its generation, class, amount, and time of creation.
 type Row = (
     String,
     Option<i32>,
@@ -136,7 +136,7 @@ type Row = (
     Option<NaiveDateTime>,
 );
 
-/// What a consumer has. A consumer that nobody knows has nothing.
+/// The allocations of a consumer. An unknown consumer has none.
 pub fn of_consumer(conn: &mut DbConnection, consumer: &str) -> Result<ConsumerAllocations> {
     let Some(found) = find_consumer(conn, consumer)? else {
         return Ok(ConsumerAllocations::default());
@@ -193,7 +193,7 @@ fn find_consumer(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<Cons
     }))
 }
 
-/// What one statement finds of the providers that a filter lets through.
+/// The query for providers that a filter selects. A macro, because its type has no name in diesel.
 macro_rules! rows {
     ($filter:expr, $columns:expr) => {
         providers::table
@@ -218,27 +218,27 @@ macro_rules! columns {
     };
 }
 
-/// What is allocated of a provider, to consumers that are known.
+/// The allocations from a provider, to consumers that have a row.
 pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAllocations> {
     let rows = rows!(
         providers::uuid.eq(provider),
         (providers::generation, columns!().nullable())
     );
-    let rows: Vec<Beside<Row>> = rows.order(allocations::id).load(conn)?;
-    let found = beside(rows).ok_or_else(|| Error::ProviderNotFoundForAllocations {
+    let rows: Vec<WithGeneration<Row>> = rows.order(allocations::id).load(conn)?;
+    let found = with_generation(rows).ok_or_else(|| Error::ProviderNotFoundForAllocations {
         uuid: provider.to_string(),
     })?;
     Ok(shared_out(found))
 }
 
-/// The same of several providers, by uuid.
+/// As `of_provider`, for several providers, by uuid.
 pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Arc<ProviderAllocations>>> {
-    let rows: Vec<OfOne<(i32, Row)>> = on_each!(conn, conn => rows!(
+    let rows: Vec<OfProvider<(i32, Row)>> = on_each!(conn, conn => rows!(
         among(providers::uuid, uuids),
         (providers::uuid, (providers::generation, (allocations::id, columns!()).nullable()))
     )
     .load(conn))?;
-    let found = beside_each_by_id(rows).into_iter();
+    let found = group_by_provider(rows).into_iter();
     Ok(found.map(|(uuid, found)| (uuid, Arc::new(shared_out(found)))).collect())
 }
 
@@ -256,10 +256,10 @@ fn shared_out((generation, rows): (i64, Vec<Row>)) -> ProviderAllocations {
     }
 }
 
-/// Whose, their generation, and how much of which class.
+/// Owner, its generation, and amounts by class.
 type Share = (Arc<str>, i64, Vec<(Arc<str>, i64)>);
 
-/// Puts together what belongs to one owner, in the order in which they come, and finds the newest.
+/// Groups the rows by owner, in the order in which they come, and finds the newest time.
 fn group(rows: Vec<Row>) -> (Vec<Share>, Option<Moment>) {
     let mut shares: Vec<Share> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::resource_providers::beside;
+use super::resource_providers::with_generation;
 use super::{Moment, modified};
 use crate::db::DbConnection;
-use crate::db::dialect::ratio;
+use crate::db::engines::dialect::ratio;
 use crate::db::schema::{inventories, resource_classes, resource_providers as providers};
 use crate::error::{Error, Result};
 pub use crate::search::Inventory;
 
-/// The inventories of one provider, or the one that was written or asked for.
+/// The inventories of one provider, or the one that was written or requested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inventories {
     pub provider: Arc<str>,
@@ -21,21 +21,21 @@ pub struct Inventories {
     pub generation: i64,
     /// By class name, in the order of class ids.
     pub inventories: Vec<(Arc<str>, Inventory)>,
-    /// When the newest of them was written; `None` where there are none.
+    /// When the newest of them was written; `None` if there are none.
     pub modified: Option<Moment>,
 }
 
-/// `PUT …/inventories`: these and no others.
+/// `PUT …/inventories`: replaces all inventories by these.
 #[derive(Debug, Clone)]
 pub struct Replace {
     pub provider: String,
     pub generation: i64,
     pub inventories: Vec<(String, Inventory)>,
-    /// From 1.26 `reserved` may take the whole of `total`.
+    /// From 1.26 `reserved` may equal `total`.
     pub reserved_may_equal_total: bool,
 }
 
-/// `POST …/inventories`: one more.
+/// `POST …/inventories`: adds one.
 #[derive(Debug, Clone)]
 pub struct Add {
     pub provider: String,
@@ -81,10 +81,10 @@ struct Row {
     created_at: Option<NaiveDateTime>,
 }
 
-/// The same with the name of its class.
+/// A row with the name of its class.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = inventories)]
-struct Named {
+struct NamedRow {
     #[diesel(select_expression = resource_classes::name)]
     class: String,
     #[diesel(embed)]
@@ -112,14 +112,14 @@ pub fn list(conn: &mut DbConnection, provider: &str) -> Result<Inventories> {
         .left_join(resource_classes::table.on(of_class))
         .filter(providers::uuid.eq(provider))
         .order(inventories::resource_class_id)
-        .select((providers::generation, Option::<Named>::as_select()))
+        .select((providers::generation, Option::<NamedRow>::as_select()))
         .load(conn)?;
     found(conn, provider, rows)
 }
 
-/// A provider's inventory of one class, alone.
+/// One inventory of a provider.
 pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inventories> {
-    // As the database compares names.
+    // Compared by the database, with its collation.
     let of_class = resource_classes::id
         .eq(inventories::resource_class_id)
         .and(resource_classes::name.eq(class));
@@ -127,7 +127,7 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
         .left_join(inventories::table.on(inventories::resource_provider_id.eq(providers::id)))
         .left_join(resource_classes::table.on(of_class))
         .filter(providers::uuid.eq(provider))
-        .select((providers::generation, Option::<Named>::as_select()))
+        .select((providers::generation, Option::<NamedRow>::as_select()))
         .load(conn)?;
     let found = found(conn, provider, rows)?;
     if found.inventories.is_empty() {
@@ -139,8 +139,8 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
     Ok(found)
 }
 
-fn found(conn: &DbConnection, provider: &str, rows: Vec<(Option<i32>, Option<Named>)>) -> Result<Inventories> {
-    let Some((generation, rows)) = beside(rows) else {
+fn found(conn: &DbConnection, provider: &str, rows: Vec<(Option<i32>, Option<NamedRow>)>) -> Result<Inventories> {
+    let Some((generation, rows)) = with_generation(rows) else {
         return Err(Error::ProviderNotFoundForInventories {
             uuid: provider.to_string(),
         });

@@ -7,11 +7,11 @@ use super::inventories::Inventory;
 #[derive(Debug, Clone)]
 pub struct Reshape {
     pub providers: Vec<Reshaped>,
-    /// What consumers are to have then; those that are not named keep what they have.
+    /// The allocations that consumers should have then; consumers that are not named keep theirs.
     pub consumers: Vec<ConsumerClaim>,
 }
 
-/// What one provider is to have: these inventories and no others.
+/// The inventories that one provider should have, and no others.
 #[derive(Debug, Clone)]
 pub struct Reshaped {
     pub provider: String,

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceClass {
     pub name: Arc<str>,
-    /// `None` for a standard class that upstream keeps without a time.
+    /// `None` for a standard class, which OpenStack Placement stores without a time.
     pub modified: Option<Moment>,
 }
 

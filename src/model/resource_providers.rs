@@ -8,7 +8,7 @@ use diesel::prelude::*;
 
 use super::{Moment, modified, modified_micros};
 use crate::db::DbConnection;
-use crate::db::dialect::{among, now, on_each};
+use crate::db::engines::dialect::{among, now, on_each};
 use crate::db::schema::{inventories, resource_providers as table};
 use crate::error::{Error, Result};
 use crate::search::ProviderId;
@@ -21,7 +21,7 @@ pub struct Provider {
     pub generation: i64,
     /// The uuid of the parent; a root has none.
     pub parent: Option<Arc<str>>,
-    /// The uuid of the root of its tree; a root's own.
+    /// The uuid of the root of its tree; for a root its own.
     pub root: Arc<str>,
     pub modified: Moment,
 }
@@ -40,16 +40,16 @@ pub struct Update {
     pub uuid: String,
     pub name: String,
     pub parent: NewParent,
-    /// From 1.37 a provider that has a parent may get another one, or none.
+    /// From 1.37 a provider that has a parent may get another parent, or none.
     pub may_reparent: bool,
 }
 
-/// What an update says of the parent.
+/// The parent in an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewParent {
-    /// Nothing: the parent stays.
+    /// Not mentioned: the parent stays.
     Keep,
-    /// It is to be this one, or none.
+    /// The new parent, or none.
     Set(Option<String>),
 }
 
@@ -99,16 +99,16 @@ pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
     })
 }
 
-/// A provider as one statement saw it: by what to know whether anything has changed that its generation guards.
+/// A provider as one statement saw it: enough to know whether anything changed that its generation guards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// Another one than before where it was deleted and made again, within a second for all that times tell.
+    /// Differs if the provider was deleted and created again; times alone cannot show that within a second.
     pub id: ProviderId,
     pub generation: i64,
     /// In microseconds, as the snapshot has it.
     pub modified: i64,
     /// When the newest of its inventories was written.
-    pub stocked: Option<Moment>,
+    pub inventories_updated_at: Option<Moment>,
 }
 
 /// Some providers, by uuid.
@@ -132,10 +132,10 @@ pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, S
             id: ProviderId(id),
             generation: generation.unwrap_or_default().into(),
             modified: modified_micros(updated_at, created_at),
-            stocked: None,
+            inventories_updated_at: None,
         });
-        seen.stocked = seen
-            .stocked
+        seen.inventories_updated_at = seen
+            .inventories_updated_at
             .max(written.and_then(|(updated_at, created_at)| modified(updated_at, created_at)));
     }
     Ok(found)
@@ -149,17 +149,6 @@ pub fn exists(conn: &mut DbConnection, uuid: &str) -> Result<()> {
     }
 }
 
-/// When a provider was last changed; `None` where it is as it was made.
-pub fn updated(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>> {
-    let row: Option<Option<NaiveDateTime>> = table::table
-        .filter(table::uuid.eq(uuid))
-        .select(table::updated_at)
-        .first(conn)
-        .optional()?;
-    let updated = row.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_string() })?;
-    Ok(updated.map(|time| time.and_utc()))
-}
-
 /// The id and the generation of a provider. Read before what the generation guards.
 pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i32, i64)>> {
     let row: Option<(i32, Option<i32>)> = table::table
@@ -170,23 +159,23 @@ pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i
     Ok(row.map(|(id, generation)| (id, generation.unwrap_or_default().into())))
 }
 
-/// A provider's generation, and something that it may have.
-pub(super) type Beside<T> = (Option<i32>, Option<T>);
+/// A provider's generation, and a joined row if there is one.
+pub(super) type WithGeneration<T> = (Option<i32>, Option<T>);
 
-/// The same with the provider's uuid.
-pub(super) type OfOne<T> = (String, Beside<T>);
+/// A generation and a joined row, with the provider's uuid.
+pub(super) type OfProvider<T> = (String, WithGeneration<T>);
 
-/// What one statement, which sees one moment, found beside a provider's generation; `None` where there is no provider. One
-/// that has nothing is a row too.
-pub(super) fn beside<T>(rows: Vec<Beside<T>>) -> Option<(i64, Vec<T>)> {
+/// The rows that one statement, and so one moment, joined to a provider's generation; `None` if the provider does not exist.
+/// A provider without such rows is one row with `None`.
+pub(super) fn with_generation<T>(rows: Vec<WithGeneration<T>>) -> Option<(i64, Vec<T>)> {
     let (generation, _) = rows.first()?;
     let generation = generation.unwrap_or_default().into();
     Some((generation, rows.into_iter().filter_map(|(_, beside)| beside).collect()))
 }
 
-/// The same of several providers, by uuid, in the order of their ids: to sort rows of several tables MariaDB makes a table of
-/// them.
-pub(super) fn beside_each_by_id<T>(mut rows: Vec<OfOne<(i32, T)>>) -> HashMap<String, (i64, Vec<T>)> {
+/// As `with_generation`, for several providers, by uuid, sorted by the id of the joined row. It sorts here, because MariaDB
+/// sorts rows of several tables in a temporary table.
+pub(super) fn group_by_provider<T>(mut rows: Vec<OfProvider<(i32, T)>>) -> HashMap<String, (i64, Vec<T>)> {
     rows.sort_unstable_by_key(|(_, (_, beside))| beside.as_ref().map(|(id, _)| *id));
     let mut found: HashMap<String, (i64, Vec<T>)> = HashMap::new();
     for (uuid, (generation, beside)) in rows {
@@ -221,7 +210,7 @@ mod tests {
             row("a", Some((3, 'x'))),
             row("c", None),
         ];
-        let found = beside_each_by_id(rows);
+        let found = group_by_provider(rows);
         let all = |uuid: &str| found.get(uuid).map(|(_, all)| all.iter().collect::<String>());
         assert_eq!(
             (all("a").as_deref(), all("b").as_deref(), all("c").as_deref()),

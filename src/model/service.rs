@@ -1,24 +1,24 @@
-//! What the rooms above see: one value to read from, to search in, and to send commands to.
+//! The interface of the model for the layers above: reads, snapshots for searches, and commands.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::batch::Decider;
-use super::command::{Answer, Command, Write};
-use super::comparison::{self, Compared};
-use super::decide::Rules;
-use super::follower::Follower;
-use super::live::Live;
-use super::naming::Names;
-use super::of_provider::Together;
-use super::reader::{in_time, on_a_thread};
+use super::batch::command::{Answer, Command, Write};
+use super::batch::decide::Rules;
+use super::batch::decider::Decider;
+use super::reads::provider_reads::ProviderReads;
+use super::reads::reader::{in_time, on_a_thread};
+use super::reads::unknown_names::Names;
+use super::snapshot::comparison::{self, Compared};
+use super::snapshot::follower::Follower;
+use super::snapshot::store::SnapshotStore;
 use super::standard;
-use crate::db::dialect::Precision;
-use crate::db::queue::WriterHandle;
+use crate::db::engines::dialect::Precision;
+use crate::db::writer::queue::WriterHandle;
 use crate::db::writer::{self, WriterSettings};
-use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, followed};
+use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, change_feed};
 use crate::error::{Error, Result};
 use crate::search::Snapshot;
 
@@ -27,46 +27,46 @@ use crate::search::Snapshot;
 pub struct Model {
     pub(super) database: Database,
     pub(super) replica: Option<Replica>,
-    live: Arc<Live>,
+    live: Arc<SnapshotStore>,
     follower: Follower,
     writer: WriterHandle<Decider>,
-    alone: bool,
-    /// Not where this process is alone: an embedded database answers each request in less time than one thread tells another.
-    pub(super) together: Option<Arc<Together>>,
+    exclusive: bool,
+    /// `None` on SQLite: a local read is cheaper than handing it to another thread.
+    pub(super) provider_reads: Option<Arc<ProviderReads>>,
     /// How long a read waits for the database.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 /// A snapshot to answer from.
 pub struct Shown {
     pub snapshot: Arc<Snapshot>,
-    /// While the database is away: how old it is.
+    /// Its age, while the database is unreachable.
     pub stale: Option<Duration>,
 }
 
-/// Who else may serve the same database.
+/// Whether other processes may serve the same database.
 pub enum Serving {
-    /// Nobody, for as long as this is held: there is nobody to be followed.
-    Alone(ServingLock),
-    /// Any number of processes: each is asked for what it committed before anything is answered from the snapshot.
-    Together,
+    /// No other process, for as long as the lock on the file is held: no change feed is read.
+    Exclusive { _lock: ServingLock },
+    /// Any number of processes: the change feed is read before anything is answered from the snapshot.
+    Shared,
 }
 
 impl From<Option<ServingLock>> for Serving {
     fn from(lock: Option<ServingLock>) -> Serving {
-        lock.map_or(Serving::Together, Serving::Alone)
+        lock.map_or(Serving::Shared, |lock| Serving::Exclusive { _lock: lock })
     }
 }
 
-/// The writer's thread, to be waited for when the service ends.
+/// The writer's thread, to join when the service ends.
 pub struct Running {
     thread: JoinHandle<()>,
-    /// Held to the end.
+    /// Held until the service ends.
     _serving: Serving,
 }
 
 impl Running {
-    /// Waits until the writer has carried out what it was given. Every `Model` must be gone, or it never ends.
+    /// Waits until the writer has executed its queue. Every `Model` must be dropped before, or this never returns.
     pub fn finish(self) {
         if self.thread.join().is_err() {
             log::error!("The writer ended in a panic; what it had acknowledged is committed");
@@ -83,17 +83,17 @@ impl Model {
         serving: Serving,
     ) -> std::result::Result<(Model, Running), SetupError> {
         standard::sync(&mut database.connect()?)?;
-        let alone = matches!(serving, Serving::Alone(_));
-        let (read, patience) = (database.clone(), settings.commit_timeout);
+        let exclusive = matches!(serving, Serving::Exclusive { .. });
+        let (read, timeout) = (database.clone(), settings.commit_timeout);
         let (writer, (live, follower), thread) = writer::start(database.clone(), settings, move |conn| {
-            let live = Arc::new(Live::load(conn)?);
-            let follower = Follower::start(read, live.clone(), patience)?;
-            let decider = Decider::new(live.clone(), follower.clone(), alone, rules, Precision::of(conn));
+            let live = Arc::new(SnapshotStore::load(conn)?);
+            let follower = Follower::start(read, live.clone(), timeout)?;
+            let decider = Decider::new(live.clone(), follower.clone(), exclusive, rules, Precision::of(conn));
             Ok((decider, (live, follower)))
         })?;
-        let together = match alone {
+        let provider_reads = match exclusive {
             true => None,
-            false => Some(Arc::new(Together::start(&database, live.clone())?)),
+            false => Some(Arc::new(ProviderReads::start(&database, live.clone())?)),
         };
         let model = Model {
             database,
@@ -101,9 +101,9 @@ impl Model {
             live,
             follower,
             writer,
-            alone,
-            together,
-            patience,
+            exclusive,
+            provider_reads,
+            timeout,
         };
         let running = Running {
             thread,
@@ -117,7 +117,7 @@ impl Model {
         self.writer.submit(command).await
     }
 
-    /// Carries out a command: answered when it is committed, or refused.
+    /// Executes a command: returns when it is committed or refused.
     pub async fn submit<C: Write>(&self, command: C) -> Result<C::Answer> {
         let answer = self.send(command.into_command()).await?;
         C::typed(answer).ok_or_else(|| Error::Internal {
@@ -125,24 +125,24 @@ impl Model {
         })
     }
 
-    /// Reads what one statement finds.
+    /// Reads with a single statement.
     pub async fn ask<T: Send + 'static>(
         &self,
         ask: impl Fn(&mut DbConnection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        in_time(self.patience, on_a_thread(&self.database, move |turn| turn.ask(&ask))).await
+        in_time(self.timeout, on_a_thread(&self.database, move |turn| turn.ask(&ask))).await
     }
 
     /// A snapshot that shows every change acknowledged before the call, by any process.
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>> {
-        if self.alone && !self.live.is_doubtful() {
+        if self.exclusive && !self.live.is_invalid() {
             return Ok(self.live.newest());
         }
         self.follower.fresh().await
     }
 
-    /// As `snapshot`, for a search that rests on names: unknown ones are looked up before it is said that there are none.
-    /// While the database is away, what was known up to `stale` ago will do.
+    /// As `snapshot`, for a search with names: those that memory does not have are looked up in the tables first. While the
+    /// database is unreachable, a snapshot of at most the age `stale` is used.
     pub async fn shown(&self, names: impl Into<Names>, stale: Duration) -> Result<Shown> {
         let shown = self.fresh_or_stale(stale).await?;
         let unknown = names.into().unknown_to(shown.snapshot.catalog());
@@ -157,12 +157,12 @@ impl Model {
         let (database, live) = (self.database.clone(), self.live.clone());
         let look = on_a_thread(&self.database, move |turn| {
             if turn.read(|conn| Ok(unknown.any_is_there(conn)?))? {
-                live.check(&mut followed::connect(&database)?, &BTreeSet::new(), true)?;
+                live.check(&mut change_feed::connect(&database)?, &BTreeSet::new(), true)?;
             }
             let (snapshot, stale) = (live.newest(), None);
             Ok(Shown { snapshot, stale })
         });
-        in_time(self.patience, look).await
+        in_time(self.timeout, look).await
     }
 
     async fn fresh_or_stale(&self, stale: Duration) -> Result<Shown> {
@@ -171,8 +171,8 @@ impl Model {
             Err(error) => error,
         };
         let age = self.follower.age();
-        // A snapshot in doubt may lack what was acknowledged long ago.
-        if !matches!(error, Error::Unavailable { .. }) || age > stale || self.live.is_doubtful() {
+        // An invalid snapshot may lack what was acknowledged long ago.
+        if !matches!(error, Error::Unavailable { .. }) || age > stale || self.live.is_invalid() {
             return Err(error);
         }
         Ok(Shown {
@@ -181,10 +181,9 @@ impl Model {
         })
     }
 
-    /// Compares up to `many` providers with ids above `after` with the tables, and mends what the snapshot shows of them.
-    /// Blocks until it is done.
+    /// Compares up to `many` providers with ids above `after` with the tables, and corrects the snapshot. Blocks until done.
     pub fn compare(&self, after: i32, many: usize) -> Result<Compared> {
-        let mut conn = followed::connect(&self.database)?;
+        let mut conn = change_feed::connect(&self.database)?;
         Ok(comparison::compare(&self.live, &mut conn, after, many)?)
     }
 
@@ -193,13 +192,14 @@ impl Model {
         self.live.newest().len()
     }
 
-    /// How many threads at most wait for the database, or for a copy of it, to answer requests.
+    /// The maximum number of threads that wait for the database or its replica, for requests.
     pub fn waiting_threads(&self) -> usize {
         let copy = self.replica.as_ref().map_or(0, Replica::readers);
         self.database.readers().saturating_add(copy)
     }
 
     /// How many SQL statements this process has sent.
+    #[cfg(test)]
     pub fn statements(&self) -> u64 {
         self.database.statements()
     }

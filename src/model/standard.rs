@@ -8,10 +8,10 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use crate::db::DbConnection;
-use crate::db::dialect::{self, insert_rows};
+use crate::db::engines::dialect::{self, insert_rows};
 use crate::db::schema::{resource_classes, traits};
 
-/// Custom resource classes have ids from here on.
+/// The first id of custom resource classes.
 pub const FIRST_CUSTOM_CLASS: i32 = 10_000;
 
 /// The standard resource classes, in the order of their ids, from 0.
@@ -28,7 +28,7 @@ fn names(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// How many names a sync had to add.
+/// How many names a sync added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Added {
     pub classes: usize,
@@ -50,10 +50,10 @@ struct NewTrait {
     created_at: NaiveDateTime,
 }
 
-/// Adds the names that the database lacks. Run at start, before anyone can make a custom trait, so that in a fresh
-/// database the standard ones have the lower ids. Any number of processes may do so at once.
+/// Adds the names that the database lacks. It runs at start, before a custom trait can be created, so that in a fresh
+/// database the standard ones have the lower ids. Several processes may do so at once.
 pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
-    // A database that lacks nothing, as nearly all do, is not locked.
+    // Nearly every database lacks nothing, and is not locked.
     let (classes, traits) = missing(conn)?;
     if classes.is_empty() && traits.is_empty() {
         return Ok(Added::default());
@@ -61,7 +61,7 @@ pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
     dialect::write_transaction(conn, add_missing)
 }
 
-/// What is missing is looked up again under the lock: another process may have added it.
+/// Looks up again under the lock what is missing: another process may have added it.
 fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
     let (classes, traits) = missing(conn)?;
     let created_at = dialect::row_time(conn);
@@ -103,7 +103,7 @@ fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
 mod tests {
     use super::*;
     use crate::db::Database;
-    use crate::db::testing::TestDatabase;
+    use crate::db::tests::support::TestDatabase;
 
     fn counts(database: &Database) -> (i64, i64) {
         let count = |conn: &mut DbConnection| {

@@ -6,10 +6,10 @@ use chrono::NaiveDateTime;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 
-use super::resource_providers::beside;
+use super::resource_providers::with_generation;
 use super::{Moment, modified};
 use crate::db::DbConnection;
-use crate::db::dialect::now;
+use crate::db::engines::dialect::now;
 use crate::db::schema::{resource_provider_traits as provided, resource_providers as providers, traits as table};
 use crate::error::{Error, Result};
 
@@ -27,14 +27,14 @@ pub struct ProviderTraits {
     pub traits: Vec<Trait>,
 }
 
-/// Which traits a list shows.
+/// The filter of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Only these names.
     pub names: Option<Vec<String>>,
-    /// Only names that begin so.
+    /// Only names with this prefix.
     pub prefix: Option<String>,
-    /// Only those that some provider has, or that none has.
+    /// Only traits that some provider has (`true`), or that none has (`false`).
     pub associated: Option<bool>,
 }
 
@@ -74,7 +74,7 @@ fn from_row((name, updated_at, created_at): Row) -> Trait {
     }
 }
 
-/// The traits that a filter lets through, by id.
+/// The traits that a filter selects, by id.
 pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
     let mut query = table::table.into_boxed();
     if let Some(names) = &filter.names {
@@ -119,7 +119,7 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderTr
             (table::name, table::updated_at, table::created_at).nullable(),
         ))
         .load(conn)?;
-    let Some((generation, rows)) = beside(rows) else {
+    let Some((generation, rows)) = with_generation(rows) else {
         return Err(Error::ProviderNotFoundForTraits {
             uuid: provider.to_string(),
         });

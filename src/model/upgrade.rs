@@ -1,13 +1,13 @@
-//! What old releases left undone in the rows, and what mends it: roots of providers, consumers of allocations.
+//! Online data migrations of rows that old releases left incomplete: roots of providers, consumers of allocations.
 
 use diesel::prelude::*;
 
 use super::allocations::Owner;
-use crate::db::dialect::{self, in_lists, insert_rows};
+use crate::db::engines::dialect::{self, in_lists, insert_rows};
 use crate::db::schema::{allocations, consumers, projects, resource_providers, users};
 use crate::db::{DbConnection, DbResult};
 
-/// Something to mend, under the name that OpenStack Placement gives it.
+/// A migration, under the name that OpenStack Placement gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Migration {
     SetRootProviderIds,
@@ -24,10 +24,10 @@ impl Migration {
         }
     }
 
-    /// Mends at most so many rows, all or nothing; says how many. `owner` gets what belongs to nobody.
+    /// Migrates at most this many rows, all or none; returns how many. `owner` gets allocations without a project.
     ///
     /// # Errors
-    /// Whatever the database refuses.
+    /// Errors of the database.
     pub fn run(self, conn: &mut DbConnection, most: usize, owner: &Owner) -> DbResult<usize> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         dialect::write_transaction(conn, |conn| match self {
@@ -40,15 +40,15 @@ impl Migration {
 /// Whether there is a provider without a root.
 ///
 /// # Errors
-/// Whatever the database refuses.
+/// Errors of the database.
 pub fn lacks_roots(conn: &mut DbConnection) -> DbResult<bool> {
     rootless(conn, 1).map(|ids| !ids.is_empty())
 }
 
-/// How many consumers hold something and have no row.
+/// How many consumers have allocations and no row.
 ///
 /// # Errors
-/// Whatever the database refuses.
+/// Errors of the database.
 pub fn missing_consumers(conn: &mut DbConnection) -> DbResult<usize> {
     missing(conn, i64::MAX).map(|uuids| uuids.len())
 }

@@ -1,6 +1,6 @@
-//! What a check may look at: who asks, and whose thing is asked for.
+//! The inputs of a check: the caller's credentials and the target of the request.
 
-/// Who asks.
+/// The credentials of a request's caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub user_id: Option<String>,
@@ -8,15 +8,15 @@ pub struct Caller {
     pub project_id: Option<String>,
     pub project_domain_id: Option<String>,
     pub domain_id: Option<String>,
-    /// `all` for a token of the whole system.
+    /// `all` for a token with system scope.
     pub system_scope: Option<String>,
     pub roles: Vec<String>,
     pub is_admin_project: bool,
-    /// The service that passes the caller's request on.
+    /// The service that forwards the request.
     pub service: Service,
 }
 
-/// A service that passes somebody's request on.
+/// A service that forwards a user's request, by its own token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Service {
     pub user_id: Option<String>,
@@ -27,7 +27,7 @@ pub struct Service {
 }
 
 impl Default for Caller {
-    /// Nobody. Whose token does not say otherwise counts as one of the admin project, as in oslo.context.
+    /// A caller without any credentials. As in oslo.context, `is_admin_project` is true unless the token denies it.
     fn default() -> Caller {
         Caller {
             user_id: None,
@@ -52,7 +52,7 @@ pub enum Credential<'a> {
 }
 
 impl Caller {
-    /// What stands under `name` on the left side of a check; `None` where no caller has such a thing.
+    /// The credential that the left side of a check names; `None` if callers have no such credential.
     pub fn credential(&self, name: &str) -> Option<Credential<'_>> {
         fn text(value: &Option<String>) -> Option<Credential<'_>> {
             Some(Credential::Text(value.as_deref()))
@@ -76,31 +76,31 @@ impl Caller {
         }
     }
 
-    /// Whether the token is one of the whole system.
+    /// Whether the token has system scope.
     pub fn is_of_system(&self) -> bool {
         self.system_scope.as_ref().is_some_and(|scope| !scope.is_empty())
     }
 
-    /// Whether the token is one of a domain.
+    /// Whether the token has domain scope.
     pub fn is_of_domain(&self) -> bool {
         self.domain_id.as_ref().is_some_and(|domain| !domain.is_empty())
     }
 }
 
-/// What has no value, spelled as checks of OpenStack spell it.
+/// How a missing value is written in OpenStack's checks.
 pub const NOTHING: &str = "None";
 
-/// Whose thing is asked for: what `%(project_id)s` and `%(user_id)s` stand for in a check.
+/// The owner of the resource that is requested: the values of `%(project_id)s` and `%(user_id)s` in a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
-    /// The caller's own, where a request names nobody.
+    /// The caller, for routes that have no owner of their own.
     Own(&'a Caller),
-    /// The project's that a request names, or forgot to name.
+    /// The project that the request names; `None` if it names none.
     Project(Option<&'a str>),
 }
 
 impl Target<'_> {
-    /// The value of `%(name)s`; `None` where the target has no such thing.
+    /// The value of `%(name)s`; `None` if targets have no such attribute.
     pub fn value(&self, name: &str) -> Option<&str> {
         let value = match (self, name) {
             (Target::Own(caller), "project_id") => caller.project_id.as_deref(),

@@ -1,11 +1,11 @@
-//! One check of oslo.policy, and how it is decided.
+//! A check of oslo.policy as a syntax tree, and its evaluation.
 
 use std::fmt::{self, Display, Formatter};
 
 use super::caller::{Caller, Target};
 use super::template::{Left, Template};
 
-/// A check, as read from a text such as `role:admin or (role:reader and project_id:%(project_id)s)`.
+/// A check, parsed from a text such as `role:admin or (role:reader and project_id:%(project_id)s)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
     Always,
@@ -15,9 +15,9 @@ pub enum Check {
     Any(Vec<Check>),
     /// `role:name`, without regard to case.
     Role(Template),
-    /// `rule:name`: what that rule says. An unknown rule says no.
+    /// `rule:name`: holds if that rule holds. An unknown rule does not hold.
     Rule(String),
-    /// `left:right`: an attribute of the caller, or a literal, is what the right side comes to.
+    /// `left:right`: an attribute of the caller, or a literal, equals the right side after substitution.
     Same {
         text: String,
         left: Left,
@@ -25,23 +25,23 @@ pub enum Check {
     },
 }
 
-/// Where the checks are that `rule:` refers to.
-pub trait Rules {
+/// Looks up the checks that `rule:` refers to.
+pub trait RuleLookup {
     fn check(&self, name: &str) -> Option<&Check>;
-    /// How many there are: longer chains are circles.
+    /// The number of rules. A longer chain of references is a cycle.
     fn count(&self) -> usize;
 }
 
 impl Check {
-    /// Whether the check holds for `caller` and `target`. From left to right, and no further than it takes to know.
+    /// Whether the check holds for `caller` and `target`. Evaluates from left to right, and stops when the result is known.
     ///
     /// # Errors
-    /// Why it cannot be decided. Nobody is let in then, not even by a `not` around it.
-    pub fn holds(&self, caller: &Caller, target: &Target, rules: &impl Rules) -> Result<bool, String> {
+    /// The reason why it cannot be evaluated. Access is denied then, even if the check is inside a `not`.
+    pub fn holds(&self, caller: &Caller, target: &Target, rules: &impl RuleLookup) -> Result<bool, String> {
         self.decide(caller, target, rules, 0)
     }
 
-    fn decide(&self, caller: &Caller, target: &Target, rules: &impl Rules, depth: usize) -> Result<bool, String> {
+    fn decide(&self, caller: &Caller, target: &Target, rules: &impl RuleLookup, depth: usize) -> Result<bool, String> {
         let inner = |check: &Check| check.decide(caller, target, rules, depth);
         match self {
             Check::Always => Ok(true),
@@ -68,7 +68,7 @@ impl Check {
                 Ok(wanted.is_some_and(|wanted| caller.roles.iter().any(|role| same_role(role, &wanted))))
             }
             Check::Rule(name) => match rules.check(name) {
-                Some(_) if depth > rules.count() => Err(format!("rule:{name} leads back to itself")),
+                Some(_) if depth > rules.count() => Err(format!("rule:{name} refers to itself")),
                 Some(check) => check.decide(caller, target, rules, depth + 1),
                 None => Ok(false),
             },
@@ -79,7 +79,7 @@ impl Check {
         }
     }
 
-    /// Every rule that the check refers to.
+    /// The names of all rules that the check refers to.
     pub fn refers_to(&self) -> Vec<&str> {
         match self {
             Check::Rule(name) => vec![name],
@@ -98,7 +98,7 @@ fn same_role(one: &str, other: &str) -> bool {
 }
 
 impl Display for Check {
-    /// In the language that it was read from, with every pair of parentheses.
+    /// Writes the check in oslo.policy's language, with all parentheses.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let joined = |checks: &[Check], word: &str| {
             let texts: Vec<String> = checks.iter().map(ToString::to_string).collect();

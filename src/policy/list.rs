@@ -1,4 +1,4 @@
-//! The policy as text for people: a table, and a policy file to start from.
+//! Prints the policy as a table, or as a policy file to start from.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -8,18 +8,18 @@ use super::check::Check;
 use super::rules::{self, Rule};
 
 /// A rule as a list shows it.
-struct Row<'a> {
+struct RuleRow<'a> {
     name: &'a str,
     rule: Option<&'static Rule>,
-    /// The check in force, as it was written, or as it was made of new and older defaults.
+    /// The check in force: as a file writes it, or as combined from the new and the older default.
     check: String,
     /// The file and line that set it.
     place: Option<&'a str>,
 }
 
 impl Policy {
-    /// placet's rules in their order, then those that files add.
-    fn rows(&self) -> Vec<Row<'_>> {
+    /// placet's rules in their order, then the rules that files add.
+    fn rows(&self) -> Vec<RuleRow<'_>> {
         let known = rules::ALL.iter().map(|rule| rule.name);
         let mut added: Vec<&str> = self.overrides.keys().map(String::as_str).collect();
         added.retain(|name| rules::find(name).is_none());
@@ -27,7 +27,7 @@ impl Policy {
         known.chain(added).map(|name| self.row(name)).collect()
     }
 
-    fn row<'a>(&'a self, name: &'a str) -> Row<'a> {
+    fn row<'a>(&'a self, name: &'a str) -> RuleRow<'a> {
         let set = self.overrides.get(name);
         let rule = rules::find(name);
         let made = || self.checks.get(name).map(Check::to_string).unwrap_or_default();
@@ -40,7 +40,7 @@ impl Policy {
             (None, Some(rule)) if is_default(rule.check) => rule.check.to_owned(),
             _ => made(),
         };
-        Row {
+        RuleRow {
             name,
             rule,
             check,
@@ -49,7 +49,8 @@ impl Policy {
     }
 }
 
-/// A table: each rule, its check in force, its default where that is another, and what it guards as `guards` tells.
+/// A table with one rule a line: its check in force, its default if that differs, and the routes that it guards.
+/// `guards` returns the routes of a rule.
 pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
     let mut lines = vec![["RULE", "CHECK IN FORCE", "DEFAULT", "GUARDS"].map(str::to_owned)];
     let referred: HashSet<&str> = policy.checks.values().flat_map(Check::refers_to).collect();
@@ -91,12 +92,12 @@ pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
     out
 }
 
-/// An empty check lets everybody in, and should not look like a gap.
+/// An empty check allows all callers. It is shown as `""`, so that it does not look like a missing value.
 fn shown(check: &str) -> &str {
     if check.is_empty() { "\"\"" } else { check }
 }
 
-/// A policy file that says what holds: defaults as remarks, the rest as rules.
+/// A policy file with the rules in force. Rules at their default are commented out.
 pub fn yaml(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
     let mut out = String::new();
     for row in policy.rows() {
@@ -124,7 +125,7 @@ pub fn yaml(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
     out
 }
 
-/// A text in YAML's and JSON's double quotes.
+/// A text in double quotes, escaped for YAML and JSON.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -1,55 +1,56 @@
-//! The policy in force, made anew when its files change. The files come in as an argument: see [`Files`].
+//! The policy in force. It is loaded again when its files change. Access to the files is an argument: see
+//! [`PolicyFiles`].
 
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 
 use super::load::{Loaded, PolicyFile, load};
-use super::{Policy, Settings};
+use super::{Policy, PolicySettings};
 
-/// Where policy files are.
-pub trait Files: Send + Sync {
-    /// Whether they changed since they were last asked for this; it is asked at every request.
+/// Access to the policy files.
+pub trait PolicyFiles: Send + Sync {
+    /// Whether they changed since the last call. Called for every request.
     fn changed(&self) -> bool;
-    /// All of them that there are, in the order in which later ones lie over earlier ones.
+    /// All existing files. A rule in a later file overrides the same rule in an earlier one.
     ///
     /// # Errors
-    /// Why one cannot be read.
+    /// The reason why a file cannot be read.
     fn read(&self) -> Result<Vec<PolicyFile>, String>;
 }
 
 /// The policy in force.
-pub struct Live {
-    settings: Settings,
-    files: Box<dyn Files>,
+pub struct LivePolicy {
+    settings: PolicySettings,
+    files: Box<dyn PolicyFiles>,
     current: ArcSwap<Policy>,
 }
 
-impl Live {
+impl LivePolicy {
     /// Reads the files for the first time.
     ///
     /// # Errors
-    /// A file that cannot be used: nobody should serve with rules that somebody did not mean.
-    pub fn start(settings: Settings, files: Box<dyn Files>) -> Result<Live, String> {
+    /// A file that cannot be used. placet does not start then, because the rules in force would not be the intended ones.
+    pub fn start(settings: PolicySettings, files: Box<dyn PolicyFiles>) -> Result<LivePolicy, String> {
         let current = ArcSwap::from_pointee(read(&settings, files.as_ref())?);
-        Ok(Live {
+        Ok(LivePolicy {
             settings,
             files,
             current,
         })
     }
 
-    /// The policy for a request that came now.
+    /// The policy for a request that arrives now.
     pub fn now(&self) -> Guard<Arc<Policy>> {
         if self.files.changed() {
             match read(&self.settings, self.files.as_ref()) {
                 Ok(policy) => {
                     self.current.store(Arc::new(policy));
-                    log::info!("the policy files changed and were read again");
+                    log::info!("the policy files changed and were loaded again");
                 }
                 Err(why) => log::error!(
-                    "the policy files changed and cannot be used: {why}. The rules from before stay in force; mend the \
-                     file, and it is read again"
+                    "the policy files changed and cannot be used: {why}. The previous rules stay in force. Correct the \
+                     file; placet loads it again then"
                 ),
             }
         }
@@ -57,7 +58,7 @@ impl Live {
     }
 }
 
-fn read(settings: &Settings, files: &dyn Files) -> Result<Policy, String> {
+fn read(settings: &PolicySettings, files: &dyn PolicyFiles) -> Result<Policy, String> {
     let Loaded { policy, warnings } = load(settings, &files.read()?)?;
     for warning in warnings {
         log::warn!("{warning}");

@@ -1,17 +1,17 @@
-//! From the default rules and the policy files to the checks in force.
+//! Combines the default rules and the policy files into the checks in force.
 
 use std::collections::{HashMap, HashSet};
 
 use super::check::Check;
 use super::parse::{self, Faults};
 use super::rules::{self, OLDER_NAME, Rule};
-use super::yaml::{self, Written};
-use super::{Policy, Settings};
+use super::yaml::{self, CheckSource};
+use super::{Policy, PolicySettings};
 
-/// A policy file, read.
+/// The name and the text of a policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyFile {
-    /// What messages call it.
+    /// The file's name in messages.
     pub name: String,
     pub text: String,
 }
@@ -21,22 +21,22 @@ pub struct PolicyFile {
 pub struct Override {
     /// File and line.
     pub place: String,
-    /// As the file writes it; lists of lists in today's language.
+    /// As the file writes it. Lists of lists are converted to the current language.
     pub text: String,
     pub check: Check,
 }
 
-/// What was loaded, and what to tell whoever wrote the files.
+/// The loaded policy, and warnings about mistakes in the files.
 pub struct Loaded {
     pub policy: Policy,
     pub warnings: Vec<String>,
 }
 
-/// Makes the policy of these files, later ones over earlier ones, over the defaults.
+/// Builds the policy: the defaults, overridden by the files. Later files override earlier ones.
 ///
 /// # Errors
-/// A file that must not be used, as a sentence that names it.
-pub fn load(settings: &Settings, files: &[PolicyFile]) -> Result<Loaded, String> {
+/// A message that names the file that must not be used.
+pub fn load(settings: &PolicySettings, files: &[PolicyFile]) -> Result<Loaded, String> {
     let mut warnings = Vec::new();
     let mut overrides: HashMap<String, Override> = HashMap::new();
     for file in files {
@@ -56,7 +56,7 @@ pub fn load(settings: &Settings, files: &[PolicyFile]) -> Result<Loaded, String>
         default_rule: settings.default_rule.clone(),
         overrides,
     };
-    warnings.extend(policy.doubts());
+    warnings.extend(policy.warnings());
     Ok(Loaded { policy, warnings })
 }
 
@@ -71,11 +71,11 @@ fn read(
         let (name, place) = (entry.name, format!("{}:{}", file.name, entry.line));
         let mut faults = Faults::default();
         let (text, check) = match entry.check {
-            Written::Text(text) => {
+            CheckSource::Text(text) => {
                 let check = parse::text(&text, &mut faults);
                 (text, check)
             }
-            Written::Lists(lists) => {
+            CheckSource::Lists(lists) => {
                 let check = parse::lists(&lists, &mut faults);
                 (check.to_string(), check)
             }
@@ -85,7 +85,9 @@ fn read(
         }
         warnings.extend(faults.mistakes.iter().map(|why| format!("{place}: {name}: {why}")));
         if !here.insert(name.clone()) {
-            warnings.push(format!("{place}: {name} comes twice in this file; the last one holds"));
+            warnings.push(format!(
+                "{place}: {name} occurs twice in this file; the last one is used"
+            ));
         }
         overrides.insert(name, Override { place, text, check });
     }
@@ -93,12 +95,12 @@ fn read(
 }
 
 /// The check of a rule that no file sets.
-fn of_default(settings: &Settings, rule: &Rule, overrides: &HashMap<String, Override>) -> Check {
+fn of_default(settings: &PolicySettings, rule: &Rule, overrides: &HashMap<String, Override>) -> Check {
     let default = parse::text(rule.check, &mut Faults::default());
     let Some(older) = rule.older_check else { return default };
     let older = parse::text(older, &mut Faults::default());
     if let Some(set) = overrides.get(OLDER_NAME) {
-        // Whoever set the rule by its older name means this one, unless it merely says what holds anyway.
+        // A file that sets the rule by its older name means this rule, unless it only repeats the default.
         if set.check != older && set.check != Check::Rule(rule.name.to_owned()) {
             return set.check.clone();
         }
@@ -111,9 +113,9 @@ fn of_default(settings: &Settings, rule: &Rule, overrides: &HashMap<String, Over
 }
 
 impl Policy {
-    /// What looks like a mistake, though it can be used.
-    fn doubts(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
+    /// Warnings about rules that can be used but look like mistakes.
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
         let mut referred: HashSet<&str> = [OLDER_NAME, self.default_rule.as_str()].into();
         let mut names: Vec<&String> = self.overrides.keys().collect();
         names.sort();
@@ -123,15 +125,15 @@ impl Policy {
                 referred.insert(other);
                 if !self.checks.contains_key(other) {
                     let nearest = rules::nearest(other);
-                    doubts.push(format!(
+                    warnings.push(format!(
                         "{}: {name}: there is no rule {other:?}, so rule:{other} never holds; the nearest is {nearest:?}",
                         set.place
                     ));
                 }
             }
-            if self.leads_back(name) {
-                doubts.push(format!(
-                    "{}: {name} leads back to itself: what it guards is answered with 500",
+            if self.refers_to_itself(name) {
+                warnings.push(format!(
+                    "{}: {name} refers to itself: requests that it guards get a 500",
                     set.place
                 ));
             }
@@ -139,22 +141,22 @@ impl Policy {
         for name in names {
             if rules::find(name).is_none() && !referred.contains(name.as_str()) {
                 let (place, nearest) = (&self.overrides[name].place, rules::nearest(name));
-                doubts.push(format!(
+                warnings.push(format!(
                     "{place}: {name:?} guards nothing and no rule refers to it; the nearest is {nearest:?}"
                 ));
             }
         }
         if let Some(set) = self.overrides.get(OLDER_NAME) {
-            doubts.push(format!(
-                "{}: {OLDER_NAME:?} is an older name, for what now are service_api, admin_or_service_api, \
-                 project_reader_api and admin_or_project_reader_or_service_api; write those",
+            warnings.push(format!(
+                "{}: {OLDER_NAME:?} is an older name; it was replaced by service_api, admin_or_service_api, \
+                 project_reader_api and admin_or_project_reader_or_service_api. Use the new names",
                 set.place
             ));
         }
-        doubts
+        warnings
     }
 
-    fn leads_back(&self, name: &str) -> bool {
+    fn refers_to_itself(&self, name: &str) -> bool {
         let (mut seen, mut open) = (HashSet::new(), vec![name]);
         while let Some(next) = open.pop() {
             let further = self.checks.get(next).map(Check::refers_to).unwrap_or_default();

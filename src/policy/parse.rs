@@ -1,20 +1,20 @@
-//! Reads the text of a check: `and`, `or`, `not`, parentheses, `@`, `!`, `left:right`.
+//! Parses the text of a check: `and`, `or`, `not`, parentheses, `@`, `!`, `left:right`.
 //!
-//! What cannot be read never holds, and is told of; under a `not` it always does, as in oslo.policy.
+//! A text that cannot be parsed never holds, and is reported. As in oslo.policy, it always holds under a `not`.
 
 use super::check::Check;
 use super::template::{self, Left, Template};
 
-/// What is wrong with a text.
+/// The errors in a text.
 #[derive(Debug, Default)]
 pub struct Faults {
-    /// Mistakes that the text is used in spite of.
+    /// Mistakes that do not keep the text from being used.
     pub mistakes: Vec<String>,
-    /// Why it must not be used at all.
+    /// The reason why the text must not be used.
     pub refused: Option<String>,
 }
 
-/// The check that `text` says; an empty text always holds.
+/// Parses `text`. An empty text always holds.
 pub fn text(text: &str, faults: &mut Faults) -> Check {
     if text.is_empty() {
         return Check::Always;
@@ -26,12 +26,14 @@ pub fn text(text: &str, faults: &mut Faults) -> Check {
     };
     let whole = tokens.any().filter(|_| tokens.peek().is_none());
     whole.unwrap_or_else(|| {
-        faults.mistakes.push(format!("{text:?} cannot be read and never holds"));
+        faults
+            .mistakes
+            .push(format!("{text:?} cannot be parsed and never holds"));
         Check::Never
     })
 }
 
-/// The check that a list of lists says, as older policy files have it: any of the outer ones, all of the inner ones.
+/// Parses the list of lists of older policy files: any of the outer list, all of an inner one.
 pub fn lists(lists: &[Vec<String>], faults: &mut Faults) -> Check {
     if lists.is_empty() {
         return Check::Always;
@@ -53,19 +55,19 @@ fn one_or(join: fn(Vec<Check>) -> Check, mut checks: Vec<Check>) -> Check {
     }
 }
 
-/// A word of a check, or a parenthesis; which of them is `and`, `or` or `not` is known to who asks for it.
+/// A token: a word or a parenthesis. Whether a word is `and`, `or` or `not` is decided by the parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word<'a> {
     Open,
     Close,
     Plain(&'a str),
-    /// A word in quotes means nothing.
+    /// A word in quotes, which has no meaning of its own.
     Quoted,
 }
 
-/// Splits at blanks, and takes parentheses from the ends of words: `%(name)s` inside of one stays whole.
+/// Splits at blanks, and separates parentheses from both ends of a word. `%(name)s` inside a word stays whole.
 fn words(text: &str) -> Vec<Word<'_>> {
-    // Python counts the four separators of ASCII among the blanks, Rust does not.
+    // Unlike Rust, Python counts the four ASCII separators as blanks.
     let blank = |c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c);
     let mut words = Vec::new();
     for word in text.split(blank).filter(|word| !word.is_empty()) {
@@ -100,7 +102,7 @@ impl<'a> Tokens<'a, '_> {
         found
     }
 
-    /// Takes the next word if it is `word`, in whatever case.
+    /// Takes the next word if it is `word`, ignoring case.
     fn take_word(&mut self, word: &str) -> bool {
         self.take(|next| matches!(next, Word::Plain(text) if text.eq_ignore_ascii_case(word)))
     }
@@ -157,12 +159,12 @@ fn single(word: &str, faults: &mut Faults) -> Check {
         "rule" => return Check::Rule(value.to_owned()),
         "http" | "https" => {
             faults.refused = Some(format!(
-                "{word:?} asks a server, and placet asks none; say it in roles and projects"
+                "{word:?} asks a server, which placet does not do; use roles and projects instead"
             ));
             return Check::Never;
         }
         _ if right.is_unreadable() => faults.mistakes.push(format!(
-            "{word:?} has a % that is not %(name)s or %%: what it guards is answered with 500"
+            "{word:?} has a % that is not %(name)s or %%: requests that it guards get a 500"
         )),
         _ => {}
     }
@@ -174,7 +176,7 @@ fn single(word: &str, faults: &mut Faults) -> Check {
         let why = template::unreadable(kind);
         faults
             .mistakes
-            .push(format!("{why}: what it guards is answered with 500"));
+            .push(format!("{why}: requests that it guards get a 500"));
     }
     Check::Same {
         text: kind.to_owned(),

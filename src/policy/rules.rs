@@ -1,16 +1,16 @@
-//! The rules that guard placet, by OpenStack Placement's names, with its defaults.
+//! The default rules of placet, with the names and the checks of OpenStack Placement.
 //!
-//! A route names its rule as one of these statics, so that no route can be without one.
+//! The route table refers to a rule as one of these statics, so that a route without a rule does not compile.
 
 /// One rule and its default.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
     pub name: &'static str,
-    /// Who may, in oslo.policy's language.
+    /// The default check, in oslo.policy's language.
     pub check: &'static str,
-    /// Who also may where `[oslo_policy] enforce_new_defaults` is off.
+    /// An alternative check that also allows, if `[oslo_policy] enforce_new_defaults` is off.
     pub older_check: Option<&'static str>,
-    /// Whether tokens of the whole system and of domains are refused whatever their roles are.
+    /// Whether tokens with system or domain scope are refused, whatever their roles are.
     pub project_scope_only: bool,
     pub about: &'static str,
 }
@@ -19,10 +19,10 @@ const ADMIN_OR_SERVICE: &str = "rule:admin_or_service_api";
 const SERVICE: &str = "rule:service_api";
 const ADMIN_OR_PROJECT_READER_OR_SERVICE: &str = "rule:admin_or_project_reader_or_service_api";
 const OLDER: Option<&str> = Some("role:admin");
-/// The name under which an older policy file may have set every rule that has an older check.
+/// Older policy files may set all rules that have an `older_check` under this name.
 pub const OLDER_NAME: &str = "rule:admin_api";
 
-/// A rule that others refer to.
+/// A rule that other rules refer to.
 const fn common(name: &'static str, check: &'static str, about: &'static str) -> Rule {
     Rule {
         name,
@@ -41,12 +41,20 @@ const fn guard(name: &'static str, check: &'static str, about: &'static str) -> 
     }
 }
 
+/// A rule that guards routes of the native API. Its name begins with `placet:`, which no rule of OpenStack does.
+const fn native(name: &'static str, check: &'static str, about: &'static str) -> Rule {
+    Rule {
+        project_scope_only: false,
+        ..guard(name, check, about)
+    }
+}
+
 /// The rule of this name.
 pub fn find(name: &str) -> Option<&'static Rule> {
     ALL.iter().copied().find(|rule| rule.name == name)
 }
 
-/// The known name that is most like `name`.
+/// The known name that is most similar to `name`, for messages.
 pub fn nearest(name: &str) -> &'static str {
     let likeness = |rule: &&&Rule| strsim::jaro_winkler(rule.name, name);
     let best = ALL.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
@@ -151,4 +159,6 @@ rules! {
 
     CANDIDATES_LIST = guard("placement:allocation_candidates:list", ADMIN_OR_SERVICE, "List allocation candidates.");
     RESHAPE = guard("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
+
+    NATIVE_SHOW = native("placet:api:show", "@", "Show what the native API offers.");
 }

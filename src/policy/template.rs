@@ -1,54 +1,54 @@
-//! The two sides of `left:right` in a check: what is compared with what.
+//! The two sides of `left:right` in a check, and their comparison.
 
 use std::borrow::Cow;
 
 use super::caller::{Caller, Credential, NOTHING, Target};
 
-/// The right side: a text in which `%(name)s` stands for a value of the target.
+/// The right side: a text with placeholders `%(name)s` for values of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     text: String,
-    pieces: Vec<Piece>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum TemplatePart {
     Text(String),
     Value(String),
-    /// A `%` that begins nothing known.
+    /// A `%` that begins no known placeholder.
     Unreadable,
 }
 
 impl Template {
     pub fn read(text: &str) -> Template {
-        let mut pieces = Vec::new();
+        let mut parts = Vec::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('%') {
             if !before.is_empty() {
-                pieces.push(Piece::Text(before.to_owned()));
+                parts.push(TemplatePart::Text(before.to_owned()));
             }
             let value = after.strip_prefix('(').and_then(|after| after.split_once(")s"));
             rest = match (after.strip_prefix('%'), value) {
                 (Some(after), _) => {
-                    pieces.push(Piece::Text("%".to_owned()));
+                    parts.push(TemplatePart::Text("%".to_owned()));
                     after
                 }
                 (None, Some((name, after))) if !name.contains(['(', ')']) => {
-                    pieces.push(Piece::Value(name.to_owned()));
+                    parts.push(TemplatePart::Value(name.to_owned()));
                     after
                 }
                 _ => {
-                    pieces.push(Piece::Unreadable);
+                    parts.push(TemplatePart::Unreadable);
                     ""
                 }
             };
         }
         if !rest.is_empty() {
-            pieces.push(Piece::Text(rest.to_owned()));
+            parts.push(TemplatePart::Text(rest.to_owned()));
         }
         Template {
             text: text.to_owned(),
-            pieces,
+            parts,
         }
     }
 
@@ -58,38 +58,38 @@ impl Template {
 
     /// Whether [`Template::fill`] can fail.
     pub fn is_unreadable(&self) -> bool {
-        self.pieces.contains(&Piece::Unreadable)
+        self.parts.contains(&TemplatePart::Unreadable)
     }
 
-    /// The text with the target's values; `Ok(None)` where the target lacks one.
+    /// The text with the target's values; `Ok(None)` if the target lacks one.
     ///
     /// # Errors
-    /// A `%` that begins nothing known.
+    /// A `%` that begins no known placeholder.
     pub fn fill<'a>(&'a self, target: &Target) -> Result<Option<Cow<'a, str>>, String> {
-        if let [Piece::Text(text)] = self.pieces.as_slice() {
+        if let [TemplatePart::Text(text)] = self.parts.as_slice() {
             return Ok(Some(Cow::Borrowed(text)));
         }
         let mut filled = String::new();
-        for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) => filled.push_str(text),
-                Piece::Value(name) => match target.value(name) {
+        for part in &self.parts {
+            match part {
+                TemplatePart::Text(text) => filled.push_str(text),
+                TemplatePart::Value(name) => match target.value(name) {
                     Some(value) => filled.push_str(value),
                     None => return Ok(None),
                 },
-                Piece::Unreadable => return Err(format!("{:?} has a % that is not %(name)s or %%", self.text)),
+                TemplatePart::Unreadable => return Err(format!("{:?} has a % that is not %(name)s or %%", self.text)),
             }
         }
         Ok(Some(Cow::Owned(filled)))
     }
 }
 
-/// The left side of a check that is neither `role:` nor `rule:`.
+/// The left side of a check other than `role:` and `rule:`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
     /// `'text'`, `20`, `True`, `None`: itself.
     Literal(String),
-    /// A credential of the caller, and what is asked for inside of it.
+    /// A credential of the caller, and the path of a value inside it.
     Path(Vec<String>),
     Unreadable,
 }
@@ -110,10 +110,10 @@ impl Left {
         }
     }
 
-    /// Whether the left side, as `caller` has it, is `right`. Of a list, one item has to be.
+    /// Whether the left side, with the caller's credentials, equals `right`. Of a list, one item has to be equal.
     ///
     /// # Errors
-    /// What cannot be read, and a path that goes on where there is nothing inside.
+    /// A left side that cannot be parsed, or a path into a value that has no members.
     pub fn is(&self, text: &str, right: &str, caller: &Caller) -> Result<bool, String> {
         let (first, further) = match self {
             Left::Literal(literal) => return Ok(literal == right),
@@ -134,7 +134,7 @@ impl Left {
     }
 }
 
-/// Why a left side cannot be read.
+/// The message for a left side that cannot be parsed.
 pub fn unreadable(text: &str) -> String {
     format!("{text:?} is no name, no text in quotes, no whole number and none of True, False, None")
 }
@@ -146,14 +146,14 @@ fn quoted(text: &str) -> Option<String> {
     })
 }
 
-/// A decimal number, as it is written back.
+/// A decimal number in its canonical form.
 fn number(text: &str) -> Option<String> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     (plain && (digits == "0" && digits == text || !digits.starts_with('0'))).then(|| text.to_owned())
 }
 
-/// Names may have dashes between them: `user-id` is known to be nobody's, `user-` cannot be read.
+/// Whether `text` is a name. Dashes may join words: `user-id` is a name (of no known credential), `user-` cannot be parsed.
 fn is_name(text: &str) -> bool {
     let word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
     text.split('-').all(word) && !text.starts_with(|c: char| c.is_numeric())

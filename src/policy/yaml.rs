@@ -1,23 +1,23 @@
-//! Reads a policy file, which is YAML or JSON: names of rules, and a check for each as a text or as lists of lists.
+//! Reads a policy file in YAML or JSON: names of rules, each with a check as a text or as lists of lists.
 //!
-//! Knows nothing of what a check says.
+//! The checks themselves are parsed in `parse`.
 
 use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 
-/// A rule as a file has it.
+/// A rule in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub name: String,
     /// Counted from 1.
     pub line: usize,
-    pub check: Written,
+    pub check: CheckSource,
 }
 
 /// How a file writes a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
+pub enum CheckSource {
     Text(String),
     Lists(Vec<Vec<String>>),
 }
@@ -25,9 +25,9 @@ pub enum Written {
 /// The rules of a file, in its order; a name may come more than once.
 ///
 /// # Errors
-/// Where it is not YAML, or not names and checks, as a line's number and a sentence.
+/// The line number and a message, if the text is not YAML or not a mapping of names to checks.
 pub fn read(text: &str) -> Result<Vec<Entry>, String> {
-    let mut reader = Reader {
+    let mut reader = YamlReader {
         events: Parser::new_from_str(text.trim_start_matches('\u{feff}')),
         anchors: HashMap::new(),
     };
@@ -45,28 +45,28 @@ pub fn read(text: &str) -> Result<Vec<Entry>, String> {
         .collect()
 }
 
-/// YAML, as far as a policy file may have it.
+/// The subset of YAML that a policy file may use.
 #[derive(Debug, Clone)]
 enum Node {
     Nothing,
     Text(String),
-    /// A number, a truth value: nothing that is a check.
+    /// An unquoted number or truth value, which is no check.
     Bare(String),
-    /// What bears a tag of its own, by the tag.
+    /// A node with an explicit tag.
     Tagged(String),
     List(Vec<Node>),
     Mapping(Vec<(String, usize, Node)>),
 }
 
-/// Deeper than lists of lists of texts there is nothing to read.
-const DEEPEST: usize = 4;
+/// Nesting limit: a mapping of lists of lists of texts needs no more.
+const MAX_DEPTH: usize = 4;
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     events: Parser<'a, StrInput<'a>>,
     anchors: HashMap<usize, Node>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn document(&mut self) -> Result<Node, String> {
         let mut found = None;
         loop {
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
     }
 
     fn node(&mut self, event: Event, span: Span, depth: usize) -> Result<Node, String> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(at(span, "this is nested deeper than lists of lists"));
         }
         let (anchor, node) = match event {
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
             Event::MappingStart(anchor, _) => (anchor, self.mapping(depth)?),
             _ => return Err(at(span, "a value is missing")),
         };
-        // 0 is no anchor.
+        // 0 means that the node has no anchor.
         if anchor > 0 {
             self.anchors.insert(anchor, node.clone());
         }
@@ -150,7 +150,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Node {
     match tag {
         None => {}
         Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return Node::Text(text.to_owned()),
-        // To YAML a bare exclamation mark begins a tag, and what is left is empty, which would let everybody in.
+        // In YAML an unquoted exclamation mark begins a tag. The remaining text would be empty, which allows all callers.
         Some(tag) => return Node::Tagged(format!("{}{}", tag.handle, tag.suffix)),
     }
     let lower = text.to_ascii_lowercase();
@@ -163,11 +163,11 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Node {
     }
 }
 
-/// What stands behind a name; the error ends a sentence.
-fn written(node: Node) -> Result<Written, String> {
+/// The check after a name. An error is the end of a sentence.
+fn written(node: Node) -> Result<CheckSource, String> {
     match node {
-        Node::Nothing => Ok(Written::Text(String::new())),
-        Node::Text(text) => Ok(Written::Text(text)),
+        Node::Nothing => Ok(CheckSource::Text(String::new())),
+        Node::Text(text) => Ok(CheckSource::Text(text)),
         Node::Bare(text) => Err(format!(
             "is {text}, which is no text; put it in quotes, or write \"@\" or \"!\""
         )),
@@ -185,7 +185,7 @@ fn written(node: Node) -> Result<Written, String> {
                 Node::Bare(_) | Node::Tagged(_) | Node::Mapping(_) => Err(NO_LISTS.to_owned()),
             })
             .collect::<Result<_, _>>()
-            .map(Written::Lists),
+            .map(CheckSource::Lists),
     }
 }
 

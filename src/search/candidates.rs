@@ -1,68 +1,91 @@
-//! `GET /allocation_candidates`: where a request could go, found one by one.
+//! `GET /allocation_candidates`: finds the candidates of a request, lazily, one by one.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::alone::Alone;
+use super::explain::Explain;
+use super::group_providers::GroupProviders;
 use super::interrupt::Interrupt;
-use super::observer::Observer;
-use super::plan::{self, Plan, TraitIds};
 use super::request::Request;
+use super::resolve::{self, ProviderFilter, TraitIds};
 use super::selection::Selection;
-use super::servers::Servers;
+use super::single::SingleProvider;
 use super::snapshot::{ClassId, Slot, Snapshot};
-use super::trees::{Anchors, Ask, Trees};
+use super::trees::{RootIter, SplitRequest, Trees};
 use crate::error::{Error, Result};
 
-/// What a deployment sets for all requests, and what ends one of them early.
+/// What the deployment configures for all searches, and the means to cancel one of them.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// Of the order in which the cloud is searched: one of the process, or, where candidates are to be randomized, a
-    /// new one for each request. The same seed over the same version gives the same candidates in the same order.
+pub struct SearchSettings {
+    /// Determines the order in which the cloud is searched: the same seed over the same version gives the same candidates
+    /// in the same order. It belongs to the process or, if candidates are to be randomized, to the request.
     pub seed: u64,
-    /// `[placement] max_allocation_candidates`; none where that is -1. Zero still gives one candidate, as in
-    /// OpenStack Placement.
+    /// `[placement] max_allocation_candidates`; `None` if that is -1. Zero still gives one candidate, as in OpenStack
+    /// Placement.
     pub max: Option<usize>,
-    /// `[placet] max_candidates`: what ends an answer where `max` does not.
+    /// `[placet] max_candidates`: cuts an answer if `max` is `None`.
     pub ceiling: usize,
-    pub strategy: Strategy,
-    /// `[placet] strict_step_size`, `strict` of [`super::snapshot::Inventory::allows_amount`].
+    pub tree_order: TreeOrder,
+    /// `[placet] strict_step_size`: `strict` of [`super::snapshot::Inventory::allows_amount`].
     pub strict_step: bool,
-    /// Ends the search from outside; each has its own.
+    pub limits: SearchLimits,
+    /// Cancels the search. Each search has its own.
     pub interrupt: Interrupt,
 }
 
-impl Settings {
-    /// Those of a deployment that cuts nothing, one tree after the other.
-    pub fn uncut(seed: u64) -> Settings {
-        Settings {
+impl SearchSettings {
+    /// No limit on the number of candidates, one tree after the other.
+    pub fn uncut(seed: u64) -> SearchSettings {
+        SearchSettings {
             seed,
             max: None,
             ceiling: usize::MAX,
-            strategy: Strategy::DepthFirst,
+            tree_order: TreeOrder::DepthFirst,
             strict_step: false,
+            limits: SearchLimits::default(),
             interrupt: Interrupt::default(),
         }
     }
 }
 
-/// `[placement] allocation_candidates_generation_strategy`.
+/// Thresholds of cost at which the search of trees changes its technique. Tests set small values, which small worlds reach.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchLimits {
+    /// Steps (parts placed) since the last solution of a tree after which every further step is checked against a bound.
+    /// Finding the next solution by trying is often cheaper than proving that there is one.
+    pub steps_before_bound: u64,
+    /// 8-byte words that the trees which wait for their third round or a later one may occupy together. Of more trees only
+    /// the last solution is kept, and what they offer is collected again when their next round comes.
+    pub waiting_words: usize,
+}
+
+impl Default for SearchLimits {
+    fn default() -> SearchLimits {
+        SearchLimits {
+            steps_before_bound: 8,
+            // 64 MB.
+            waiting_words: 1 << 23,
+        }
+    }
+}
+
+/// `[placement] allocation_candidates_generation_strategy`: the order of candidates that come from different trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
+pub enum TreeOrder {
     /// All candidates of one tree, then those of the next.
     #[default]
     DepthFirst,
-    /// One candidate of each tree in turn.
+    /// Round-robin: one candidate of each tree in every round.
     BreadthFirst,
 }
 
-/// A way to serve a request: one claim that would be granted at that moment.
+/// One way to serve a request: a claim that would be granted at that moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
-    /// No provider and class twice.
+    /// No pair of provider and class occurs twice.
     pub placements: Vec<Placement>,
-    /// For each group by its suffix the providers that serve it, none twice.
-    pub mappings: Vec<(Arc<str>, Servers)>,
+    /// The suffix of each group, with the providers that serve it.
+    pub mappings: Vec<(Arc<str>, GroupProviders)>,
 }
 
 /// An amount of one class from one provider.
@@ -73,50 +96,53 @@ pub struct Placement {
     pub amount: i64,
 }
 
-/// The candidates of a request, one after the other, all of them: nothing is searched before it is asked for. What
-/// filters, scores or stops is put on top, as [`Candidates::select`] is. `S` is a snapshot, borrowed or shared.
-pub struct Candidates<S, O> {
+/// A lazy iterator over all candidates of a request: it searches only as far as candidates are taken. Limits, filters
+/// and scores are adapters on top of it, as [`Candidates::select`] is. `S` is a snapshot, borrowed or shared.
+pub struct Candidates<S, E> {
     snapshot: S,
     nested: bool,
     limit: usize,
     ceiling: usize,
     interrupt: Interrupt,
-    way: Way<O>,
+    search: Search<E>,
 }
 
 /// How candidates are found.
-enum Way<O> {
-    /// Nobody can match.
-    Nowhere,
+enum Search<E> {
+    /// No provider can match.
+    Empty,
     /// Every candidate is one provider.
-    Alone(Box<Alone<O>>),
-    Together(Box<Trees<O>>),
+    Single(Box<SingleProvider<E>>),
+    /// Several providers of a tree may serve together.
+    Trees(Box<Trees<E>>),
 }
 
-/// Begins the search for `request` in one version of the snapshot. `observer` hears why providers are passed over;
-/// `()` is nobody.
+/// Begins the search for `request` in one version of the snapshot. `explain` receives the reason of each rejected
+/// provider; `()` ignores them at no cost.
 ///
 /// # Errors
 /// [`crate::error::Error::UnknownClassInQuery`] and [`crate::error::Error::UnknownTraitsInCandidates`].
-pub fn candidates<S: Deref<Target = Snapshot>, O: Observer>(
+pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     snapshot: S,
     request: &Request,
-    settings: &Settings,
-    observer: O,
-) -> Result<Candidates<S, O>> {
-    let root = plan::of_root(&snapshot, &request.root_required)?;
-    let mut plans = Vec::with_capacity(request.groups.len());
+    settings: &SearchSettings,
+    explain: E,
+) -> Result<Candidates<S, E>> {
+    let root = resolve::root_traits(&snapshot, &request.root_required)?;
+    let mut filters = Vec::with_capacity(request.groups.len());
     for group in &request.groups {
-        match plan::of_group(&snapshot, &root, group, settings.strict_step) {
-            Ok(Some(plan)) => plans.push(plan),
+        match resolve::group(&snapshot, &root, group, settings.strict_step) {
+            Ok(Some(filter)) => filters.push(filter),
             Ok(None) => {
-                plans.clear();
+                filters.clear();
                 break;
             }
             Err(error) => {
-                let alone = |(index, plan): (usize, Plan)| {
+                // As with filters inside a group: if an earlier group has no candidate by itself, the answer is empty,
+                // and names in later groups are not looked at.
+                let has_candidate = |(index, filter): (usize, ProviderFilter)| {
                     let groups = vec![request.groups[index].clone()];
-                    // What holds for groups together is not asked of one.
+                    // Rules that relate groups to each other do not apply to one alone.
                     let request = Request {
                         groups,
                         group_policy: None,
@@ -124,46 +150,45 @@ pub fn candidates<S: Deref<Target = Snapshot>, O: Observer>(
                         nested: true,
                         ..request.clone()
                     };
-                    begin(&*snapshot, &request, settings, &root, vec![plan], ())
+                    begin(&*snapshot, &request, settings, &root, vec![filter], ())
                         .next()
                         .is_some()
                 };
-                // As with names: a group that nobody serves ends the request before the groups that come after it.
-                if plans.into_iter().enumerate().all(alone) {
+                if filters.into_iter().enumerate().all(has_candidate) {
                     return Err(error);
                 }
-                plans = Vec::new();
+                filters = Vec::new();
                 break;
             }
         }
     }
-    Ok(begin(snapshot, request, settings, &root, plans, observer))
+    Ok(begin(snapshot, request, settings, &root, filters, explain))
 }
 
-/// No plans are for a request that nobody can match.
-fn begin<S: Deref<Target = Snapshot>, O: Observer>(
+/// `filters` are those of the request's groups; empty if no provider can match.
+fn begin<S: Deref<Target = Snapshot>, E: Explain>(
     snapshot: S,
     request: &Request,
-    settings: &Settings,
+    settings: &SearchSettings,
     root: &TraitIds,
-    mut plans: Vec<Plan>,
-    observer: O,
-) -> Candidates<S, O> {
+    mut filters: Vec<ProviderFilter>,
+    explain: E,
+) -> Candidates<S, E> {
     let limit = request
         .limit
         .unwrap_or(usize::MAX)
         .min(settings.max.unwrap_or(usize::MAX))
         .max(1);
-    let way = match plans.pop() {
-        None => Way::Nowhere,
-        Some(plan) if plans.is_empty() && is_served_alone(&snapshot, request, &plan) => {
-            Way::Alone(Box::new(Alone::new(&snapshot, request, plan, settings, observer)))
-        }
-        Some(plan) => {
-            plans.push(plan);
-            let ask = Ask::of(&snapshot, request, root.clone(), plans, settings);
-            let anchors = Anchors::new(&snapshot, ask, settings.seed, observer);
-            Way::Together(Box::new(Trees::new(anchors, strategy(request, settings))))
+    let search = match filters.pop() {
+        None => Search::Empty,
+        Some(filter) if filters.is_empty() && is_single_provider(&snapshot, request, &filter) => Search::Single(
+            Box::new(SingleProvider::new(&snapshot, request, filter, settings, explain)),
+        ),
+        Some(filter) => {
+            filters.push(filter);
+            let split = SplitRequest::new(&snapshot, request, root.clone(), filters, settings);
+            let roots = RootIter::new(&snapshot, split, settings.seed, explain);
+            Search::Trees(Box::new(Trees::new(roots, tree_order(request, settings))))
         }
     };
     Candidates {
@@ -176,46 +201,46 @@ fn begin<S: Deref<Target = Snapshot>, O: Observer>(
             settings.ceiling.max(1)
         },
         interrupt: settings.interrupt.clone(),
-        way,
+        search,
     }
 }
 
-/// A request's own limit is a sample of the whole cloud: one candidate of each tree in turn. What the deployment sets is
-/// about what it cuts itself, by `[placement] max_allocation_candidates`, and about whole answers.
-fn strategy(request: &Request, settings: &Settings) -> Strategy {
+/// If only the request sets a limit, the answer is a sample of the whole cloud: one candidate of each tree per round. The
+/// configured order applies to whole answers, and to those that `[placement] max_allocation_candidates` cuts.
+fn tree_order(request: &Request, settings: &SearchSettings) -> TreeOrder {
     if request.limit.is_some() && settings.max.is_none() {
-        Strategy::BreadthFirst
+        TreeOrder::BreadthFirst
     } else {
-        settings.strategy
+        settings.tree_order
     }
 }
 
-/// Is every candidate for this one group a single provider, and is nothing asked of it but what a scan of it tells?
-fn is_served_alone(snapshot: &Snapshot, request: &Request, plan: &Plan) -> bool {
-    let shared = plan.tree.is_none() && snapshot.sharing().next().is_some();
-    if plan.spans_tree {
-        !shared && (plan.amounts.len() == 1 || !request.nested || !snapshot.has_trees())
+/// Whether every candidate for this one group is a single provider that a scan of its block can decide.
+fn is_single_provider(snapshot: &Snapshot, request: &Request, filter: &ProviderFilter) -> bool {
+    let shared = filter.tree.is_none() && snapshot.sharing().next().is_some();
+    if filter.spans_tree {
+        !shared && (filter.amounts.len() == 1 || !request.nested || !snapshot.has_trees())
     } else {
-        // A sharing provider may serve where its own root is not what is wanted.
-        plan.root.is_empty() || snapshot.sharing().next().is_none()
+        // A sharing provider may serve another tree although its own root does not have the required traits.
+        filter.root.is_empty() || snapshot.sharing().next().is_none()
     }
 }
 
-impl<S: Deref<Target = Snapshot>, O: Observer> Iterator for Candidates<S, O> {
+impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for Candidates<S, E> {
     type Item = Candidate;
 
     fn next(&mut self) -> Option<Candidate> {
-        match &mut self.way {
-            Way::Nowhere => None,
-            Way::Alone(alone) => alone.next(&self.snapshot),
-            Way::Together(trees) => trees.next(&self.snapshot),
+        match &mut self.search {
+            Search::Empty => None,
+            Search::Single(single) => single.next(&self.snapshot),
+            Search::Trees(trees) => trees.next(&self.snapshot),
         }
     }
 }
 
-impl<S: Deref<Target = Snapshot>, O: Observer> Candidates<S, O> {
-    /// As many as the request and the deployment allow, and then the providers that belong into their summaries.
-    pub fn select(self) -> Selection<S, O> {
+impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
+    /// At most as many candidates as the request and the deployment allow, then the providers that summaries show.
+    pub fn select(self) -> Selection<S, E> {
         let whole_trees = self.nested && self.snapshot.has_trees();
         Selection::new(self, whole_trees)
     }
@@ -224,21 +249,22 @@ impl<S: Deref<Target = Snapshot>, O: Observer> Candidates<S, O> {
         &self.snapshot
     }
 
-    /// How many an answer may hold, and whether that is the deployment's ceiling and not what was asked for.
-    pub(super) fn most(&self) -> (usize, bool) {
+    /// How many candidates an answer may hold, and whether that is the deployment's ceiling rather than what the request
+    /// or `max_allocation_candidates` asks for.
+    pub(super) fn max_candidates(&self) -> (usize, bool) {
         (self.limit.min(self.ceiling), self.ceiling < self.limit)
     }
 
-    /// Why there may be more than were found.
+    /// Checks, after the last candidate, that the search found all there are.
     ///
     /// # Errors
-    /// [`Error::BadRequest`] where some trees had to be given up, or where the search was interrupted: to say that there
-    /// is no more would be a guess.
-    pub(super) fn check_whole(&self) -> Result<()> {
+    /// [`Error::BadRequest`] if some trees were given up, or if the search was interrupted: an answer without an error
+    /// would claim that there are no more candidates.
+    pub(super) fn check_complete(&self) -> Result<()> {
         let bad = |detail: &str| Err(Error::BadRequest { detail: detail.into() });
-        match &self.way {
-            _ if self.interrupt.is_set() => bad("The search was ended, because nobody waits for it any more."),
-            Way::Together(trees) if trees.gave_up() => bad(
+        match &self.search {
+            _ if self.interrupt.is_set() => bad("The search was cancelled, because its client is gone."),
+            Search::Trees(trees) if trees.gave_up() => bad(
                 "Too many ways to place these groups would have to be tried: name fewer groups, amounts that are alike, \
                  or a smaller limit.",
             ),
@@ -249,8 +275,8 @@ impl<S: Deref<Target = Snapshot>, O: Observer> Candidates<S, O> {
     /// How often the search placed a part.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        match &self.way {
-            Way::Together(trees) => trees.steps(),
+        match &self.search {
+            Search::Trees(trees) => trees.steps(),
             _ => 0,
         }
     }

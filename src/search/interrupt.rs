@@ -1,63 +1,63 @@
-//! How a search is told from outside that nobody waits for it any more, or how far it may go.
+//! Cancellation of a search from outside, and a budget of steps for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Ends a search, whoever holds a clone of it: candidates cease to come, and the answer is an error.
+/// A handle that cancels a search: its iterator ends, and the answer becomes an error. Any clone can cancel.
 ///
-/// It is asked wherever a search goes round without finding anything, so it costs two loads and orders nothing.
+/// Every loop of a search that may run long without a result checks it, so a check is two relaxed loads.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<State>);
+pub struct Interrupt(Arc<InterruptState>);
 
 #[derive(Debug)]
-struct State {
-    ended: AtomicBool,
-    /// How often it may still be asked. Only whoever searches counts, so nothing is counted at once from two sides.
-    rounds: AtomicU64,
+struct InterruptState {
+    cancelled: AtomicBool,
+    /// How many steps are left. Only the thread that searches counts, so load and store need not be one operation.
+    steps: AtomicU64,
 }
 
-impl Default for State {
-    fn default() -> State {
-        State {
-            ended: AtomicBool::new(false),
-            rounds: AtomicU64::new(u64::MAX),
+impl Default for InterruptState {
+    fn default() -> InterruptState {
+        InterruptState {
+            cancelled: AtomicBool::new(false),
+            steps: AtomicU64::new(u64::MAX),
         }
     }
 }
 
 impl Interrupt {
-    /// One that also ends a search in its so many-th round.
-    pub fn after(rounds: u64) -> Interrupt {
+    /// Also cancels the search after this many steps.
+    pub fn after(steps: u64) -> Interrupt {
         let interrupt = Interrupt::default();
-        interrupt.0.rounds.store(rounds, Ordering::Relaxed);
+        interrupt.0.steps.store(steps, Ordering::Relaxed);
         interrupt
     }
 
     pub fn set(&self) {
-        self.0.ended.store(true, Ordering::Relaxed);
+        self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Lets a search that did not run out of rounds go on without counting them.
+    /// Removes the budget of a search that has not used it up.
     pub fn lift(&self) {
-        self.0.rounds.store(u64::MAX, Ordering::Relaxed);
+        self.0.steps.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// Whether there are no rounds left: what such a search found, or said, is not all that there is.
+    /// Whether the budget is used up: the results of such a search are incomplete.
     pub fn ran_out(&self) -> bool {
-        self.0.rounds.load(Ordering::Relaxed) == 0
+        self.0.steps.load(Ordering::Relaxed) == 0
     }
 
-    /// Counts a round, and says whether it is not to be gone.
+    /// Counts a step. True if the search must end.
     pub fn is_set(&self) -> bool {
         self.spend(1);
-        self.ran_out() || self.0.ended.load(Ordering::Relaxed)
+        self.ran_out() || self.0.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Counts rounds that are gone without asking.
-    pub fn spend(&self, rounds: u64) {
-        let left = self.0.rounds.load(Ordering::Relaxed);
+    /// Counts steps that are taken without a check.
+    pub fn spend(&self, steps: u64) {
+        let left = self.0.steps.load(Ordering::Relaxed);
         if left != u64::MAX {
-            self.0.rounds.store(left.saturating_sub(rounds), Ordering::Relaxed);
+            self.0.steps.store(left.saturating_sub(steps), Ordering::Relaxed);
         }
     }
 }

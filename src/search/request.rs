@@ -1,71 +1,73 @@
-//! What is asked: the newest form of a request, in names that are not yet looked up.
+//! Requests in their newest form, with names that are not yet looked up.
 
 use std::collections::BTreeSet;
 
-/// A request for allocation candidates. Old versions are this with less in it (architecture, rule 1).
+/// A request for allocation candidates. Requests of older microversions are this with fewer fields set
+/// (ARCHITECTURE.md, rule 1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Each suffix once, in the order in which they were named: it decides which unknown name is told.
+    /// Each suffix once, in the order of the query: it decides which unknown name an error reports.
     pub groups: Vec<Group>,
     pub group_policy: Option<GroupPolicy>,
-    /// Each a set of suffixes whose providers must hang below one of them (1.36).
+    /// Each is a set of suffixes: one of their providers must be an ancestor of all the others (1.36).
     pub same_subtrees: Vec<Vec<String>>,
-    /// Of the root of the tree that serves the request (1.35).
+    /// Required and forbidden for the root of the tree that serves the request (1.35).
     pub root_required: Traits,
-    /// At most so many candidates; at least 1.
+    /// The maximum number of candidates; at least 1.
     pub limit: Option<usize>,
-    /// May several providers of one tree serve it, and do summaries show whole trees? (1.29)
+    /// Whether several providers of one tree may serve it, and summaries show whole trees (1.29).
     pub nested: bool,
 }
 
-/// What one group wants. A granular group (suffix not "") is served by one provider, the other one by any of a tree.
+/// One group of a request. A granular group (with a suffix) is served by one provider; the group without a suffix by any
+/// providers of a tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     pub suffix: String,
-    /// Class and amount, each class once, each amount at least 1.
+    /// Classes with amounts; each class once, each amount at least 1.
     pub resources: Vec<(String, i64)>,
     pub traits: Traits,
     pub member_of: Members,
-    /// The uuid of any provider of the one tree that may serve the group.
+    /// The uuid of any provider of the only tree that may serve the group.
     pub in_tree: Option<String>,
 }
 
-/// How groups of one request stand to each other.
+/// Whether granular groups of one request may share providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupPolicy {
-    /// Granular groups may share a provider.
+    /// They may.
     None,
-    /// Every granular group gets a provider of its own.
+    /// Every granular group needs a provider of its own.
     Isolate,
 }
 
-/// Names of traits.
+/// Required and forbidden traits, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traits {
-    /// One of each set must be there.
+    /// At least one of each set is required.
     pub required: Vec<BTreeSet<String>>,
-    /// None of these may be.
+    /// None of these is allowed.
     pub forbidden: BTreeSet<String>,
 }
 
-/// Uuids of aggregates, as they were spelled.
+/// Required and forbidden aggregates, by uuid in the spelling of the request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Members {
-    /// One of each set must be there.
+    /// At least one of each set is required.
     pub any_of: Vec<BTreeSet<String>>,
-    /// None of these may be.
+    /// None of these is allowed.
     pub forbidden: BTreeSet<String>,
 }
 
-/// The filters of a list of providers. Each field is a filter if it is there; a provider passes all.
+/// The filters of a list of providers. A field that is empty filters nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProviderQuery {
     pub name: Option<String>,
     pub uuid: Option<String>,
-    /// The uuid of any provider of the tree.
+    /// The uuid of any provider of the tree that is listed.
     pub in_tree: Option<String>,
     pub traits: Traits,
     pub members: Members,
-    /// As [`Group::resources`]; all of it on the provider itself.
+    /// As [`Group::resources`]; the provider itself must have room for all of them.
     pub resources: Vec<(String, i64)>,
 }

@@ -1,78 +1,80 @@
-//! One block against one plan: 64 providers at a time, a bit for each that is still in.
+//! Evaluates a filter over one block: 64 providers at a time, with a bit for each provider that still passes.
 
-use super::observer::{Observer, Reason};
-use super::plan::{MemberIds, Plan, TraitIds};
-use super::snapshot::{Block, ClassId, Fixed, LANES, Slot, Snapshot, Stock, lanes_of};
+use super::explain::{Explain, Reason};
+use super::resolve::{MemberIds, ProviderFilter, TraitIds};
+use super::snapshot::{Block, ClassCapacity, ClassId, LANES, ProfileColumns, Slot, Snapshot, lanes_of};
 
-/// Would any provider pass `plan`? Stops at the first.
-pub(super) fn anybody(snapshot: &Snapshot, plan: &Plan) -> bool {
-    (0..snapshot.blocks().len()).any(|block| fitting(snapshot, plan, block, u64::MAX, &mut ()) != 0)
+/// Whether any provider passes `filter`. Stops at the first.
+pub(super) fn any_fits(snapshot: &Snapshot, filter: &ProviderFilter) -> bool {
+    (0..snapshot.blocks().len()).any(|block| fitting(snapshot, filter, block, u64::MAX, &mut ()) != 0)
 }
 
-/// Those of `lanes` whose provider alone passes all of `plan` but its `tree`. The cheap filters come first.
-pub(super) fn fitting<O: Observer>(
+/// Those of `lanes` whose provider passes all of `filter` by itself, except for `tree`, which is not checked. Cheap
+/// conditions come first.
+pub(super) fn fitting<E: Explain>(
     snapshot: &Snapshot,
-    plan: &Plan,
+    filter: &ProviderFilter,
     block: usize,
     lanes: u64,
-    observer: &mut O,
+    explain: &mut E,
 ) -> u64 {
     if lanes == 0 {
         return 0;
     }
     let data = snapshot.blocks().get(block);
-    let mut sieve = Sieve {
+    let mut scan = BlockScan {
         block,
-        left: lanes & data.present,
-        observer,
+        passing: lanes & data.present,
+        explain,
     };
-    if sieve.traits(&plan.traits, &data.fixed)
-        && sieve.members(snapshot, plan, data)
-        && sieve.root(snapshot, &plan.root, data)
+    if scan.traits(&filter.traits, &data.profile)
+        && scan.members(snapshot, filter, data)
+        && scan.root(snapshot, &filter.root, data)
     {
-        sieve.amounts(plan, data);
+        scan.amounts(filter, data);
     }
-    sieve.left
+    scan.passing
 }
 
-struct Sieve<'o, O> {
+/// The scan of one block. Each of its conditions returns whether any lane still passes.
+struct BlockScan<'e, E> {
     block: usize,
-    left: u64,
-    observer: &'o mut O,
+    passing: u64,
+    explain: &'e mut E,
 }
 
-impl<O: Observer> Sieve<'_, O> {
-    /// Keeps `lanes`, tells of the others, and says whether anybody is left.
+impl<E: Explain> BlockScan<'_, E> {
+    /// Keeps `lanes` and reports the others as rejected.
     fn keep(&mut self, lanes: u64, reason: Reason) -> bool {
-        if O::LISTENS {
-            for lane in lanes_of(self.left & !lanes) {
-                self.observer.refused(Slot::new(self.block, lane), reason);
+        if E::ENABLED {
+            for lane in lanes_of(self.passing & !lanes) {
+                self.explain.rejected(Slot::new(self.block, lane), reason);
             }
         }
-        self.left &= lanes;
-        self.left != 0
+        self.passing &= lanes;
+        self.passing != 0
     }
 
-    fn traits(&mut self, traits: &TraitIds, fixed: &Fixed) -> bool {
+    fn traits(&mut self, traits: &TraitIds, profile: &ProfileColumns) -> bool {
         let required = traits.required.iter().enumerate();
-        self.left != 0
+        self.passing != 0
             && required
                 .into_iter()
-                .all(|(index, any_of)| self.keep(fixed.traits.any(any_of), Reason::MissingTrait { index }))
-            && self.keep(!fixed.traits.any(&traits.forbidden), Reason::ForbiddenTrait)
+                .all(|(index, any_of)| self.keep(profile.traits.any(any_of), Reason::MissingTrait { index }))
+            && self.keep(!profile.traits.any(&traits.forbidden), Reason::ForbiddenTrait)
     }
 
-    fn members(&mut self, snapshot: &Snapshot, plan: &Plan, data: &Block) -> bool {
-        let MemberIds { any_of, forbidden } = &plan.members;
+    fn members(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
+        let MemberIds { any_of, forbidden } = &filter.members;
         let mut inside = any_of
             .iter()
-            .fold(u64::MAX, |lanes, set| lanes & data.fixed.aggregates.any(set));
-        let mut outside = !data.fixed.aggregates.any(forbidden);
-        if plan.spans_tree && !(any_of.is_empty() && forbidden.is_empty()) {
-            for lane in lanes_of(self.left & !data.roots) {
+            .fold(u64::MAX, |lanes, set| lanes & data.profile.aggregates.any(set));
+        let mut outside = !data.profile.aggregates.any(forbidden);
+        if filter.spans_tree && !(any_of.is_empty() && forbidden.is_empty()) {
+            for lane in lanes_of(self.passing & !data.roots) {
                 let root = snapshot.root(Slot::new(self.block, lane));
-                inside |= u64::from(is_inside(snapshot, &plan.members, root)) << lane;
-                outside &= !(u64::from(is_forbidden(snapshot, &plan.members, root)) << lane);
+                inside |= u64::from(is_inside(snapshot, &filter.members, root)) << lane;
+                outside &= !(u64::from(is_forbidden(snapshot, &filter.members, root)) << lane);
             }
         }
         self.keep(inside, Reason::NotMember) && self.keep(outside, Reason::ForbiddenMember)
@@ -83,9 +85,9 @@ impl<O: Observer> Sieve<'_, O> {
             return true;
         }
         let own = |lane| has_traits(snapshot, wanted, snapshot.root(Slot::new(self.block, lane)));
-        let children = lanes_of(self.left & !data.roots).filter(|&lane| own(lane));
+        let children = lanes_of(self.passing & !data.roots).filter(|&lane| own(lane));
         let children = children.fold(0, |lanes, lane| lanes | 1 << lane);
-        let traits = &data.fixed.traits;
+        let traits = &data.profile.traits;
         let roots = wanted
             .required
             .iter()
@@ -93,88 +95,107 @@ impl<O: Observer> Sieve<'_, O> {
         self.keep(children | roots & !traits.any(&wanted.forbidden), Reason::Root)
     }
 
-    fn amounts(&mut self, plan: &Plan, data: &Block) {
-        if plan.amounts.is_empty() {
+    fn amounts(&mut self, filter: &ProviderFilter, data: &Block) {
+        if filter.amounts.is_empty() {
             return;
         }
-        let room = data.room();
-        // Whoever listens wants to know of each why.
-        if !O::LISTENS && !plan.amounts.iter().all(|&(class, amount)| room.may_hold(class, amount)) {
-            self.left = 0;
+        let capacity = data.free_capacity();
+        // With explanations every rejected provider needs its own reason, so no block is skipped.
+        if !E::ENABLED
+            && !filter
+                .amounts
+                .iter()
+                .all(|&(class, amount)| capacity.may_fit(class, amount))
+        {
+            self.passing = 0;
             return;
         }
-        for &(class, amount) in &plan.amounts {
-            let Some(stock) = room.stock(class) else {
+        for &(class, amount) in &filter.amounts {
+            let Some(capacity) = capacity.of_class(class) else {
                 self.keep(0, Reason::NoInventory { class });
                 return;
             };
-            // Mostly all have the same units and room enough, and to read what each has takes most of the time.
-            let _ = self.keep(stock.present, Reason::NoInventory { class })
+            // Reading the columns of each lane takes most of the time. The summary of the block mostly decides: all lanes
+            // have the same units, and the minimum that is free is enough.
+            let _ = self.keep(capacity.present, Reason::NoInventory { class })
                 && self.keep(
-                    allowed(stock, data, class, amount, plan.strict),
+                    lanes_allowing(capacity, data, class, amount, filter.strict),
                     Reason::Units { class },
                 )
-                && stock.least < amount
-                && self.keep(roomy(data, class, amount, self.left), Reason::NoRoom { class });
-            if self.left == 0 {
+                && capacity.min_free < amount
+                && self.keep(
+                    lanes_with_room(data, class, amount, self.passing),
+                    Reason::NoRoom { class },
+                );
+            if self.passing == 0 {
                 return;
             }
         }
     }
 }
 
-/// The lanes whose units allow `amount`.
-fn allowed(stock: &Stock, data: &Block, class: ClassId, amount: i64, strict: bool) -> u64 {
-    if let Some(units) = stock.units {
-        return if units.allow(amount, strict) { stock.present } else { 0 };
+/// The lanes whose `min_unit`, `max_unit` and `step_size` allow `amount`.
+fn lanes_allowing(capacity: &ClassCapacity, data: &Block, class: ClassId, amount: i64, strict: bool) -> u64 {
+    if let Some(units) = capacity.units {
+        return if units.allow(amount, strict) {
+            capacity.present
+        } else {
+            0
+        };
     }
     let units = data
-        .fixed
+        .profile
         .column(class)
         .into_iter()
         .flat_map(|column| column.units.iter());
     let allowing = units.filter(|(units, _)| units.allow(amount, strict));
-    allowing.fold(0, |lanes, (_, those)| lanes | those)
+    allowing.fold(0, |all, (_, lanes)| all | lanes)
 }
 
-/// Those of `lanes` with room for `amount`.
-fn roomy(data: &Block, class: ClassId, amount: i64, lanes: u64) -> u64 {
-    let Some(column) = data.fixed.column(class) else {
+/// Those of `lanes` with room for `amount`. It assumes the form of the rule at [`super::snapshot::Inventory::limit`].
+fn lanes_with_room(data: &Block, class: ClassId, amount: i64, lanes: u64) -> u64 {
+    let Some(column) = data.profile.column(class) else {
         return 0;
     };
-    let used = data.hot.used(class);
-    // A limit is within 2^62, so that this overflows for no amount of the API; clamped for any other.
+    let used = data.usage.used(class);
+    // Limits are within ±2^62, so the subtraction below cannot overflow for an amount of the API; others are clamped.
     let amount = amount.clamp(0, 1 << 61);
     let has_room = |lane: usize| u64::from(used[lane] <= column.limits[lane] - amount);
     if lanes.count_ones() < 24 {
-        return lanes_of(lanes).fold(0, |roomy, lane| roomy | has_room(lane) << lane);
+        return lanes_of(lanes).fold(0, |found, lane| found | has_room(lane) << lane);
     }
-    // Shifting the whole mask by one each time is several times faster than shifting each bit to its place.
-    lanes & (0..LANES).rev().fold(0, |roomy, lane| roomy << 1 | has_room(lane))
+    // Shifting the whole mask by one each time is several times faster than shifting each bit to its position.
+    lanes & (0..LANES).rev().fold(0, |found, lane| found << 1 | has_room(lane))
 }
 
-/// Has one provider a trait of each set, and none that is forbidden?
+/// Whether one provider has a trait of each required set, and no forbidden one.
 pub(super) fn has_traits(snapshot: &Snapshot, wanted: &TraitIds, slot: Slot) -> bool {
     wanted
         .required
         .iter()
-        .all(|any_of| any_of.iter().any(|&it| snapshot.has_trait(slot, it)))
+        .all(|any_of| any_of.iter().any(|&wanted| snapshot.has_trait(slot, wanted)))
         && !has_forbidden(snapshot, wanted, slot)
 }
 
 pub(super) fn has_forbidden(snapshot: &Snapshot, wanted: &TraitIds, slot: Slot) -> bool {
-    wanted.forbidden.iter().any(|&it| snapshot.has_trait(slot, it))
+    wanted
+        .forbidden
+        .iter()
+        .any(|&forbidden| snapshot.has_trait(slot, forbidden))
 }
 
-/// Is one provider itself in an aggregate of each set?
+/// Whether one provider is itself in an aggregate of each required set.
 pub(super) fn is_inside(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
     members
         .any_of
         .iter()
-        .all(|any_of| any_of.iter().any(|&it| snapshot.is_member(slot, it)))
+        .all(|any_of| any_of.iter().any(|&aggregate| snapshot.is_member(slot, aggregate)))
 }
 
-/// Is one provider itself in a forbidden aggregate?
+/// Whether one provider is itself in a forbidden aggregate.
 pub(super) fn is_forbidden(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
-    members.forbidden.iter().any(|&it| snapshot.is_member(slot, it))
+    members
+        .forbidden
+        .iter()
+        .any(|&aggregate| snapshot.is_member(slot, aggregate))
 }

@@ -1,89 +1,89 @@
-//! What of a search belongs into an answer: so many candidates, and the providers that its summaries show.
+//! The part of a search that an answer shows: a limited number of candidates, and the providers of its summaries.
 
 use std::ops::Deref;
 
 use super::candidates::{Candidate, Candidates};
-use super::observer::Observer;
-use super::snapshot::{Bunch, Slot, Snapshot};
+use super::explain::Explain;
+use super::snapshot::{BlockSlots, Slot, Snapshot};
 use crate::error::Result;
 
-/// The candidates of an answer, one after the other. Of those that came only the providers are kept.
+/// An iterator over the candidates of an answer. It keeps no candidate, only their providers, for the summaries.
 ///
 /// # Errors
-/// Instead of the next candidate comes [`crate::error::Error::BadRequest`] where the search had to end before as many
-/// were found as were asked for.
-pub struct Selection<S, O> {
-    candidates: Candidates<S, O>,
-    /// How many more there may be.
+/// The last item is [`crate::error::Error::BadRequest`] if the search ended early and found fewer candidates than the
+/// answer may hold.
+pub struct Selection<S, E> {
+    candidates: Candidates<S, E>,
+    /// How many more candidates the answer may hold.
     left: usize,
     ended: bool,
     cut: bool,
-    /// Are whole trees shown, or only the providers of candidates?
+    /// Whether summaries show whole trees, or only the providers of candidates.
     whole_trees: bool,
-    seen: Seen,
-    /// The providers that are shown, or the roots of their trees.
-    used: Vec<Slot>,
+    /// The providers that summaries show, or the roots of their trees: as a set, and in the order in which they came.
+    shown_set: SlotSet,
+    shown: Vec<Slot>,
 }
 
-impl<S: Deref<Target = Snapshot>, O: Observer> Selection<S, O> {
-    pub(super) fn new(candidates: Candidates<S, O>, whole_trees: bool) -> Self {
+impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
+    pub(super) fn new(candidates: Candidates<S, E>, whole_trees: bool) -> Self {
         Self {
-            left: candidates.most().0,
+            left: candidates.max_candidates().0,
             ended: false,
             cut: false,
             whole_trees,
-            seen: Seen::of(candidates.snapshot()),
-            used: Vec::new(),
+            shown_set: SlotSet::new(candidates.snapshot()),
+            shown: Vec::new(),
             candidates,
         }
     }
 
-    /// After the last candidate: were there more than [`super::Settings::ceiling`] lets through?
+    /// After the last candidate: whether [`super::SearchSettings::ceiling`] left some out.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// The providers that summaries must show, none twice: the whole trees of the providers that the candidates used so
-    /// far, or those providers alone where the request knows no trees.
-    pub fn into_summaries(self) -> Vec<Bunch> {
+    /// The providers that summaries must show, each once: the whole trees of the providers that candidates used so far, or
+    /// these providers alone if the request does not know trees.
+    pub fn into_summaries(self) -> Vec<BlockSlots> {
         let snapshot = self.candidates.snapshot();
         let mut all = Vec::new();
-        for &slot in &self.used {
+        for &slot in &self.shown {
             if self.whole_trees {
-                snapshot.near_tree(slot, &mut all);
+                snapshot.cached_tree(slot, &mut all);
             } else {
-                Bunch::add(&mut all, slot.block(), slot.bit());
+                BlockSlots::add(&mut all, slot.block(), slot.bit());
             }
         }
         all
     }
 
-    fn note(&mut self, candidate: &Candidate) {
+    fn show(&mut self, candidate: &Candidate) {
         let snapshot = self.candidates.snapshot();
         for placement in &candidate.placements {
             let slot = if self.whole_trees {
-                snapshot.near_root(placement.slot)
+                snapshot.cached_root(placement.slot)
             } else {
                 placement.slot
             };
-            if self.seen.first_time(slot) {
-                self.used.push(slot);
+            if self.shown_set.insert(slot) {
+                self.shown.push(slot);
             }
         }
     }
 
     fn end(&mut self) -> Result<()> {
         self.ended = true;
-        let (_, by_ceiling) = self.candidates.most();
+        let (_, by_ceiling) = self.candidates.max_candidates();
         self.cut = self.left == 0 && by_ceiling && self.candidates.next().is_some();
         if self.left > 0 {
-            self.candidates.check_whole()?;
+            self.candidates.check_complete()?;
         }
         Ok(())
     }
 }
 
-impl<S: Deref<Target = Snapshot>, O: Observer> Iterator for Selection<S, O> {
+impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for Selection<S, E> {
     type Item = Result<Candidate>;
 
     fn next(&mut self) -> Option<Result<Candidate>> {
@@ -95,23 +95,24 @@ impl<S: Deref<Target = Snapshot>, O: Observer> Iterator for Selection<S, O> {
             return self.end().err().map(Err);
         };
         self.left -= 1;
-        self.note(&candidate);
+        self.show(&candidate);
         Some(Ok(candidate))
     }
 }
 
-/// A set of slots, a bit each.
-struct Seen(Vec<u64>);
+/// A set of slots, as a bitmap.
+struct SlotSet(Vec<u64>);
 
-impl Seen {
-    fn of(snapshot: &Snapshot) -> Self {
+impl SlotSet {
+    fn new(snapshot: &Snapshot) -> Self {
         Self(vec![0; snapshot.blocks().len()])
     }
 
-    fn first_time(&mut self, slot: Slot) -> bool {
+    /// False if it was there already.
+    fn insert(&mut self, slot: Slot) -> bool {
         let lanes = &mut self.0[slot.block()];
-        let first = *lanes & slot.bit() == 0;
+        let is_new = *lanes & slot.bit() == 0;
         *lanes |= slot.bit();
-        first
+        is_new
     }
 }

@@ -1,19 +1,20 @@
-//! The background comparison of what is in memory with the tables, on a thread of its own.
+//! A background thread that compares the snapshot with the tables. It finds the changes of foreign writers, which leave
+//! nothing in the change feed.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::rounds::{Rounds, SLICE};
+use super::rounds::{Rounds, SLICE_PROVIDERS};
 use crate::model::Model;
 
-/// The comparison, until it is stopped.
+/// The running comparison.
 pub struct Comparison {
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Comparison {
-    /// Starts it; `interval` is how long a round over all providers takes, and zero is never.
+    /// Starts the thread. `interval` is the duration of a round over all providers; zero disables the comparison.
     ///
     /// # Errors
     /// The thread could not be started.
@@ -30,12 +31,12 @@ impl Comparison {
         })
     }
 
-    /// Ends it, and waits for the slice that it is at: while it runs, the writer cannot end.
+    /// Stops the thread, and waits for its current slice: the writer cannot end while the thread runs.
     pub fn stop(self) {
         if let Some((stop, thread)) = self.running {
             drop(stop);
             if thread.join().is_err() {
-                log::error!("The comparison with the tables had ended in a panic");
+                log::error!("The thread that compares the snapshot with the tables has panicked");
             }
         }
     }
@@ -44,10 +45,10 @@ impl Comparison {
 fn work(model: &Model, interval: Duration, stopped: &Receiver<()>) {
     let mut rounds = Rounds::new(interval);
     while stopped.recv_timeout(rounds.pause(model.providers())) == Err(RecvTimeoutError::Timeout) {
-        match model.compare(rounds.after, SLICE) {
+        match model.compare(rounds.after, SLICE_PROVIDERS) {
             Ok(compared) => {
                 for provider in &compared.mended {
-                    log::info!("Another program than placet changed provider {provider}: it was read again");
+                    log::info!("A program other than placet changed provider {provider}: it was reloaded");
                 }
                 for over in rounds.take(&compared) {
                     log::warn!(
@@ -59,7 +60,9 @@ fn work(model: &Model, interval: Duration, stopped: &Receiver<()>) {
                     );
                 }
             }
-            Err(error) => log::warn!("What is in memory could not be compared with the tables: {error}"),
+            Err(error) => {
+                log::warn!("The snapshot could not be compared with the tables; this is tried again: {error}")
+            }
         }
     }
 }

@@ -1,14 +1,16 @@
-//! How the comparison goes round: some providers at a time, faster for a while after it found something.
+//! The schedule of the comparison: slices of providers in order of their ids, and a higher rate for a while after a
+//! difference was found.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::model::comparison::{Compared, Over};
+use crate::model::snapshot::comparison::{Compared, Over};
 
-/// Providers that are looked at together: a few milliseconds of the database.
-pub const SLICE: usize = 500;
-/// How much faster it goes after it found something, to the end of the next round: where one writes, more is written.
-const HURRY: u32 = 10;
+/// Providers that are compared at a time, which takes a few milliseconds of the database.
+pub const SLICE_PROVIDERS: usize = 500;
+/// The factor by which the rate rises after a difference was found, until the end of the next round. A foreign writer is
+/// likely to write again.
+const FAST_FACTOR: u32 = 10;
 
 /// A provider's uuid, and a class of it.
 type Place = (String, String);
@@ -17,52 +19,53 @@ fn place(over: &Over) -> Place {
     (over.provider.clone(), over.class.clone())
 }
 
-/// Where the comparison is.
+/// The progress of the comparison.
 pub struct Rounds {
     interval: Duration,
-    /// Providers with higher ids come next.
+    /// The next slice begins after this id.
     pub after: i32,
-    /// Rounds, the present one among them, in which it hurries.
-    hurried: u32,
-    /// Who was over capacity in this round, and in the one before: each is told once, however the amounts change.
+    /// The number of rounds, including the current one, that run at the higher rate.
+    fast_rounds: u32,
+    /// The providers and classes over capacity in this round and in the previous one. Each is reported once, even if the
+    /// amounts change.
     over: BTreeSet<Place>,
-    told: BTreeSet<Place>,
+    reported: BTreeSet<Place>,
 }
 
 impl Rounds {
-    /// `interval`: how long a round takes.
+    /// `interval` is the duration of a round.
     pub fn new(interval: Duration) -> Rounds {
         Rounds {
             interval,
             after: 0,
-            hurried: 0,
+            fast_rounds: 0,
             over: BTreeSet::new(),
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
         }
     }
 
-    /// How long to wait before the next slice, of so many providers.
+    /// The pause before the next slice, if there are `providers` in total.
     pub fn pause(&self, providers: usize) -> Duration {
-        let slices = u32::try_from(providers.div_ceil(SLICE).max(1)).unwrap_or(u32::MAX);
-        let hurry = if self.hurried > 0 { HURRY } else { 1 };
-        self.interval / slices / hurry
+        let slices = u32::try_from(providers.div_ceil(SLICE_PROVIDERS).max(1)).unwrap_or(u32::MAX);
+        let factor = if self.fast_rounds > 0 { FAST_FACTOR } else { 1 };
+        self.interval / slices / factor
     }
 
-    /// Takes what a slice showed; answers who was found over capacity and is not yet told.
+    /// Records the result of a slice. Returns the providers over capacity that were not reported before.
     pub fn take(&mut self, compared: &Compared) -> Vec<Over> {
         if !compared.mended.is_empty() {
-            self.hurried = 2;
+            self.fast_rounds = 2;
         }
         let new = compared
             .over
             .iter()
-            .filter(|over| !self.told.contains(&place(over)) && !self.over.contains(&place(over)));
+            .filter(|over| !self.reported.contains(&place(over)) && !self.over.contains(&place(over)));
         let new = new.cloned().collect();
         self.over.extend(compared.over.iter().map(place));
         self.after = compared.next.unwrap_or(0);
         if compared.next.is_none() {
-            self.told = std::mem::take(&mut self.over);
-            self.hurried = self.hurried.saturating_sub(1);
+            self.reported = std::mem::take(&mut self.over);
+            self.fast_rounds = self.fast_rounds.saturating_sub(1);
         }
         new
     }
@@ -87,35 +90,39 @@ mod tests {
     }
 
     #[test]
-    fn a_round_takes_the_interval_however_many_there_are() {
+    fn a_round_takes_the_interval_for_any_number_of_providers() {
         let rounds = Rounds::new(Duration::from_secs(100));
         assert_eq!(rounds.pause(0), Duration::from_secs(100));
-        assert_eq!(rounds.pause(SLICE), Duration::from_secs(100));
-        assert_eq!(rounds.pause(100 * SLICE), Duration::from_secs(1));
+        assert_eq!(rounds.pause(SLICE_PROVIDERS), Duration::from_secs(100));
+        assert_eq!(rounds.pause(100 * SLICE_PROVIDERS), Duration::from_secs(1));
     }
 
     #[test]
-    fn after_something_was_found_it_hurries_to_the_end_of_the_next_round() {
+    fn after_a_difference_the_rate_is_higher_until_the_end_of_the_next_round() {
         let mut rounds = Rounds::new(Duration::from_secs(100));
-        let calm = rounds.pause(10);
+        let normal = rounds.pause(10);
         rounds.take(&slice(Some(7), &["a"], &[]));
-        assert_eq!((rounds.after, rounds.pause(10)), (7, calm / HURRY));
+        assert_eq!((rounds.after, rounds.pause(10)), (7, normal / FAST_FACTOR));
         rounds.take(&slice(None, &[], &[]));
-        assert_eq!((rounds.after, rounds.pause(10)), (0, calm / HURRY));
+        assert_eq!((rounds.after, rounds.pause(10)), (0, normal / FAST_FACTOR));
         rounds.take(&slice(None, &[], &[]));
-        assert_eq!(rounds.pause(10), calm);
+        assert_eq!(rounds.pause(10), normal);
     }
 
     #[test]
-    fn who_is_over_capacity_is_told_once_for_as_long_as_it_lasts() {
+    fn a_provider_over_capacity_is_reported_once_while_that_lasts() {
         let mut rounds = Rounds::new(Duration::ZERO);
-        let told = |rounds: &mut Rounds, over: &[&str]| rounds.take(&slice(None, &[], over)).len();
-        assert_eq!(told(&mut rounds, &["a"]), 1);
-        assert_eq!(told(&mut rounds, &["a", "b"]), 1);
-        assert_eq!(told(&mut rounds, &["b"]), 0);
-        assert_eq!(told(&mut rounds, &["a", "b"]), 1, "it was well in between");
+        let reported = |rounds: &mut Rounds, over: &[&str]| rounds.take(&slice(None, &[], over)).len();
+        assert_eq!(reported(&mut rounds, &["a"]), 1);
+        assert_eq!(reported(&mut rounds, &["a", "b"]), 1);
+        assert_eq!(reported(&mut rounds, &["b"]), 0);
+        assert_eq!(
+            reported(&mut rounds, &["a", "b"]),
+            1,
+            "it was within its capacity in between"
+        );
         let mut more = slice(None, &[], &["a"]);
         more.over[0].used += 1;
-        assert!(rounds.take(&more).is_empty(), "it is told already");
+        assert!(rounds.take(&more).is_empty(), "it has been reported already");
     }
 }

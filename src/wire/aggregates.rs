@@ -19,7 +19,7 @@ pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Rep
     let guarded = version >= AGGREGATES_GENERATION;
     let aggregates = if guarded { body.field("aggregates") } else { &body };
     let aggregates = aggregates.items().iter().map(|aggregate| {
-        // In braces, as a URN or with more dashes it is one too.
+        // The schema also accepts longer spellings: in braces, as a URN, or with more dashes.
         uuid::fits("an aggregate", aggregate.text())?;
         Ok(aggregate.text().to_owned())
     });
@@ -53,7 +53,7 @@ mod tests {
     const UUID: &str = "0123ABCD-4567-89ab-cdef-0123456789ab";
 
     #[test]
-    fn the_generation_came_at_1_19() {
+    fn a_request_has_a_generation_from_1_19() {
         let old = read_replace(Version::new(18), "p", format!("[\"{UUID}\"]").as_bytes()).unwrap();
         assert_eq!((old.aggregates, old.generation), (vec![UUID.to_owned()], None));
         let body = format!("{{\"aggregates\": [\"{UUID}\"], \"resource_provider_generation\": 3.0}}");
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spelling_that_no_column_holds_is_refused() {
+    fn a_uuid_that_is_too_long_for_its_column_is_refused() {
         for long in [
             format!("urn:uuid:{UUID}"),
             format!("{{{UUID}}}"),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_the_generation_from_1_19() {
+    fn an_answer_has_a_generation_from_1_19() {
         let view = ProviderAggregates {
             generation: 0,
             aggregates: vec![Arc::from("a")],

@@ -18,10 +18,10 @@ pub use answer::Answer;
 
 static LIST: Steps = Steps::of_query(include_str!("schemas/allocation_candidates.json"), "list");
 
-/// What parameters of a group are called, before its suffix.
+/// The names of a group's parameters, without its suffix.
 const PREFIXES: [&str; 4] = ["resources", "required", "member_of", "in_tree"];
 
-/// The groups by suffix, in the order in which they were first named.
+/// The groups by suffix, in the order of their first occurrence.
 type Groups = IndexMap<String, Group>;
 
 fn bad_value<T>(detail: String) -> Result<T> {
@@ -73,7 +73,7 @@ pub fn read_list(version: Version, query: &str) -> Result<Request> {
     })
 }
 
-/// The first `limit` holds; the schema saw the last.
+/// The first `limit` counts, although the schema validated the last one.
 fn limit(query: &Query) -> Result<Option<usize>> {
     let Some(&text) = query.all("limit").first() else {
         return Ok(None);
@@ -126,18 +126,18 @@ fn groups(version: Version, query: &Query) -> Result<Groups> {
     let mut groups = Groups::new();
     let mut names = HashSet::new();
     for (name, text) in query.pairs() {
-        // Which suffixes a version knows, its schema says.
+        // The schema has checked that the version allows the suffix.
         let split = PREFIXES
             .iter()
             .find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)));
         let Some((prefix, suffix)) = split else { continue };
-        // The schema lets a line feed pass at the end, as a Python pattern does; it is no part of the suffix.
+        // As a Python pattern, the schema accepts a final line feed. It does not belong to the suffix.
         let suffix = suffix.strip_suffix('\n').unwrap_or(suffix);
         let group = groups.entry(suffix.to_owned()).or_insert_with(|| Group {
             suffix: suffix.to_owned(),
             ..Group::default()
         });
-        // Of some parameters the last holds, of others all are taken together.
+        // For some parameters the last value counts, for others all values are combined.
         let first = names.insert(name);
         match prefix {
             "resources" => group.resources = filters::resources(text)?,
@@ -150,7 +150,7 @@ fn groups(version: Version, query: &Query) -> Result<Groups> {
     Ok(groups)
 }
 
-/// Before 1.36 every group wants resources.
+/// Before 1.36 every group must have resources.
 fn check_resources(groups: &Groups) -> Result<()> {
     let without = || groups.values().filter(|group| group.resources.is_empty());
     let orphans = |name: &str, has: fn(&Group) -> bool| {
@@ -182,7 +182,7 @@ fn check_resources(groups: &Groups) -> Result<()> {
     Ok(())
 }
 
-/// From 1.36 groups without resources may be, where a subtree needs them.
+/// From 1.36 on, a group that is named in `same_subtree` may be without resources.
 fn check_subtrees(groups: &Groups, subtrees: &[BTreeSet<String>]) -> Result<()> {
     let in_subtrees: BTreeSet<&str> = subtrees.iter().flatten().map(String::as_str).collect();
     let without = groups

@@ -17,7 +17,7 @@ const SCHEMAS: &str = include_str!("schemas/allocations.json");
 static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 static POST: Steps = Steps::of_body(SCHEMAS, "post");
 
-/// By provider, the amounts by class.
+/// For each provider the amounts by class.
 type Shares = Vec<(String, Vec<(String, i64)>)>;
 
 /// Reads `PUT /allocations/{consumer}`.
@@ -40,7 +40,7 @@ pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> 
     })
 }
 
-/// Reads `POST /allocations`, which came when allocations were objects already. Consumers are kept as they are spelled.
+/// Reads `POST /allocations`, whose allocations are objects in all versions. The spelling of consumers is kept.
 pub fn read_post(version: Version, body: &[u8]) -> Result<Claim> {
     let body = POST.read(version, body)?;
     Ok(Claim {
@@ -49,10 +49,10 @@ pub fn read_post(version: Version, body: &[u8]) -> Result<Claim> {
     })
 }
 
-/// What each consumer is to have, by consumer.
+/// The requested allocations of each consumer.
 pub fn of_consumers(version: Version, consumers: &Value) -> Result<Vec<ConsumerClaim>> {
     let consumers = consumers.members().map(|(consumer, value)| {
-        // The pattern lets one more character pass: a line feed at the end, as a Python pattern does.
+        // As a Python pattern, the schema accepts one more character: a final line feed.
         uuid::fits("a consumer", consumer)?;
         let allocations = by_provider(value.field("allocations"));
         Ok(claim(version, consumer.to_owned(), value, allocations))
@@ -66,7 +66,7 @@ fn claim(version: Version, consumer: String, body: &Value, allocations: Shares) 
         _ if version < CONSUMER_GENERATION => Expected::Any,
         Value::Null => Expected::New,
         Value::Int(generation) => Expected::Is(*generation),
-        other => Expected::Spelled(given(other)),
+        other => Expected::Raw(given(other)),
     };
     let owner = text("project_id").zip(text("user_id"));
     ConsumerClaim {
@@ -78,7 +78,7 @@ fn claim(version: Version, consumer: String, body: &Value, allocations: Shares) 
     }
 }
 
-/// A generation that may be written as `1.0`, or have more digits than any has.
+/// A generation as the client wrote it: it may be `1.0`, or larger than any generation can be.
 pub fn given(generation: &Value) -> Given {
     Given {
         generation: generation.integer(),
@@ -86,7 +86,7 @@ pub fn given(generation: &Value) -> Given {
     }
 }
 
-/// The form from 1.12 on. A provider's generation in it was never looked at.
+/// Reads the form since 1.12. A provider's generation in it is ignored, as in OpenStack Placement.
 fn by_provider(allocations: &Value) -> Shares {
     allocations
         .members()
@@ -94,7 +94,7 @@ fn by_provider(allocations: &Value) -> Shares {
         .collect()
 }
 
-/// The form before 1.12. Of two entries of one provider the last holds.
+/// Reads the form before 1.12. If a provider occurs twice, the last entry counts.
 fn from_list(allocations: &Value) -> Shares {
     let shares = allocations.items().iter().map(|share| {
         let provider = share.field("resource_provider").field("uuid").text();
@@ -130,7 +130,7 @@ struct OfProvider<T> {
     resource_provider_generation: i64,
 }
 
-/// What one has of the other, with the generation that belongs to it.
+/// The allocations between one provider and one consumer, with the generation of one of them.
 #[derive(Serialize)]
 struct Share<'a> {
     resources: Pairs<'a, i64>,
@@ -140,7 +140,7 @@ struct Share<'a> {
     consumer_generation: Option<i64>,
 }
 
-/// Writes the allocations of a consumer. One without any has no owner to show either.
+/// Writes the allocations of a consumer. Without allocations it has no owner either.
 pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
     let consumer = view.consumer.as_ref();
     let shares = || {
@@ -165,7 +165,7 @@ pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
     })
 }
 
-/// Writes the allocations made from a provider.
+/// Writes the allocations of a provider.
 pub fn write_provider(version: Version, view: &ProviderAllocations) -> Vec<u8> {
     let shares = || {
         view.consumers.iter().map(|share| {

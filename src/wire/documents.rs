@@ -1,25 +1,40 @@
-//! The schemas as they are written: those that judge requests, and those of answers, which judge nothing here but are
-//! held against live answers by the tests. For whoever describes the API.
+//! The schemas and the documentation of the API as data. Each noun has a file `schemas/<noun>.json` with four parts:
+//!
+//! - `noun`: a paragraph of introduction;
+//! - `operations`: for each `METHOD path` the summary, schemas, answers and errors, for the description of the API;
+//! - `requests`: schemas of bodies and query strings, which validate requests (`schema.rs`);
+//! - `answers`: schemas of answers, against which tests check real answers.
+//!
+//! A schema has a step for each microversion that changed it, or the step `v1` for the native API.
 
-/// Documents of a folder, by noun.
+/// A noun and the text of its file.
+pub type Document = (&'static str, &'static str);
+
 macro_rules! documents {
-    ($folder:literal: $($noun:literal),*) => {
-        &[$(($noun, include_str!(concat!($folder, "/", $noun, ".json")))),*]
+    ($($noun:literal),* $(,)?) => {
+        &[$(($noun, include_str!(concat!("schemas/", $noun, ".json")))),*]
     };
 }
 
-/// A noun, and a JSON document with schemas by name and version.
-pub type Document = (&'static str, &'static str);
+/// All nouns, in reading order for the API's description.
+pub static DOCUMENTS: &[Document] = documents![
+    "root",
+    "resource_providers",
+    "inventories",
+    "aggregates",
+    "traits",
+    "resource_classes",
+    "allocation_candidates",
+    "allocations",
+    "usages",
+    "reshaper",
+    "openapi",
+    "v1",
+    "errors",
+];
 
-/// Of bodies and query strings.
-pub static REQUESTS: &[Document] = documents!("schemas":
-    "aggregates", "allocation_candidates", "allocations", "inventories", "reshaper", "resource_classes",
-    "resource_providers", "traits", "usages");
-
-/// Of bodies that are answered.
-pub static ANSWERS: &[Document] = documents!("answers":
-    "aggregates", "allocation_candidates", "allocations", "errors", "inventories", "openapi", "resource_classes",
-    "resource_providers", "root", "traits", "usages");
+/// The key of a schema's step in the native API, which has no microversions.
+pub const NATIVE_STEP: &str = "v1";
 
 #[cfg(test)]
 mod tests {
@@ -28,22 +43,13 @@ mod tests {
 
     #[test]
     fn every_file_is_listed() {
-        for (folder, listed) in [("schemas", super::REQUESTS), ("answers", super::ANSWERS)] {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wire").join(folder);
-            let there: BTreeSet<String> = std::fs::read_dir(path)
-                .unwrap()
-                .map(|entry| {
-                    entry
-                        .unwrap()
-                        .path()
-                        .file_stem()
-                        .unwrap()
-                        .to_string_lossy()
-                        .into_owned()
-                })
-                .collect();
-            let listed: BTreeSet<String> = listed.iter().map(|(noun, _)| (*noun).to_owned()).collect();
-            assert_eq!(listed, there, "{folder}");
-        }
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wire/schemas");
+        let stem = |path: std::path::PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+        let files: BTreeSet<String> = std::fs::read_dir(path)
+            .unwrap()
+            .map(|entry| stem(entry.unwrap().path()))
+            .collect();
+        let listed: BTreeSet<String> = super::DOCUMENTS.iter().map(|(noun, _)| (*noun).to_owned()).collect();
+        assert_eq!(listed, files);
     }
 }

@@ -1,4 +1,4 @@
-//! The small languages inside of query parameters: `resources`, `required`, `member_of`, `in_tree`.
+//! Parsers for the values of the query parameters `resources`, `required`, `member_of` and `in_tree`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn bad<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
 }
 
-/// `VCPU:2,MEMORY_MB:1024`. The last of two amounts of one class holds.
+/// Parses `VCPU:2,MEMORY_MB:1024`. If a class occurs twice, the last amount counts.
 pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
     let badly_formed = |got: &str| {
         bad(format!(
@@ -48,7 +48,7 @@ pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
     Ok(resources)
 }
 
-/// Every `required` parameter of the group with that suffix. Before 1.39 the last one holds.
+/// Combines all `required` parameters of the group with this suffix. Before 1.39 only the last one counts.
 pub fn required(version: Version, query: &Query, suffix: &str) -> Result<Traits> {
     let values = query.all(&format!("required{suffix}"));
     let ignored = if version < ANY_TRAITS {
@@ -65,7 +65,7 @@ pub fn required(version: Version, query: &Query, suffix: &str) -> Result<Traits>
     Ok(wanted)
 }
 
-/// `A,B` all of which are required, `!C` forbidden; or `in:A,B` one of which is.
+/// Parses `A,B` (all are required), `!C` (forbidden), or `in:A,B` (one of them is required).
 pub fn traits(text: &str, may_forbid: bool, may_choose: bool) -> Result<Traits> {
     if let Some(choice) = text.strip_prefix("in:") {
         return if may_choose {
@@ -75,7 +75,7 @@ pub fn traits(text: &str, may_forbid: bool, may_choose: bool) -> Result<Traits> 
         };
     }
     let names: Vec<&str> = text.split(',').map(strip).collect();
-    // Any number of exclamation marks forbids once.
+    // Several exclamation marks mean the same as one.
     let forbidden = names
         .iter()
         .filter(|name| name.starts_with('!'))
@@ -128,7 +128,7 @@ fn one_trait_of(text: &str, choice: &str) -> Result<Traits> {
     })
 }
 
-/// Every `member_of` parameter of the group with that suffix. Before 1.24 there may be one.
+/// Combines all `member_of` parameters of the group with this suffix. Before 1.24 only one is allowed.
 pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<Members> {
     let values = query.all(&format!("member_of{suffix}"));
     if version < REPEATED_MEMBER_OF && values.len() > 1 {
@@ -150,7 +150,7 @@ pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<Member
     Ok(wanted)
 }
 
-/// One uuid, or `in:` several; with `!` before it they are forbidden.
+/// Parses one uuid, or several after `in:`. A leading `!` forbids them. Returns whether they are forbidden, and the uuids.
 fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
     let (forbidden, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let several = rest.strip_prefix("in:");
@@ -169,7 +169,7 @@ fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
     Ok((forbidden, uuids))
 }
 
-/// The uuid of a provider whose tree is meant.
+/// Parses the uuid of a provider, whose tree is requested.
 pub fn in_tree(text: &str) -> Result<String> {
     let uuid = strip(text);
     if uuid::canonical(uuid).is_none() {

@@ -1,4 +1,4 @@
-//! Integers in texts, as Python's `int` reads them, because clients' tests know what it takes.
+//! Parses integers as Python's `int` does, because clients' tests depend on what OpenStack Placement accepts.
 
 use std::sync::LazyLock;
 
@@ -6,12 +6,13 @@ use regex::Regex;
 
 use super::python::{repr_str, strip};
 
-/// Python refuses to read a decimal number of more digits.
+/// Python's limit on the digits of a decimal number.
 pub const MAX_DIGITS: usize = 4300;
 
-static DIGIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{Nd}$").expect("it is a regular expression"));
+static DIGIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{Nd}$").expect("the pattern is valid"));
 
-/// `int(text)`: blanks around, a sign, single underscores between digits, digits of any script. Saturates.
+/// `int(text)`: accepts surrounding blanks, a sign, single underscores between digits, and digits of any script. Saturates
+/// at the limits of `i64`.
 pub fn decimal(text: &str) -> Option<i64> {
     let (negative, digits) = digits(text, 10)?;
     if digits.len() > MAX_DIGITS {
@@ -21,7 +22,7 @@ pub fn decimal(text: &str) -> Option<i64> {
     Some(if negative { -magnitude } else { magnitude })
 }
 
-/// Why `int(text)` does not take the text, as it says it.
+/// Python's message if `int(text)` fails.
 pub fn complaint(text: &str) -> String {
     match digits(text, 10) {
         Some((_, digits)) => too_long(digits.len()),
@@ -29,7 +30,7 @@ pub fn complaint(text: &str) -> String {
     }
 }
 
-/// What Python says of a number of so many digits.
+/// Python's message for a number with too many digits.
 pub fn too_long(digits: usize) -> String {
     format!(
         "Exceeds the limit ({MAX_DIGITS} digits) for integer string conversion: value has {digits} digits; use \
@@ -37,12 +38,12 @@ pub fn too_long(digits: usize) -> String {
     )
 }
 
-/// Whether `int(text, 16)` takes it: there may be a `0x` before the digits, too.
+/// Whether `int(text, 16)` succeeds. The digits may follow a `0x`.
 pub fn is_hexadecimal(text: &str) -> bool {
     digits(text, 16).is_some()
 }
 
-/// Whether the number is negative, and its digits, those of other scripts as ASCII's.
+/// Whether the number is negative, and its digits converted to ASCII.
 fn digits(text: &str, radix: u32) -> Option<(bool, String)> {
     let text = strip(text);
     let (negative, mut digits) = match text.strip_prefix('-') {
@@ -70,7 +71,7 @@ fn ascii_digit(c: char) -> Option<char> {
     if c.is_ascii() {
         return Some(c);
     }
-    // Each script's digits stand in a row that begins with its zero.
+    // In Unicode the ten digits of a script are consecutive, beginning with zero.
     let is_digit = |code: &u32| char::from_u32(*code).is_some_and(|c| DIGIT.is_match(c.encode_utf8(&mut [0; 4])));
     let before = (0..u32::from(c)).rev().take_while(is_digit).count();
     is_digit(&u32::from(c)).then(|| char::from_digit(u32::try_from(before % 10).ok()?, 10))?
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_read_as_python_reads_it() {
+    fn a_number_is_parsed_as_in_python() {
         for (text, number) in [
             (" +1_000\n", Some(1000)),
             ("-7", Some(-7)),

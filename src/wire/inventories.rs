@@ -16,7 +16,7 @@ static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 static PUT_ALL: Steps = Steps::of_body(SCHEMAS, "put_all");
 
 /// Reads `PUT …/inventories`.
-pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<(Replace, Spelled)> {
+pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<(Replace, RawNumbers)> {
     let body = PUT_ALL.read(version, body)?;
     let replace = Replace {
         provider: provider.to_owned(),
@@ -24,16 +24,15 @@ pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<(Re
         inventories: of_provider(&body),
         reserved_may_equal_total: version >= RESERVED_EQUAL_TOTAL,
     };
-    let spelled = body.field("inventories").members();
-    let spelled = Spelled(
-        spelled
-            .map(|(class, value)| (class.to_owned(), spelled_in(value)))
+    let raw = body.field("inventories").members();
+    let raw = RawNumbers(
+        raw.map(|(class, value)| (class.to_owned(), raw_numbers(value)))
             .collect(),
     );
-    Ok((replace, spelled))
+    Ok((replace, raw))
 }
 
-/// The inventories by class that a provider is to have.
+/// The requested inventories of a provider, by class.
 pub fn of_provider(body: &Value) -> Vec<(String, Inventory)> {
     let inventories = body.field("inventories").members();
     inventories
@@ -41,8 +40,8 @@ pub fn of_provider(body: &Value) -> Vec<(String, Inventory)> {
         .collect()
 }
 
-/// Reads `POST …/inventories`. A generation in it is not looked at.
-pub fn read_add(version: Version, provider: &str, body: &[u8]) -> Result<(Add, Spelled)> {
+/// Reads `POST …/inventories`. A generation in it is ignored, as in OpenStack Placement.
+pub fn read_add(version: Version, provider: &str, body: &[u8]) -> Result<(Add, RawNumbers)> {
     let body = POST.read(version, body)?;
     let class = body.field("resource_class").text();
     let add = Add {
@@ -51,11 +50,11 @@ pub fn read_add(version: Version, provider: &str, body: &[u8]) -> Result<(Add, S
         inventory: inventory(&body),
         reserved_may_equal_total: version >= RESERVED_EQUAL_TOTAL,
     };
-    Ok((add, Spelled::one(class, &body)))
+    Ok((add, RawNumbers::one(class, &body)))
 }
 
 /// Reads `PUT …/inventories/{class}`.
-pub fn read_update(version: Version, provider: &str, class: &str, body: &[u8]) -> Result<(Update, Spelled)> {
+pub fn read_update(version: Version, provider: &str, class: &str, body: &[u8]) -> Result<(Update, RawNumbers)> {
     let body = PUT.read(version, body)?;
     let update = Update {
         provider: provider.to_owned(),
@@ -64,11 +63,11 @@ pub fn read_update(version: Version, provider: &str, class: &str, body: &[u8]) -
         inventory: inventory(&body),
         reserved_may_equal_total: version >= RESERVED_EQUAL_TOTAL,
     };
-    Ok((update, Spelled::one(class, &body)))
+    Ok((update, RawNumbers::one(class, &body)))
 }
 
-/// An inventory with its defaults. Under a name that can be no class the schema judges nothing: whatever stands there
-/// is read as far as it goes, and refused with the class.
+/// An inventory, with defaults for missing fields. The schema does not validate the value of an invalid class name: such a
+/// value is read as far as possible, and the request is refused later because of its class.
 fn inventory(body: &Value) -> Inventory {
     let amount = |name: &str, default: i32| match body.get(name) {
         Some(value) => i32::try_from(value.integer()).unwrap_or(i32::MAX),
@@ -116,18 +115,18 @@ fn numbers(inventory: &Inventory) -> Numbers {
     ]
 }
 
-/// The numbers of a request by class, as they were spelled: its answer tells them so (`8.0`), later ones as they are
-/// kept (`8`).
+/// The numbers of a request as the client wrote them, by class. The answer to the request repeats them (`8.0`); later
+/// answers show the stored ones (`8`).
 #[derive(Debug)]
-pub struct Spelled(IndexMap<String, Numbers>);
+pub struct RawNumbers(IndexMap<String, Numbers>);
 
-impl Spelled {
-    fn one(class: &str, body: &Value) -> Spelled {
-        Spelled(IndexMap::from([(class.to_owned(), spelled_in(body))]))
+impl RawNumbers {
+    fn one(class: &str, body: &Value) -> RawNumbers {
+        RawNumbers(IndexMap::from([(class.to_owned(), raw_numbers(body))]))
     }
 }
 
-fn spelled_in(body: &Value) -> Numbers {
+fn raw_numbers(body: &Value) -> Numbers {
     let mut numbers = numbers(&inventory(body));
     for (number, name) in numbers.iter_mut().zip(NAMES) {
         if let Some(written) = body.get(name).and_then(Number::written) {
@@ -155,15 +154,9 @@ struct All<T> {
     inventories: T,
 }
 
-fn one(
-    class: &str,
-    inventory: &Inventory,
-    spelled: Option<&Spelled>,
-    resource_provider_generation: Option<i64>,
-) -> One {
-    let spelled = spelled.and_then(|Spelled(classes)| classes.get(class).copied());
-    let [total, reserved, min_unit, max_unit, step_size, allocation_ratio] =
-        spelled.unwrap_or_else(|| numbers(inventory));
+fn one(class: &str, inventory: &Inventory, raw: Option<&RawNumbers>, resource_provider_generation: Option<i64>) -> One {
+    let raw = raw.and_then(|RawNumbers(classes)| classes.get(class).copied());
+    let [total, reserved, min_unit, max_unit, step_size, allocation_ratio] = raw.unwrap_or_else(|| numbers(inventory));
     One {
         total,
         reserved,
@@ -175,25 +168,25 @@ fn one(
     }
 }
 
-/// Writes the one inventory that was asked for or written. A generation of 0 is left out, as clients know it.
-pub fn write_one(view: &Inventories, spelled: Option<&Spelled>) -> Option<Vec<u8>> {
+/// Writes one inventory. As in OpenStack Placement, a generation of 0 is omitted.
+pub fn write_one(view: &Inventories, raw: Option<&RawNumbers>) -> Option<Vec<u8>> {
     let (class, inventory) = view.inventories.first()?;
     Some(json(&one(
         class,
         inventory,
-        spelled,
+        raw,
         Some(view.generation).filter(|generation| *generation != 0),
     )))
 }
 
 /// Writes the inventories of a provider.
-pub fn write_all(view: &Inventories, spelled: Option<&Spelled>) -> Vec<u8> {
+pub fn write_all(view: &Inventories, raw: Option<&RawNumbers>) -> Vec<u8> {
     json(&All {
         resource_provider_generation: view.generation,
         inventories: Map(|| {
             view.inventories
                 .iter()
-                .map(|(class, inventory)| (&**class, one(class, inventory, spelled, None)))
+                .map(|(class, inventory)| (&**class, one(class, inventory, raw, None)))
         }),
     })
 }

@@ -1,9 +1,9 @@
-//! Reading JSON with the answers that Python's `json.loads` gives, because clients match on its sentences:
+//! A JSON parser with the error messages of Python's `json.loads`, because clients match on them:
 //! `Expecting value: line 1 column 1 (char 0)`.
 //!
-//! Like Python it takes `NaN` and infinities, and refuses integers of more than 4300 digits. Unlike Python it refuses
-//! nesting so deep that only an attack has it; and half of a surrogate pair, which no database could store, once it is
-//! known that nothing else is wrong with the body.
+//! Like Python it accepts `NaN` and infinities, and refuses integers of more than 4300 digits. Unlike Python it refuses very
+//! deep nesting, which only an attack has, and lone surrogates, which no database can store. A lone surrogate is reported
+//! only if nothing else is wrong with the body.
 
 use std::ops::RangeInclusive;
 
@@ -11,40 +11,42 @@ use super::integer::{MAX_DIGITS, too_long};
 use super::value::{Object, Value};
 use crate::error::{Error, Result};
 
-/// No body of the API nests deeper than seven levels.
+/// The limit on nesting. Valid bodies of the API have at most seven levels.
 const MAX_DEPTH: usize = 300;
 
-/// What stands for half of a surrogate pair, which is no `char`: as many characters for private use that nobody sends.
-const HALVES: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
+/// Private-use characters that represent lone surrogates in parsed texts, because a `char` cannot be a surrogate.
+const SURROGATE_STAND_INS: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
 
-/// The half of a surrogate pair that a character stands for.
-pub fn half(c: char) -> Option<u32> {
-    HALVES.contains(&c).then(|| u32::from(c) - 0x10_0000)
+/// The lone surrogate that a character represents.
+pub fn lone_surrogate(c: char) -> Option<u32> {
+    SURROGATE_STAND_INS.contains(&c).then(|| u32::from(c) - 0x10_0000)
 }
 
-/// Reads one JSON document, and judges it. Halves of surrogate pairs are refused last.
+/// Parses one JSON document and validates it with `judge`. Lone surrogates are refused last.
 pub fn read(body: &[u8], judge: impl FnOnce(&Value) -> Result<()>) -> Result<Value> {
     let text = std::str::from_utf8(body).map_err(|error| Error::MalformedJson(decoding_problem(body, error)))?;
-    let (value, half) = parse(text).map_err(|problem| Error::MalformedJson(problem.sentence(text)))?;
+    let (value, lone_surrogate) = parse(text).map_err(|problem| Error::MalformedJson(problem.sentence(text)))?;
     judge(&value)?;
-    match half {
-        // Of two members of one name the first is not there, whatever was in it.
-        Some(problem) if has_half(&value) => Err(Error::MalformedJson(problem.sentence(text))),
+    match lone_surrogate {
+        // The surrogate may be in a member that a later one of the same name has replaced.
+        Some(problem) if has_lone_surrogate(&value) => Err(Error::MalformedJson(problem.sentence(text))),
         _ => Ok(value),
     }
 }
 
-fn has_half(value: &Value) -> bool {
-    let in_text = |text: &str| text.chars().any(|c| half(c).is_some());
+fn has_lone_surrogate(value: &Value) -> bool {
+    let in_text = |text: &str| text.chars().any(|c| lone_surrogate(c).is_some());
     match value {
         Value::String(text) => in_text(text),
-        Value::Array(items) => items.iter().any(has_half),
-        Value::Object(object) => object.iter().any(|(key, item)| in_text(key) || has_half(item)),
+        Value::Array(items) => items.iter().any(has_lone_surrogate),
+        Value::Object(object) => object
+            .iter()
+            .any(|(key, item)| in_text(key) || has_lone_surrogate(item)),
         _ => false,
     }
 }
 
-/// Why `bytes` are no UTF-8, as Python's decoder says it.
+/// Python's message for bytes that are not UTF-8.
 pub fn decoding_problem(bytes: &[u8], error: std::str::Utf8Error) -> String {
     let start = error.valid_up_to();
     let end = error.error_len().map_or(bytes.len(), |length| start + length);
@@ -68,11 +70,11 @@ pub fn decoding_problem(bytes: &[u8], error: std::str::Utf8Error) -> String {
 
 struct Problem {
     what: String,
-    /// Where, as an offset in bytes; none if Python does not say where.
+    /// The offset in bytes; `None` if Python's message has no position.
     at: Option<usize>,
 }
 
-/// Stops the reading at an offset.
+/// An error at an offset in bytes.
 fn fail<T>(what: &str, at: usize) -> Parsed<T> {
     Err(Problem {
         what: what.to_owned(),
@@ -81,7 +83,7 @@ fn fail<T>(what: &str, at: usize) -> Parsed<T> {
 }
 
 impl Problem {
-    /// Python counts characters, not bytes.
+    /// Python's message, whose positions count characters, not bytes.
     fn sentence(self, text: &str) -> String {
         let Some(at) = self.at else { return self.what };
         let before = &text[..at];
@@ -97,7 +99,7 @@ impl Problem {
 
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// The document, and what is wrong with the first half of a surrogate pair in it.
+/// Parses the document. Also returns the error for the first lone surrogate.
 fn parse(text: &str) -> Parsed<(Value, Option<Problem>)> {
     if text.starts_with('\u{feff}') {
         return fail("Unexpected UTF-8 BOM (decode using utf-8-sig)", 0);
@@ -107,7 +109,7 @@ fn parse(text: &str) -> Parsed<(Value, Option<Problem>)> {
         bytes: text.as_bytes(),
         at: 0,
         depth: 0,
-        half: None,
+        lone_surrogate: None,
     };
     parser.skip_space();
     let value = parser.value()?;
@@ -115,7 +117,7 @@ fn parse(text: &str) -> Parsed<(Value, Option<Problem>)> {
     if parser.at < text.len() {
         return fail("Extra data", parser.at);
     }
-    Ok((value, parser.half))
+    Ok((value, parser.lone_surrogate))
 }
 
 struct Parser<'a> {
@@ -123,7 +125,7 @@ struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
-    half: Option<Problem>,
+    lone_surrogate: Option<Problem>,
 }
 
 impl Parser<'_> {
@@ -178,7 +180,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// What follows `{`.
+    /// Parses an object after its `{`.
     fn object(&mut self) -> Parsed<Value> {
         let mut object = Object::new();
         if self.take("}") {
@@ -202,7 +204,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows `[`.
+    /// Parses an array after its `[`.
     fn array(&mut self) -> Parsed<Value> {
         let mut items = Vec::new();
         if self.take("]") {
@@ -216,7 +218,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After a member: the end of the collection, or the comma before the next one.
+    /// After a member, consumes the end of the collection or a comma. Returns whether it was the end.
     fn ends(&mut self, end: u8) -> Parsed<bool> {
         self.skip_space();
         let found = self.peek();
@@ -271,7 +273,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What follows `\u`, and the second half of a surrogate pair.
+    /// Parses the digits after `\u`, and the low surrogate after a high one.
     fn code_point(&mut self) -> Parsed<char> {
         let at = self.at - 1;
         let mut code = u32::from(self.hex4()?);
@@ -282,18 +284,18 @@ impl Parser<'_> {
             if (0xdc00..0xe000).contains(&low) {
                 code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
             } else {
-                // What is no second half is a character of its own.
+                // Not a low surrogate: it is parsed as the next character.
                 self.at = second - 2;
             }
         }
         if let Some(c) = char::from_u32(code) {
             return Ok(c);
         }
-        self.half.get_or_insert(Problem {
+        self.lone_surrogate.get_or_insert(Problem {
             what: "Unpaired surrogate in a \\u escape".to_owned(),
             at: Some(at),
         });
-        Ok(char::from_u32(code + 0x10_0000).expect("surrogates are below the last character"))
+        Ok(char::from_u32(code + 0x10_0000).expect("surrogates are mapped to private-use characters"))
     }
 
     fn hex4(&mut self) -> Parsed<u16> {
@@ -301,7 +303,7 @@ impl Parser<'_> {
             .text
             .get(self.at..self.at + 4)
             .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
-        // Python wants a character after the digits before it looks at them.
+        // Python requires a character after the digits, and checks that first.
         match digits
             .filter(|_| self.at + 4 < self.bytes.len())
             .and_then(|hex| u16::from_str_radix(hex, 16).ok())
@@ -368,7 +370,7 @@ impl Parser<'_> {
     }
 }
 
-/// A number that begins with a zero ends with it.
+/// Whether a number begins with a zero: then it ends after that digit.
 fn leading_zero(number: &[u8]) -> bool {
     number.strip_prefix(b"-").unwrap_or(number).first() == Some(&b'0')
 }

@@ -1,4 +1,4 @@
-//! What all answers share: bytes of JSON, fields that came with a version, objects made of pairs.
+//! Helpers for writing answers: JSON bytes, fields that depend on the version, objects made of pairs.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use serde::{Serialize, Serializer};
 use super::value::Value;
 use crate::version::Version;
 
-/// A field that exists since a version: written from then on, even where its value is `null`.
+/// The value of a field that exists since version `first`; `None` in earlier versions.
 pub fn since<T>(version: Version, first: Version, value: T) -> Option<T> {
     (version >= first).then_some(value)
 }
 
-/// A body.
+/// Serialises a body.
 pub fn json(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).expect("answers have texts for keys and write to memory")
 }
 
-/// Puts `lead` and then a value to the end of what is written.
+/// Appends `lead` and then the JSON of a value.
 pub fn append(out: &mut Vec<u8>, lead: &str, value: &(impl Serialize + ?Sized)) {
     out.extend_from_slice(lead.as_bytes());
     serde_json::to_writer(out, value).expect("answers have texts for keys and write to memory");
 }
 
-/// Puts a text in quotes to the end of what is written. Names and uuids need no escapes, as a rule.
+/// Appends a text in quotes. Fast for names and uuids, which rarely need escapes.
 pub fn quote(out: &mut Vec<u8>, text: &str) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if text.bytes().all(is_plain) {
@@ -35,17 +35,17 @@ pub fn quote(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Puts a whole number to the end of what is written.
+/// Appends a whole number.
 pub fn digits(out: &mut Vec<u8>, number: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// Where an answer goes that is written, or measured before.
+/// A destination for an answer: a buffer, or a counter that only measures the length.
 pub trait Out {
     fn put(&mut self, bytes: &[u8]);
-    /// A whole number.
+    /// Appends a whole number.
     fn digits(&mut self, number: i64);
-    /// How much there is.
+    /// The number of bytes.
     fn length(&self) -> usize;
 }
 
@@ -63,7 +63,7 @@ impl Out for Vec<u8> {
     }
 }
 
-/// How long it is.
+/// Counts bytes without storing them.
 #[derive(Default)]
 pub struct Length(pub usize);
 
@@ -81,20 +81,20 @@ impl Out for Length {
     }
 }
 
-/// A text in which one word of a certain length differs from time to time.
-pub struct Form {
+/// A text with placeholders for one word of fixed length, such as a uuid.
+pub struct WordTemplate {
     text: Vec<u8>,
-    /// Where the word stands.
+    /// The offsets of the word.
     places: Vec<usize>,
     length: usize,
 }
 
-impl Form {
-    /// As `text` is where the word is `word`; none if that is not in so many places of it.
-    pub fn of(text: &[u8], word: &[u8], places: usize) -> Option<Form> {
+impl WordTemplate {
+    /// Makes a template from a `text` that contains `word`. `None` unless the word occurs exactly `places` times.
+    pub fn of(text: &[u8], word: &[u8], places: usize) -> Option<WordTemplate> {
         let windows = text.windows(word.len()).enumerate();
         let found = windows.filter(|(_, window)| *window == word);
-        let form = Form {
+        let form = WordTemplate {
             text: text.to_vec(),
             places: found.map(|(at, _)| at).collect(),
             length: word.len(),
@@ -102,7 +102,7 @@ impl Form {
         (form.places.len() == places).then_some(form)
     }
 
-    /// Puts the text to the end of what is written, with another word. Does nothing, and says so, if that has another length.
+    /// Appends the text with another word. If that has a different length, appends nothing and returns false.
     pub fn fill(&self, out: &mut Vec<u8>, word: &[u8]) -> bool {
         if word.len() != self.length {
             return false;
@@ -117,7 +117,7 @@ impl Form {
     }
 }
 
-/// An object, from pairs.
+/// Serialises pairs as an object.
 pub struct Pairs<'a, T>(pub &'a [(Arc<str>, T)]);
 
 impl<T: Serialize> Serialize for Pairs<'_, T> {
@@ -126,7 +126,7 @@ impl<T: Serialize> Serialize for Pairs<'_, T> {
     }
 }
 
-/// An object, from whatever yields its members when it is written.
+/// Serialises an object whose members come from an iterator.
 pub struct Map<F>(pub F);
 
 impl<F, I, K, V> Serialize for Map<F>
@@ -141,7 +141,7 @@ where
     }
 }
 
-/// A number of any size and of either kind: JSON has one kind, but clients tell `8` from `8.0`.
+/// An integer or a float. JSON has one kind of number, but clients distinguish `8` from `8.0`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     Whole(i128),
@@ -149,7 +149,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Rounded towards zero, and whole as far as digits go.
+    /// Rounds towards zero. A number too large for `i128` stays a float.
     pub fn truncated(number: f64) -> Number {
         let whole = number.trunc();
         if whole.abs() < 1e38 {
@@ -159,7 +159,7 @@ impl Number {
         }
     }
 
-    /// As a client wrote it; none if it is no number.
+    /// The number as the client wrote it; `None` if the value is not a number.
     pub fn written(value: &Value) -> Option<Number> {
         match value {
             Value::Int(number) => Some(Number::Whole(i128::from(*number))),
@@ -175,7 +175,7 @@ impl Number {
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            // Ordinary numbers take the ordinary way: not every serializer knows the other.
+            // Use `i64` if possible, because not every serializer supports `i128`.
             Number::Whole(number) => match i64::try_from(*number) {
                 Ok(number) => serializer.serialize_i64(number),
                 Err(_) => serializer.serialize_i128(*number),

@@ -1,17 +1,17 @@
-//! How Python prints values: its `repr`, and the `pprint` with which `jsonschema` shows schemas and instances.
+//! Formats values as Python's `repr`, and as the `pprint` with which `jsonschema` shows schemas and instances.
 
-use super::json::half;
+use super::json::lone_surrogate;
 use super::value::Value;
 
-/// The columns that `jsonschema` gives to `pprint`.
+/// The line width that `jsonschema` passes to `pprint`.
 const WIDTH: usize = 72;
 
-/// No part of a refusal is longer than this many bytes: who sends megabytes need not get them back.
-const MAX_PART: usize = 16 * 1024;
+/// The maximum length of a part of an error message: a request of megabytes is not sent back.
+const MAX_PART_BYTES: usize = 16 * 1024;
 
-/// `repr(value)`; of a value too long for a sentence only the beginning.
+/// `repr(value)`, cut off if it is too long for an error message.
 pub fn repr(value: &Value) -> String {
-    write(value, MAX_PART).0
+    write(value, MAX_PART_BYTES).0
 }
 
 /// `repr(text)`.
@@ -34,21 +34,24 @@ pub fn pretty(value: &Value) -> String {
     cut(printer.out).replace('\n', "\n    ")
 }
 
-/// Cuts what is too long for a sentence.
+/// Cuts off a text that is too long for an error message.
 pub fn cut(mut text: String) -> String {
-    if text.len() > MAX_PART {
-        let end = (0..=MAX_PART).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    if text.len() > MAX_PART_BYTES {
+        let end = (0..=MAX_PART_BYTES)
+            .rev()
+            .find(|&at| text.is_char_boundary(at))
+            .unwrap_or(0);
         text.truncate(end);
         text.push('…');
     }
     text
 }
 
-/// The `repr` of a value, and whether it is whole: writing stops somewhere after `limit` bytes.
+/// The `repr` of a value, and whether it is complete: writing stops soon after `limit` bytes.
 fn write(value: &Value, limit: usize) -> (String, bool) {
     let mut out = String::new();
-    let whole = write_value(value, limit, &mut out);
-    (out, whole)
+    let complete = write_value(value, limit, &mut out);
+    (out, complete)
 }
 
 fn write_value(value: &Value, limit: usize, out: &mut String) -> bool {
@@ -102,7 +105,9 @@ fn write_str(text: &str, out: &mut String) {
             c if c == quote => out.extend(['\\', c]),
             ' '..='~' => out.push(c),
             c if is_printable(c) => out.push(c),
-            c if half(c).is_some() => out.push_str(&format!("\\u{:04x}", half(c).unwrap_or_default())),
+            c if lone_surrogate(c).is_some() => {
+                out.push_str(&format!("\\u{:04x}", lone_surrogate(c).unwrap_or_default()))
+            }
             c => out.push_str(&match u32::from(c) {
                 code @ 0..0x100 => format!("\\x{code:02x}"),
                 code @ 0x100..0x10000 => format!("\\u{code:04x}"),
@@ -113,13 +118,13 @@ fn write_str(text: &str, out: &mut String) {
     out.push(quote);
 }
 
-/// Python's `str.isprintable`. Rust escapes the same categories of Unicode in its debug form, and combining marks
-/// only where they would combine with the quote before them: hence the letter in front.
+/// Python's `str.isprintable`. Rust's debug form escapes the same categories of Unicode. It also escapes a combining mark
+/// after a quote, so a letter is put before the character.
 fn is_printable(c: char) -> bool {
     format!("a{c}").escape_debug().nth(1) != Some('\\')
 }
 
-/// The shortest digits that read back as `number`; an exponent from 1e16 on and below 1e-4.
+/// The shortest digits that parse to `number`, with an exponent from 1e16 on and below 1e-4.
 fn repr_float(number: f64) -> String {
     if number.is_nan() {
         return "nan".to_owned();
@@ -141,7 +146,7 @@ fn repr_float(number: f64) -> String {
     }
 }
 
-/// A column counts characters.
+/// The width of a text: one column for each character.
 fn columns(text: &str) -> usize {
     text.chars().count()
 }
@@ -151,18 +156,18 @@ struct Printer {
 }
 
 impl Printer {
-    /// Writes `value` beginning at column `indent`, leaving `allowance` columns free after it. `outermost` is the value
-    /// that the printing began with.
+    /// Writes `value` from column `indent` on, and leaves `allowance` columns free after it. `outermost` is true for the
+    /// top-level value.
     fn format(&mut self, value: &Value, indent: usize, allowance: usize, outermost: bool) {
-        let room = WIDTH.saturating_sub(indent + allowance);
-        // A character has at most four bytes, so beyond this the line is surely too long.
-        let (line, whole) = write(value, 4 * WIDTH);
-        let fits = whole && columns(&line) <= room;
+        let free_columns = WIDTH.saturating_sub(indent + allowance);
+        // A character has at most four bytes, so beyond this the line is too long in any case.
+        let (line, complete) = write(value, 4 * WIDTH);
+        let fits = complete && columns(&line) <= free_columns;
         match value {
             Value::Object(object) if !fits => {
                 self.out.push('{');
                 for (index, (key, item)) in object.iter().enumerate() {
-                    if self.out.len() > MAX_PART {
+                    if self.out.len() > MAX_PART_BYTES {
                         return;
                     }
                     self.next_line(index, indent + 1);
@@ -177,7 +182,7 @@ impl Printer {
             Value::Array(items) if !fits => {
                 self.out.push('[');
                 for (index, item) in items.iter().enumerate() {
-                    if self.out.len() > MAX_PART {
+                    if self.out.len() > MAX_PART_BYTES {
                         return;
                     }
                     self.next_line(index, indent + 1);
@@ -198,15 +203,15 @@ impl Printer {
         }
     }
 
-    /// A string too long for its line is written as several, one a line, split after spaces.
+    /// Writes a string that does not fit its line as several strings, split after spaces, each on a line.
     fn long_string(&mut self, text: &str, indent: usize, allowance: usize, outermost: bool) {
         let (indent, allowance) = if outermost {
             (indent + 1, allowance + 1)
         } else {
             (indent, allowance)
         };
-        let room = WIDTH.saturating_sub(indent);
-        let chunks = chunks(text, room, room.saturating_sub(allowance));
+        let free_columns = WIDTH.saturating_sub(indent);
+        let chunks = chunks(text, free_columns, free_columns.saturating_sub(allowance));
         if let [only] = chunks.as_slice() {
             self.out.push_str(only);
             return;
@@ -221,15 +226,15 @@ impl Printer {
     }
 }
 
-/// Cuts `text` into printed pieces of at most `room` columns, the last of at most `last_room`; a word is never cut.
-fn chunks(text: &str, room: usize, last_room: usize) -> Vec<String> {
+/// Splits `text` into quoted chunks of at most `free_columns` columns, the last of at most `last_free_columns`. Words are not split.
+fn chunks(text: &str, free_columns: usize, last_free_columns: usize) -> Vec<String> {
     let mut chunks = Vec::new();
     let lines = lines(text);
     for (index, line) in lines.iter().enumerate() {
         let last_line = index + 1 == lines.len();
-        let whole = repr_str(line);
-        if columns(&whole) <= if last_line { last_room } else { room } {
-            chunks.push(whole);
+        let complete = repr_str(line);
+        if columns(&complete) <= if last_line { last_free_columns } else { free_columns } {
+            chunks.push(complete);
             continue;
         }
         let words = words(line);
@@ -237,7 +242,7 @@ fn chunks(text: &str, room: usize, last_room: usize) -> Vec<String> {
         for (index, word) in words.iter().enumerate() {
             let last = last_line && index + 1 == words.len();
             let candidate = format!("{current}{word}");
-            if columns(&repr_str(&candidate)) <= if last { last_room } else { room } {
+            if columns(&repr_str(&candidate)) <= if last { last_free_columns } else { free_columns } {
                 current = candidate;
             } else {
                 if !current.is_empty() {
@@ -266,7 +271,7 @@ fn lines(text: &str) -> Vec<&str> {
     })
 }
 
-/// Words, each with the spaces after it.
+/// The words of a text, each with its trailing spaces.
 fn words(text: &str) -> Vec<&str> {
     split_after(text, |rest| {
         let space = rest.find(is_space)?;
@@ -274,17 +279,17 @@ fn words(text: &str) -> Vec<&str> {
     })
 }
 
-/// Python's `str.strip()`: it counts ASCII's separators among the blanks, Rust does not.
+/// Python's `str.strip()`, which unlike Rust counts the ASCII separators as blanks.
 pub fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// What `\s` matches in Python.
+/// Whether Python's `\s` matches.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// Cuts `text` after each length that `next` finds in what is left.
+/// Splits `text` repeatedly at the offset that `next` finds in the rest.
 fn split_after(mut text: &str, next: impl Fn(&str) -> Option<usize>) -> Vec<&str> {
     let mut pieces = Vec::new();
     while let Some(end) = next(text) {

@@ -1,22 +1,22 @@
-//! Query strings: taken apart, judged by a schema, and asked for their values.
+//! Parses query strings and validates them against a schema.
 
 use percent_encoding::percent_decode;
 
 use super::json::decoding_problem;
-use super::schema::Steps;
+use super::schema::{NativeSchema, Schema, Steps};
 use super::validation;
 use super::value::{Object, Value};
 use crate::error::{Error, Result};
 use crate::version::Version;
 
-/// The parameters of a request in the order in which they came.
+/// The parameters of a request in their order.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     pairs: Vec<(String, String)>,
 }
 
 impl Query {
-    /// Takes a query string apart, without its `?`. Parameters are separated by `&` or `;`.
+    /// Parses a query string without its `?`. Parameters are separated by `&` or `;`.
     pub fn parse(raw: &str) -> Result<Query> {
         let pairs = raw.split(['&', ';']).filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -27,8 +27,17 @@ impl Query {
         })
     }
 
-    /// Takes a query string apart and judges it. A schema sees the last of several equal parameters.
+    /// Parses and validates a query string. The schema validates only the last of several parameters of the same name.
     pub fn read(steps: &Steps, version: Version, raw: &str) -> Result<Query> {
+        Query::validated(steps.at(version), raw)
+    }
+
+    /// Like `read`, for a request of the native API.
+    pub fn read_native(schema: &NativeSchema, raw: &str) -> Result<Query> {
+        Query::validated(schema.get(), raw)
+    }
+
+    fn validated(schema: &Schema, raw: &str) -> Result<Query> {
         let query = Query::parse(raw)?;
         let object: Object = query
             .pairs
@@ -36,18 +45,18 @@ impl Query {
             .cloned()
             .map(|(name, text)| (name, Value::String(text)))
             .collect();
-        match validation::refusal(steps.at(version), &Value::Object(object)) {
+        match validation::refusal(schema, &Value::Object(object)) {
             None => Ok(query),
             Some(sentence) => Err(Error::InvalidQuery(sentence)),
         }
     }
 
-    /// Every parameter, by name and value.
+    /// All parameters as pairs of name and value.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Every value of a parameter.
+    /// All values of a parameter.
     pub fn all(&self, name: &str) -> Vec<&str> {
         self.pairs()
             .filter(|(key, _)| *key == name)
@@ -79,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn decodes_as_forms_do() {
+    fn parameters_are_decoded_as_form_data() {
         assert_eq!(
             pairs("a=1+2&b=%41%2b;c&&d=x=y&e=%zz%4"),
             [("a", "1 2"), ("b", "A+"), ("c", ""), ("d", "x=y"), ("e", "%zz%4"),]
@@ -89,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_parameters_are_all_kept() {
+    fn all_values_of_a_repeated_parameter_are_kept() {
         let query = Query::parse("a=1&b=2&a=3").unwrap();
         assert_eq!(query.all("a"), ["1", "3"]);
         assert_eq!(query.last("a"), Some("3"));
@@ -97,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utf8_is_refused() {
+    fn invalid_utf8_is_refused() {
         let error = Query::parse("name=%e2%28").unwrap_err();
         assert_eq!(
             error.to_string(),

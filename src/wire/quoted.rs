@@ -1,21 +1,21 @@
-//! Names as they stand in JSON, written once for all answers that show the same names.
+//! A cache of class and trait names as JSON strings, for all answers that contain them.
 
 use crate::search::{Catalog, ClassId, TraitId};
 
 use super::output::quote;
 
-/// Every class and trait in quotes.
-pub struct Quoted {
-    classes: Texts<ClassId>,
-    traits: Texts<TraitId>,
+/// The names of all classes and traits in quotes.
+pub struct QuotedNames {
+    classes: PackedTexts<ClassId>,
+    traits: PackedTexts<TraitId>,
 }
 
-impl Quoted {
-    /// Those of a catalog: written when an answer first asks, and forgotten with the catalog.
-    pub fn of(catalog: &Catalog) -> &Quoted {
-        catalog.kept(|catalog| Quoted {
-            classes: Texts::new(catalog.classes()),
-            traits: Texts::new(catalog.traits()),
+impl QuotedNames {
+    /// The names of a catalog. Made when an answer first needs them, and dropped with the catalog.
+    pub fn of(catalog: &Catalog) -> &QuotedNames {
+        catalog.derived(|catalog| QuotedNames {
+            classes: PackedTexts::new(catalog.classes()),
+            traits: PackedTexts::new(catalog.traits()),
         })
     }
 
@@ -28,16 +28,16 @@ impl Quoted {
     }
 }
 
-/// Texts one behind the other, so that copying some of them reads little memory.
-struct Texts<K> {
+/// PackedTexts in one buffer, so that copying several of them reads little memory.
+struct PackedTexts<K> {
     /// Sorted.
     ids: Vec<K>,
-    /// Where each text ends; it begins where the one before it ends.
+    /// The end of each text, which is also the start of the next one.
     ends: Vec<usize>,
     bytes: Vec<u8>,
 }
 
-impl<K: Ord> Texts<K> {
+impl<K: Ord> PackedTexts<K> {
     /// Takes names in the order of their ids.
     fn new<T: AsRef<str>>(names: impl Iterator<Item = (K, T)>) -> Self {
         let (mut ids, mut ends, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn names_are_found_by_id_in_quotes() {
-        let texts = Texts::new([(ClassId(0), "VCPU"), (ClassId(7), "A \"B\""), (ClassId(10_000), "C")].into_iter());
+        let texts =
+            PackedTexts::new([(ClassId(0), "VCPU"), (ClassId(7), "A \"B\""), (ClassId(10_000), "C")].into_iter());
         let found = |id| texts.get(ClassId(id)).map(String::from_utf8_lossy);
         assert_eq!(found(0).as_deref(), Some("\"VCPU\""));
         assert_eq!(found(7).as_deref(), Some(r#""A \"B\"""#));

@@ -1,4 +1,4 @@
-//! `/reshaper`: inventories and allocations in one body, each in the form of its own noun.
+//! `/reshaper`: inventories and allocations in one body, each in the form of its own route.
 
 use super::schema::Steps;
 use super::{allocations, inventories};
@@ -8,7 +8,7 @@ use crate::version::Version;
 
 static POST: Steps = Steps::of_body(include_str!("schemas/reshaper.json"), "post");
 
-/// Reads `POST /reshaper`. Providers and consumers are kept as they are spelled.
+/// Reads `POST /reshaper`. The spelling of providers and consumers is kept.
 pub fn read_post(version: Version, body: &[u8]) -> Result<Reshape> {
     let body = POST.read(version, body)?;
     let providers = body.field("inventories").members().map(|(provider, value)| Reshaped {
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn both_halves_are_read() {
+    fn inventories_and_allocations_are_read() {
         let reshape = read(30, &body("")).unwrap();
         let (provider, consumer) = (&reshape.providers[0], &reshape.consumers[0]);
         assert_eq!((provider.provider.as_str(), &provider.generation), (P, &7.into()));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn each_version_takes_what_its_claims_take() {
+    fn allocations_have_the_fields_of_the_version() {
         let mappings = format!(r#", "mappings": {{"": ["{P}"], "_A": ["{P}"]}}"#);
         assert!(read(33, &body(&mappings)).is_err());
         read(34, &body(&mappings)).unwrap();
@@ -69,14 +69,14 @@ mod tests {
     }
 
     #[test]
-    fn a_generation_keeps_its_spelling() {
+    fn the_spelling_of_a_generation_is_kept() {
         let whole = body("")
             .replace("\": 7,", "\": 7.0,")
             .replace("\": 3", "\": 99999999999999999999");
         let reshape = read(30, &whole).unwrap();
         assert_eq!(reshape.providers[0].generation.generation, 7);
         assert_eq!(reshape.providers[0].generation.spelled, "7.0");
-        let Expected::Spelled(given) = &reshape.consumers[0].generation else {
+        let Expected::Raw(given) = &reshape.consumers[0].generation else {
             panic!("{:?}", reshape.consumers[0].generation)
         };
         assert_eq!(
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn there_may_be_no_allocations_but_not_no_inventories() {
+    fn allocations_may_be_empty_but_inventories_may_not() {
         let half = format!(r#"{{"{P}": {{"resource_provider_generation": 7, "inventories": {{}}}}}}"#);
         let reshape = read(30, &format!(r#"{{"inventories": {half}, "allocations": {{}}}}"#)).unwrap();
         assert!(reshape.consumers.is_empty() && reshape.providers[0].inventories.is_empty());

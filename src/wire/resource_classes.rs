@@ -18,7 +18,7 @@ fn name(version: Version, body: &[u8]) -> Result<String> {
 /// Reads `POST /resource_classes`.
 pub fn read_create(version: Version, body: &[u8]) -> Result<Create> {
     let name = name(version, body)?;
-    // The pattern lets a line feed pass at the end, as a Python pattern does, but no `Location` could tell it.
+    // As a Python pattern, the schema accepts a final line feed. A `Location` header cannot contain it.
     if name.ends_with('\n') {
         return Err(Error::BadRequest {
             detail: "The name of a resource class cannot end with a line feed.".to_owned(),
@@ -27,7 +27,7 @@ pub fn read_create(version: Version, body: &[u8]) -> Result<Create> {
     Ok(Create { name })
 }
 
-/// Reads `PUT /resource_classes/{name}` before 1.7: the class gets another name.
+/// Reads `PUT /resource_classes/{name}` before 1.7, which renames the class.
 pub fn read_rename(version: Version, from: &str, body: &[u8]) -> Result<Rename> {
     Ok(Rename {
         from: from.to_owned(),
@@ -35,7 +35,8 @@ pub fn read_rename(version: Version, from: &str, body: &[u8]) -> Result<Rename> 
     })
 }
 
-/// Reads `PUT /resource_classes/{name}` from 1.7 on, which has no body; its name is judged as if it came in one.
+/// Reads `PUT /resource_classes/{name}` from 1.7 on, which has no body. The name in the path is validated with the schema of
+/// a body.
 pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
     let body = Object::from([("name".to_owned(), Value::String(name.to_owned()))]);
     NAME.judge(version, &Value::Object(body))?;
@@ -61,7 +62,7 @@ fn one<'a>(prefix: &str, name: &'a str) -> One<'a> {
     }
 }
 
-/// Writes one class; `prefix` is where the service is mounted.
+/// Writes one class. `prefix` is the path prefix of the service.
 pub fn write_one(prefix: &str, name: &str) -> Vec<u8> {
     json(&one(prefix, name))
 }
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_custom_classes_are_made() {
+    fn only_custom_classes_can_be_created() {
         let version = Version::new(7);
         assert_eq!(
             read_create(version, br#"{"name": "CUSTOM_A"}"#).unwrap().name,

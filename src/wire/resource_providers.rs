@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-use super::output::{Form, Out, json, quote};
+use super::output::{Out, WordTemplate, json, quote};
+use super::provider_texts::ProviderTexts;
 use super::query::Query;
 use super::schema::Steps;
-use super::texts::Texts;
 use super::value::Value;
 use super::{filters, uuid};
 use crate::error::Result;
@@ -19,7 +19,7 @@ static POST: Steps = Steps::of_body(SCHEMAS, "post");
 static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 static LIST: Steps = Steps::of_query(SCHEMAS, "list");
 
-/// The links of a provider beside the one to itself, and since when they are shown.
+/// The links of a provider, except `self`, with the version that introduced each.
 const LINKS: [(&str, Version); 5] = [
     ("inventories", Version::MIN),
     ("usages", Version::MIN),
@@ -51,7 +51,7 @@ pub fn read_update(version: Version, uuid: &str, body: &[u8]) -> Result<Update> 
     })
 }
 
-/// A parent is looked up as it is spelled.
+/// The spelling of a parent's uuid is kept.
 fn parent(value: &Value) -> Option<String> {
     Some(value.text()).filter(|uuid| !uuid.is_empty()).map(str::to_owned)
 }
@@ -63,7 +63,7 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
     Ok(ProviderQuery {
         members: filters::member_of(version, &query, "")?,
         traits: filters::required(version, &query, "")?,
-        // An empty name asks for none in particular.
+        // An empty name does not filter.
         name: text("name").filter(|name| !name.is_empty()),
         uuid: text("uuid"),
         in_tree: text("in_tree"),
@@ -71,29 +71,29 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
     })
 }
 
-/// How providers are shown in one version, where the service is mounted at one place. What is the same for all of them is
-/// made once.
-struct Shape {
+/// The format of providers in one version and under one path prefix. The fields that are the same for all providers are made
+/// once.
+struct ProviderFormat {
     nested: bool,
-    /// What stands before each uuid in the links, and after the last.
+    /// The text before each uuid in the links, and after the last one.
     links: Vec<Vec<u8>>,
     end: Vec<u8>,
-    /// The links of a provider whose uuid is like nearly all others.
-    usual: Option<Form>,
+    /// The links of a provider whose uuid has the usual length.
+    usual: Option<WordTemplate>,
 }
 
-/// A provider in parts as they are written: texts are in quotes.
-struct Parts<'a> {
+/// The fields of a provider, ready to be written: texts are in quotes.
+struct ProviderFields<'a> {
     uuid: &'a [u8],
     name: &'a [u8],
     generation: i64,
-    /// None for a root.
+    /// `None` for a root.
     parent: Option<&'a [u8]>,
     root: &'a [u8],
 }
 
-impl Shape {
-    fn new(version: Version, prefix: &str) -> Shape {
+impl ProviderFormat {
+    fn new(version: Version, prefix: &str) -> ProviderFormat {
         let mut url = json(&format!("{prefix}/resource_providers/"));
         url.pop();
         let shown = LINKS.iter().filter(|(_, first)| version >= *first);
@@ -105,19 +105,19 @@ impl Shape {
             links.push([lead.as_bytes(), &url].concat());
             (before, after) = (format!(r#"{path}"}},"#), format!(r#"{path}"}}]"#));
         }
-        let mut shape = Shape {
+        let mut format = ProviderFormat {
             nested: version >= NESTED_PROVIDERS,
             links,
             end: after.into_bytes(),
             usual: None,
         };
         let (mut text, uuid) = (Vec::new(), [0; ::uuid::fmt::Hyphenated::LENGTH]);
-        shape.write_links(&mut text, &uuid);
-        shape.usual = Form::of(&text, &uuid, shape.links.len());
-        shape
+        format.write_links(&mut text, &uuid);
+        format.usual = WordTemplate::of(&text, &uuid, format.links.len());
+        format
     }
 
-    fn write(&self, out: &mut Vec<u8>, provider: &Parts<'_>) {
+    fn write(&self, out: &mut Vec<u8>, provider: &ProviderFields<'_>) {
         out.put(br#"{"uuid":"#);
         out.put(provider.uuid);
         out.put(br#","name":"#);
@@ -146,7 +146,7 @@ impl Shape {
     }
 }
 
-/// Writes one provider; `prefix` is where the service is mounted.
+/// Writes one provider. `prefix` is the path prefix of the service.
 pub fn write_one(version: Version, prefix: &str, provider: &Provider) -> Vec<u8> {
     let quoted = |text: &str| {
         let mut quoted = Vec::new();
@@ -155,7 +155,7 @@ pub fn write_one(version: Version, prefix: &str, provider: &Provider) -> Vec<u8>
     };
     let (uuid, name, root) = (quoted(&provider.uuid), quoted(&provider.name), quoted(&provider.root));
     let parent = provider.parent.as_deref().map(quoted);
-    let parts = Parts {
+    let fields = ProviderFields {
         uuid: &uuid,
         name: &name,
         generation: provider.generation,
@@ -163,34 +163,34 @@ pub fn write_one(version: Version, prefix: &str, provider: &Provider) -> Vec<u8>
         root: &root,
     };
     let mut out = Vec::new();
-    Shape::new(version, prefix).write(&mut out, &parts);
+    ProviderFormat::new(version, prefix).write(&mut out, &fields);
     out
 }
 
-/// A list of providers, written piece by piece.
+/// A list of providers, written in chunks.
 pub struct List {
-    shape: Shape,
+    format: ProviderFormat,
     snapshot: Arc<Snapshot>,
     left: IntoIter<Slot>,
-    /// What stands before the next item.
+    /// The text before the next item.
     lead: &'static str,
 }
 
 impl List {
     pub fn new(version: Version, prefix: &str, snapshot: Arc<Snapshot>, found: Vec<Slot>) -> List {
         List {
-            shape: Shape::new(version, prefix),
+            format: ProviderFormat::new(version, prefix),
             snapshot,
             left: found.into_iter(),
             lead: r#"{"resource_providers":["#,
         }
     }
 
-    /// Writes on until `out` has that `length`, or a little more. False where that was all.
+    /// Writes the next items until `out` has at least `length` bytes. Returns false at the end of the list.
     pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> bool {
         while out.len() < length {
             let Some(slot) = self.left.next() else {
-                // The list of nobody has its beginning too.
+                // An empty list has its beginning, too.
                 let lead = if self.lead == "," { "" } else { self.lead };
                 out.put(lead.as_bytes());
                 out.put(b"]}");
@@ -205,15 +205,17 @@ impl List {
 
     fn write_next(&self, out: &mut Vec<u8>, slot: Slot) {
         let snapshot = &*self.snapshot;
-        let texts = Texts::of(snapshot, slot);
-        let parts = Parts {
+        let texts = ProviderTexts::of(snapshot, slot);
+        let fields = ProviderFields {
             uuid: texts.own_uuid(slot),
             name: texts.own_name(slot),
             generation: snapshot.generation(slot),
-            parent: snapshot.near_parent(slot).map(|parent| Texts::uuid(snapshot, parent)),
-            root: Texts::uuid(snapshot, snapshot.near_root(slot)),
+            parent: snapshot
+                .cached_parent(slot)
+                .map(|parent| ProviderTexts::uuid(snapshot, parent)),
+            root: ProviderTexts::uuid(snapshot, snapshot.cached_root(slot)),
         };
-        self.shape.write(out, &parts);
+        self.format.write(out, &fields);
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/`: which versions are spoken here.
+//! `/`: the supported versions.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ struct Current {
     links: [Link<'static>; 1],
 }
 
-/// The version document. Its link is relative, so that it holds wherever the service is mounted.
+/// The version document. Its link is relative, so that it is valid under any path prefix.
 pub fn write() -> Vec<u8> {
     json(&Versions {
         versions: [Current {
@@ -38,7 +38,7 @@ pub fn write() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn names_the_versions() {
+    fn the_document_has_the_oldest_and_the_newest_version() {
         assert_eq!(
             String::from_utf8(super::write()).unwrap(),
             r#"{"versions":[{"id":"v1.0","max_version":"1.39","min_version":"1.0","status":"CURRENT","#.to_owned()

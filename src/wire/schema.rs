@@ -1,24 +1,25 @@
-//! JSON Schemas, kept as data in `schemas/*.json`, one step for each version that changed one.
+//! JSON Schemas of requests. They are data in `schemas/*.json`, with a step for each version that changed a schema.
 //!
-//! Only the keywords that the API's schemas use exist. Their order matters: where two refusals are equally good, the
-//! first is told, and refusals show the schema as it is written.
+//! Only the keywords that the API's schemas use are supported. Their order matters: of two equally relevant errors the first
+//! is reported, and the message shows the schema as it is written.
 
 use std::sync::OnceLock;
 
 use regex::Regex;
 
+use super::documents::NATIVE_STEP;
 use super::value::Value;
 use super::{json, uuid, validation};
 use crate::error::{Error, Result};
 use crate::version::Version;
 
-/// Files whose schemas those of another noun refer to.
+/// Files to which the schemas of other nouns refer.
 const SHARED: [(&str, &str); 2] = [
     ("allocations.json", include_str!("schemas/allocations.json")),
     ("inventories.json", include_str!("schemas/inventories.json")),
 ];
 
-/// The forms that one request's schema took from version to version.
+/// The schemas of one request, by the version that introduced each.
 pub struct Steps {
     file: &'static str,
     name: &'static str,
@@ -27,29 +28,27 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Schemas of a body; `name` is their member of the JSON document `file`.
+    /// The schemas of a body. `name` is their member in the JSON document `file`.
     pub const fn of_body(file: &'static str, name: &'static str) -> Self {
-        let is_uuid = |value: &Value| matches!(value, Value::String(text) if uuid::canonical(text).is_some());
         Steps {
             file,
             name,
-            is_uuid,
+            is_uuid: is_uuid_of_body,
             schemas: OnceLock::new(),
         }
     }
 
-    /// Schemas of a query string, whose UUIDs need their dashes.
+    /// The schemas of a query string, whose UUIDs must have dashes.
     pub const fn of_query(file: &'static str, name: &'static str) -> Self {
-        let is_uuid = |value: &Value| !matches!(value, Value::String(text) if !uuid::is_dashed(text));
         Steps {
             file,
             name,
-            is_uuid,
+            is_uuid: is_uuid_of_query,
             schemas: OnceLock::new(),
         }
     }
 
-    /// The schema that holds at `version`.
+    /// The schema in force at `version`.
     pub fn at(&self, version: Version) -> &Schema {
         let schemas = self.schemas.get_or_init(|| self.load());
         let newer = schemas
@@ -59,52 +58,99 @@ impl Steps {
         &schemas[newer.saturating_sub(1)].1
     }
 
-    /// Reads a body and judges it.
+    /// Parses a body and validates it.
     pub fn read(&self, version: Version, body: &[u8]) -> Result<Value> {
         json::read(body, |value| self.judge(version, value))
     }
 
-    /// Judges a value as if it were a body.
+    /// Validates a value as a body.
     pub fn judge(&self, version: Version, value: &Value) -> Result<()> {
         validation::refusal(self.at(version), value).map_or(Ok(()), |sentence| Err(Error::InvalidBody(sentence)))
     }
 
     fn load(&self) -> Vec<(Version, Schema)> {
-        let document = json::read(self.file.as_bytes(), |_| Ok(())).expect("the schemas are JSON");
-        let loader = Loader {
-            document: &document,
-            is_uuid: self.is_uuid,
-        };
-        let schemas = document.field(self.name).members();
-        let schemas: Vec<_> = schemas
-            .map(|(since, schema)| {
-                (
-                    since.parse().expect("a step is a version"),
-                    loader.compile(loader.inline(schema)),
-                )
-            })
-            .collect();
-        assert!(!schemas.is_empty(), "there are no schemas of the name {}", self.name);
+        let microversions = steps(self.file, self.name, self.is_uuid)
+            .into_iter()
+            .filter(|(since, _)| since != NATIVE_STEP)
+            .map(|(since, schema)| (since.parse().expect("the name of a step is a version"), schema));
+        let schemas: Vec<(Version, Schema)> = microversions.collect();
+        assert!(!schemas.is_empty(), "no schemas are named {}", self.name);
         schemas
     }
 }
 
-/// One schema, ready to judge.
+/// The schema of a request of the native API, which has no microversions.
+pub struct NativeSchema {
+    file: &'static str,
+    name: &'static str,
+    is_uuid: fn(&Value) -> bool,
+    schema: OnceLock<Schema>,
+}
+
+impl NativeSchema {
+    /// The schema of a query string. `name` is a member of `requests` in the JSON document `file`.
+    pub const fn of_query(file: &'static str, name: &'static str) -> Self {
+        NativeSchema {
+            file,
+            name,
+            is_uuid: is_uuid_of_query,
+            schema: OnceLock::new(),
+        }
+    }
+
+    /// The schema, compiled at the first call.
+    pub fn get(&self) -> &Schema {
+        self.schema.get_or_init(|| {
+            let steps = steps(self.file, self.name, self.is_uuid);
+            let native = steps.into_iter().find(|(since, _)| since == NATIVE_STEP);
+            // The schemas are part of the binary, and a test compiles each.
+            native.expect("a native request has a step v1").1
+        })
+    }
+}
+
+/// The compiled steps of one schema of a document.
+fn steps(file: &str, name: &str, is_uuid: fn(&Value) -> bool) -> Vec<(String, Schema)> {
+    let document = requests(file);
+    let loader = Loader {
+        document: &document,
+        is_uuid,
+    };
+    let compile = |(since, schema): (&str, &Value)| (since.to_owned(), loader.compile(loader.inline(schema)));
+    document.field(name).members().map(compile).collect()
+}
+
+/// The part of a noun's document with the schemas of requests.
+fn requests(file: &str) -> Value {
+    let document = json::read(file.as_bytes(), |_| Ok(())).expect("the schemas are JSON");
+    document.field("requests").clone()
+}
+
+fn is_uuid_of_body(value: &Value) -> bool {
+    matches!(value, Value::String(text) if uuid::canonical(text).is_some())
+}
+
+/// UUIDs in a query string must have dashes.
+fn is_uuid_of_query(value: &Value) -> bool {
+    !matches!(value, Value::String(text) if !uuid::is_dashed(text))
+}
+
+/// A compiled schema.
 pub struct Schema {
-    /// As it is written, for refusals to show.
+    /// The schema as it is written, for error messages.
     pub source: Value,
-    pub rules: Vec<Rule>,
+    pub rules: Vec<SchemaRule>,
 }
 
 /// One keyword of a schema.
-pub struct Rule {
+pub struct SchemaRule {
     pub keyword: String,
     pub value: Value,
-    pub check: Check,
+    pub check: Assertion,
 }
 
-/// What a keyword asks for.
-pub enum Check {
+/// The requirement of a keyword.
+pub enum Assertion {
     Type(Vec<String>),
     Properties(Vec<(String, Schema)>),
     PatternProperties(Vec<(String, Regex, Schema)>),
@@ -130,7 +176,7 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// Puts what is meant in the place of each `{"$ref": "#/…"}`, or `{"$ref": "FILE#/…"}` for another noun's.
+    /// Replaces each `{"$ref": "#/…"}` by its target, and `{"$ref": "FILE#/…"}` by a target in another noun's file.
     fn inline(&self, value: &Value) -> Value {
         match value {
             Value::Object(object) => match object.get("$ref") {
@@ -150,7 +196,7 @@ impl Loader<'_> {
     fn referred(&self, reference: &str) -> Value {
         let (file, path) = reference.split_once('#').expect("a reference has a path");
         if let Some((_, text)) = SHARED.iter().find(|(name, _)| *name == file) {
-            let document = &json::read(text.as_bytes(), |_| Ok(())).expect("the schemas are JSON");
+            let document = &requests(text);
             return Loader { document, ..*self }.referred(&reference[file.len()..]);
         }
         let found = path
@@ -163,7 +209,7 @@ impl Loader<'_> {
     }
 
     fn compile(&self, source: Value) -> Schema {
-        let rules = source.members().map(|(keyword, value)| Rule {
+        let rules = source.members().map(|(keyword, value)| SchemaRule {
             keyword: keyword.to_owned(),
             value: value.clone(),
             check: self.check(keyword, value),
@@ -172,34 +218,34 @@ impl Loader<'_> {
         Schema { source, rules }
     }
 
-    fn check(&self, keyword: &str, value: &Value) -> Check {
-        let size = || usize::try_from(value.integer()).expect("a schema of ours has a size here");
-        let bound = || value.float().expect("a schema of ours has a bound here");
+    fn check(&self, keyword: &str, value: &Value) -> Assertion {
+        let size = || usize::try_from(value.integer()).expect("the value of this keyword is a size");
+        let bound = || value.float().expect("the value of this keyword is a number");
         match keyword {
-            "type" => Check::Type(texts(value)),
-            "properties" => Check::Properties(self.members(value)),
+            "type" => Assertion::Type(strings(value)),
+            "properties" => Assertion::Properties(self.members(value)),
             "patternProperties" => {
                 let members = self.members(value).into_iter();
-                Check::PatternProperties(
+                Assertion::PatternProperties(
                     members
                         .map(|(name, schema)| (name.clone(), regex(&name), schema))
                         .collect(),
                 )
             }
-            "additionalProperties" => Check::NoOtherProperties,
-            "required" => Check::Required(texts(value)),
-            "minProperties" => Check::MinProperties(size()),
-            "items" => Check::Items(Box::new(self.compile(value.clone()))),
-            "minItems" => Check::MinItems(size()),
-            "uniqueItems" => Check::UniqueItems,
-            "minimum" => Check::Minimum(bound()),
-            "maximum" => Check::Maximum(bound()),
-            "minLength" => Check::MinLength(size()),
-            "maxLength" => Check::MaxLength(size()),
-            "pattern" => Check::Pattern(regex(value.text())),
-            "enum" => Check::Enum(value.items().to_vec()),
-            "format" => Check::Uuid(self.is_uuid),
-            "anyOf" => Check::AnyOf(
+            "additionalProperties" => Assertion::NoOtherProperties,
+            "required" => Assertion::Required(strings(value)),
+            "minProperties" => Assertion::MinProperties(size()),
+            "items" => Assertion::Items(Box::new(self.compile(value.clone()))),
+            "minItems" => Assertion::MinItems(size()),
+            "uniqueItems" => Assertion::UniqueItems,
+            "minimum" => Assertion::Minimum(bound()),
+            "maximum" => Assertion::Maximum(bound()),
+            "minLength" => Assertion::MinLength(size()),
+            "maxLength" => Assertion::MaxLength(size()),
+            "pattern" => Assertion::Pattern(regex(value.text())),
+            "enum" => Assertion::Enum(value.items().to_vec()),
+            "format" => Assertion::Uuid(self.is_uuid),
+            "anyOf" => Assertion::AnyOf(
                 value
                     .items()
                     .iter()
@@ -219,15 +265,15 @@ impl Loader<'_> {
     }
 }
 
-/// One text, or each of several.
-fn texts(value: &Value) -> Vec<String> {
+/// The string of a value, or the strings of an array.
+fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
         several => several.items().iter().map(|item| item.text().to_owned()).collect(),
     }
 }
 
-/// A pattern as Python reads it: `$` is the end, or the place before a line feed that ends the text.
+/// Compiles a pattern with Python's meaning of `$`: the end of the text, or the place before a final line feed.
 fn regex(pattern: &str) -> Regex {
     Regex::new(&pattern.replace('$', r"(?:\n?\z)")).expect("a pattern of a schema is a regular expression")
 }

@@ -38,7 +38,7 @@ pub fn read_list(version: Version, query: &str) -> Result<Filter> {
         None => {}
         Some(Ok(("in", names))) => filter.names = Some(names.split(',').map(str::to_owned).collect()),
         Some(Ok(("startswith", prefix))) => filter.prefix = Some(prefix.to_owned()),
-        // Any other word before the colon filters nothing.
+        // Any other operator is ignored, as in OpenStack Placement.
         Some(Ok(_)) => {}
         Some(Err(name)) => {
             return Err(Error::BadRequest {
@@ -59,7 +59,7 @@ fn associated(text: &str) -> Result<bool> {
     })
 }
 
-/// Reads `PUT /resource_providers/{uuid}/traits`. A trait that is named twice is taken once.
+/// Reads `PUT /resource_providers/{uuid}/traits`. Duplicates are removed.
 pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Replace> {
     let body = PUT.read(version, body)?;
     let traits: IndexSet<&str> = body.field("traits").items().iter().map(Value::text).collect();

@@ -14,12 +14,12 @@ use crate::version::{CONSUMER_TYPES, Version};
 
 static TOTAL: Steps = Steps::of_query(include_str!("schemas/usages.json"), "total");
 
-/// The project that `GET /usages` asks for, before anything of the query is judged: it decides who may ask.
+/// The project in the query of `GET /usages`. Read before validation, because authorization needs it.
 pub fn read_project(query: &str) -> Result<Option<String>> {
     Ok(Query::parse(query)?.last("project_id").map(str::to_owned))
 }
 
-/// Reads the query string of `GET /usages`. From 1.38 usages are grouped by the types of consumers.
+/// Reads the query string of `GET /usages`. From 1.38 on, usages are grouped by consumer type.
 pub fn read_total(version: Version, query: &str) -> Result<(TotalQuery, Option<TypeFilter>)> {
     let query = Query::read(&TOTAL, version, query)?;
     let total = TotalQuery {
@@ -53,7 +53,7 @@ struct OfType<'a> {
     consumer_count: i64,
 }
 
-/// Writes what is used of one provider.
+/// Writes the usages of one provider.
 pub fn write_provider(view: &ProviderUsages) -> Vec<u8> {
     json(&OfProvider {
         resource_provider_generation: view.generation,
@@ -61,12 +61,12 @@ pub fn write_provider(view: &ProviderUsages) -> Vec<u8> {
     })
 }
 
-/// Writes what a project uses, before 1.38.
+/// Writes the usages of a project in the form before 1.38.
 pub fn write_total(usages: &[(Arc<str>, i64)]) -> Vec<u8> {
     json(&Total { usages: Pairs(usages) })
 }
 
-/// Writes what a project uses, by the types of its consumers.
+/// Writes the usages of a project by consumer type.
 pub fn write_by_type(groups: &[TypeUsages]) -> Vec<u8> {
     let groups = groups.iter().map(|group| {
         let usages = group.usages.iter().map(|(class, used)| (&**class, *used)).collect();

@@ -1,14 +1,14 @@
-//! What counts as a UUID in a request.
+//! Recognises UUIDs in requests.
 
 use super::integer;
 use super::python::repr_str;
 use crate::error::{Error, Result};
 
-/// As many characters as every database holds of the uuid of a consumer or an aggregate, which are kept as spelled.
-const LONGEST: usize = 36;
+/// The length of the database columns for uuids of consumers and aggregates, whose spelling is kept.
+const MAX_CHARS: usize = 36;
 
-/// The UUID in lower case with dashes, if `text` is one in any of the spellings that the API takes: with or without
-/// dashes, in braces, or as a URN.
+/// The UUID in lower case with dashes. Accepts all spellings that the API accepts: with or without dashes, in braces, or as a
+/// URN.
 pub fn canonical(text: &str) -> Option<String> {
     let bare = text.replace("urn:", "").replace("uuid:", "");
     let hex = bare.trim_matches(['{', '}']).replace('-', "").to_ascii_lowercase();
@@ -18,21 +18,21 @@ pub fn canonical(text: &str) -> Option<String> {
     Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
 
-/// Refuses a spelling that is too long to be kept; `whose` it is.
-pub fn fits(whose: &str, text: &str) -> Result<()> {
-    if text.chars().count() <= LONGEST {
+/// Refuses a spelling that is too long for its column. `owner` names the kind of object in the message.
+pub fn fits(owner: &str, text: &str) -> Result<()> {
+    if text.chars().count() <= MAX_CHARS {
         return Ok(());
     }
     Err(Error::BadRequest {
         detail: format!(
-            "The uuid of {whose} has at most {LONGEST} characters. Got: {}",
+            "The uuid of {owner} has at most {MAX_CHARS} characters. Got: {}",
             repr_str(text)
         ),
     })
 }
 
-/// What a schema takes in a query: the dashes where they belong, and around them whatever Python's `int` reads as
-/// hexadecimal. Such a text need not be the uuid of anything: it finds nothing then.
+/// Whether a schema accepts `text` as a UUID in a query: dashes in the usual positions, and otherwise any text that Python's
+/// `int` accepts as hexadecimal. A text that is no real UUID matches no row.
 pub fn is_dashed(text: &str) -> bool {
     let dashed = |at| text.chars().nth(at) == Some('-');
     [8, 13, 18, 23].into_iter().all(dashed) && {
@@ -49,7 +49,7 @@ mod tests {
     const UUID: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
 
     #[test]
-    fn takes_every_spelling() {
+    fn all_spellings_are_accepted() {
         for text in [
             UUID,
             "0123ABCD-4567-89AB-CDEF-0123456789AB",
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_wants_the_dashes() {
+    fn a_uuid_in_a_query_must_have_dashes() {
         assert!(is_dashed(UUID));
         assert!(is_dashed(&UUID.replace("01", "\u{661}1")), "a digit of another script");
         assert!(is_dashed(&UUID.replace("23a", "2_a")), "an underscore between digits");

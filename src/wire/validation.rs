@@ -1,59 +1,59 @@
-//! Judging a value by a schema, and the sentence that says what is wrong with it.
+//! Validates a value against a schema, and composes the error sentence.
 //!
-//! The sentences are those of Python's `jsonschema`, which tells one refusal of all that it finds: the one nearest to
-//! the root, of several siblings the last, and of alternatives the one that almost fits.
+//! The sentences are those of Python's `jsonschema`. Of several violations it reports the one nearest to the root; of several
+//! siblings, the last one; and of the alternatives of `anyOf`, the one that fits best.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::python::{cut, pretty, repr, repr_str};
-use super::schema::{Check, Rule, Schema};
+use super::schema::{Assertion, Schema, SchemaRule};
 use super::value::{Object, Value};
 
-/// What is wrong with `value`, if anything is.
+/// The error sentence if `value` does not fit the schema.
 pub fn refusal(schema: &Schema, value: &Value) -> Option<String> {
     let mut walk = Walk {
         path: Vec::new(),
         schema_path: Vec::new(),
-        kept: Kept::Best(None),
+        collected: Collected::Best(None),
     };
     walk.judge(schema, value);
-    match walk.kept {
-        Kept::Best(best) => best.map(|failure| failure.nearest().sentence()),
-        Kept::All(_) => None,
+    match walk.collected {
+        Collected::Best(best) => best.map(|violation| violation.nearest().sentence()),
+        Collected::All(_) => None,
     }
 }
 
-/// One step of the way to a value, or to a schema.
+/// One step of the path to a value or to a schema.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step<'a> {
     Key(&'a str),
     Index(usize),
 }
 
-/// A rule that a value broke.
-struct Failure<'a> {
-    rule: &'a Rule,
+/// A rule that a value violates.
+struct Violation<'a> {
+    rule: &'a SchemaRule,
     schema: &'a Schema,
     value: &'a Value,
-    /// The property that is missing.
+    /// The name of the missing property.
     missing: &'a str,
     path: Vec<Step<'a>>,
     schema_path: Vec<Step<'a>>,
-    /// Why none of the alternatives fits.
-    alternatives: Vec<Failure<'a>>,
+    /// The violations of all alternatives of an `anyOf`.
+    alternatives: Vec<Violation<'a>>,
 }
 
-/// What a walk keeps of the failures that it meets.
-enum Kept<'a> {
-    Best(Option<Failure<'a>>),
-    All(Vec<Failure<'a>>),
+/// The violations that a walk collects: only the most relevant one, or all.
+enum Collected<'a> {
+    Best(Option<Violation<'a>>),
+    All(Vec<Violation<'a>>),
 }
 
 struct Walk<'a> {
     path: Vec<Step<'a>>,
     schema_path: Vec<Step<'a>>,
-    kept: Kept<'a>,
+    collected: Collected<'a>,
 }
 
 impl<'a> Walk<'a> {
@@ -65,35 +65,35 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn apply(&mut self, schema: &'a Schema, rule: &'a Rule, value: &'a Value) {
+    fn apply(&mut self, schema: &'a Schema, rule: &'a SchemaRule, value: &'a Value) {
         match (&rule.check, value) {
-            (Check::Properties(properties), Value::Object(object)) => {
+            (Assertion::Properties(properties), Value::Object(object)) => {
                 for (name, inner) in properties {
                     if let Some(value) = object.get(name) {
                         self.descend(Some(Step::Key(name)), Step::Key(name), inner, value);
                     }
                 }
             }
-            (Check::PatternProperties(patterns), Value::Object(object)) => {
+            (Assertion::PatternProperties(patterns), Value::Object(object)) => {
                 for (pattern, regex, inner) in patterns {
                     for (key, value) in object.iter().filter(|(key, _)| regex.is_match(key)) {
                         self.descend(Some(Step::Key(pattern)), Step::Key(key), inner, value);
                     }
                 }
             }
-            (Check::Items(inner), Value::Array(items)) => {
+            (Assertion::Items(inner), Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
                     self.descend(None, Step::Index(index), inner, item);
                 }
             }
-            (Check::Required(names), Value::Object(object)) => {
+            (Assertion::Required(names), Value::Object(object)) => {
                 for name in names.iter().filter(|name| !object.contains_key(*name)) {
                     self.fail(schema, rule, value, name, Vec::new());
                 }
             }
-            (Check::AnyOf(alternatives), _) => {
-                if let Some(failures) = fits_none(alternatives, value) {
-                    self.fail(schema, rule, value, "", failures);
+            (Assertion::AnyOf(alternatives), _) => {
+                if let Some(violations) = fits_none(alternatives, value) {
+                    self.fail(schema, rule, value, "", violations);
                 }
             }
             (check, value) if breaks(check, schema, value) => self.fail(schema, rule, value, "", Vec::new()),
@@ -114,17 +114,17 @@ impl<'a> Walk<'a> {
     fn fail(
         &mut self,
         schema: &'a Schema,
-        rule: &'a Rule,
+        rule: &'a SchemaRule,
         value: &'a Value,
         missing: &'a str,
-        alternatives: Vec<Failure<'a>>,
+        alternatives: Vec<Violation<'a>>,
     ) {
-        // A body may hold millions of failures; those below the best one are not worth their memory.
-        if matches!(&self.kept, Kept::Best(Some(best)) if best.path.len() < self.path.len()) {
+        // A body may have millions of violations. Do not store one that is deeper than the best.
+        if matches!(&self.collected, Collected::Best(Some(best)) if best.path.len() < self.path.len()) {
             return;
         }
         let (path, schema_path) = (self.path.clone(), self.schema_path.clone());
-        let failure = Failure {
+        let violation = Violation {
             rule,
             schema,
             value,
@@ -133,50 +133,50 @@ impl<'a> Walk<'a> {
             schema_path,
             alternatives,
         };
-        match &mut self.kept {
-            Kept::Best(Some(best)) if best.relevance() >= failure.relevance() => {}
-            Kept::Best(best) => *best = Some(failure),
-            Kept::All(all) => all.push(failure),
+        match &mut self.collected {
+            Collected::Best(Some(best)) if best.relevance() >= violation.relevance() => {}
+            Collected::Best(best) => *best = Some(violation),
+            Collected::All(all) => all.push(violation),
         }
     }
 }
 
-/// The failures of every alternative, unless one fits.
-fn fits_none<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Failure<'a>>> {
-    let mut failures = Vec::new();
+/// The violations of all alternatives; `None` if one fits.
+fn fits_none<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Violation<'a>>> {
+    let mut violations = Vec::new();
     for (index, schema) in alternatives.iter().enumerate() {
         let mut walk = Walk {
             path: Vec::new(),
             schema_path: vec![Step::Index(index)],
-            kept: Kept::All(Vec::new()),
+            collected: Collected::All(Vec::new()),
         };
         walk.judge(schema, value);
-        match walk.kept {
-            Kept::All(found) if !found.is_empty() => failures.extend(found),
+        match walk.collected {
+            Collected::All(found) if !found.is_empty() => violations.extend(found),
             _ => return None,
         }
     }
-    Some(failures)
+    Some(violations)
 }
 
-/// Whether a value breaks a rule that concerns nothing inside it.
-fn breaks(check: &Check, schema: &Schema, value: &Value) -> bool {
+/// Whether a value violates an assertion about itself, not about its members.
+fn breaks(check: &Assertion, schema: &Schema, value: &Value) -> bool {
     match (check, value) {
-        (Check::Type(types), value) => !types.iter().any(|name| is_type(value, name)),
-        (Check::NoOtherProperties, Value::Object(object)) => others(schema, object).next().is_some(),
-        (Check::MinProperties(least), Value::Object(object)) => object.len() < *least,
-        (Check::MinItems(least), Value::Array(items)) => items.len() < *least,
-        (Check::UniqueItems, Value::Array(items)) => {
+        (Assertion::Type(types), value) => !types.iter().any(|name| is_type(value, name)),
+        (Assertion::NoOtherProperties, Value::Object(object)) => others(schema, object).next().is_some(),
+        (Assertion::MinProperties(least), Value::Object(object)) => object.len() < *least,
+        (Assertion::MinItems(least), Value::Array(items)) => items.len() < *least,
+        (Assertion::UniqueItems, Value::Array(items)) => {
             let mut seen = HashSet::new();
             !items.iter().all(|item| seen.insert(identity(item)))
         }
-        (Check::Minimum(least), value) => value.float().is_some_and(|number| number < *least),
-        (Check::Maximum(most), value) => value.float().is_some_and(|number| number > *most),
-        (Check::MinLength(least), Value::String(text)) => text.chars().count() < *least,
-        (Check::MaxLength(most), Value::String(text)) => text.chars().count() > *most,
-        (Check::Pattern(regex), Value::String(text)) => !regex.is_match(text),
-        (Check::Enum(values), value) => !values.contains(value),
-        (Check::Uuid(is_uuid), value) => !is_uuid(value),
+        (Assertion::Minimum(least), value) => value.float().is_some_and(|number| number < *least),
+        (Assertion::Maximum(most), value) => value.float().is_some_and(|number| number > *most),
+        (Assertion::MinLength(least), Value::String(text)) => text.chars().count() < *least,
+        (Assertion::MaxLength(most), Value::String(text)) => text.chars().count() > *most,
+        (Assertion::Pattern(regex), Value::String(text)) => !regex.is_match(text),
+        (Assertion::Enum(values), value) => !values.contains(value),
+        (Assertion::Uuid(is_uuid), value) => !is_uuid(value),
         _ => false,
     }
 }
@@ -186,7 +186,7 @@ fn is_type(value: &Value, name: &str) -> bool {
         Value::Null => name == "null",
         Value::Bool(_) => name == "boolean",
         Value::Int(_) | Value::BigInt(_) => name == "integer" || name == "number",
-        // 1.0 is an integer: JSON knows one kind of number.
+        // 1.0 is an integer, because JSON has only one kind of number.
         Value::Float(number) => name == "number" || (name == "integer" && number.fract() == 0.0),
         Value::String(_) => name == "string",
         Value::Array(_) => name == "array",
@@ -194,19 +194,19 @@ fn is_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// The members that the schema does not know.
+/// The members that the schema does not name.
 fn others<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<Item = &'a str> {
     let known = |key: &str| {
         schema.rules.iter().any(|rule| match &rule.check {
-            Check::Properties(properties) => properties.iter().any(|(name, _)| name == key),
-            Check::PatternProperties(patterns) => patterns.iter().any(|(_, regex, _)| regex.is_match(key)),
+            Assertion::Properties(properties) => properties.iter().any(|(name, _)| name == key),
+            Assertion::PatternProperties(patterns) => patterns.iter().any(|(_, regex, _)| regex.is_match(key)),
             _ => false,
         })
     };
     object.keys().map(String::as_str).filter(move |key| !known(key))
 }
 
-/// A text that is equal for equal values: `1` and `1.0` are, `1` and `true` are not.
+/// A text that is equal for equal values: `1` equals `1.0`, but not `true`.
 fn identity(value: &Value) -> String {
     match value {
         Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => (*number as i64).to_string(),
@@ -224,19 +224,19 @@ fn identity(value: &Value) -> String {
     }
 }
 
-impl<'a> Failure<'a> {
-    /// By what Python's `best_match` orders failures, the best last.
+impl<'a> Violation<'a> {
+    /// The order of Python's `best_match`; the most relevant violation is the greatest.
     fn relevance(&self) -> (Reverse<usize>, &[Step<'a>], bool, bool) {
         let types = self.schema.rules.iter().find_map(|rule| match &rule.check {
-            Check::Type(types) => Some(types),
+            Assertion::Type(types) => Some(types),
             _ => None,
         });
         let of_the_type = types.is_some_and(|types| types.iter().any(|name| is_type(self.value, name)));
-        let weak = matches!(self.rule.check, Check::AnyOf(_));
+        let weak = matches!(self.rule.check, Assertion::AnyOf(_));
         (Reverse(self.path.len()), &self.path, !weak, !of_the_type)
     }
 
-    /// Of alternatives the one that almost fits, where one stands out.
+    /// The violation to report: that of the alternative that fits best, if there is exactly one.
     fn nearest(mut self) -> Self {
         self.alternatives.sort_by(|a, b| a.relevance().cmp(&b.relevance()));
         let stands_out = match self.alternatives.as_slice() {
@@ -267,26 +267,26 @@ impl<'a> Failure<'a> {
     fn message(&self) -> String {
         let (value, asked) = (self.value, &self.rule.value);
         match &self.rule.check {
-            Check::Required(_) => format!("{} is a required property", repr_str(self.missing)),
-            Check::NoOtherProperties => self.unknown_properties(),
-            Check::Type(types) => {
+            Assertion::Required(_) => format!("{} is a required property", repr_str(self.missing)),
+            Assertion::NoOtherProperties => self.unknown_properties(),
+            Assertion::Type(types) => {
                 let types: Vec<_> = types.iter().map(|name| repr_str(name)).collect();
                 format!("{} is not of type {}", repr(value), types.join(", "))
             }
-            Check::MinProperties(1) | Check::MinItems(1) | Check::MinLength(1) => {
+            Assertion::MinProperties(1) | Assertion::MinItems(1) | Assertion::MinLength(1) => {
                 format!("{} should be non-empty", repr(value))
             }
-            Check::MinProperties(_) => format!("{} does not have enough properties", repr(value)),
-            Check::MinItems(_) | Check::MinLength(_) => format!("{} is too short", repr(value)),
-            Check::MaxLength(_) => format!("{} is too long", repr(value)),
-            Check::UniqueItems => format!("{} has non-unique elements", repr(value)),
-            Check::Minimum(_) => format!("{} is less than the minimum of {}", repr(value), repr(asked)),
-            Check::Maximum(_) => format!("{} is greater than the maximum of {}", repr(value), repr(asked)),
-            Check::Pattern(_) => format!("{} does not match {}", repr(value), repr(asked)),
-            Check::Enum(_) => format!("{} is not one of {}", repr(value), repr(asked)),
-            Check::Uuid(_) => format!("{} is not a {}", repr(value), repr(asked)),
-            Check::AnyOf(_) => format!("{} is not valid under any of the given schemas", repr(value)),
-            Check::Properties(_) | Check::PatternProperties(_) | Check::Items(_) => String::new(),
+            Assertion::MinProperties(_) => format!("{} does not have enough properties", repr(value)),
+            Assertion::MinItems(_) | Assertion::MinLength(_) => format!("{} is too short", repr(value)),
+            Assertion::MaxLength(_) => format!("{} is too long", repr(value)),
+            Assertion::UniqueItems => format!("{} has non-unique elements", repr(value)),
+            Assertion::Minimum(_) => format!("{} is less than the minimum of {}", repr(value), repr(asked)),
+            Assertion::Maximum(_) => format!("{} is greater than the maximum of {}", repr(value), repr(asked)),
+            Assertion::Pattern(_) => format!("{} does not match {}", repr(value), repr(asked)),
+            Assertion::Enum(_) => format!("{} is not one of {}", repr(value), repr(asked)),
+            Assertion::Uuid(_) => format!("{} is not a {}", repr(value), repr(asked)),
+            Assertion::AnyOf(_) => format!("{} is not valid under any of the given schemas", repr(value)),
+            Assertion::Properties(_) | Assertion::PatternProperties(_) | Assertion::Items(_) => String::new(),
         }
     }
 

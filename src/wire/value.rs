@@ -1,9 +1,9 @@
-//! A JSON value as Python's `json` would hold it: integers of any length, floats that are not numbers, and objects
-//! that keep the order of their keys while the last of two equal keys wins.
+//! A JSON value with the semantics of Python's `json`: integers of any length, NaN and infinities, and objects that keep the
+//! order of their keys. Of two equal keys the last value counts.
 
 use indexmap::IndexMap;
 
-/// An object's members in the order in which they were first named.
+/// The members of an object, in the order of their first occurrence.
 pub type Object = IndexMap<String, Value>;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -19,14 +19,14 @@ pub enum Value {
     Object(Object),
 }
 
-/// Taking values out of what a schema has judged: there a wrong type cannot be, so it reads as nothing.
+/// Accessors for validated values. After validation a wrong type cannot occur, so they return an empty value for it.
 impl Value {
-    /// The member of that name, `Null` if there is none.
+    /// The member of this name; `Null` if there is none.
     pub fn field(&self, name: &str) -> &Value {
         self.get(name).unwrap_or(&Value::Null)
     }
 
-    /// The member of that name.
+    /// The member of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {
             Value::Object(object) => object.get(name),
@@ -58,7 +58,7 @@ impl Value {
         }
     }
 
-    /// A number as an integer; one that `i64` cannot hold becomes the nearest that it can.
+    /// A number as an integer. Saturates at the limits of `i64`.
     pub fn integer(&self) -> i64 {
         match self {
             Value::Int(number) => *number,
@@ -69,7 +69,7 @@ impl Value {
         }
     }
 
-    /// A number as a float, infinite if it is too large for one.
+    /// A number as a float; infinite if it is too large.
     pub fn float(&self) -> Option<f64> {
         match self {
             Value::Int(number) => Some(*number as f64),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_reads_as_nothing() {
+    fn a_missing_member_reads_as_null() {
         let object = Value::Object(Object::from([("a".to_owned(), Value::Int(1))]));
         assert_eq!(object.field("a").integer(), 1);
         assert_eq!(object.field("b"), &Value::Null);

@@ -5,7 +5,7 @@ Each prepares what eight clients ask at once, and judges what they were answered
 right. Where several orders are right, it is None.
 """
 
-from field import CLIENTS, Request, body_of, claim, host, new_uuid
+from functional_tests.race.defects.simultaneous import CLIENTS, Request, body_of, claim, host, new_uuid
 
 ROOM = 100
 GRANTED = 204
@@ -57,7 +57,7 @@ class Oversubscription(Race):
         return [GRANTED] * self.places + [409] * (CLIENTS - self.places)
 
 
-class Newcomer(Race):
+class NewConsumer(Race):
     """Eight claims for one consumer that nobody knew; half of them ask for too much. Each has an owner of its own."""
 
     def prepare(self):
@@ -73,7 +73,7 @@ class Newcomer(Race):
         return self.one_granted()
 
 
-class LostClaim(Newcomer):
+class LostClaim(NewConsumer):
     """a refused claim takes the consumer away on which another's acknowledged allocations hang"""
 
     def violation(self, answers, ledger):
@@ -86,7 +86,7 @@ class LostClaim(Newcomer):
         return sum(held) not in granted and f"{granted} were acknowledged, and {held} are held"
 
 
-class StrangersOwner(Newcomer):
+class ForeignOwner(NewConsumer):
     """the loser's project, user or type is on the winner's consumer"""
 
     def violation(self, answers, ledger):
@@ -96,7 +96,7 @@ class StrangersOwner(Newcomer):
 
 
 class HollowDelete(Race):
-    """DELETE is acknowledged and leaves allocations that were replaced meanwhile"""
+    """DELETE is acknowledged, and allocations that another request replaced at the same time remain"""
 
     def prepare(self):
         self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, ROOM)
@@ -199,7 +199,7 @@ class ConsumersInOrder(ProvidersInOrder):
 RACES = {
     "oversubscription": Oversubscription,
     "lost claim": LostClaim,
-    "stranger's owner": StrangersOwner,
+    "foreign owner": ForeignOwner,
     "hollow delete": HollowDelete,
     "null granted": NullGranted,
     "unseen wiped": UnseenWiped,

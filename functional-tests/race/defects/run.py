@@ -1,7 +1,7 @@
 """How OpenStack Placement breaks under concurrency, and that placet does not: eight clients of two processes, again and again.
 
-    race/defects/run.py [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N] [--rounds N]
-                        [--mutant NAME] [RACE...]
+    python -m functional_tests.race.defects.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N]
+                                                [--rounds N] [--mutant NAME] [RACE...]
 
 For each race of races.py it says in how many rounds the defect was seen, judged by SQL and by the answers. With placet one
 is a failure, and so is any answer that no order of the eight requests gives. Of OpenStack Placement it is measured
@@ -10,21 +10,14 @@ only. A SQLite file is served by one placet.
 
 import contextlib
 import os
-import pathlib
 import random
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[1:1] = [str(HERE.parent.parent), str(HERE.parent)]
-
-import command_line  # noqa: E402
-import engines  # noqa: E402
-import live  # noqa: E402
-from field import send  # noqa: E402
-from ledger import Ledger  # noqa: E402
-from races import RACES  # noqa: E402
-from rest import Rest  # noqa: E402
-from tally import Tally  # noqa: E402
+from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.test_counts import TestCounts
+from functional_tests.race.defects.races import RACES
+from functional_tests.race.defects.simultaneous import send
 
 ROUNDS = {"full": 50}.get(os.environ.get("PLACET_TEST_SIZE"), 8)
 SHOWN = 3
@@ -84,13 +77,13 @@ def main():
         if name not in RACES:
             parser.error(f"no such race: {name} (known: {', '.join(RACES)})")
     print(f"seed {options.seed} (--seed {options.seed} sends the same requests again)", flush=True)
-    tally = Tally()
+    tests = TestCounts()
     run = judged if options.server == "placet" else measured
     with engines.Engine(options.engine) as engine, services(
             options.server, engine, options.binary, options.mutant) as found:
         for name in options.races or RACES:
-            tally.step(name, run, name, options.rounds, options.seed, found)
-    tally.finish()
+            tests.step(name, run, name, options.rounds, options.seed, found)
+    tests.finish()
 
 
 if __name__ == "__main__":

@@ -1,25 +1,19 @@
-"""The same races on OpenStack Placement and on placet, as a table of README.md.
+"""The same races on OpenStack Placement and on placet, as a table of docs/faults.md.
 
-    race/defects/table.py [--binary PATH] [--rounds N] [--seed N] [--write]
+    python -m functional_tests.race.defects.table [--binary PATH] [--rounds N] [--seed N] [--write]
 
-PostgreSQL and MariaDB, each with two processes of each service. --write puts the table into README.md.
+PostgreSQL and MariaDB, each with two processes of each service. --write puts the table into docs/faults.md.
 """
 
 import os
-import pathlib
-import sys
 import textwrap
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[1:1] = [str(HERE.parent.parent), str(HERE.parent)]
+from functional_tests.lib import command_line, engines, readme
+from functional_tests.race.defects.races import RACES
+from functional_tests.race.defects.run import measure, services
 
-import command_line  # noqa: E402
-import engines  # noqa: E402
-import readme  # noqa: E402
-from races import RACES  # noqa: E402
-from run import measure, services  # noqa: E402
-
-BEGIN, END = "<!-- race/defects/table.py --write begins here -->", "<!-- race/defects/table.py ends here -->"
+BEGIN = "<!-- functional-tests/race/defects/table.py --write begins here -->"
+END = "<!-- functional-tests/race/defects/table.py --write ends here -->"
 HEAD = ("| what goes wrong | PostgreSQL: OpenStack Placement | placet | MariaDB: OpenStack Placement | placet |\n"
         "|" + "---|" * 5)
 
@@ -33,8 +27,8 @@ def column(kind, server, options):
 
 def introduction(options):
     text = (f"{options.rounds} rounds of each race (seed {options.seed}), eight clients and two processes of each service, "
-            f"judged by SQL and by the answers; {readme.machine(f'{os.getloadavg()[0]:.0f} at the begin')}. A figure is the "
-            "number of rounds in which it was seen.")
+            f"judged by SQL and by the answers. Measured on {readme.machine(f'{os.getloadavg()[0]:.0f} at the start')}. "
+            "A figure is the number of rounds in which the defect was seen.")
     return "\n".join(textwrap.wrap(text, 120))
 
 
@@ -42,17 +36,17 @@ def main():
     parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/faults.md")
     options = parser.parse_args()
-    told = introduction(options)
+    head = introduction(options)
     columns = [column(kind, server, options) for kind in ("postgresql", "mariadb") for server in ("upstream", "placet")]
     rows = []
     for name, race in RACES.items():
         rows.append(f"| {race.__doc__} | " + " | ".join(str(found[name]) for found in columns) + " |")
-    text = "\n".join([told, "", HEAD, *rows])
+    text = "\n".join([head, "", HEAD, *rows])
     print(text)
     if options.write:
-        readme.write(BEGIN, END, text)
+        readme.write(readme.FAULTS, BEGIN, END, text)
 
 
 if __name__ == "__main__":

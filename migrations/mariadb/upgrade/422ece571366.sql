@@ -1,4 +1,4 @@
--- Consumer types. MariaDB commits each statement by itself: each may have been run before.
+-- Adds consumer types. MariaDB commits each statement by itself, so each may have been executed before.
 CREATE TABLE IF NOT EXISTS consumer_types (
     created_at DATETIME,
     updated_at DATETIME,

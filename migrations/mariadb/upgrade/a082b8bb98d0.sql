@@ -1,4 +1,4 @@
--- Indexes that unique constraints made needless. Each statement may have been run before.
+-- Drops indexes that unique constraints have made redundant. Each statement may have been executed before.
 DROP INDEX IF EXISTS inventories_resource_provider_id_idx ON inventories;
 DROP INDEX IF EXISTS inventories_resource_provider_resource_class_idx ON inventories;
 DROP INDEX IF EXISTS ix_placement_aggregates_uuid ON placement_aggregates;

@@ -1,4 +1,4 @@
--- Consumer types.
+-- Adds consumer types.
 CREATE TABLE consumer_types (
     created_at TIMESTAMP WITHOUT TIME ZONE,
     updated_at TIMESTAMP WITHOUT TIME ZONE,

@@ -1,4 +1,4 @@
--- Consumer types. SQLite adds no foreign key to a table that is there: it is made anew.
+-- Adds consumer types. SQLite cannot add a foreign key to a table, so `consumers` is created again and copied.
 CREATE TABLE consumer_types (
     created_at DATETIME,
     updated_at DATETIME,

@@ -1,4 +1,4 @@
--- Indexes that unique constraints made needless.
+-- Drops indexes that unique constraints have made redundant.
 DROP INDEX inventories_resource_provider_id_idx;
 DROP INDEX inventories_resource_provider_resource_class_idx;
 DROP INDEX ix_placement_aggregates_uuid;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::route::{Guard, Media, Route};
+use super::super::route::{Authorization, Media, Route};
 use super::parameters::{of_path, of_query};
 use super::refusals;
 use super::responses::Responses;
@@ -10,23 +10,20 @@ use super::schemas::{Of, Schemas};
 use super::span::{Span, merged, one_of_steps};
 use super::texts::Texts;
 
-/// A row, where it holds, and what is said of it.
+/// A row, where it is served, and its description.
 struct Row<'a> {
     route: &'a Route,
     span: Span,
     said: &'a Value,
 }
 
-/// The operation, within `scope`; `None` where no row serves a version of it.
-pub fn operation(routes: &[&Route], scope: Span, texts: &Texts, schemas: &mut Schemas<'_>) -> Option<Value> {
+/// The operation within `scope`; `None` if no row is served there.
+pub fn operation(routes: &[&Route], scope: &[Span], texts: &Texts, schemas: &mut Schemas<'_>) -> Option<Value> {
     let rows = routes.iter().filter_map(|&route| {
-        let span = Span {
-            first: route.first,
-            last: route.last,
-        };
+        let span = Span::of(route.family);
         Some(Row {
             route,
-            span: span.meet(scope)?,
+            span: scope.iter().find_map(|scope| span.meet(*scope))?,
             said: texts.operation(route),
         })
     });
@@ -37,15 +34,17 @@ pub fn operation(routes: &[&Route], scope: Span, texts: &Texts, schemas: &mut Sc
         "operationId": id(newest.route),
         "summary": newest.said["summary"].as_str().unwrap_or("Not described yet."),
         "tags": [noun(newest.route.path)],
-        "x-openstack": whole.json(),
     });
+    if whole != Span::Native {
+        operation["x-openstack"] = whole.json();
+    }
     for key in ["about", "changes"] {
         let said = rows.iter().rev().map(|row| &row.said[key]).find(|said| !said.is_null());
         if let Some(said) = said {
             operation[if key == "about" { "description" } else { "x-changes" }] = said.clone();
         }
     }
-    guard(&mut operation, newest.route);
+    authorization(&mut operation, newest.route);
     operation["parameters"] = parameters(&rows, whole, texts, schemas);
     if let Some(body) = body(&rows, schemas) {
         operation["requestBody"] = body;
@@ -61,7 +60,7 @@ pub fn operation(routes: &[&Route], scope: Span, texts: &Texts, schemas: &mut Sc
     Some(operation)
 }
 
-/// The noun of a path: its last word that is no place.
+/// The noun of a path: its last segment that is no field.
 pub fn noun(path: &str) -> &str {
     let word = path.rsplit('/').find(|part| !part.is_empty() && !part.starts_with('{'));
     word.map_or("root", |word| word.trim_end_matches(".json"))
@@ -81,10 +80,10 @@ fn id(route: &Route) -> String {
     format!("{}_{words}", route.method.as_str().to_lowercase())
 }
 
-fn guard(operation: &mut Value, route: &Route) {
-    match route.guard {
-        Guard::Open => operation["security"] = json!([]),
-        Guard::Own(rule) | Guard::OfQuery(rule) => {
+fn authorization(operation: &mut Value, route: &Route) {
+    match route.authorization {
+        Authorization::Public => operation["security"] = json!([]),
+        Authorization::Rule(rule) | Authorization::RuleOfProject(rule) => {
             operation["x-policy"] = json!({"rule": rule.name, "default": rule.check});
         }
     }
@@ -100,7 +99,7 @@ fn parameters(rows: &[Row<'_>], whole: Span, texts: &Texts, schemas: &Schemas<'_
     of_path(newest.route.path, newest.said, schemas, texts)
         .into_iter()
         .chain(query)
-        .chain([header])
+        .chain((whole != Span::Native).then_some(header))
         .collect()
 }
 
@@ -109,7 +108,7 @@ fn body(rows: &[Row<'_>], schemas: &mut Schemas<'_>) -> Option<Value> {
     let span = taking.iter().map(|row| row.span).reduce(Span::join)?;
     let mut steps = Vec::new();
     for row in &taking {
-        // Of a row of which nothing is said, the schema is called as its method.
+        // Without a description, the schema has the name of the method.
         let usual = format!("{}/{}", noun(row.route.path), row.route.method.as_str().to_lowercase());
         let named = row.said["body"].as_str().unwrap_or(&usual);
         if schemas.has(Of::Requests, named) {

@@ -1,4 +1,4 @@
-//! The parameters of an operation: places of its path, and the query by version.
+//! The parameters of an operation: the fields of its path, and its query by version.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::schemas::Schemas;
 use super::span::{Span, merged, one_of_steps};
 use super::texts::Texts;
 
-/// The places of a path.
+/// The fields of a path.
 pub fn of_path(path: &str, said: &Value, schemas: &Schemas<'_>, texts: &Texts) -> Vec<Value> {
     let names = path
         .split('/')
@@ -15,7 +15,7 @@ pub fn of_path(path: &str, said: &Value, schemas: &Schemas<'_>, texts: &Texts) -
         let schema = match &said["path"][name] {
             Value::Null if name.ends_with("uuid") => json!({"type": "string", "format": "uuid"}),
             Value::Null => json!({"type": "string", "minLength": 1, "maxLength": 255}),
-            // A name that is judged as if it came in a body.
+            // A name that is validated with a schema of a body.
             Value::String(named) => schemas.newest(named),
             own => own.clone(),
         };
@@ -37,7 +37,7 @@ struct Form {
     schema: Value,
 }
 
-/// The parameters of the query that a schema of `wire` judges; `whole` is where the operation exists.
+/// The parameters of the query, from the schema that validates it; `whole` is where the operation is served.
 pub fn of_query(named: &str, whole: Span, schemas: &Schemas<'_>, texts: &Texts) -> Vec<Value> {
     let mut parameters: Vec<(String, Vec<(Span, Form)>)> = Vec::new();
     for (span, query) in schemas.queries(named, whole) {
@@ -75,7 +75,7 @@ fn parameter(name: &str, steps: Vec<(Span, Form)>, whole: Span, texts: &Texts) -
     parameter
 }
 
-/// The one parameter that stands for all those whose names have a suffix: an object, whose members are parameters.
+/// The one parameter that stands for all with a suffix: an object whose members are parameters.
 const GROUPS: &str = "groups";
 
 /// The parameters of one step.
@@ -88,7 +88,7 @@ fn forms(query: &Value) -> Vec<(String, Form)> {
     let members = |keyword: &str| query[keyword].as_object().into_iter().flatten();
     let mut forms = Vec::new();
     let mut groups = Map::new();
-    // A name that may go without a suffix is a parameter of its own, and with one a member of the groups.
+    // A name whose suffix is optional is a parameter of its own; with a suffix it is a member of the groups.
     for (pattern, schema) in members("patternProperties") {
         let split = pattern
             .strip_prefix('^')
@@ -125,7 +125,7 @@ fn forms(query: &Value) -> Vec<(String, Form)> {
     forms
 }
 
-/// A schema with a list of one type, as one with that type: the same, but for the words of a refusal.
+/// A schema with a list of one type, written as that type: they mean the same.
 fn plain(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some([only]) = schema["type"].as_array().map(Vec::as_slice) {

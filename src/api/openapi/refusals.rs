@@ -1,11 +1,12 @@
-//! How a route may refuse: by what its row says, and by the errors that are said of it.
+//! The refusals of a route: those that follow from its row, and the errors in its description.
 
 use actix_web::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::super::errors::{UNDEFINED, status_and_code};
-use super::super::route::{Guard, Media, Outside, Route};
+use super::super::route::{Authorization, Family, Media, Outside, Route};
 use super::sentences;
+use crate::api::http::errors::{UNDEFINED, status_and_code};
+use crate::api::http::native_codes::native_code;
 use crate::error::Error;
 use crate::version::Version;
 
@@ -14,7 +15,7 @@ use crate::version::Version;
 pub struct Refusal {
     pub status: u16,
     pub code: &'static str,
-    /// What is told, with names in braces for what differs.
+    /// The detail, with the variable parts as names in braces.
     pub detail: String,
 }
 
@@ -42,7 +43,7 @@ impl From<&Error> for Refusal {
     }
 }
 
-/// What is said of the row, then what every row of its kind may answer.
+/// The errors in the description, then those that every row of this kind has.
 pub fn of_route(route: &Route, said: &Value) -> Vec<Refusal> {
     let named = said["refusals"].as_array().into_iter().flatten();
     let own = named.filter_map(Value::as_str).filter_map(|name| {
@@ -54,17 +55,23 @@ pub fn of_route(route: &Route, said: &Value) -> Vec<Refusal> {
     let mut refusals: Vec<Refusal> = own.collect();
     let general = reading(route, said)
         .into_iter()
-        .chain(at_the_gate(route))
+        .chain(of_dispatch(route))
         .chain(failing(route));
     for refusal in general {
         if !refusals.contains(&refusal) {
             refusals.push(refusal);
         }
     }
+    if route.family == Family::Native {
+        for refusal in &mut refusals {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            refusal.code = native_code(status, refusal.code);
+        }
+    }
     refusals
 }
 
-/// What cannot be read.
+/// Errors of a request that cannot be read.
 fn reading(route: &Route, said: &Value) -> Vec<Refusal> {
     let mut errors = Vec::new();
     if route.media == Media::Takes {
@@ -73,44 +80,26 @@ fn reading(route: &Route, said: &Value) -> Vec<Refusal> {
             Error::InvalidBody("{problem}".into()),
         ]);
     }
-    if said["query"].is_string() || matches!(route.guard, Guard::OfQuery(_)) {
+    if said["query"].is_string() || matches!(route.authorization, Authorization::RuleOfProject(_)) {
         errors.push(Error::InvalidQuery("{problem}".into()));
     }
     errors.iter().map(Refusal::from).collect()
 }
 
-fn at_the_gate(route: &Route) -> Vec<Refusal> {
+fn of_dispatch(route: &Route) -> Vec<Refusal> {
     let of = Refusal::of;
-    let mut refusals = vec![
-        of(
-            StatusCode::BAD_REQUEST,
-            "Invalid microversion: invalid version string: {version}; {problem}",
-        ),
-        of(
-            StatusCode::BAD_REQUEST,
-            "content-type header required when content-length > 0",
-        ),
-        of(
-            StatusCode::NOT_ACCEPTABLE,
-            "Invalid microversion: Unacceptable version header: {version}",
-        ),
-    ];
-    if let Guard::Own(rule) | Guard::OfQuery(rule) = route.guard {
+    let mut refusals = vec![of(
+        StatusCode::BAD_REQUEST,
+        "content-type header required when content-length > 0",
+    )];
+    refusals.extend(of_microversions(route.family));
+    if let Authorization::Rule(rule) | Authorization::RuleOfProject(rule) = route.authorization {
         let rule = rule.name.to_owned();
         refusals.push(of(
             StatusCode::UNAUTHORIZED,
             "There is no token, or none that is accepted.",
         ));
         refusals.push(Refusal::from(&Error::Forbidden { rule }));
-    }
-    if route.first > Version::MIN {
-        refusals.push(match route.outside {
-            Outside::NotFound => of(StatusCode::NOT_FOUND, "The microversion does not know this URL."),
-            Outside::MethodNotAllowed => of(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "The microversion does not know this method of the URL.",
-            ),
-        });
     }
     match route.media {
         Media::Bare => {}
@@ -130,11 +119,39 @@ fn at_the_gate(route: &Route) -> Vec<Refusal> {
     refusals
 }
 
-/// What is not the client's doing.
+/// Errors of a request whose microversion cannot be read or served.
+fn of_microversions(family: Family) -> Vec<Refusal> {
+    let Family::Placement { first, outside, .. } = family else {
+        return Vec::new();
+    };
+    let of = Refusal::of;
+    let mut refusals = vec![
+        of(
+            StatusCode::BAD_REQUEST,
+            "Invalid microversion: invalid version string: {version}; {problem}",
+        ),
+        of(
+            StatusCode::NOT_ACCEPTABLE,
+            "Invalid microversion: Unacceptable version header: {version}",
+        ),
+    ];
+    if first > Version::MIN {
+        refusals.push(match outside {
+            Outside::NotFound => of(StatusCode::NOT_FOUND, "The microversion does not know this URL."),
+            Outside::MethodNotAllowed => of(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "The microversion does not know this method of the URL.",
+            ),
+        });
+    }
+    refusals
+}
+
+/// Errors that the client did not cause.
 fn failing(route: &Route) -> Vec<Refusal> {
     let detail = || "{detail}".to_owned();
     let mut errors = vec![Error::Internal { detail: detail() }];
-    if !matches!(route.guard, Guard::Open) {
+    if !matches!(route.authorization, Authorization::Public) {
         errors.push(Error::Unavailable { detail: detail() });
     }
     if !matches!(route.method, Method::GET) {

@@ -1,4 +1,4 @@
-//! The responses of an operation: what it gives, and how it may refuse.
+//! The responses of an operation: successful ones and refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,11 @@ use serde_json::{Map, Value, json};
 use super::refusals::Refusal;
 use super::schemas::{Of, Schemas};
 use super::span::{Span, merged, one_of_steps};
+use crate::api::route;
 use crate::version::LAST_MODIFIED;
+use crate::wire::documents::NATIVE_STEP;
 
-/// Responses by status, while they are collected.
+/// Collects the responses by status.
 #[derive(Default)]
 pub struct Responses {
     good: BTreeMap<u16, Good>,
@@ -21,13 +23,13 @@ pub struct Responses {
 struct Good {
     bodies: Vec<(Span, Value)>,
     located: bool,
-    /// Where it has the headers of an age: what is said of it.
+    /// The description of its `Last-Modified`, if it has one.
     modified: Option<Value>,
     spans: Vec<Span>,
 }
 
 impl Responses {
-    /// Adds what is said of the answers of a row that serves `span`.
+    /// Adds the described answers of a row that serves `span`.
     pub fn add_answers(&mut self, answers: &Value, span: Span, schemas: &mut Schemas<'_>) {
         for (status, said) in answers.as_object().into_iter().flatten() {
             let good = self
@@ -38,7 +40,7 @@ impl Responses {
                 good.bodies.extend(schemas.references(Of::Answers, named, span));
             }
             good.located |= said["location"] == true;
-            if !said["modified"].is_null() && span.last >= LAST_MODIFIED {
+            if !said["modified"].is_null() && span.reaches(LAST_MODIFIED) {
                 good.modified = Some(said["modified"].clone());
             }
             good.spans.push(span);
@@ -54,7 +56,7 @@ impl Responses {
         }
     }
 
-    /// As the document has them, and the list of refusals; the operation exists in `whole`.
+    /// The responses for the document, and the list of refusals; the operation is served in `whole`.
     pub fn json(self, whole: Span) -> (Value, Value) {
         let mut responses = Map::new();
         if self.good.is_empty() {
@@ -65,7 +67,7 @@ impl Responses {
         }
         let mut refusals = Vec::new();
         for (status, of_status) in &self.refusals {
-            let reference = json!({"$ref": format!("#/components/responses/{status}")});
+            let reference = json!({"$ref": format!("#/components/responses/{}", refused_name(*status, whole))});
             responses.insert(status.to_string(), reference);
             refusals.extend(of_status.iter().map(Refusal::json));
         }
@@ -82,7 +84,7 @@ impl Good {
             Some(_) => names.extend(["Last-Modified-If-Any", "Cache-Control"]),
             None => {}
         }
-        let mut response = json!({"description": title(status), "headers": headers("Vary", &names)});
+        let mut response = json!({"description": title(status), "headers": headers(whole, "Vary", &names)});
         let bodies = merged(self.bodies);
         if !bodies.is_empty() {
             response["content"] = json!({"application/json": {"schema": one_of_steps(bodies)}});
@@ -95,28 +97,45 @@ impl Good {
     }
 }
 
-/// The responses by which operations refuse, by status.
-pub fn refused(paths: &Value, scope: Span, schemas: &mut Schemas<'_>) -> Value {
-    let operations = paths.as_object().into_iter().flatten();
-    let operations = operations.flat_map(|(_, path)| path.as_object().into_iter().flatten());
-    let statuses = operations.flat_map(|(_, operation)| operation["x-errors"].as_array().into_iter().flatten());
-    let statuses: BTreeSet<u64> = statuses.filter_map(|refusal| refusal["status"].as_u64()).collect();
-    let statuses = statuses.into_iter().filter_map(|status| u16::try_from(status).ok());
-    let responses = statuses.map(|status| (status.to_string(), one_refused(status, scope, schemas)));
-    responses.collect::<Map<_, _>>().into()
+/// The component of a refusal with this status: the families have refusals of different forms.
+fn refused_name(status: u16, span: Span) -> String {
+    match span {
+        Span::Microversions { .. } => status.to_string(),
+        Span::Native => format!("{NATIVE_STEP}-{status}"),
+    }
 }
 
-fn one_refused(status: u16, scope: Span, schemas: &mut Schemas<'_>) -> Value {
+/// The responses by which operations refuse, by name: those of each family in `scope`.
+pub fn refused(paths: &Value, scope: &[Span], schemas: &mut Schemas<'_>) -> Value {
+    let mut responses = Map::new();
+    for span in scope {
+        let of_family = |path: &&String| route::is_native(path) == (*span == Span::Native);
+        let paths = paths.as_object().into_iter().flatten();
+        let operations = paths
+            .filter(|(path, _)| of_family(path))
+            .flat_map(|(_, path)| path.as_object().into_iter().flatten());
+        let refusals = operations.flat_map(|(_, operation)| operation["x-errors"].as_array().into_iter().flatten());
+        let statuses: BTreeSet<u16> = refusals
+            .filter_map(|refusal| u16::try_from(refusal["status"].as_u64()?).ok())
+            .collect();
+        for status in statuses {
+            responses.insert(refused_name(status, *span), one_refused(status, *span, schemas));
+        }
+    }
+    responses.into()
+}
+
+fn one_refused(status: u16, span: Span, schemas: &mut Schemas<'_>) -> Value {
     let (named, more): (_, &[&str]) = match status {
-        401 => ("errors/unauthorized", &[]),
+        401 if span != Span::Native => ("errors/unauthorized", &[]),
         405 => ("errors/refused", &["Allow"]),
         503 => ("errors/refused", &["Retry-After"]),
         _ => ("errors/refused", &[]),
     };
     json!({
         "description": title(status),
-        "headers": headers("Vary-If-Any", more),
-        "content": {"application/json": {"schema": one_of_steps(schemas.references(Of::Answers, named, scope))}},
+        "headers": headers(span, "Vary-If-Any", more),
+        "content": {"application/json": {"schema": one_of_steps(schemas.references(Of::Answers, named, span))}},
     })
 }
 
@@ -128,8 +147,11 @@ fn title(status: u16) -> &'static str {
 }
 
 /// Headers that every response has, and `more`. A refusal that is the same at every version does not vary.
-fn headers(vary: &str, more: &[&str]) -> Value {
-    let always = ["OpenStack-API-Version", "X-Openstack-Request-Id", vary];
+fn headers(span: Span, vary: &str, more: &[&str]) -> Value {
+    let always: &[&str] = match span {
+        Span::Microversions { .. } => &["OpenStack-API-Version", "X-Openstack-Request-Id", vary],
+        Span::Native => &["X-Openstack-Request-Id"],
+    };
     let references = always.iter().chain(more).map(|name| {
         let reference = json!({"$ref": format!("#/components/headers/{name}")});
         (name.trim_end_matches("-If-Any").to_owned(), reference)

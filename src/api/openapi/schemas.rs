@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::span::Span;
 use super::texts::Texts;
-use crate::wire::documents::{ANSWERS, Document, REQUESTS};
+use crate::version::Version;
+use crate::wire::documents::{DOCUMENTS, NATIVE_STEP};
 
-/// Whose schemas they are.
+/// Whether a schema is of a request or of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     Requests,
@@ -23,7 +24,7 @@ pub struct Schemas<'a> {
     pub components: BTreeMap<String, Value>,
 }
 
-/// The document in which a schema stands: names in it are its own, where they name no other.
+/// The document that contains a schema: a reference without a file is to this document.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     of: Of,
@@ -41,17 +42,18 @@ impl Source<'_> {
 
 impl<'a> Schemas<'a> {
     pub fn new(texts: &'a Texts) -> Schemas<'a> {
-        let read = |documents: &[Document]| {
-            let documents = documents.iter().map(|&(noun, text)| {
-                let document = serde_json::from_str(text).expect("the schemas are JSON, and a test reads each");
-                (noun, document)
+        let read = |part: &str| {
+            let documents = DOCUMENTS.iter().map(|&(noun, text)| {
+                let mut document: Value =
+                    serde_json::from_str(text).expect("the schemas are JSON, and a test reads each");
+                (noun, document[part].take())
             });
             documents.collect()
         };
         Schemas {
             texts,
-            requests: read(REQUESTS),
-            answers: read(ANSWERS),
+            requests: read("requests"),
+            answers: read("answers"),
             components: BTreeMap::new(),
         }
     }
@@ -76,7 +78,7 @@ impl<'a> Schemas<'a> {
         steps.collect()
     }
 
-    /// The steps of the request's schema `noun/name` within `span`, with definitions in their places.
+    /// The steps of the request's schema `noun/name` within `span`, with definitions inlined.
     pub fn queries(&self, named: &str, span: Span) -> Vec<(Span, Value)> {
         let Some((noun, name, document)) = self.find(Of::Requests, named) else {
             return Vec::new();
@@ -88,7 +90,7 @@ impl<'a> Schemas<'a> {
             .collect()
     }
 
-    /// What the newest step of `noun/name` says, or what it says at `noun/name/…`; `null` if it says nothing there.
+    /// The newest step of `noun/name`, or the part of it at `noun/name/…`; `null` if there is none.
     pub fn newest(&self, named: &str) -> Value {
         let mut parts = named.splitn(3, '/');
         let [noun, name, place] = std::array::from_fn(|_| parts.next().unwrap_or_default());
@@ -119,7 +121,7 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// What `{"$ref": "noun.json#/a/b"}` in a document refers to: where it stands, what it is called, what it says.
+    /// The target of `{"$ref": "noun.json#/a/b"}`: its document, its name, its value.
     fn referred<'v>(&'v self, source: Source<'v>, value: &'v Value) -> Option<(Source<'v>, String, &'v Value)> {
         let (file, place) = value.get("$ref")?.as_str()?.split_once('#')?;
         let noun = file.strip_suffix(".json").unwrap_or(source.noun);
@@ -132,7 +134,7 @@ impl<'a> Schemas<'a> {
         Some((source, name, referred))
     }
 
-    /// A schema as the document has it: definitions become components, properties are described.
+    /// A schema for the description: definitions become components, properties get descriptions.
     fn schema(&mut self, source: Source<'_>, schema: &Value) -> Value {
         if let Some((source, name, schema)) = self.referred(source, schema) {
             let (component, schema, noun) = (source.component(&name), schema.clone(), source.noun.to_owned());
@@ -163,7 +165,7 @@ impl<'a> Schemas<'a> {
         keywords.collect::<Map<_, _>>().into()
     }
 
-    /// Schemas by name. The whole of them may be a definition, which is no schema.
+    /// Schemas by name. All of them together may be one definition, which is no schema itself.
     fn members(&mut self, source: Source<'_>, members: &Value, described: bool) -> Value {
         let members = self
             .referred(source, members)
@@ -179,7 +181,7 @@ impl<'a> Schemas<'a> {
         members.collect::<Map<_, _>>().into()
     }
 
-    /// The value, with what it refers to in its place.
+    /// The value with references replaced by their targets.
     fn inline(&self, source: Source<'_>, value: &Value) -> Value {
         if let Some((source, _, referred)) = self.referred(source, value) {
             return self.inline(source, referred);
@@ -197,21 +199,30 @@ impl<'a> Schemas<'a> {
     }
 }
 
-/// The steps that hold somewhere in `span`: since when each is written, where it holds there, and what it says.
+/// The steps that hold somewhere in `span`: the key of each, where it holds there, and its schema.
 fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
     let steps = steps.as_object().into_iter().flatten();
-    let steps: Vec<(Span, &Value)> = steps
-        .map(|(since, schema)| (Span::since(since.parse().expect("a step is a version")), schema))
+    let (native, steps): (Vec<_>, Vec<_>) = steps.partition(|(since, _)| *since == NATIVE_STEP);
+    let steps: Vec<(Version, &Value)> = steps
+        .into_iter()
+        .map(|(since, schema)| (since.parse().expect("a step is a version"), schema))
         .collect();
-    let ends = steps.iter().skip(1).map(|(next, _)| Some(next.first)).chain([None]);
-    let steps = steps.iter().zip(ends).filter_map(|((since, schema), end)| {
-        let mut holds = *since;
-        if let Some(end) = end {
-            holds.last = end.before();
-        }
-        Some((since.first.to_string(), holds.meet(span)?, (*schema).clone()))
-    });
-    steps.collect()
+    let lasts = steps
+        .iter()
+        .skip(1)
+        .map(|(next, _)| next.before())
+        .chain([Version::MAX]);
+    let microversions = steps
+        .iter()
+        .zip(lasts)
+        .map(|((first, schema), last)| (first.to_string(), Span::Microversions { first: *first, last }, *schema));
+    let native = native
+        .into_iter()
+        .map(|(key, schema)| (key.clone(), Span::Native, schema));
+    microversions
+        .chain(native)
+        .filter_map(|(key, holds, schema)| Some((key, holds.meet(span)?, schema.clone())))
+        .collect()
 }
 
 fn reference(component: &str) -> Value {

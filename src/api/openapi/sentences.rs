@@ -1,4 +1,4 @@
-//! One of each error, with its fields' names in braces for what they say: the sentences of the document.
+//! One example of each error, with the names of its fields in braces as their values: the sentences of the description.
 
 use crate::error::Error;
 
@@ -13,7 +13,7 @@ pub fn name(error: &Error) -> String {
     written[..end].to_owned()
 }
 
-/// One of each.
+/// One example of each error.
 pub fn all() -> Vec<Error> {
     use Error as E;
     vec![
@@ -138,7 +138,7 @@ pub fn all() -> Vec<Error> {
 mod tests {
     use super::*;
 
-    /// The names of the enum's variants, from its text: nothing else lists them.
+    /// The names of the enum's variants, read from the source: no other list has them.
     fn variants() -> Vec<&'static str> {
         let source = include_str!("../../error.rs");
         let lines = source.lines().skip_while(|line| !line.starts_with("pub enum Error"));

@@ -1,60 +1,97 @@
-//! From which version to which something holds.
+//! Where something holds: from one microversion to another, or in the native API.
 
 use serde_json::{Value, json};
 
+use super::super::route::Family;
 use crate::version::Version;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    pub first: Version,
-    pub last: Version,
+pub enum Span {
+    Microversions { first: Version, last: Version },
+    Native,
 }
 
 impl Span {
-    pub const ALL: Span = Span {
+    /// Every microversion.
+    pub const ALL: Span = Span::Microversions {
         first: Version::MIN,
         last: Version::MAX,
     };
 
     pub const fn at(version: Version) -> Span {
-        Span {
+        Span::Microversions {
             first: version,
             last: version,
         }
     }
 
-    pub const fn since(first: Version) -> Span {
-        Span {
-            first,
-            last: Version::MAX,
+    /// Where a route is served.
+    pub const fn of(family: Family) -> Span {
+        match family {
+            Family::Placement { first, last, .. } => Span::Microversions { first, last },
+            Family::Native => Span::Native,
         }
     }
 
-    /// What both have; `None` where they do not meet.
+    /// The intersection of both; `None` if it is empty.
     pub fn meet(self, other: Span) -> Option<Span> {
-        let (first, last) = (self.first.max(other.first), self.last.min(other.last));
-        (first <= last).then_some(Span { first, last })
-    }
-
-    /// Both, and what is between them.
-    pub fn join(self, other: Span) -> Span {
-        Span {
-            first: self.first.min(other.first),
-            last: self.last.max(other.last),
+        match (self, other) {
+            (
+                Span::Microversions { first, last },
+                Span::Microversions {
+                    first: from,
+                    last: until,
+                },
+            ) => {
+                let (first, last) = (first.max(from), last.min(until));
+                (first <= last).then_some(Span::Microversions { first, last })
+            }
+            (Span::Native, Span::Native) => Some(Span::Native),
+            _ => None,
         }
     }
 
-    /// As `x-openstack` has it; what still holds has no `max-ver`.
+    /// Both, and what is between them. Rows of one operation are of one family.
+    pub fn join(self, other: Span) -> Span {
+        match (self, other) {
+            (
+                Span::Microversions { first, last },
+                Span::Microversions {
+                    first: from,
+                    last: until,
+                },
+            ) => Span::Microversions {
+                first: first.min(from),
+                last: last.max(until),
+            },
+            _ => self,
+        }
+    }
+
+    /// Whether it holds at `version` or at a later one.
+    pub fn reaches(self, version: Version) -> bool {
+        matches!(self, Span::Microversions { last, .. } if last >= version)
+    }
+
+    /// Whether it holds at `version` and all that it knows is later.
+    pub fn begins_at(self, version: Version) -> bool {
+        matches!(self, Span::Microversions { first, .. } if first >= version)
+    }
+
+    /// As `x-openstack` has it: without `max-ver` if it holds still, `null` for the native API.
     pub fn json(self) -> Value {
-        let mut json = json!({"min-ver": self.first.to_string()});
-        if self.last < Version::MAX {
-            json["max-ver"] = self.last.to_string().into();
+        let Span::Microversions { first, last } = self else {
+            return Value::Null;
+        };
+        let mut json = json!({"min-ver": first.to_string()});
+        if last < Version::MAX {
+            json["max-ver"] = last.to_string().into();
         }
         json
     }
 }
 
-/// Puts neighbours together that hold the same.
+/// Merges neighbouring steps that are equal.
 pub fn merged<T: PartialEq>(steps: impl IntoIterator<Item = (Span, T)>) -> Vec<(Span, T)> {
     let mut merged: Vec<(Span, T)> = Vec::new();
     for (span, value) in steps {
@@ -66,7 +103,7 @@ pub fn merged<T: PartialEq>(steps: impl IntoIterator<Item = (Span, T)>) -> Vec<(
     merged
 }
 
-/// One schema of several steps: the only one, or any of them, each with its versions.
+/// One schema for several steps: the only one, or `anyOf` them, each with its versions.
 pub fn one_of_steps(mut steps: Vec<(Span, Value)>) -> Value {
     if steps.len() == 1 {
         return steps.remove(0).1;
@@ -83,7 +120,7 @@ mod tests {
     use super::*;
 
     const fn span(first: u16, last: u16) -> Span {
-        Span {
+        Span::Microversions {
             first: Version::new(first),
             last: Version::new(last),
         }
@@ -93,6 +130,7 @@ mod tests {
     fn spans_meet_and_neighbours_merge() {
         assert_eq!(span(1, 5).meet(span(3, 9)), Some(span(3, 5)));
         assert_eq!(span(1, 5).meet(span(6, 9)), None);
+        assert_eq!(Span::ALL.meet(Span::Native), None);
         let steps = [(span(0, 3), 'a'), (span(4, 6), 'a'), (span(7, 39), 'b')];
         assert_eq!(merged(steps), [(span(0, 6), 'a'), (span(7, 39), 'b')]);
     }

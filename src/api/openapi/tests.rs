@@ -1,5 +1,8 @@
+//! Checks that the description covers every route, error and component, and nothing else.
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::route::Family;
 use super::*;
 
 fn every_operation(document: &Value) -> Vec<(&str, &str, &Value)> {
@@ -55,11 +58,15 @@ fn every_row_of_the_table_is_an_operation() {
 fn a_row_of_which_nothing_is_said_appears_by_itself() {
     let (texts, mut route) = (
         Texts::read(),
-        Route::post("/traits", super::super::route::Guard::Open, |_| unreachable!()),
+        Route::post(
+            "/traits",
+            super::super::route::Authorization::Public,
+            |_| unreachable!(),
+        ),
     );
-    route.first = Version::new(30);
+    route = route.since(Version::new(30));
     let mut schemas = Schemas::new(&texts);
-    let paths = paths(std::slice::from_ref(&route), Span::ALL, &texts, &mut schemas);
+    let paths = paths(std::slice::from_ref(&route), &[Span::ALL], &texts, &mut schemas);
     let operation = &paths["/traits"]["post"];
     assert_eq!(operation["x-openstack"], json!({"min-ver": "1.30"}));
     for status in ["400", "404", "406", "413", "415", "500"] {
@@ -74,7 +81,9 @@ fn whatever_is_said_is_said_of_something() {
     let mut keys = BTreeSet::new();
     for route in ROUTES {
         keys.insert(format!("{} {}", route.method, route.path));
-        keys.insert(format!("{} {} {}", route.method, route.path, route.first));
+        if let Family::Placement { first, .. } = route.family {
+            keys.insert(format!("{} {} {first}", route.method, route.path));
+        }
     }
     let errors: BTreeSet<String> = sentences::all().iter().map(sentences::name).collect();
     for (key, said) in texts.operations() {
@@ -140,7 +149,7 @@ fn every_error_can_be_met_somewhere() {
 
 #[test]
 fn references_lead_somewhere_and_every_component_is_needed() {
-    for document in [document(None), document(Some(Version::new(17)))] {
+    for document in [None, Some(Span::at(Version::new(17))), Some(Span::Native)].map(document) {
         let mut used = BTreeSet::new();
         walk("", &document, &mut |_, members| {
             if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
@@ -207,7 +216,7 @@ fn operations_have_ids_of_their_own() {
 
 #[test]
 fn the_document_of_one_version_has_what_holds_there() {
-    let old = document(Some(Version::new(8)));
+    let old = document(Some(Span::at(Version::new(8))));
     assert_eq!(old["paths"]["/allocation_candidates"], Value::Null);
     assert!(!old.to_string().contains("x-openstack"));
     let reference = &old["paths"]["/allocations/{consumer_uuid}"]["put"]["requestBody"]["content"]["application/json"];
@@ -218,6 +227,22 @@ fn the_document_of_one_version_has_what_holds_there() {
     let create = &old["paths"]["/resource_providers"]["post"]["responses"];
     assert!(create["201"]["content"].is_null() && create["200"].is_null());
     assert_eq!(text(Some("1.40")), None);
+}
+
+#[test]
+fn the_document_of_the_native_api_has_nothing_of_microversions() {
+    let native = document(Some(Span::Native));
+    let paths: Vec<&String> = native["paths"].as_object().unwrap().keys().collect();
+    assert!(
+        !paths.is_empty() && paths.iter().all(|path| path.starts_with("/v1/")),
+        "{paths:?}"
+    );
+    let text = text(Some("v1")).unwrap();
+    for word in ["x-openstack", "OpenStack-API-Version", "microversion:"] {
+        assert!(!text.contains(word), "{word}");
+    }
+    let old = document(Some(Span::at(Version::new(39))));
+    assert_eq!(old["paths"]["/v1/"], Value::Null);
 }
 
 #[test]

@@ -1,30 +1,11 @@
-//! What is said of nouns, operations and words: data, in `operations/*.json` and `words.json`.
+//! The descriptions of nouns, operations and words: data in `src/wire/schemas/*.json` and `words.json`.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::super::route::Route;
-
-macro_rules! operations {
-    ($($noun:literal),*) => {
-        &[$(($noun, include_str!(concat!("operations/", $noun, ".json")))),*]
-    };
-}
-
-static OPERATIONS: &[(&str, &str)] = operations!(
-    "root",
-    "resource_providers",
-    "inventories",
-    "aggregates",
-    "traits",
-    "resource_classes",
-    "allocation_candidates",
-    "allocations",
-    "usages",
-    "reshaper",
-    "openapi"
-);
+use super::super::route::{Family, Route};
+use crate::wire::documents::DOCUMENTS;
 
 pub struct Texts {
     words: Value,
@@ -37,13 +18,13 @@ impl Texts {
     pub fn read() -> Texts {
         let json = |text| serde_json::from_str(text).expect("the texts are JSON, and a test reads each");
         let (mut nouns, mut operations) = (BTreeMap::new(), BTreeMap::new());
-        for (noun, text) in OPERATIONS {
-            let members: Map<String, Value> = serde_json::from_str(text).expect("the texts are JSON objects");
-            for (name, said) in members {
-                match name.as_str() {
-                    "noun" => drop(nouns.insert(*noun, said)),
-                    _ => drop(operations.insert(name, said)),
-                }
+        for (noun, text) in DOCUMENTS {
+            let mut document: Map<String, Value> = serde_json::from_str(text).expect("the texts are JSON objects");
+            if let Some(said) = document.remove("noun") {
+                nouns.insert(*noun, said);
+            }
+            if let Some(Value::Object(of_noun)) = document.remove("operations") {
+                operations.extend(of_noun);
             }
         }
         Texts {
@@ -53,26 +34,29 @@ impl Texts {
         }
     }
 
-    /// What is said of a row of the table; `null` for one of which nothing is said yet.
+    /// The description of a row of the table; `null` if it has none.
     pub fn operation(&self, route: &Route) -> &Value {
         let key = format!("{} {}", route.method, route.path);
-        let of_row = self.operations.get(&format!("{key} {}", route.first));
+        let of_row = match route.family {
+            Family::Placement { first, .. } => self.operations.get(&format!("{key} {first}")),
+            Family::Native => None,
+        };
         of_row.or_else(|| self.operations.get(&key)).unwrap_or(&Value::Null)
     }
 
-    /// What a path, query, property or header of that name means.
+    /// The description of a path field, query parameter, property or header.
     pub fn word(&self, kind: &str, name: &str) -> Option<&str> {
         self.words[kind][name].as_str()
     }
 
-    /// What is said of a noun.
+    /// The description of a noun.
     pub fn noun(&self, noun: &str) -> &str {
         self.nouns.get(noun).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The nouns in the order in which a newcomer reads of them.
+    /// The nouns, in the order of the documents.
     pub fn nouns() -> impl Iterator<Item = &'static str> {
-        OPERATIONS.iter().map(|(noun, _)| *noun)
+        DOCUMENTS.iter().map(|(noun, _)| *noun)
     }
 
     #[cfg(test)]

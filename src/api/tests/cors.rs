@@ -1,7 +1,7 @@
 //! CORS: what a browser is told of answers and before requests.
 
-use super::super::cors::Cors;
 use super::*;
+use crate::api::http::cors::Cors;
 
 fn cors() -> Cors {
     Cors {

@@ -3,9 +3,9 @@
 use actix_web::http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-use super::super::gate::survive;
-use super::super::reply::Reply;
-use super::super::stream::Stream;
+use crate::api::http::dispatch::catch_panic;
+use crate::api::http::reply::Reply;
+use crate::api::http::stream::Stream;
 
 /// What a client gets when the server answers `request` with `response`.
 async fn exchange(request: &str, response: &str) -> String {
@@ -56,7 +56,7 @@ async fn other_answers_pass_untouched() {
 
 #[actix_web::test]
 async fn a_panic_is_one_request_s_failure() {
-    let refusal = survive("req-1", async { panic!("an inner matter") })
+    let refusal = catch_panic("req-1", async { panic!("an inner matter") })
         .await
         .map(|_: Reply| ())
         .expect_err("a refusal");

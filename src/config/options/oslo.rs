@@ -1,49 +1,74 @@
-//! oslo.policy and oslo.middleware: policy files, the proxy in front, and CORS.
+//! The options of oslo.policy, oslo.middleware and oslo.db: policy files, the proxy in front, and CORS.
 
 use std::path::PathBuf;
 
-use crate::config::error::Result;
-use crate::config::reader::Reader;
+use crate::config::reader::OptionReader;
+use crate::config::spec::OptionSpec;
+use crate::config::value::Repeated;
 
-/// `[oslo_policy]`
-#[derive(Debug, Clone)]
-pub struct OsloPolicy {
-    /// [`OsloPolicy::file`] finds it.
-    pub policy_file: String,
-    /// [`OsloPolicy::dirs`] finds them.
-    pub policy_dirs: Vec<String>,
-    /// The rule that stands in for one that a check refers to and that is not there.
-    pub policy_default_rule: String,
-    /// Without it, whoever the older default rules let in is let in too.
-    pub enforce_new_defaults: bool,
-    /// Where relative names are looked for: beside the configuration, then in `/etc/placement` and `/etc`.
-    pub search_dirs: Vec<PathBuf>,
+options! {
+    /// `[oslo_policy]`
+    OsloPolicy in "oslo_policy" {
+        /// The policy file. A relative name is looked for in the directories of the configuration, then in
+        /// `/etc/placement` and `/etc`.
+        policy_file: String = "policy.yaml";
+        /// Directories of more policy files, looked for like `policy_file`. Their rules override those of the file.
+        policy_dirs: Repeated = "policy.d";
+        /// The rule that is used instead of one that a check names and that does not exist.
+        policy_default_rule: String = "default";
+        /// Whether the current default rules alone hold. With `false` a request that the older default rules allow is
+        /// allowed too.
+        enforce_new_defaults: bool = true;
+    }
+    with {
+        /// Where relative names are looked for, the first match wins.
+        search_dirs: Vec<PathBuf> = OptionReader::search_dirs;
+    }
+}
+
+options! {
+    /// `[oslo_middleware]`
+    OsloMiddleware in "oslo_middleware" {
+        /// Believe the headers `X-Forwarded-*`. Set it only if every request passes a proxy that sets them.
+        enable_proxy_headers_parsing: bool = false;
+    }
+}
+
+// The defaults are OpenStack Placement's own, not oslo.middleware's.
+options! {
+    /// `[cors]`: which pages of other origins may use the API from a browser.
+    Cors in "cors" {
+        /// Origins such as `https://horizon.example.com`, or `*`. Without one there is no CORS.
+        allowed_origin: Vec<String>;
+        /// Whether a browser may send credentials.
+        allow_credentials: bool = true;
+        /// Response headers that a page may read.
+        expose_headers: Vec<String> =
+            "X-Auth-Token,X-Openstack-Request-Id,X-Subject-Token,X-Service-Token,OpenStack-API-Version";
+        /// For how many seconds a browser may cache the answer to a preflight request. 0 leaves that header out.
+        max_age: Option<i64> = 3600;
+        /// Methods that a page may use.
+        allow_methods: Vec<String> = "GET,PUT,POST,DELETE,PATCH";
+        /// Request headers that a page may send.
+        allow_headers: Vec<String> =
+            "X-Auth-Token,X-Openstack-Request-Id,X-Identity-Status,X-Roles,X-Service-Catalog,X-User-Id,X-Tenant-Id,\
+             OpenStack-API-Version";
+    }
 }
 
 impl OsloPolicy {
-    pub(super) fn read(reader: &Reader, search_dirs: Vec<PathBuf>) -> Result<Self> {
-        const SECTION: &str = "oslo_policy";
-        Ok(Self {
-            policy_file: reader.text(SECTION, "policy_file")?,
-            policy_dirs: reader.multi(SECTION, "policy_dirs")?,
-            policy_default_rule: reader.text(SECTION, "policy_default_rule")?,
-            enforce_new_defaults: reader.boolean(SECTION, "enforce_new_defaults")?,
-            search_dirs,
-        })
-    }
-
-    /// The policy file that exists now, if one does.
+    /// The policy file, if it exists now.
     pub fn file(&self) -> Option<PathBuf> {
         self.find(&self.policy_file)
     }
 
     /// The policy directories that exist now.
     pub fn dirs(&self) -> Vec<PathBuf> {
-        self.policy_dirs.iter().filter_map(|name| self.find(name)).collect()
+        self.policy_dirs.0.iter().filter_map(|name| self.find(name)).collect()
     }
 
     fn find(&self, name: &str) -> Option<PathBuf> {
-        // An absolute name stays itself when joined.
+        // An absolute name stays as it is when it is joined.
         self.search_dirs
             .iter()
             .map(|dir| dir.join(name))
@@ -51,44 +76,77 @@ impl OsloPolicy {
     }
 }
 
-/// `[cors]`: which pages of other origins may ask from a browser.
-#[derive(Debug, Clone)]
-pub struct Cors {
-    /// Origins such as `https://horizon.example.com`, or `*`; without one there is no CORS.
-    pub allowed_origin: Vec<String>,
-    pub allow_credentials: bool,
-    pub expose_headers: Vec<String>,
-    /// Seconds for which a browser may remember what it was told; 0: it is not told.
-    pub max_age: i64,
-    pub allow_methods: Vec<String>,
-    pub allow_headers: Vec<String>,
-}
+const REMOTE: &str = "placet asks no policy server, and refuses policy files with http: and https: checks";
+const SCOPES: &str = "scopes are always enforced";
+const OWN_SECTION: &str = "the option of the same name in [placement_database]";
+const ASYNC: &str = "[placement_database] connection";
+const RETRIES: &str = "[placet] commit_timeout bounds how long a commit is tried again";
+const HEALTH: &str = "GET / answers without a token, whether or not a healthcheck is configured";
+const TRACING: &str = "this version sends no traces; each request is one line of the log";
 
-impl Cors {
-    pub(super) fn read(reader: &Reader) -> Result<Self> {
-        const SECTION: &str = "cors";
-        Ok(Self {
-            allowed_origin: reader.list(SECTION, "allowed_origin")?,
-            allow_credentials: reader.boolean(SECTION, "allow_credentials")?,
-            expose_headers: reader.list(SECTION, "expose_headers")?,
-            max_age: reader.optional_number(SECTION, "max_age")?.unwrap_or_default(),
-            allow_methods: reader.list(SECTION, "allow_methods")?,
-            allow_headers: reader.list(SECTION, "allow_headers")?,
-        })
-    }
-}
-
-/// `[oslo_middleware]`
-#[derive(Debug, Clone)]
-pub struct OsloMiddleware {
-    /// Believe `X-Forwarded-*`; only right behind a proxy that sets them.
-    pub enable_proxy_headers_parsing: bool,
-}
-
-impl OsloMiddleware {
-    pub(super) fn read(reader: &Reader) -> Result<Self> {
-        Ok(Self {
-            enable_proxy_headers_parsing: reader.boolean("oslo_middleware", "enable_proxy_headers_parsing")?,
-        })
-    }
-}
+/// Accepted, and not used.
+pub(in crate::config) const UNUSED: &[OptionSpec] = &[
+    // oslo.policy has dropped it; configuration files still have it.
+    OptionSpec::unused("oslo_policy", "enforce_scope", SCOPES),
+    OptionSpec::unused("oslo_policy", "remote_content_type", REMOTE),
+    OptionSpec::unused("oslo_policy", "remote_ssl_verify_server_crt", REMOTE),
+    OptionSpec::unused("oslo_policy", "remote_ssl_ca_crt_file", REMOTE),
+    OptionSpec::unused("oslo_policy", "remote_ssl_client_crt_file", REMOTE),
+    OptionSpec::unused("oslo_policy", "remote_ssl_client_key_file", REMOTE),
+    OptionSpec::unused("oslo_policy", "remote_timeout", REMOTE),
+    OptionSpec::unused("oslo_middleware", "max_request_body_size", "[placet] max_body_size"),
+    OptionSpec::unused(
+        "oslo_middleware",
+        "http_basic_auth_user_file",
+        "[api] auth_strategy; placet has no HTTP basic auth",
+    ),
+    OptionSpec::unused("healthcheck", "detailed", HEALTH),
+    OptionSpec::unused("healthcheck", "backends", HEALTH),
+    OptionSpec::unused("healthcheck", "allowed_source_ranges", HEALTH),
+    OptionSpec::unused("healthcheck", "ignore_proxied_requests", HEALTH),
+    OptionSpec::unused("healthcheck", "disable_by_file_path", HEALTH),
+    OptionSpec::unused("healthcheck", "disable_by_file_paths", HEALTH),
+    OptionSpec::unused("healthcheck", "enable_by_file_paths", HEALTH),
+    OptionSpec::unused("oslo_middleware_tracing", "enabled", TRACING),
+    OptionSpec::unused("oslo_middleware_tracing", "otlp_endpoint", TRACING),
+    OptionSpec::unused("oslo_middleware_tracing", "otlp_protocol", TRACING),
+    OptionSpec::unused("oslo_middleware_tracing", "service_name", TRACING),
+    OptionSpec::unused("oslo_middleware_tracing", "sampling_rate", TRACING),
+    OptionSpec::unused("oslo_middleware_tracing", "insecure", TRACING),
+    // OpenStack Placement registers oslo.db's own section too, but reads only its copy of it, [placement_database].
+    OptionSpec::unused("database", "connection", OWN_SECTION).secret(),
+    OptionSpec::unused("database", "slave_connection", OWN_SECTION).secret(),
+    OptionSpec::unused("database", "asyncio_connection", ASYNC).secret(),
+    OptionSpec::unused("database", "asyncio_slave_connection", ASYNC).secret(),
+    OptionSpec::unused(
+        "database",
+        "synchronous_reader",
+        "every answer shows every acknowledged write",
+    ),
+    OptionSpec::unused(
+        "database",
+        "backend",
+        "the scheme of the URL in [placement_database] connection",
+    ),
+    OptionSpec::unused("database", "sqlite_synchronous", OWN_SECTION),
+    OptionSpec::unused("database", "mysql_sql_mode", OWN_SECTION),
+    OptionSpec::unused(
+        "database",
+        "mysql_wsrep_sync_wait",
+        "placet waits for other nodes' commits where it must",
+    ),
+    OptionSpec::unused("database", "connection_recycle_time", OWN_SECTION),
+    OptionSpec::unused("database", "max_pool_size", OWN_SECTION),
+    OptionSpec::unused("database", "max_retries", OWN_SECTION),
+    OptionSpec::unused("database", "retry_interval", OWN_SECTION),
+    OptionSpec::unused("database", "max_overflow", OWN_SECTION),
+    OptionSpec::unused("database", "connection_debug", OWN_SECTION),
+    OptionSpec::unused("database", "connection_trace", OWN_SECTION),
+    OptionSpec::unused("database", "pool_timeout", OWN_SECTION),
+    OptionSpec::unused("database", "connection_parameters", OWN_SECTION),
+    OptionSpec::unused("database", "use_db_reconnect", "lost connections are always replaced"),
+    OptionSpec::unused("database", "db_retry_interval", RETRIES),
+    OptionSpec::unused("database", "db_inc_retry_interval", RETRIES),
+    OptionSpec::unused("database", "db_max_retry_interval", RETRIES),
+    OptionSpec::unused("database", "db_max_retries", RETRIES),
+];

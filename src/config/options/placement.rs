@@ -1,25 +1,99 @@
-//! What OpenStack Placement itself registers: how clients say who they are, what a search brings forth, and the database.
+//! The options that OpenStack Placement itself registers: authentication, searches, and the database.
 
 use std::fmt;
 
-use validator::Validate;
-
-use super::Secret;
 use crate::config::error::{ConfigError, Result};
-use crate::config::reader::Reader;
+use crate::config::reader::OptionReader;
+use crate::config::spec::OptionSpec;
+use crate::config::value::{OptionValue, Secret, choice};
 
-/// `[api]`
-#[derive(Debug, Clone)]
-pub struct Api {
-    pub auth_strategy: AuthStrategy,
+options! {
+    /// `[api]`
+    Api in "api" {
+        /// How clients authenticate. `noauth2` accepts every token; `keystone` is not built yet, and placet refuses to
+        /// start with it.
+        auth_strategy: AuthStrategy = "keystone", formerly "DEFAULT" "auth_strategy";
+    }
 }
 
+options! {
+    /// `[placement]`
+    Placement in "placement" {
+        /// Visit the providers in a new order in each request. Otherwise the same request gets the same candidates as
+        /// long as nothing changes.
+        randomize_allocation_candidates: bool = false;
+        /// The project of consumers that are made by requests before microversion 1.8, which name none.
+        incomplete_consumer_project_id: String = "00000000-0000-0000-0000-000000000000";
+        /// The user of consumers that are made by requests before microversion 1.8, which name none.
+        incomplete_consumer_user_id: String = "00000000-0000-0000-0000-000000000000";
+        /// The most candidates that one request may produce. -1 means no limit but `[placet] max_candidates`.
+        max_allocation_candidates: i64 = -1, -1..=9_007_199_254_740_992_i64;
+        /// The order of candidates of several trees: all of one tree before those of the next (`depth-first`), or one
+        /// of each tree in turn (`breadth-first`).
+        allocation_candidates_generation_strategy: GenerationStrategy = "depth-first";
+    }
+}
+
+options! {
+    /// `[placement_database]`
+    PlacementDatabase in "placement_database" {
+        /// The URL of the database, as SQLAlchemy writes it.
+        connection: Option<Secret>;
+        /// The URL of a replica of the database. The routes that `[placet] slave_routes` names read from it.
+        slave_connection: Option<Secret>;
+        /// The age at which a connection is replaced by a new one before it is used again. 0 replaces it each time, -1
+        /// never.
+        connection_recycle_time: i64 = 3600, -1..=31_536_000 seconds;
+        /// The number of connections that read. If it is not set, 16.
+        max_pool_size: Option<u32>, 1..=10_000;
+        /// How often a server that does not answer at start is tried again. -1 means without end.
+        max_retries: i64 = 10, -1..=1_000_000;
+        /// The time between two such attempts, and between two attempts to reach a replica that is away.
+        retry_interval: u64 = 10, 0..=86_400 seconds;
+        /// The number of connections that may be added to `max_pool_size` under load.
+        max_overflow: Option<u32>, 0..=10_000;
+        /// How long a read waits for a connection. If it is not set, 30 seconds; in any case no longer
+        /// than `[placet] commit_timeout`.
+        pool_timeout: Option<u64>, 0..=86_400 seconds;
+        /// Make or upgrade the tables at start. Otherwise `placet db sync` does so.
+        sync_on_startup: bool = false;
+    }
+    with {
+        /// Whether nothing at all is configured: the database is a file of placet's own, made and upgraded at start.
+        embedded: bool = OptionReader::unconfigured;
+    }
+}
+
+impl PlacementDatabase {
+    /// The database's URL.
+    ///
+    /// # Errors
+    /// There is a configuration, but no URL in it. As in OpenStack Placement there is no default then.
+    pub fn required(&self) -> Result<&Secret> {
+        self.connection.as_ref().ok_or(ConfigError::NoConnection)
+    }
+
+    /// Whether serving may make and upgrade the schema: of the embedded file always, else if so configured.
+    pub fn may_sync(&self) -> bool {
+        self.embedded || self.sync_on_startup
+    }
+}
+
+/// `[api] auth_strategy`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthStrategy {
-    /// Tokens of an OpenStack Keystone.
+    /// Tokens are checked by an OpenStack Keystone.
     Keystone,
-    /// Everybody is who they say they are: for tests and for one's own machine.
+    /// A token is the user's own claim, and believed: for tests, and for one's own machine.
     Noauth2,
+}
+
+impl OptionValue for AuthStrategy {
+    const KIND: &'static str = "keystone, noauth2";
+
+    fn from_text(text: &str) -> std::result::Result<Option<Self>, String> {
+        choice(text, &[("keystone", Self::Keystone), ("noauth2", Self::Noauth2)])
+    }
 }
 
 impl fmt::Display for AuthStrategy {
@@ -31,34 +105,6 @@ impl fmt::Display for AuthStrategy {
     }
 }
 
-impl Api {
-    pub(super) fn read(reader: &Reader) -> Result<Self> {
-        Ok(Self {
-            auth_strategy: reader.choice(
-                "api",
-                "auth_strategy",
-                &[("keystone", AuthStrategy::Keystone), ("noauth2", AuthStrategy::Noauth2)],
-            )?,
-        })
-    }
-}
-
-/// `[placement]`
-#[derive(Debug, Clone, Validate)]
-pub struct Placement {
-    /// Visit the providers in a new order at each request.
-    pub randomize_allocation_candidates: bool,
-    /// The project of consumers that were made before microversion 1.8.
-    pub incomplete_consumer_project_id: String,
-    /// The user of consumers that were made before microversion 1.8.
-    pub incomplete_consumer_user_id: String,
-    /// How many candidates a request may bring forth; -1: no limit.
-    #[validate(range(min = -1, max = 9_007_199_254_740_992_i64))]
-    pub max_allocation_candidates: i64,
-    /// In what order the candidates of several trees come.
-    pub allocation_candidates_generation_strategy: GenerationStrategy,
-}
-
 /// `[placement] allocation_candidates_generation_strategy`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GenerationStrategy {
@@ -68,90 +114,40 @@ pub enum GenerationStrategy {
     BreadthFirst,
 }
 
-impl Placement {
-    pub(super) fn read(reader: &Reader) -> Result<Self> {
-        const SECTION: &str = "placement";
-        Ok(Self {
-            randomize_allocation_candidates: reader.boolean(SECTION, "randomize_allocation_candidates")?,
-            incomplete_consumer_project_id: reader.text(SECTION, "incomplete_consumer_project_id")?,
-            incomplete_consumer_user_id: reader.text(SECTION, "incomplete_consumer_user_id")?,
-            max_allocation_candidates: reader.number(SECTION, "max_allocation_candidates")?,
-            allocation_candidates_generation_strategy: reader.choice(
-                SECTION,
-                "allocation_candidates_generation_strategy",
-                &[
-                    ("depth-first", GenerationStrategy::DepthFirst),
-                    ("breadth-first", GenerationStrategy::BreadthFirst),
-                ],
-            )?,
-        })
+impl OptionValue for GenerationStrategy {
+    const KIND: &'static str = "depth-first, breadth-first";
+
+    fn from_text(text: &str) -> std::result::Result<Option<Self>, String> {
+        choice(
+            text,
+            &[("depth-first", Self::DepthFirst), ("breadth-first", Self::BreadthFirst)],
+        )
     }
 }
 
-/// `[placement_database]`
-#[derive(Debug, Clone, Validate)]
-pub struct PlacementDatabase {
-    /// The database's URL, in SQLAlchemy's spelling.
-    pub connection: Option<Secret>,
-    /// The URL of a copy that may lag; read by what `[placet] slave_routes` names.
-    pub slave_connection: Option<Secret>,
-    /// Make or upgrade the schema at start.
-    pub sync_on_startup: bool,
-    /// Whether nothing at all is configured: the database is placet's own file, made and upgraded at start.
-    pub embedded: bool,
-    /// Seconds after which a connection is closed and made anew; -1: never.
-    #[validate(range(min = -1, max = 31_536_000))]
-    pub connection_recycle_time: i64,
-    /// Connections that read; without it 16.
-    #[validate(range(min = 1, max = 10_000))]
-    pub max_pool_size: Option<u32>,
-    /// As many more under load.
-    #[validate(range(min = 0, max = 10_000))]
-    pub max_overflow: Option<u32>,
-    /// How often a server that does not answer at start is tried; -1: for ever.
-    #[validate(range(min = -1, max = 1_000_000))]
-    pub max_retries: i64,
-    /// Seconds between two tries.
-    #[validate(range(min = 0, max = 86_400))]
-    pub retry_interval: u64,
-    /// Seconds that a reader waits for a connection; without it 30, as in upstream's pool.
-    #[validate(range(min = 0, max = 86_400))]
-    pub pool_timeout: Option<u64>,
-}
+const STRICT_ALREADY: &str = "placet always commits durably and checks what it writes";
+const TRACE: &str = "the environment variable RUST_LOG=placet::db=trace shows the SQL";
 
-impl PlacementDatabase {
-    /// The database's URL.
-    ///
-    /// # Errors
-    /// Configured, but without one: as upstream, placet does not guess.
-    pub fn required(&self) -> Result<&Secret> {
-        self.connection.as_ref().ok_or(ConfigError::NoConnection)
-    }
-
-    /// Whether serving may make and upgrade the schema: the embedded file's always, any other's where configured.
-    pub fn may_sync(&self) -> bool {
-        self.embedded || self.sync_on_startup
-    }
-}
-
-impl PlacementDatabase {
-    pub(super) fn read(reader: &Reader) -> Result<Self> {
-        const SECTION: &str = "placement_database";
-        let url = |name| -> Result<Option<Secret>> {
-            let text = reader.optional_text(SECTION, name)?;
-            Ok(text.filter(|url| !url.is_empty()).map(Secret::new))
-        };
-        Ok(Self {
-            connection: url("connection")?,
-            slave_connection: url("slave_connection")?,
-            sync_on_startup: reader.boolean(SECTION, "sync_on_startup")?,
-            embedded: reader.unconfigured(),
-            connection_recycle_time: reader.number(SECTION, "connection_recycle_time")?,
-            max_pool_size: reader.optional_number(SECTION, "max_pool_size")?,
-            max_overflow: reader.optional_number(SECTION, "max_overflow")?,
-            max_retries: reader.number(SECTION, "max_retries")?,
-            retry_interval: reader.number(SECTION, "retry_interval")?,
-            pool_timeout: reader.optional_number(SECTION, "pool_timeout")?,
-        })
-    }
-}
+/// Accepted, and not used.
+pub(in crate::config) const UNUSED: &[OptionSpec] = &[
+    OptionSpec::unused(
+        "placement",
+        "allocation_conflict_retry_count",
+        "claims are decided in order, without conflicts inside a process; [placet] commit_timeout bounds the rest",
+    ),
+    OptionSpec::unused(
+        "placement_database",
+        "connection_parameters",
+        "write them into the URL of connection",
+    ),
+    OptionSpec::unused("placement_database", "sqlite_synchronous", STRICT_ALREADY),
+    OptionSpec::unused("placement_database", "mysql_sql_mode", STRICT_ALREADY),
+    OptionSpec::unused("placement_database", "connection_debug", TRACE),
+    OptionSpec::unused("placement_database", "connection_trace", TRACE),
+    OptionSpec::unused(
+        "workarounds",
+        "optimize_for_wide_provider_trees",
+        "candidates are always generated lazily, and equal children are not tried again",
+    ),
+    OptionSpec::unused("DEFAULT", "tempdir", "placet writes no temporary files"),
+];

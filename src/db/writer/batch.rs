@@ -1,75 +1,91 @@
-//! What a batch is to the writer, which knows no more of it.
+//! The interface between the writer, which commits, and the model, which decides what commands do.
 
-use super::plan::{Plan, Planned};
-use crate::db::followed::Revisions;
+use super::plan::{BatchPlan, PlanOutcome};
+use crate::db::change_feed::Revisions;
 use crate::db::{Commit, DbConnection, DbResult};
 use crate::error::Result;
 
-/// What the writer carries out. One value lives in the writer's thread.
+/// Decides commands for the writer. One value lives on the writer's thread.
 pub trait Batch: Send + 'static {
     type Command: Send + 'static;
     type Answer: Send + 'static;
     /// What a batch changed.
     type Change: Send;
 
-    /// Whether a command may be decided by `plan`: such commands do not share a transaction with others.
-    fn may_be_planned(command: &Self::Command) -> bool;
+    /// Whether [`Self::plan`] may decide the command. Plannable commands share a transaction only with each other.
+    fn is_plannable(command: &Self::Command) -> bool;
 
-    /// Decides the commands in order on what is in memory alone, before the transaction begins, and before and in a turn; where
-    /// it cannot, `run` does.
-    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Planned<Self>>;
+    /// Decides the commands in order, on the snapshot alone. The optimistic strategy calls it before BEGIN; the
+    /// locked one calls it inside the transaction, before and after it takes the locks. If it cannot decide,
+    /// [`Self::run`] does.
+    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<PlanOutcome<Self>>;
 
-    /// As `plan`, as if `change` had been published, which is about to be committed as `commit`: what is decided is written only
-    /// after that. Without a connection, and `None` where it cannot.
-    fn foresee(&mut self, change: &Self::Change, commit: &Commit, commands: &[&Self::Command]) -> Option<Plan<Self>>;
+    /// As [`Self::plan`], on a speculative snapshot: as if `change` had been published, which is about to be
+    /// committed as `commit`. The plan is written only after that commit. Has no connection; `None` if it cannot
+    /// decide.
+    fn speculate(
+        &mut self,
+        change: &Self::Change,
+        commit: &Commit,
+        commands: &[&Self::Command],
+    ) -> Option<BatchPlan<Self>>;
 
-    /// Decides the commands in order and writes what they change, inside the writer's transaction.
+    /// Decides the commands in order inside the transaction, and writes what they change.
     ///
-    /// `on_database`: an earlier try of the same commands was overtaken, or a plan for them refused something, so nothing
-    /// known from before can be trusted.
-    fn run(&mut self, conn: &mut DbConnection, commands: &[&Self::Command], on_database: bool) -> DbResult<Ran<Self>>;
+    /// `from_database`: trust nothing that was known before, because an attempt had a conflict, or a plan refused
+    /// something.
+    fn run(
+        &mut self,
+        conn: &mut DbConnection,
+        commands: &[&Self::Command],
+        from_database: bool,
+    ) -> DbResult<RunOutcome<Self>>;
 
-    /// How the change is kept for other processes.
-    fn describe(&self, change: &Self::Change) -> String;
+    /// The body of the row of `placet_changes`, from which peers apply the change.
+    fn encode(&self, change: &Self::Change) -> String;
 
-    /// Shows a committed change to this process's readers. Nobody is answered before. False where it has to be read for that.
+    /// Applies a committed change to the snapshot; callers are answered after that. False if the change alone does
+    /// not tell what the snapshot must show: then [`Self::reload`] has to read it.
     fn publish(&mut self, change: Self::Change, commit: &Commit) -> bool;
 
-    /// Shows what `publish` could not, and whatever else was committed.
-    fn read_back(&mut self, conn: &mut DbConnection) -> DbResult<()>;
+    /// Brings the snapshot up to all that is committed, by reading what [`Self::publish`] could not apply.
+    fn reload(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
-    /// Learns what other processes committed: asked on the writer's own connection before each try of a batch, but for a
-    /// plan where `quiet` told how far everybody is expected to be.
+    /// Applies what peers committed to the snapshot. Called before each attempt outside of the transaction, unless
+    /// the batch is planned and [`Self::expected_peers`] answers.
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
-    /// How far every writer was followed, where nobody else has committed anything lately: then it is enough that a plan
-    /// looks, while it is written, whether this still holds, and `follow` is asked only where it does not.
-    fn quiet(&self) -> Option<Revisions>;
+    /// The revision that each writer is expected to have, if the peers have been idle. Then a plan needs no
+    /// [`Self::follow`]: the statement that writes it checks these revisions, and fails if a peer has committed
+    /// since.
+    fn expected_peers(&self) -> Option<Revisions>;
 
-    /// Whether the commands, all of which may be planned, should wait for their turn: others are known to change what they
-    /// change, or, where a plan for them `lost` a guard, have just done so.
-    fn needs_turn(&mut self, commands: &[&Self::Command], lost: bool) -> bool;
+    /// Whether the commands, all of them plannable, need locks before they are planned: their providers are
+    /// contended, or an attempt for them just had a conflict. Remembers the locks for [`Self::lock`] and
+    /// [`Self::can_join`].
+    fn needs_locks(&mut self, commands: &[&Self::Command], after_conflict: bool) -> bool;
 
-    /// Locks, inside the transaction, what the last call of `needs_turn` was about.
-    fn take_turn(&mut self, conn: &mut DbConnection) -> DbResult<()>;
+    /// Takes, inside the transaction, the locks that the last [`Self::needs_locks`] chose.
+    fn lock(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
-    /// Whether a command can be planned in the turn that the last call of `needs_turn` was about.
-    fn may_join(&self, command: &Self::Command) -> bool;
+    /// Whether one more command can be planned under the locks that the last [`Self::needs_locks`] chose.
+    fn can_join(&self, command: &Self::Command) -> bool;
 
-    /// As `follow`, inside the transaction; false where more has to be read than can be there.
+    /// As [`Self::follow`], inside the transaction. False if rows would have to be read: that is for
+    /// [`Self::follow`].
     fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool>;
 
-    /// Nothing that is in memory may be trusted until all of it was read again. Does not wait for that.
-    fn doubt(&mut self);
+    /// Marks all that is in memory as invalid until it was read again. Does not wait for that.
+    fn invalidate(&mut self);
 }
 
-/// How a batch ran, before it is committed.
-pub enum Ran<B: Batch + ?Sized> {
-    /// An answer for each command; with no change there is nothing to commit.
+/// What [`Batch::run`] did. Nothing is committed yet.
+pub enum RunOutcome<B: Batch + ?Sized> {
+    /// An answer for each command. Without a change there is nothing to commit.
     Decided {
         answers: Vec<Result<B::Answer>>,
         change: Option<B::Change>,
     },
-    /// Somebody else changed what the batch rests on: roll back and decide again.
-    Lost,
+    /// Another writer changed what the batch rests on: roll back and decide again.
+    Conflict,
 }

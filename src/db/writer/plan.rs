@@ -1,122 +1,160 @@
-//! Batches that are decided before their transaction begins, on what is in memory alone.
+//! The optimistic path: a batch is planned on the snapshot before BEGIN, then all of its writes run as one guarded
+//! statement.
+//!
+//! Naively, a transaction locks and reads the rows that its commands name, decides, and writes. On a server each of
+//! these statements is a round trip, and the locks are held during all of them.
+//!
+//! A plan reads nothing. Each of its writes carries a guard instead, which fails if the row is not what the snapshot
+//! showed. If the engine can, all of them run as one statement ([`guarded`]).
+//!
+//! Happy path: every guard holds. With BEGIN and COMMIT that is three round trips on PostgreSQL, and two on MariaDB
+//! from 10.6. Elsewhere each write is a statement of its own.
+//!
+//! Unhappy path: the first guard that fails says why.
+//! - A peer has another revision than expected ([`BatchFailure::Stale`]): read the change feed, and plan again.
+//! - The writer's own row has changed ([`BatchFailure::IdentityLost`]): the database is not the one that was known.
+//! - A row of the plan has changed ([`BatchFailure::Conflict`]): the next strategy.
 
 use std::cmp::Ordering;
 
 use chrono::NaiveDateTime;
 use diesel::result::Error as DbError;
 
-use super::{Attempt, Batch, Writer, contain, ready};
-use crate::db::failure::Failure;
-use crate::db::followed::{self, Revisions};
-use crate::db::together::{self, How, Part};
+use super::failure::BatchFailure;
+use super::{Batch, BatchResult, Writer, catch_panic, ready};
+use crate::db::change_feed::{self, Revisions};
+use crate::db::engines::guarded::{self, ExecMode, GuardedWrite};
 use crate::db::{DbConnection, fault};
 
-/// What became of a plan.
-pub enum Planned<B: Batch + ?Sized> {
-    Plan(Plan<B>),
-    /// Something is refused, and no refusal may rest on what is in memory.
+/// What [`Batch::plan`] found.
+pub enum PlanOutcome<B: Batch + ?Sized> {
+    Plan(BatchPlan<B>),
+    /// A command is refused, and a refusal must not rest on the snapshot.
     Refused,
-    /// More has to be known than is in memory.
-    Unknown,
+    /// The plan needs data that is not in memory.
+    MissingData,
 }
 
-/// A batch that was decided before its transaction began.
-pub struct Plan<B: Batch + ?Sized> {
+/// The writes of a batch that was decided before its transaction began.
+pub struct BatchPlan<B: Batch + ?Sized> {
     /// An answer for each command.
     pub answers: Vec<B::Answer>,
     pub change: B::Change,
-    /// What is to be written, all of it guarded.
-    pub parts: Vec<Part>,
-    /// The time of the rows.
+    /// The writes, each with its guard.
+    pub writes: Vec<GuardedWrite>,
+    /// The time that the rows get.
     pub now: NaiveDateTime,
 }
 
-/// What a transaction writes, and what that rests on.
-pub(super) enum Basis<B: Batch> {
-    /// A plan; where nobody was followed before it, everybody is still where they are expected to be.
-    Plan(Plan<B>, Option<Revisions>),
-    /// What others committed is known, so that `run` can decide.
-    Followed { refused: bool },
+/// What a transaction begins with.
+pub(super) enum TransactionInput<B: Batch> {
+    /// A plan to write. With `expected_peers` the change feed was not read: the statement must still find the peers
+    /// at these revisions.
+    Plan {
+        plan: BatchPlan<B>,
+        expected_peers: Option<Revisions>,
+    },
+    /// Commands for [`Batch::run`]. The change feed was read. `refused`: a plan refused one of them.
+    Commands { refused: bool },
 }
 
 impl<B: Batch> Writer<B> {
-    /// A plan for the commands, if they may be planned; without one, what others committed is followed.
-    pub(super) fn basis(&mut self, commands: &[&B::Command], may_be_planned: bool) -> Attempt<Basis<B>> {
+    /// Plans the commands if they are plannable; otherwise reads the change feed, so that they can be run.
+    pub(super) fn transaction_input(
+        &mut self,
+        commands: &[&B::Command],
+        is_plannable: bool,
+    ) -> BatchResult<TransactionInput<B>> {
         self.connected()?;
-        let expected = self.batch.quiet().filter(|_| may_be_planned && !self.behind);
-        if expected.is_none() {
+        let expected_peers = self.batch.expected_peers().filter(|_| is_plannable && !self.is_stale);
+        if expected_peers.is_none() {
             self.follow()?;
-            self.behind = false;
+            self.is_stale = false;
         }
-        if !may_be_planned {
-            return Ok(Basis::Followed { refused: false });
+        if !is_plannable {
+            return Ok(TransactionInput::Commands { refused: false });
         }
         let conn = ready(&mut self.conn)?;
-        let planned = contain(|| self.batch.plan(conn, commands)).ok_or(Failure::Panicked)??;
+        let planned = catch_panic(|| self.batch.plan(conn, commands)).ok_or(BatchFailure::Panicked)??;
         let refused = match planned {
-            Planned::Plan(plan) => return Ok(Basis::Plan(plan, expected)),
-            Planned::Refused => true,
-            Planned::Unknown => false,
+            PlanOutcome::Plan(plan) => return Ok(TransactionInput::Plan { plan, expected_peers }),
+            PlanOutcome::Refused => true,
+            PlanOutcome::MissingData => false,
         };
-        if expected.is_some() {
+        if expected_peers.is_some() {
             self.follow()?;
         }
-        Ok(Basis::Followed { refused })
+        Ok(TransactionInput::Commands { refused })
     }
 
-    /// The next revision, for a plan with these parts, which come to this change.
+    /// Completes the writes of a plan: the check of the peers' revisions, if they are given, and the writer's next
+    /// revision with the row that records the change.
     pub(super) fn prepare(
         &mut self,
         change: &B::Change,
-        planned: Vec<Part>,
+        planned: Vec<GuardedWrite>,
         now: NaiveDateTime,
-        expected: Option<&Revisions>,
-    ) -> Attempt<Prepared> {
-        let body = contain(|| self.batch.describe(change)).ok_or(Failure::Panicked)?;
+        expected_peers: Option<&Revisions>,
+    ) -> BatchResult<PreparedWrite> {
+        let body = catch_panic(|| self.batch.encode(change)).ok_or(BatchFailure::Panicked)?;
         let (raise, record) = self.identity.raise_and_record(body);
-        let mut parts: Vec<Part> = expected.map(followed::nobody_moved).into_iter().collect();
-        let raised = parts.len();
-        parts.extend(std::iter::once(raise).chain(planned).chain([record]));
-        Ok(Prepared { parts, now, raised })
+        let mut writes: Vec<GuardedWrite> = expected_peers
+            .map(change_feed::assert_peers_unchanged)
+            .into_iter()
+            .collect();
+        let raise_index = writes.len();
+        writes.extend(std::iter::once(raise).chain(planned).chain([record]));
+        Ok(PreparedWrite {
+            writes,
+            now,
+            raise_index,
+        })
     }
 }
 
-/// A plan that is ready to be written, all of it together: others are where they are expected, the revision raised, what the
-/// plan writes, and the row that tells of it.
-pub(super) struct Prepared {
-    parts: Vec<Part>,
+/// All that the transaction of a plan writes, in order.
+pub(super) struct PreparedWrite {
+    writes: Vec<GuardedWrite>,
     now: NaiveDateTime,
-    /// Which part raises the revision.
-    raised: usize,
+    /// The index of the write that raises the writer's revision.
+    raise_index: usize,
 }
 
-impl Prepared {
-    pub fn write(&self, conn: &mut DbConnection, how: How) -> Attempt<()> {
-        match together::run(conn, self.now, &self.parts, how) {
+impl PreparedWrite {
+    pub fn write(&self, conn: &mut DbConnection, mode: ExecMode) -> BatchResult<()> {
+        match guarded::run(conn, self.now, &self.writes, mode) {
             Ok(None) => Ok(()),
-            Ok(Some(failed)) => Err(match failed.cmp(&self.raised) {
-                Ordering::Less => Failure::Behind,
-                Ordering::Equal => Failure::Displaced,
-                Ordering::Greater => Failure::Overtaken,
+            Ok(Some(failed)) => Err(match failed.cmp(&self.raise_index) {
+                Ordering::Less => BatchFailure::Stale,
+                Ordering::Equal => BatchFailure::IdentityLost,
+                Ordering::Greater => BatchFailure::Conflict,
             }),
-            Err(error) => Err(failure(error)),
+            Err(error) => Err(write_failure(error)),
         }
     }
 }
 
-/// Writes those parts of a plan that make rows nobody else has, and answers them.
-pub(super) fn write_new_rows<B: Batch>(conn: &mut DbConnection, plan: Plan<B>, how: How) -> Attempt<Vec<Part>> {
-    let parts: Vec<Part> = plan.parts.into_iter().filter(Part::is_of_new_rows).collect();
-    match parts.is_empty() || together::run(conn, plan.now, &parts, how).map_err(failure)?.is_none() {
-        true => Ok(parts),
-        false => Err(Failure::Overtaken),
+/// Runs those writes of a plan that only insert rows, and returns them.
+pub(super) fn insert_new_rows<B: Batch>(
+    conn: &mut DbConnection,
+    plan: BatchPlan<B>,
+    mode: ExecMode,
+) -> BatchResult<Vec<GuardedWrite>> {
+    let writes: Vec<GuardedWrite> = plan.writes.into_iter().filter(GuardedWrite::inserts_only).collect();
+    if writes.is_empty() {
+        return Ok(writes);
+    }
+    match guarded::run(conn, plan.now, &writes, mode).map_err(write_failure)? {
+        None => Ok(writes),
+        Some(_) => Err(BatchFailure::Conflict),
     }
 }
 
-fn failure(error: DbError) -> Failure {
-    match fault::is_constraint(&error) {
-        // Who was to be made is there.
-        true => Failure::Overtaken,
-        false => error.into(),
+fn write_failure(error: DbError) -> BatchFailure {
+    if fault::is_constraint(&error) {
+        // A peer inserted the row first.
+        BatchFailure::Conflict
+    } else {
+        error.into()
     }
 }

@@ -1,97 +1,115 @@
-//! A transaction of the writer: what is done in it, how it ends, and that its change is shown.
+//! One transaction of the writer: chooses what to write, writes it, commits, and publishes the change.
 
 use diesel::QueryResult;
 
-use super::plan::Basis;
-use super::{Attempt, Batch, Job, Ran, Way, Writer, commands, contain, ready};
-use crate::db::dialect::AtOnce;
-use crate::db::failure::Failure;
-use crate::db::identity::{Commit, Identity};
-use crate::db::queue::Permit;
-use crate::db::together::How;
-use crate::db::{DbConnection, dialect};
+use super::failure::BatchFailure;
+use super::identity::{Commit, Identity};
+use super::plan::TransactionInput;
+use super::queue::CommitGate;
+use super::{Batch, BatchResult, CommitStrategy, Job, RunOutcome, Writer, catch_panic, commands, ready};
+use crate::db::DbConnection;
+use crate::db::engines::dialect;
+use crate::db::engines::dialect::Capabilities;
+use crate::db::engines::guarded::ExecMode;
 use crate::error::Result;
 
-/// What was decided and written, before its COMMIT; with no change there is nothing to commit.
-pub(super) type Written<B> = (Vec<Result<<B as Batch>::Answer>>, Option<<B as Batch>::Change>);
+/// What a transaction wrote, before COMMIT.
+pub(super) struct Executed<B: Batch> {
+    /// An answer for each command.
+    pub answers: Vec<Result<B::Answer>>,
+    /// `None` if there is nothing to commit.
+    pub change: Option<B::Change>,
+}
 
 /// How a transaction ended.
-pub(super) enum Ended {
-    /// COMMIT was not sent, so it did not happen.
-    Failed(Failure),
-    /// What COMMIT was answered.
-    Sent(QueryResult<()>),
+pub(super) enum TransactionEnd {
+    /// COMMIT was not sent, so nothing happened.
+    NotCommitted(BatchFailure),
+    /// COMMIT was sent, with this result.
+    CommitSent(QueryResult<()>),
 }
 
 impl<B: Batch> Writer<B> {
-    /// Tries to commit the jobs. Those who share the transaction, or follow it at once, are among them afterwards; who of them
-    /// has been answered is not.
-    pub(super) fn transaction(&mut self, jobs: &mut Vec<Job<B>>, way: Way) -> Attempt<Vec<Result<B::Answer>>> {
+    /// Makes one attempt to commit the jobs, and returns an answer for each.
+    ///
+    /// `jobs` may change: commands that join the transaction are added, and commands that were answered, because
+    /// another batch was pipelined behind them, are removed.
+    pub(super) fn transaction(
+        &mut self,
+        jobs: &mut Vec<Job<B>>,
+        strategy: CommitStrategy,
+    ) -> BatchResult<Vec<Result<B::Answer>>> {
         let commands = commands(jobs);
-        let may_be_planned = way < Way::OnDatabase && commands.iter().all(|command| B::may_be_planned(command));
-        if may_be_planned && self.batch.needs_turn(&commands, way == Way::InTurn) {
-            return self.in_turn(jobs);
+        let is_plannable =
+            strategy < CommitStrategy::FromDatabase && commands.iter().all(|command| B::is_plannable(command));
+        if is_plannable && self.batch.needs_locks(&commands, strategy == CommitStrategy::Locked) {
+            return self.commit_locked(jobs);
         }
-        let written = match self.basis(&commands, may_be_planned)? {
-            Basis::Plan(plan, expected) if self.may_go_ahead(jobs) => {
-                return self.go_ahead(jobs, plan, expected.as_ref());
+        let executed = match self.transaction_input(&commands, is_plannable)? {
+            TransactionInput::Plan { plan, expected_peers } if self.can_pipeline(jobs) => {
+                return self.run_pipeline(jobs, plan, expected_peers.as_ref());
             }
-            Basis::Plan(plan, expected) => {
-                let prepared = self.prepare(&plan.change, plan.parts, plan.now, expected.as_ref())?;
+            TransactionInput::Plan { plan, expected_peers } => {
+                let prepared = self.prepare(&plan.change, plan.writes, plan.now, expected_peers.as_ref())?;
                 let conn = ready(&mut self.conn)?;
-                let how = How::beginning(self.at_once);
-                if how != How::Beginning {
+                let mode = ExecMode::with_begin(self.capabilities);
+                if mode != ExecMode::CombinedWithBegin {
                     dialect::begin_write(conn)?;
                 }
-                let answers = plan.answers.into_iter().map(Ok).collect();
-                contain(|| prepared.write(conn, how).map(|()| (answers, Some(plan.change))))
+                let executed = Executed {
+                    answers: plan.answers.into_iter().map(Ok).collect(),
+                    change: Some(plan.change),
+                };
+                catch_panic(|| prepared.write(conn, mode).map(|()| executed))
             }
-            Basis::Followed { refused } => {
-                let on_database = refused || way == Way::OnDatabase;
+            TransactionInput::Commands { refused } => {
+                let from_database = refused || strategy == CommitStrategy::FromDatabase;
                 let conn = ready(&mut self.conn)?;
                 dialect::begin_write(conn)?;
-                contain(|| write(&mut self.batch, &mut self.identity, conn, &commands, on_database))
+                catch_panic(|| execute(&mut self.batch, &mut self.identity, conn, &commands, from_database))
             }
         };
-        self.end(jobs, written)
+        self.end(jobs, executed)
     }
 
-    /// Ends the transaction in which something was written, or in which that failed.
+    /// Ends a transaction: commits and publishes what was executed, or rolls back. `None` if executing panicked.
     pub(super) fn end(
         &mut self,
         jobs: &[Job<B>],
-        written: Option<Attempt<Written<B>>>,
-    ) -> Attempt<Vec<Result<B::Answer>>> {
+        executed: Option<BatchResult<Executed<B>>>,
+    ) -> BatchResult<Vec<Result<B::Answer>>> {
         let conn = ready(&mut self.conn)?;
-        let (answers, change) = match written.unwrap_or(Err(Failure::Panicked)) {
-            Ok((answers, Some(change))) => (answers, change),
-            Ok((answers, None)) => {
-                dialect::abandon(conn)?;
-                return Ok(answers);
-            }
-            Err(failure) => return self.settle(Ended::Failed(failure)).map(|_| Vec::new()),
+        let Executed { answers, change } = match executed.unwrap_or(Err(BatchFailure::Panicked)) {
+            Ok(executed) => executed,
+            Err(failure) => return self.settle(TransactionEnd::NotCommitted(failure)).map(|_| Vec::new()),
         };
-        let ended = commit(conn, jobs.iter().map(|job| &job.permit), self.at_once);
+        let Some(change) = change else {
+            dialect::abandon(conn)?;
+            return Ok(answers);
+        };
+        let ended = send_commit(conn, jobs.iter().map(|job| &job.gate), self.capabilities);
         let commit = self.settle(ended)?;
         self.publish(change, &commit);
         Ok(answers)
     }
 
-    /// What became of a transaction that ended: it was committed, or it did not happen, and nothing of it is left.
-    pub(super) fn settle(&mut self, ended: Ended) -> Attempt<Commit> {
+    /// Turns the end of a transaction into a fact: the batch is committed, or nothing of it is left.
+    pub(super) fn settle(&mut self, ended: TransactionEnd) -> BatchResult<Commit> {
         match ended {
-            Ended::Failed(failure) => {
+            TransactionEnd::NotCommitted(failure) => {
                 self.roll_back();
                 return Err(failure);
             }
-            Ended::Sent(Err(error)) if dialect::was_undone(&error) => return Err(Failure::Overtaken),
-            Ended::Sent(Err(error)) if dialect::found_no_room(&error) => {
-                // There is none for a fence either.
+            TransactionEnd::CommitSent(Err(error)) if dialect::was_undone(&error) => {
+                return Err(BatchFailure::Conflict);
+            }
+            TransactionEnd::CommitSent(Err(error)) if dialect::found_no_room(&error) => {
+                // The disk is full, so a fence could not be written either.
                 self.roll_back();
                 return Err(error.into());
             }
-            Ended::Sent(Err(error)) => self.settle_doubt(error)?,
-            Ended::Sent(Ok(())) => {}
+            TransactionEnd::CommitSent(Err(error)) => self.resolve_in_doubt(error)?,
+            TransactionEnd::CommitSent(Ok(())) => {}
         }
         Ok(self.identity.committed())
     }
@@ -103,55 +121,56 @@ impl<B: Batch> Writer<B> {
         }
     }
 
+    /// Applies a committed change to the snapshot. If that fails, the snapshot is invalid, and no stale answer is
+    /// given.
     pub(super) fn publish(&mut self, change: B::Change, commit: &Commit) {
-        let shown = contain(|| self.batch.publish(change, commit));
-        let why = match (shown, self.conn.as_mut()) {
+        let published = catch_panic(|| self.batch.publish(change, commit));
+        let why = match (published, self.conn.as_mut()) {
             (Some(true), _) => return,
-            (Some(false), Some(conn)) => match contain(|| self.batch.read_back(conn)) {
+            (Some(false), Some(conn)) => match catch_panic(|| self.batch.reload(conn)) {
                 Some(Ok(())) => return,
                 Some(Err(error)) => error.to_string(),
-                None => "a defect".to_owned(),
+                None => "a defect of placet".to_owned(),
             },
-            (Some(false), None) => "its connection is in use".to_owned(),
-            (None, _) => "a defect".to_owned(),
+            (Some(false), None) => "the connection is committing the next batch".to_owned(),
+            (None, _) => "a defect of placet".to_owned(),
         };
-        log::warn!("A committed change could not be read back, answers wait until it is: {why}");
-        self.batch.doubt();
+        log::warn!("A committed change could not be read back; reads wait until the snapshot is reloaded: {why}");
+        self.batch.invalidate();
     }
 }
 
-/// The rest of a transaction before its COMMIT. The writer's own row is the first that it locks.
-fn write<B: Batch>(
+/// Decides and writes the commands inside the transaction. The first row that it locks is the writer's own.
+fn execute<B: Batch>(
     batch: &mut B,
     identity: &mut Identity,
     conn: &mut DbConnection,
     commands: &[&B::Command],
-    on_database: bool,
-) -> Attempt<Written<B>> {
+    from_database: bool,
+) -> BatchResult<Executed<B>> {
     if !identity.raise_revision(conn)? {
-        return Err(Failure::Displaced);
+        return Err(BatchFailure::IdentityLost);
     }
-    match batch.run(conn, commands, on_database)? {
-        Ran::Lost => Err(Failure::Overtaken),
-        Ran::Decided { answers, change: None } => Ok((answers, None)),
-        Ran::Decided {
-            answers,
-            change: Some(change),
-        } => {
-            identity.record(conn, &batch.describe(&change))?;
-            Ok((answers, Some(change)))
+    match batch.run(conn, commands, from_database)? {
+        RunOutcome::Conflict => Err(BatchFailure::Conflict),
+        RunOutcome::Decided { answers, change } => {
+            if let Some(change) = &change {
+                identity.record(conn, &batch.encode(change))?;
+            }
+            Ok(Executed { answers, change })
         }
     }
 }
 
-/// Sends COMMIT, unless a caller gave up what would be committed.
-pub(super) fn commit<'a>(
+/// Sends COMMIT, unless a command of the batch was cancelled.
+pub(super) fn send_commit<'a>(
     conn: &mut DbConnection,
-    mut permits: impl Iterator<Item = &'a Permit>,
-    at_once: AtOnce,
-) -> Ended {
-    match permits.all(Permit::may_commit) {
-        true => Ended::Sent(dialect::commit_quickly(conn, at_once)),
-        false => Ended::Failed(Failure::GivenUp),
+    mut gates: impl Iterator<Item = &'a CommitGate>,
+    capabilities: Capabilities,
+) -> TransactionEnd {
+    if gates.all(CommitGate::begin_commit) {
+        TransactionEnd::CommitSent(dialect::commit_prepared(conn, capabilities))
+    } else {
+        TransactionEnd::NotCommitted(BatchFailure::Cancelled)
     }
 }

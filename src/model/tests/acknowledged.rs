@@ -39,9 +39,9 @@ impl World {
         let settings = WriterSettings {
             queue_size: 1000,
             commit_timeout: Duration::from_secs(60),
-            log: crate::db::writer::Bounds::default(),
+            wal: crate::db::writer::WalLimits::default(),
         };
-        Model::start(self.database.clone(), &settings, rules(), Serving::Together)
+        Model::start(self.database.clone(), &settings, rules(), Serving::Shared)
             .unwrap()
             .0
     }
@@ -218,13 +218,13 @@ fn round(f: &mut Fixture, world: &World, hosts: &mut [Host], steps: usize, rng: 
 
 /// Counts a thread as ended, even one that failed.
 fn scopeguard(ended: &Mutex<usize>) -> impl Drop + use<'_> {
-    struct Guard<'a>(&'a Mutex<usize>);
-    impl Drop for Guard<'_> {
+    struct GuardOutcome<'a>(&'a Mutex<usize>);
+    impl Drop for GuardOutcome<'_> {
         fn drop(&mut self) {
             *self.0.lock().unwrap() += 1;
         }
     }
-    Guard(ended)
+    GuardOutcome(ended)
 }
 
 /// That every process shows what a cold load shows.

@@ -4,7 +4,7 @@
 use super::process::Process;
 use super::*;
 use crate::error::Error;
-use crate::model::command::{Answer, Command, Write};
+use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::Delete;
 

@@ -2,7 +2,7 @@
 
 use super::process::{Process, claims, two};
 use super::*;
-use crate::db::dialect;
+use crate::db::engines::dialect;
 
 #[actix_web::test]
 async fn a_gap_is_a_reason_to_read_everything() {
@@ -79,7 +79,7 @@ fn clear_away(f: &mut Fixture, gone: &Process, by: &Process) {
     f.execute(&format!(
         "UPDATE placet_writers SET seen_at = '2001-01-01 00:00:00' WHERE id = '{writer}'"
     ));
-    assert!(by.identity.keep_house(&mut f.conn).unwrap());
+    assert!(by.identity.heartbeat(&mut f.conn).unwrap());
     assert_eq!(
         f.number(&format!(
             "SELECT COUNT(*) AS n FROM placet_writers WHERE id = '{writer}'"
@@ -153,7 +153,10 @@ async fn a_fence_says_nothing_and_is_no_gap() {
     dialect::begin_write(&mut a.conn).unwrap();
     assert!(a.identity.raise_revision(&mut a.conn).unwrap());
     dialect::rollback(&mut a.conn).unwrap();
-    assert_eq!(a.identity.fence(&mut a.conn).unwrap(), crate::db::Doubt::NeverHappened);
+    assert_eq!(
+        a.identity.fence(&mut a.conn).unwrap(),
+        crate::db::CommitOutcome::NotCommitted
+    );
     a.write(&[&claims(10, 1, 2)]);
     let before = f.model.statements();
     b.follow();

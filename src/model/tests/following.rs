@@ -8,7 +8,7 @@ use super::foreign::foreign_claim;
 use super::process::{Process, claims, two};
 use super::*;
 use crate::model::allocations::Release;
-use crate::model::command::Write;
+use crate::model::batch::command::Write;
 use crate::model::inventories::Clear;
 use crate::model::resource_classes::Ensure;
 use crate::model::resource_providers::Delete;
@@ -202,13 +202,13 @@ async fn in_doubt_nothing_rests_on_the_snapshot_until_all_is_read_again() {
     for sql in ["DELETE FROM allocations", "DELETE FROM consumers"] {
         f.execute(sql);
     }
-    a.live.doubt();
+    a.live.invalidate();
     let (answers, pending) = a.commit(&[&claims(11, 1, 9)], false).unwrap().unwrap();
     assert!(answers[0].is_ok(), "{answers:?}");
     a.publish(pending);
-    assert!(a.live.is_doubtful());
+    assert!(a.live.is_invalid());
     a.follow();
-    assert!(!a.live.is_doubtful());
+    assert!(!a.live.is_invalid());
     a.check();
 }
 

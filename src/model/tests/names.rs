@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::process::Process;
 use super::*;
-use crate::db::dialect;
-use crate::db::writer::{Batch, Ran};
+use crate::db::engines::dialect;
+use crate::db::writer::{Batch, RunOutcome};
 use crate::error::Error;
-use crate::model::command::{Answer, Command, Write};
+use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::{inventories, resource_classes, traits};
 
 const CLASS: &str = "CUSTOM_GOING";
@@ -70,10 +70,10 @@ fn interleaved_with(
 ) -> [Result<Answer>; 2] {
     dialect::begin_write(&mut a.conn).unwrap();
     assert!(a.identity.raise_revision(&mut a.conn).unwrap());
-    let Ran::Decided { mut answers, change } = a.decider.run(&mut a.conn, &[&first], false).unwrap() else {
+    let RunOutcome::Decided { mut answers, change } = a.decider.run(&mut a.conn, &[&first], false).unwrap() else {
         panic!("nobody was there before the first");
     };
-    let change = a.decider.describe(&change.expect("the first writes"));
+    let change = a.decider.encode(&change.expect("the first writes"));
     let later = std::thread::spawn(second);
     std::thread::sleep(A_WHILE);
     a.identity.record(&mut a.conn, &change).unwrap();

@@ -4,20 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::db::dialect::Precision;
-use crate::db::together::{self, How};
-use crate::db::writer::{Batch, Plan, Planned, Ran};
+use crate::db::engines::dialect::Precision;
+use crate::db::engines::guarded::{self, ExecMode};
+use crate::db::writer::{Batch, BatchPlan, PlanOutcome, RunOutcome};
 use crate::db::{Commit, DbResult, Identity};
-use crate::model::batch::Decider;
-use crate::model::command::{Answer, Command, Write};
-use crate::model::follower::Follower;
-use crate::model::live::Live;
-use crate::model::save::Committed;
+use crate::model::batch::command::{Answer, Command, Write};
+use crate::model::batch::decider::Decider;
+use crate::model::batch::save::Committed;
+use crate::model::snapshot::follower::Follower;
+use crate::model::snapshot::store::SnapshotStore;
 
 pub struct Process {
     pub identity: Identity,
     pub decider: Decider,
-    pub live: Arc<Live>,
+    pub live: Arc<SnapshotStore>,
     pub conn: DbConnection,
 }
 
@@ -44,7 +44,7 @@ impl Process {
     pub fn start(database: &Database, alone: bool) -> Process {
         let mut conn = database.connect().unwrap();
         let identity = Identity::register(&mut conn).unwrap();
-        let live = Arc::new(Live::load(&mut conn).unwrap());
+        let live = Arc::new(SnapshotStore::load(&mut conn).unwrap());
         let follower = Follower::start(database.clone(), live.clone(), Duration::from_secs(10)).unwrap();
         let decider = Decider::new(live.clone(), follower, alone, rules(), Precision::of(&conn));
         Process {
@@ -69,30 +69,31 @@ impl Process {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
         match self.decider.run(&mut self.conn, commands, overtaken) {
-            Ok(Ran::Decided { answers, change }) => Ok(Some((answers, change))),
-            Ok(Ran::Lost) => dialect::rollback(&mut self.conn).map(|()| None),
+            Ok(RunOutcome::Decided { answers, change }) => Ok(Some((answers, change))),
+            Ok(RunOutcome::Conflict) => dialect::rollback(&mut self.conn).map(|()| None),
             Err(error) => dialect::rollback(&mut self.conn).and(Err(error)),
         }
     }
 
     /// The same by a plan: decided on what is in memory alone, and then written by its guards.
     pub fn plan(&mut self, commands: &[&Command]) -> Decided<Option<Committed>> {
-        let Planned::Plan(plan) = self.decider.plan(&mut self.conn, commands)? else {
+        let PlanOutcome::Plan(plan) = self.decider.plan(&mut self.conn, commands)? else {
             panic!("not planned: {commands:?}");
         };
         self.write_plan(plan)
     }
 
     /// A plan behind what was decided and is not yet committed; `None` where there is none.
-    pub fn foresee(&mut self, change: &Committed, commands: &[&Command]) -> Option<Plan<Decider>> {
-        self.decider.foresee(change, &self.identity.under_way(), commands)
+    pub fn speculate(&mut self, change: &Committed, commands: &[&Command]) -> Option<BatchPlan<Decider>> {
+        self.decider
+            .speculate(change, &self.identity.pending_commit(), commands)
     }
 
     /// Begins a transaction in which a plan is written.
-    pub fn write_plan(&mut self, plan: Plan<Decider>) -> Decided<Option<Committed>> {
+    pub fn write_plan(&mut self, plan: BatchPlan<Decider>) -> Decided<Option<Committed>> {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
-        match together::run(&mut self.conn, plan.now, &plan.parts, How::OneByOne) {
+        match guarded::run(&mut self.conn, plan.now, &plan.writes, ExecMode::Sequential) {
             Ok(None) => Ok(Some((plan.answers.into_iter().map(Ok).collect(), Some(plan.change)))),
             Ok(Some(_)) => dialect::rollback(&mut self.conn).map(|()| None),
             Err(error) => dialect::rollback(&mut self.conn).and(Err(error)),
@@ -101,7 +102,7 @@ impl Process {
 
     /// Commits what was decided.
     pub fn end(&mut self, change: Committed) -> DbResult<Pending> {
-        self.identity.record(&mut self.conn, &self.decider.describe(&change))?;
+        self.identity.record(&mut self.conn, &self.decider.encode(&change))?;
         dialect::commit(&mut self.conn)?;
         Ok(Some((change, self.identity.committed())))
     }
@@ -110,7 +111,7 @@ impl Process {
         if let Some((change, commit)) = pending
             && !self.decider.publish(change, &commit)
         {
-            self.decider.read_back(&mut self.conn).unwrap();
+            self.decider.reload(&mut self.conn).unwrap();
         }
     }
 

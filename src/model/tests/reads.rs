@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use diesel::connection::SimpleConnection;
 
-use crate::db::testing::{self, TestDatabase};
+use crate::db::tests::support::{self, TestDatabase};
 use crate::db::{Database, DbConnection};
 use crate::error::{Error, Result};
+use crate::model::snapshot::load;
 use crate::model::{
-    aggregates, allocations, inventories, load, resource_classes, resource_providers, standard, traits, usages,
+    aggregates, allocations, inventories, resource_classes, resource_providers, standard, traits, usages,
 };
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, TraitId};
 
@@ -52,7 +53,7 @@ fn read<T>(query: impl Fn(&mut DbConnection) -> Result<T>) -> Result<T> {
 
 /// A moment as the database keeps it: MariaDB to the second.
 fn kept(moment: &str) -> String {
-    match testing::keeps_microseconds() {
+    match support::keeps_microseconds() {
         true => moment.to_owned(),
         false => moment.split('.').next().unwrap_or(moment).to_owned(),
     }
@@ -346,7 +347,7 @@ fn the_snapshot_is_loaded_in_a_constant_number_of_statements() {
     assert_eq!((child.parent, child.root), (Some(ProviderId(1)), ProviderId(1)));
     assert_eq!(
         child.modified % 1_000_000,
-        if testing::keeps_microseconds() { 7 } else { 0 }
+        if support::keeps_microseconds() { 7 } else { 0 }
     );
     assert_eq!(child.modified / 1_000_000, 1_767_398_400);
     assert_eq!(

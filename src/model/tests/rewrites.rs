@@ -4,7 +4,7 @@ use actix_web::rt;
 
 use super::*;
 use crate::error::Error;
-use crate::model::command::Write;
+use crate::model::batch::command::Write;
 use crate::model::inventories::{Clear, Update};
 use crate::model::resource_classes::Ensure;
 

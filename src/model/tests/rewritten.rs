@@ -2,10 +2,10 @@
 
 use super::process::{Decided, Process, claims, two};
 use super::*;
-use crate::db::writer::{Batch, Planned};
+use crate::db::writer::{Batch, PlanOutcome};
 use crate::model::allocations::Release;
-use crate::model::command::{Command, Write};
-use crate::model::save::Committed;
+use crate::model::batch::command::{Command, Write};
+use crate::model::batch::save::Committed;
 
 type Way = fn(&mut Process, &[&Command]) -> Decided<Option<Committed>>;
 
@@ -105,7 +105,7 @@ async fn claims_and_inventories_of_one_provider_are_planned_in_their_order() {
     let stale = [claims(13, 1, 1), gives(generation + 3, 30)];
     for refused in [early, stale] {
         let planned = a.decider.plan(&mut a.conn, &refused.each_ref()).unwrap();
-        assert!(matches!(planned, Planned::Refused), "{refused:?}");
+        assert!(matches!(planned, PlanOutcome::Refused), "{refused:?}");
     }
 }
 
@@ -118,7 +118,7 @@ async fn what_is_below_the_usage_is_not_planned_and_warned_of_once() {
     let below = gives(generation, 2);
     assert!(matches!(
         a.decider.plan(&mut a.conn, &[&below]).unwrap(),
-        Planned::Unknown
+        PlanOutcome::MissingData
     ));
     let (answers, pending) = a.commit(&[&below], false).unwrap().unwrap();
     assert!(answers[0].is_ok(), "{answers:?}");

@@ -13,7 +13,7 @@ impl Fixture {
         let database = self.kept.open();
         match Kind::of(&database.connect().unwrap()) {
             Kind::Sqlite => None,
-            _ => Some(Model::start(database, &writer_settings(), rules(), Serving::Together).unwrap()),
+            _ => Some(Model::start(database, &writer_settings(), rules(), Serving::Shared).unwrap()),
         }
     }
 
@@ -50,7 +50,7 @@ pub fn counted(expected: &[(&str, usize)]) -> BTreeMap<String, usize> {
 }
 
 /// Submits all at once and waits for all.
-pub async fn together<C: crate::model::command::Write>(work: Vec<(&Model, C)>) -> Vec<Result<C::Answer>>
+pub async fn together<C: crate::model::batch::command::Write>(work: Vec<(&Model, C)>) -> Vec<Result<C::Answer>>
 where
     C::Answer: 'static,
 {
@@ -156,14 +156,14 @@ async fn a_claim_and_a_release_of_two_processes_leave_all_or_nothing() {
 }
 
 /// Submits while what `f.conn` did is not committed yet, and answers what came of it after it was.
-async fn overtaken<C: crate::model::command::Write>(f: &mut Fixture, command: C) -> Result<C::Answer>
+async fn overtaken<C: crate::model::batch::command::Write>(f: &mut Fixture, command: C) -> Result<C::Answer>
 where
     C::Answer: 'static,
 {
     let model = f.model.clone();
     let task = actix_web::rt::spawn(async move { model.submit(command).await });
     actix_web::rt::time::sleep(std::time::Duration::from_millis(500)).await;
-    crate::db::dialect::commit(&mut f.conn).unwrap();
+    crate::db::engines::dialect::commit(&mut f.conn).unwrap();
     task.await.unwrap()
 }
 
@@ -175,7 +175,7 @@ async fn a_consumer_that_is_about_to_get_something_is_not_taken_away() {
     f.host(1, 10).await.unwrap();
     foreign::foreign_claim(&mut f, 20, 1, 2);
     f.execute("DELETE FROM allocations");
-    crate::db::dialect::begin_write(&mut f.conn).unwrap();
+    crate::db::engines::dialect::begin_write(&mut f.conn).unwrap();
     f.execute(&format!(
         "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) \
          SELECT id, '{}', 0, 1 FROM resource_providers WHERE uuid = '{}'",
@@ -195,7 +195,7 @@ async fn a_provider_that_is_about_to_be_used_is_not_deleted() {
     let mut f = fixture();
     let Some(_) = f.another() else { return };
     f.host(1, 10).await.unwrap();
-    crate::db::dialect::begin_write(&mut f.conn).unwrap();
+    crate::db::engines::dialect::begin_write(&mut f.conn).unwrap();
     foreign::foreign_claim(&mut f, 20, 1, 2);
     let deleted = overtaken(&mut f, crate::model::resource_providers::Delete { uuid: uuid(1) }).await;
     assert!(matches!(deleted, Err(Error::ProviderInUse { .. })), "{deleted:?}");

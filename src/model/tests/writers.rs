@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::process::{Process, claims, two};
 use super::*;
-use crate::db::{Doubt, dialect};
+use crate::db::CommitOutcome;
+use crate::db::engines::dialect;
 
 impl Process {
     /// Sends all of a batch but its end, and leaves it open.
@@ -21,7 +22,7 @@ async fn a_fence_finds_what_was_committed_and_waits_for_what_is_under_way() {
     a.open_batch();
     dialect::commit(&mut a.conn).unwrap();
     let mut elsewhere = f.database.connect().unwrap();
-    assert_eq!(a.identity.fence(&mut elsewhere).unwrap(), Doubt::Happened);
+    assert_eq!(a.identity.fence(&mut elsewhere).unwrap(), CommitOutcome::Committed);
     a.identity.committed();
 
     a.open_batch();
@@ -30,7 +31,7 @@ async fn a_fence_finds_what_was_committed_and_waits_for_what_is_under_way() {
     std::thread::sleep(Duration::from_millis(300));
     assert!(!fence.is_finished(), "it does not know yet");
     dialect::commit(&mut a.conn).unwrap();
-    assert_eq!(fence.join().unwrap(), Doubt::Happened);
+    assert_eq!(fence.join().unwrap(), CommitOutcome::Committed);
     a.identity.committed();
     a.write(&[&claims(10, 1, 2)]);
     b.follow();
@@ -44,7 +45,7 @@ async fn a_commit_that_its_fence_overtook_never_happens() {
     a.open_batch();
     dialect::rollback(&mut a.conn).unwrap();
     let mut elsewhere = f.database.connect().unwrap();
-    assert_eq!(a.identity.fence(&mut elsewhere).unwrap(), Doubt::NeverHappened);
+    assert_eq!(a.identity.fence(&mut elsewhere).unwrap(), CommitOutcome::NotCommitted);
     dialect::begin_write(&mut elsewhere).unwrap();
     assert!(!late.raise_revision(&mut elsewhere).unwrap(), "the fence has its place");
     dialect::rollback(&mut elsewhere).unwrap();
@@ -58,7 +59,7 @@ async fn who_is_slower_than_a_writers_own_pruning_reads_everything() {
     let (mut f, mut a, mut b) = two().await;
     a.write(&[&claims(10, 1, 2)]);
     f.execute("UPDATE placet_changes SET committed_at = '2001-01-01 00:00:00'");
-    assert!(a.identity.keep_house(&mut a.conn).unwrap());
+    assert!(a.identity.heartbeat(&mut a.conn).unwrap());
     let writer = a.identity.clone().committed().writer;
     let left = format!("SELECT COUNT(*) AS n FROM placet_changes WHERE writer = '{writer}'");
     assert_eq!(f.number(&left), 0);
@@ -75,7 +76,7 @@ async fn a_writer_may_say_again_and_again_that_it_lives() {
     let (_f, a, _) = two().await;
     let mut conn = a.conn;
     for _ in 0..10 {
-        assert!(a.identity.keep_house(&mut conn).unwrap());
+        assert!(a.identity.heartbeat(&mut conn).unwrap());
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn admin_and_service_may_do_most_things_and_nobody_else() {
+fn only_admin_and_service_are_allowed_by_most_rules() {
     let policy = policy(true, "");
     for (roles, verdict) in [
         (&["admin"][..], Verdict::Allowed),
@@ -20,7 +20,7 @@ fn admin_and_service_may_do_most_things_and_nobody_else() {
 }
 
 #[test]
-fn a_reader_sees_the_usages_of_the_own_project_only() {
+fn a_reader_sees_only_the_usages_of_its_own_project() {
     let (policy, reader) = (policy(true, ""), caller("p", &["reader"]));
     for (project, verdict) in [
         (Some("p"), Verdict::Allowed),
@@ -36,22 +36,22 @@ fn a_reader_sees_the_usages_of_the_own_project_only() {
 }
 
 #[test]
-fn only_the_older_defaults_let_an_admin_reshape() {
+fn only_the_older_defaults_allow_an_admin_to_reshape() {
     assert_eq!(
-        who_may(&policy(true, "")),
+        allowed_roles(&policy(true, "")),
         ["admin service", "service", "admin service reader"]
     );
     assert_eq!(
-        who_may(&policy(false, "")),
+        allowed_roles(&policy(false, "")),
         ["admin service", "admin service", "admin service reader"]
     );
 }
 
 #[test]
-fn a_rule_of_the_file_has_no_older_alternative() {
+fn a_rule_in_a_file_has_no_older_alternative() {
     for new in [true, false] {
         assert_eq!(
-            who_may(&policy(new, "service_api: role:reader"))[1],
+            allowed_roles(&policy(new, "service_api: role:reader"))[1],
             "reader",
             "new defaults: {new}"
         );
@@ -59,60 +59,66 @@ fn a_rule_of_the_file_has_no_older_alternative() {
 }
 
 #[test]
-fn the_older_name_sets_every_rule_that_came_of_it() {
+fn the_older_name_sets_all_rules_that_replaced_it() {
     for new in [true, false] {
-        let older = |text| who_may(&policy(new, text));
+        let older = |text| allowed_roles(&policy(new, text));
         assert_eq!(
             older("\"rule:admin_api\": role:reader"),
             ["reader", "reader", "reader"],
             "new defaults: {new}"
         );
-        // The newer name goes before it.
+        // The newer name takes precedence.
         assert_eq!(
             older("\"rule:admin_api\": role:reader\nservice_api: role:service"),
             ["reader", "service", "reader"]
         );
-        // What it was by default changes nothing.
-        assert_eq!(older("\"rule:admin_api\": role:admin"), who_may(&policy(new, "")));
-        // Nor does the bare name.
-        assert_eq!(older("admin_api: role:reader"), who_may(&policy(new, "")));
+        // Its former default changes nothing.
+        assert_eq!(older("\"rule:admin_api\": role:admin"), allowed_roles(&policy(new, "")));
+        // Neither does the name without the prefix.
+        assert_eq!(older("admin_api: role:reader"), allowed_roles(&policy(new, "")));
     }
-    // A rule that it refers to keeps its own default.
+    // A rule to which it refers keeps its own default.
     assert_eq!(
-        who_may(&policy(true, "\"rule:admin_api\": rule:service_api")),
+        allowed_roles(&policy(true, "\"rule:admin_api\": rule:service_api")),
         ["service", "service", "service"]
     );
     assert_eq!(
-        who_may(&policy(false, "\"rule:admin_api\": rule:service_api")),
+        allowed_roles(&policy(false, "\"rule:admin_api\": rule:service_api")),
         ["admin service", "admin service", "admin service"]
     );
 }
 
 #[test]
-fn a_token_of_the_system_or_a_domain_is_refused_whatever_the_file_says() {
+fn a_system_or_domain_scoped_token_is_refused_whatever_the_file_says() {
     let policy = policy(true, "\"placement:resource_providers:list\": \"@\"");
     let with = |change: fn(&mut Caller)| {
         let mut caller = caller("p", &["admin"]);
         change(&mut caller);
         judge(&policy, &rules::PROVIDERS_LIST, &caller)
     };
-    assert_eq!(with(|it| it.system_scope = Some("all".into())), Verdict::WrongScope);
-    assert_eq!(with(|it| it.domain_id = Some("default".into())), Verdict::WrongScope);
-    assert_eq!(with(|it| it.domain_id = Some(String::new())), Verdict::Allowed);
+    assert_eq!(
+        with(|caller| caller.system_scope = Some("all".into())),
+        Verdict::WrongScope
+    );
+    assert_eq!(
+        with(|caller| caller.domain_id = Some("default".into())),
+        Verdict::WrongScope
+    );
+    assert_eq!(with(|caller| caller.domain_id = Some(String::new())), Verdict::Allowed);
 }
 
 #[test]
-fn the_default_rule_stands_in_for_what_is_not_there() {
+fn the_default_rule_replaces_a_missing_rule() {
     let reshape = "\"placement:reshaper:reshape\": rule:nope";
-    assert_eq!(who_may(&policy(true, reshape))[1], "");
+    assert_eq!(allowed_roles(&policy(true, reshape))[1], "");
     assert_eq!(
-        who_may(&policy(true, &format!("default: \"@\"\n{reshape}")))[1],
+        allowed_roles(&policy(true, &format!("default: \"@\"\n{reshape}")))[1],
         "admin service reader"
     );
-    let named = Settings {
+    let named = PolicySettings {
         default_rule: "placement:resource_providers:list".into(),
         ..settings(true)
     };
     let loaded = load(&named, &[file("f", reshape)]).expect("a policy");
-    assert_eq!(who_may(&loaded.policy)[1], "admin service");
+    assert_eq!(allowed_roles(&loaded.policy)[1], "admin service");
 }

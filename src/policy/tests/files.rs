@@ -1,9 +1,9 @@
-//! Policy files: YAML and JSON, one over the other, and what is said of mistakes.
+//! Policy files: YAML and JSON, precedence of files, and messages about mistakes.
 
 use super::*;
 
 fn reshapers(text: &str) -> String {
-    who_may(&policy(true, text))[1].clone()
+    allowed_roles(&policy(true, text))[1].clone()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn json_is_read_too() {
 }
 
 #[test]
-fn an_anchor_says_again_what_it_stands_at() {
+fn a_yaml_anchor_can_be_referred_to() {
     assert_eq!(
         reshapers("a: &x role:admin\n\"placement:reshaper:reshape\": *x"),
         "admin"
@@ -49,21 +49,25 @@ fn an_anchor_says_again_what_it_stands_at() {
 }
 
 #[test]
-fn nothing_in_a_file_leaves_the_defaults() {
+fn an_empty_file_leaves_the_defaults_in_force() {
     for text in ["", "# nothing\n", "---\n", "~", "{}", "\u{feff}# nothing"] {
-        assert_eq!(who_may(&policy(true, text)), who_may(&policy(true, "")), "{text:?}");
+        assert_eq!(
+            allowed_roles(&policy(true, text)),
+            allowed_roles(&policy(true, "")),
+            "{text:?}"
+        );
     }
 }
 
 #[test]
-fn later_files_lie_over_earlier_ones() {
+fn later_files_override_earlier_ones() {
     let files = ["role:admin", "role:reader"].map(|check| file("f", &format!("\"placement:usages\": {check}")));
     let loaded = load(&settings(true), &files).expect("a policy");
-    assert_eq!(who_may(&loaded.policy)[2], "reader");
+    assert_eq!(allowed_roles(&loaded.policy)[2], "reader");
 }
 
 #[test]
-fn what_could_let_somebody_in_by_mistake_is_refused() {
+fn a_file_that_could_grant_access_by_mistake_is_refused() {
     for (text, why) in [
         ("a: [", "policy.yaml:2: not YAML"),
         (
@@ -100,7 +104,7 @@ fn what_could_let_somebody_in_by_mistake_is_refused() {
         ),
         (
             "a: role:x or http://auth.example.org/check",
-            "policy.yaml:1: a: \"http://auth.example.org/check\" asks a server, and placet asks none",
+            "policy.yaml:1: a: \"http://auth.example.org/check\" asks a server, which placet does not do",
         ),
         (
             "a: [['https://auth.example.org']]",
@@ -113,7 +117,7 @@ fn what_could_let_somebody_in_by_mistake_is_refused() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn a_warning_names_file_and_line() {
     for (text, warning) in [
         (
             "\"placement:usage\": \"@\"",
@@ -129,23 +133,23 @@ fn mistakes_are_told_with_their_place() {
         ),
         (
             "\"placement:usages\": role:a or",
-            "policy.yaml:1: placement:usages: \"role:a or\" cannot be read and never holds",
+            "policy.yaml:1: placement:usages: \"role:a or\" cannot be parsed and never holds",
         ),
         (
             "\"placement:usages\": rule:placement:usages",
-            "policy.yaml:1: placement:usages leads back to itself: what it guards is answered with 500",
+            "policy.yaml:1: placement:usages refers to itself: requests that it guards get a 500",
         ),
         (
             "admin_api: role:a\nadmin_api: role:b",
-            "policy.yaml:2: admin_api comes twice in this file; the last one holds",
+            "policy.yaml:2: admin_api occurs twice in this file; the last one is used",
         ),
         (
             "\"placement:usages\": a$b:x",
-            "policy.yaml:1: placement:usages: \"a$b\" is no name, no text in quotes, no whole number and none of True, False, None: what it guards is answered with 500",
+            "policy.yaml:1: placement:usages: \"a$b\" is no name, no text in quotes, no whole number and none of True, False, None: requests that it guards get a 500",
         ),
         (
             "\"placement:usages\": role:100%",
-            "policy.yaml:1: placement:usages: \"role:100%\" has a % that is not %(name)s or %%: what it guards is answered with 500",
+            "policy.yaml:1: placement:usages: \"role:100%\" has a % that is not %(name)s or %%: requests that it guards get a 500",
         ),
     ] {
         assert_eq!(loaded(text).expect("a policy").warnings, [warning], "{text}");
@@ -153,7 +157,7 @@ fn mistakes_are_told_with_their_place() {
 }
 
 #[test]
-fn a_file_without_mistakes_is_read_in_silence() {
+fn a_file_without_mistakes_has_no_warnings() {
     let text = "helper: role:reader\n\"placement:usages\": rule:helper and rule:admin_api\ndefault: \"!\"";
     assert_eq!(loaded(text).expect("a policy").warnings, Vec::<String>::new());
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a check makes of a reader `u` in project `p`, as `allowed`, `denied` or `undecided`.
+/// The verdict of a check on user `u` with the role reader in project `p`: `allowed`, `denied` or `undecided`.
 fn decide(check: &str) -> String {
     let text = format!(
         "\"placement:resource_providers:list\": '{}'\nr: role:reader\nc: rule:d\nd: rule:c",
@@ -23,7 +23,7 @@ fn decide(check: &str) -> String {
 }
 
 #[test]
-fn what_holds() {
+fn checks_that_hold() {
     for check in [
         "",
         "@",
@@ -56,11 +56,11 @@ fn what_holds() {
         "system_scope:None",
         "domain_id:None",
         "service_user_id:None",
-        // What is not there is never the same as anything, so a `not` before it holds.
+        // A missing value equals nothing, so a `not` before it holds.
         "not rule:nope",
         "not foo",
         "foo or @",
-        // Further than this it is not read.
+        // The right side is not evaluated: the result is known.
         "@ or rule:c",
     ] {
         assert_eq!(decide(check), "allowed", "{check}");
@@ -68,7 +68,7 @@ fn what_holds() {
 }
 
 #[test]
-fn what_does_not_hold() {
+fn checks_that_do_not_hold() {
     for check in [
         "!",
         "not @",
@@ -95,7 +95,7 @@ fn what_does_not_hold() {
         "user-id:x",
         "user_id:u:x",
         "! and class$:x",
-        // None of these can be read.
+        // None of these can be parsed.
         " ",
         "and",
         "not",
@@ -118,7 +118,7 @@ fn what_does_not_hold() {
 }
 
 #[test]
-fn what_cannot_be_decided_lets_nobody_in() {
+fn an_undecidable_check_denies_access() {
     for check in [
         "rule:c",
         "not rule:c",
@@ -141,18 +141,18 @@ fn what_cannot_be_decided_lets_nobody_in() {
 }
 
 #[test]
-fn blanks_are_python_s() {
+fn ascii_separators_are_blanks_as_in_python() {
     let text = "\"placement:resource_providers:list\": \"!\\x1for\\x1c@\"";
     let verdict = judge(&policy(true, text), &rules::PROVIDERS_LIST, &caller("p", &[]));
     assert_eq!(verdict, Verdict::Allowed);
 }
 
 #[test]
-fn a_target_without_a_project_is_spelled_none() {
+fn a_target_without_a_project_equals_none() {
     let policy = policy(true, "\"placement:usages\": project_id:%(project_id)s");
-    let mut nobody = caller("p", &[]);
-    nobody.project_id = None;
-    let judged = |project| policy.judge(&rules::TOTAL_USAGES, &nobody, &Target::Project(project));
+    let mut caller_without_project = caller("p", &[]);
+    caller_without_project.project_id = None;
+    let judged = |project| policy.judge(&rules::TOTAL_USAGES, &caller_without_project, &Target::Project(project));
     assert_eq!(judged(None), Verdict::Allowed);
     assert_eq!(judged(Some("p")), Verdict::Denied);
 }

@@ -1,4 +1,4 @@
-//! The policy as text.
+//! The printed policy: table and policy file.
 
 use super::super::{table, yaml};
 use super::*;
@@ -11,7 +11,7 @@ fn guards(rule: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_table_has_every_rule_and_what_it_guards() {
+fn the_table_lists_all_rules_and_their_routes() {
     let text = table(
         &policy(true, "own: role:x\n\"placement:usages\": rule:own\nadmin_api: ''"),
         guards,
@@ -45,7 +45,7 @@ fn the_table_has_every_rule_and_what_it_guards() {
 }
 
 #[test]
-fn a_fresh_policy_file_is_all_remarks() {
+fn a_policy_file_of_defaults_is_all_comments() {
     let text = yaml(&policy(true, ""), guards);
     assert!(
         text.lines().all(|line| line.is_empty() || line.starts_with('#')),
@@ -58,7 +58,7 @@ fn a_fresh_policy_file_is_all_remarks() {
 }
 
 #[test]
-fn the_policy_file_says_what_is_in_force() {
+fn the_printed_policy_file_reproduces_the_rules_in_force() {
     for (new, text) in [
         (true, "own: role:x\n\"placement:usages\": rule:own\nadmin_api: ''"),
         (false, "\"placement:reshaper:reshape\": [[role:a, role:b], ['@']]"),
@@ -67,7 +67,7 @@ fn the_policy_file_says_what_is_in_force() {
     ] {
         let before = policy(new, text);
         let again = policy(true, &yaml(&before, guards));
-        assert_eq!(who_may(&again), who_may(&before), "{text}");
+        assert_eq!(allowed_roles(&again), allowed_roles(&before), "{text}");
         assert_eq!(table_without_places(&again), table_without_places(&before), "{text}");
     }
 }

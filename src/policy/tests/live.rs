@@ -1,24 +1,24 @@
-//! The policy follows its files.
+//! The policy is loaded again when its files change.
 
 use std::sync::{Arc, Mutex};
 
-use super::super::live::{Files, Live};
+use super::super::live::{LivePolicy, PolicyFiles};
 use super::*;
 
-/// What the files say, until they are asked whether they changed.
+/// Files in memory. New content becomes visible at the next call of `changed`.
 #[derive(Clone, Default)]
-struct Shelf {
+struct MemoryFiles {
     next: Arc<Mutex<Option<Result<String, String>>>>,
     now: Arc<Mutex<Option<Result<String, String>>>>,
 }
 
-impl Shelf {
+impl MemoryFiles {
     fn put(&self, content: Result<&str, &str>) {
         *self.next.lock().unwrap() = Some(content.map(str::to_owned).map_err(str::to_owned));
     }
 }
 
-impl Files for Shelf {
+impl PolicyFiles for MemoryFiles {
     fn changed(&self) -> bool {
         let next = self.next.lock().unwrap().take();
         let changed = next.is_some();
@@ -37,23 +37,23 @@ impl Files for Shelf {
 }
 
 #[test]
-fn rules_hold_from_the_request_that_finds_them() {
-    let shelf = Shelf::default();
-    let live = Live::start(settings(true), Box::new(shelf.clone())).expect("defaults");
-    let who = || who_may(&live.now())[1].clone();
+fn changed_rules_hold_from_the_request_that_detects_them() {
+    let files = MemoryFiles::default();
+    let live = LivePolicy::start(settings(true), Box::new(files.clone())).expect("defaults");
+    let who = || allowed_roles(&live.now())[1].clone();
     assert_eq!(who(), "service");
-    shelf.put(Ok("service_api: role:reader"));
+    files.put(Ok("service_api: role:reader"));
     assert_eq!(who(), "reader");
-    shelf.put(Ok(""));
+    files.put(Ok(""));
     assert_eq!(who(), "service");
 }
 
 #[test]
-fn a_file_that_cannot_be_used_leaves_the_rules_from_before() {
-    let shelf = Shelf::default();
-    let live = Live::start(settings(true), Box::new(shelf.clone())).expect("defaults");
-    let who = || who_may(&live.now())[1].clone();
-    shelf.put(Ok("service_api: role:reader"));
+fn an_unusable_file_leaves_the_previous_rules_in_force() {
+    let files = MemoryFiles::default();
+    let live = LivePolicy::start(settings(true), Box::new(files.clone())).expect("defaults");
+    let who = || allowed_roles(&live.now())[1].clone();
+    files.put(Ok("service_api: role:reader"));
     assert_eq!(who(), "reader");
     for broken in [
         Ok("service_api: ["),
@@ -61,18 +61,18 @@ fn a_file_that_cannot_be_used_leaves_the_rules_from_before() {
         Ok("a: http://x"),
         Err("permission denied"),
     ] {
-        shelf.put(broken);
+        files.put(broken);
         assert_eq!(who(), "reader", "{broken:?}");
     }
-    shelf.put(Ok("service_api: role:admin"));
+    files.put(Ok("service_api: role:admin"));
     assert_eq!(who(), "admin");
 }
 
 #[test]
-fn nobody_starts_with_a_file_that_cannot_be_used() {
-    let shelf = Shelf::default();
-    shelf.put(Ok("a: !"));
-    assert!(shelf.changed());
-    let refused = Live::start(settings(true), Box::new(shelf)).err();
+fn an_unusable_file_prevents_the_start() {
+    let files = MemoryFiles::default();
+    files.put(Ok("a: !"));
+    assert!(files.changed());
+    let refused = LivePolicy::start(settings(true), Box::new(files)).err();
     assert!(refused.is_some_and(|why| why.starts_with("policy.yaml:1: the check of \"a\" is !, which is a tag")));
 }

@@ -1,59 +1,59 @@
-//! 64 providers side by side, in three parts that are copied apart.
+//! A block: 64 providers in columns, in three parts that are copied apart.
 
 use std::sync::{Arc, OnceLock};
 
 use super::change::ProviderRow;
-use super::fixed::Fixed;
-use super::hot::Hot;
-use super::identity::Identity;
-use super::kept::Asked;
+use super::derived_cache::BlockCache;
+use super::free_capacity::FreeCapacity;
+use super::identity_columns::IdentityColumns;
 use super::layout::Layout;
-use super::room::Room;
+use super::profile_columns::ProfileColumns;
+use super::usage_columns::UsageColumns;
 
-/// After so many claims what readers made of a block is forgotten, because much of it may have become untrue.
-const CLAIMS: u8 = 32;
+/// After this many changes of usage the derived data of a block is dropped, because much of it may be stale.
+const MAX_USAGE_CHANGES: u8 = 32;
 
-/// The parts of a block; copying one copies their pointers.
+/// Pointers to the parts of a block; a copy shares all parts.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Block {
-    /// The lanes that are taken.
+    /// The lanes that have a provider.
     pub present: u64,
     /// The lanes whose provider has no parent.
     pub roots: u64,
-    pub identity: Arc<Identity>,
-    pub fixed: Arc<Fixed>,
-    pub hot: Arc<Hot>,
-    /// Worked out when a search first asks for it, forgotten when a tree of the block changes.
+    pub identity: Arc<IdentityColumns>,
+    pub profile: Arc<ProfileColumns>,
+    pub usage: Arc<UsageColumns>,
+    /// Computed when a search first needs it, dropped when a tree of the block changes.
     pub layout: Arc<OnceLock<Layout>>,
-    /// The same, forgotten with every claim.
-    room: Arc<OnceLock<Room>>,
-    /// Made of usage and of what is kept, forgotten with either.
-    noted: Arc<OnceLock<u64>>,
-    /// How many claims there were since what readers made was forgotten.
-    claims: u8,
-    /// What readers made of who the providers are and what they have; forgotten when one of them is or has anything else.
-    pub kept: Arc<Asked>,
+    /// Likewise, dropped when profile or usage changes.
+    free_capacity: Arc<OnceLock<FreeCapacity>>,
+    /// Computed by readers from usage and from `derived`, dropped when either changes.
+    stale_lanes: Arc<OnceLock<u64>>,
+    /// How often usage changed since `derived` was dropped.
+    usage_changes: u8,
+    /// Computed by readers from identity and profile, dropped when one of these changes.
+    pub derived: Arc<BlockCache>,
 }
 
 impl Block {
     pub fn empty() -> Self {
-        let (identity, hot) = (Arc::new(Identity::empty()), Arc::new(Hot::empty()));
+        let (identity, usage) = (Arc::new(IdentityColumns::empty()), Arc::new(UsageColumns::empty()));
         Self {
             present: 0,
             roots: 0,
             identity,
-            fixed: Arc::default(),
-            hot,
+            profile: Arc::default(),
+            usage,
             layout: Arc::default(),
-            room: Arc::default(),
-            noted: Arc::default(),
-            claims: 0,
-            kept: Arc::default(),
+            free_capacity: Arc::default(),
+            stale_lanes: Arc::default(),
+            usage_changes: 0,
+            derived: Arc::default(),
         }
     }
 
-    /// Who the provider of a lane is; what it has is set apart.
-    pub fn identify(&mut self, lane: usize, row: &ProviderRow) {
+    /// Replaces the identity of a lane.
+    pub fn set_identity(&mut self, lane: usize, row: &ProviderRow) {
         let bit = 1u64 << lane;
         self.present |= bit;
         self.roots = if row.parent.is_none() {
@@ -62,67 +62,67 @@ impl Block {
             self.roots & !bit
         };
         Arc::make_mut(&mut self.identity).set(lane, row);
-        self.forget_layout();
-        self.forget_kept();
+        self.drop_layout();
+        self.drop_derived();
     }
 
-    /// To be called where a provider joins or leaves a tree that has its root here.
-    pub fn forget_layout(&mut self) {
+    /// Must be called if a provider joins or leaves a tree whose root is in this block.
+    pub fn drop_layout(&mut self) {
         self.layout = Arc::default();
     }
 
-    /// What claims change, to be changed.
-    pub fn heat(&mut self) -> &mut Hot {
-        self.room = Arc::default();
-        self.noted = Arc::default();
-        self.claims += 1;
-        if self.claims == CLAIMS {
-            self.forget_kept();
+    /// The usage columns, to be changed.
+    pub fn usage_mut(&mut self) -> &mut UsageColumns {
+        self.free_capacity = Arc::default();
+        self.stale_lanes = Arc::default();
+        self.usage_changes += 1;
+        if self.usage_changes == MAX_USAGE_CHANGES {
+            self.drop_derived();
         }
-        Arc::make_mut(&mut self.hot)
+        Arc::make_mut(&mut self.usage)
     }
 
-    /// What can be told of all together.
-    pub fn room(&self) -> &Room {
-        self.room.get_or_init(|| Room::of(&self.fixed, &self.hot))
+    pub fn free_capacity(&self) -> &FreeCapacity {
+        self.free_capacity
+            .get_or_init(|| FreeCapacity::of(&self.profile, &self.usage))
     }
 
-    /// What a reader notes of the lanes, made of usage and of what is kept.
-    pub fn noted(&self, make: impl FnOnce() -> u64) -> u64 {
-        *self.noted.get_or_init(make)
+    /// The lanes for which a reader finds its derived data outdated by usage, computed once by `find`.
+    pub fn stale_lanes(&self, find: impl FnOnce() -> u64) -> u64 {
+        *self.stale_lanes.get_or_init(find)
     }
 
-    /// To be called where what readers may have made of the block is no longer true.
-    pub fn forget_kept(&mut self) {
-        self.kept = Arc::default();
-        self.noted = Arc::default();
-        self.claims = 0;
+    /// Must be called if something changes of which readers may have derived data.
+    pub fn drop_derived(&mut self) {
+        self.derived = Arc::default();
+        self.stale_lanes = Arc::default();
+        self.usage_changes = 0;
     }
 
-    /// What the provider of a lane has, all of it. Most rows that are read again have what they had.
-    pub fn fill(&mut self, lane: usize, row: &ProviderRow) {
-        if !self.fixed.is(lane, row) {
-            Arc::make_mut(&mut self.fixed).set(lane, row);
-            self.forget_kept();
+    /// Replaces the profile and the usage of a lane. Most rows that are loaded again have the profile that they had.
+    pub fn set_profile_and_usage(&mut self, lane: usize, row: &ProviderRow) {
+        if !self.profile.has_profile_of(lane, row) {
+            Arc::make_mut(&mut self.profile).set(lane, row);
+            self.drop_derived();
         }
-        self.heat().set(lane, row);
+        self.usage_mut().set(lane, row);
     }
 
-    /// Makes a lane vacant. Whoever still reads the version before this one must not find what is made of the next.
+    /// Makes a lane vacant. All caches are replaced, not cleared: readers of the version before this one still use them.
     pub fn clear(&mut self, lane: usize) {
         self.present &= !(1 << lane);
         self.roots &= !(1 << lane);
-        self.forget_layout();
-        self.forget_kept();
+        self.drop_layout();
+        self.drop_derived();
         Arc::make_mut(&mut self.identity).clear(lane);
-        Arc::make_mut(&mut self.fixed).clear(lane);
-        self.heat().clear(lane);
+        Arc::make_mut(&mut self.profile).clear(lane);
+        self.usage_mut().clear(lane);
     }
 
-    /// Gives back memory that parts took too much while they grew. To be called when none is shared yet.
+    /// Returns memory that the parts reserved while they grew. Meant for parts that no version shares yet.
     pub fn shrink(&mut self) {
         Arc::make_mut(&mut self.identity).shrink();
-        Arc::make_mut(&mut self.fixed).shrink();
-        Arc::make_mut(&mut self.hot).shrink();
+        Arc::make_mut(&mut self.profile).shrink();
+        Arc::make_mut(&mut self.usage).shrink();
     }
 }

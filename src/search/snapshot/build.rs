@@ -1,107 +1,123 @@
-//! How a version is made: from whole tables, or from the version before it.
+//! How a version of the snapshot is made: from whole tables, or from the version before it.
 
 use std::sync::Arc;
 
 use super::block::Block;
 use super::catalog::Catalog;
-use super::change::{Change, Delta, ProviderRow};
+use super::change::{Delta, ProviderRow, SnapshotChange};
 use super::ids::{LANES, ProviderId, Slot};
 use super::index::{IdIndex, TextIndex};
-use super::pages::Pages;
+use super::persistent_vec::PersistentVec;
 use super::version::Snapshot;
 
-/// The standard trait by which a provider says that it shares what it has with its aggregates.
+/// The standard trait of a sharing provider, whose inventories serve all trees with which it shares an aggregate.
 const SHARES: &str = "MISC_SHARES_VIA_AGGREGATE";
 
-/// What readers made of a block is forgotten when nobody asked for it in so many versions: a minute of claims as fast as
-/// they come, hours of a quiet cloud, which has little to keep. Looked for once in `SWEEP` versions.
-pub(in crate::search) const IDLE: u64 = 1 << 16;
-const SWEEP: u64 = 1 << 10;
+/// Derived data of a block is dropped if no reader used it in this many versions. That is a minute of claims at full
+/// speed, or hours of a quiet cloud, which has little derived data anyway. Every `SWEEP_INTERVAL`-th version looks for it.
+pub(in crate::search) const IDLE_VERSIONS: u64 = 1 << 16;
+const SWEEP_INTERVAL: u64 = 1 << 10;
 
-/// Trees of up to so many providers are kept in one block each: at most a quarter of a block stays empty.
-const MOST_IN_ONE_BLOCK: usize = LANES / 4;
+/// Trees of at most this many providers are never split over blocks when the first version is built, even if that leaves
+/// the end of a block empty: at most a quarter of it.
+const MAX_PADDED_TREE: usize = LANES / 4;
 
 impl Snapshot {
-    /// The first version, from whole tables. Trees are laid out together, roots by id, so that a search sees a tree in one
-    /// block, or in few.
-    pub fn build(catalog: Catalog, mut providers: Vec<ProviderRow>) -> Snapshot {
-        providers.sort_by_key(|row| (row.root, row.parent.is_some(), row.id));
-        Snapshot::lay_out(catalog, providers)
+    /// The first version, from whole tables. Providers are sorted tree by tree, roots by id, so that a tree is in one block
+    /// or in few.
+    pub fn build(catalog: Catalog, providers: Vec<ProviderRow>) -> Snapshot {
+        Snapshot::lay_out(catalog, Snapshot::sorted_by_tree(providers))
     }
 
-    /// The same, where providers come tree by tree: those of a tree must be together.
+    pub(in crate::search) fn sorted_by_tree(mut providers: Vec<ProviderRow>) -> Vec<ProviderRow> {
+        providers.sort_by_key(|row| (row.root, row.parent.is_some(), row.id));
+        providers
+    }
+
+    /// The same, of providers that are sorted already: those of a tree must come one after the other.
     pub fn lay_out(catalog: Catalog, providers: impl IntoIterator<Item = ProviderRow>) -> Snapshot {
+        Snapshot::lay_out_with(TextIndex::default, catalog, providers)
+    }
+
+    /// The same, with indexes of names and uuids that tests choose.
+    pub(in crate::search) fn lay_out_with(
+        index: fn() -> TextIndex,
+        catalog: Catalog,
+        providers: impl IntoIterator<Item = ProviderRow>,
+    ) -> Snapshot {
         let mut snapshot = Snapshot {
             sharing_trait: catalog.trait_id(SHARES),
             catalog,
-            blocks: Pages::default(),
-            by_uuid: TextIndex::default(),
-            by_name: TextIndex::default(),
+            blocks: PersistentVec::default(),
+            by_uuid: index(),
+            by_name: index(),
             by_id: IdIndex::default(),
-            vacant: Arc::default(),
-            taken: 0,
-            children: 0,
+            free_slots: Arc::default(),
+            slot_count: 0,
+            child_count: 0,
             sharing: Arc::default(),
-            number: 0,
+            version: 0,
         };
         let (mut gaps, mut shrunk) = (Vec::new(), 0);
         let mut left = providers.into_iter().peekable();
         while let Some(first) = left.next() {
-            // Columns get the memory of rows that are in them already, instead of some beside it.
+            // Rows are freed tree by tree, so that the columns grow into their memory.
             let root = first.root;
             let mut tree = vec![first];
             tree.extend(std::iter::from_fn(|| left.next_if(|row| row.root == root)));
-            gaps.extend(snapshot.make_room(tree.len()));
+            gaps.extend(snapshot.skip_to_next_block(tree.len()));
             snapshot.reload(&tree);
-            let full = snapshot.taken / LANES;
+            let full = snapshot.slot_count / LANES;
             (shrunk..full).for_each(|block| snapshot.blocks.get_mut(block).shrink());
             shrunk = full;
         }
         snapshot.by_uuid.shrink();
         snapshot.by_name.shrink();
-        snapshot.vacant = Arc::new(gaps);
+        snapshot.free_slots = Arc::new(gaps);
         snapshot
     }
 
-    /// Leaves the rest of a block empty where a tree of that many providers would not fit in, if little is lost by it.
-    fn make_room(&mut self, providers: usize) -> Vec<Slot> {
-        let left = (LANES - self.taken % LANES) % LANES;
-        if left >= providers || providers > MOST_IN_ONE_BLOCK {
+    /// Leaves the rest of the last block empty if a tree of this many providers does not fit in it and is small. Returns
+    /// the slots that it leaves.
+    fn skip_to_next_block(&mut self, providers: usize) -> Vec<Slot> {
+        let left = (LANES - self.slot_count % LANES) % LANES;
+        if left >= providers || providers > MAX_PADDED_TREE {
             return Vec::new();
         }
-        let gap = (0..left).map(|lane| Slot::new(self.taken / LANES, self.taken % LANES + lane));
+        let gap = (0..left).map(|lane| Slot::new(self.slot_count / LANES, self.slot_count % LANES + lane));
         let gap = gap.collect();
-        self.taken += left;
+        self.slot_count += left;
         gap
     }
 
-    /// A new version that shares what `change` does not touch.
-    pub fn apply(&self, change: &Change) -> Snapshot {
+    /// A new version, which shares with this one all that `change` does not touch.
+    pub fn apply(&self, change: &SnapshotChange) -> Snapshot {
         let mut next = self.clone();
-        next.number += 1;
+        next.version += 1;
         if let Some(catalog) = &change.catalog {
             next.catalog = catalog.clone();
             next.find_sharing();
-            next.forget_kept(|_| true);
-        } else if next.number.is_multiple_of(SWEEP) {
-            let since = next.number.saturating_sub(IDLE);
-            next.forget_kept(|block| block.kept.is_idle(since));
+            next.drop_derived(|_| true);
+        } else if next.version.is_multiple_of(SWEEP_INTERVAL) {
+            let since = next.version.saturating_sub(IDLE_VERSIONS);
+            next.drop_derived(|block| block.derived.is_idle(since));
         }
         change.removed.iter().for_each(|&id| next.remove(id));
-        change.deltas.iter().for_each(|delta| next.add(delta));
+        change.deltas.iter().for_each(|delta| next.apply_delta(delta));
         next.reload(&change.reloaded);
         next
     }
 
-    fn forget_kept(&mut self, which: impl Fn(&Block) -> bool) {
+    fn drop_derived(&mut self, which: impl Fn(&Block) -> bool) {
         for at in 0..self.blocks.len() {
             if which(self.blocks.get(at)) {
-                self.blocks.get_mut(at).forget_kept();
+                self.blocks.get_mut(at).drop_derived();
             }
         }
     }
 
-    /// Another database may number the trait otherwise; a catalog that merely grew does not.
+    /// Finds the sharing providers again if the trait has another id, as after a reload from another database. A catalog
+    /// that only gained names keeps the id.
     fn find_sharing(&mut self) {
         let wanted = self.catalog.trait_id(SHARES);
         if wanted != self.sharing_trait {
@@ -115,86 +131,107 @@ impl Snapshot {
 
     fn remove(&mut self, id: ProviderId) {
         let Some(slot) = self.by_id(id) else { return };
-        self.leave_parent(slot);
-        self.forget_names(slot);
+        self.unlink_from_parent(slot);
+        self.remove_names(slot);
         self.by_id.remove(id);
         self.blocks.get_mut(slot.block()).clear(slot.lane());
         if self.sharing.contains(&slot) {
             Arc::make_mut(&mut self.sharing).remove(&slot);
         }
-        Arc::make_mut(&mut self.vacant).push(slot);
+        Arc::make_mut(&mut self.free_slots).push(slot);
     }
 
-    fn add(&mut self, delta: &Delta) {
+    fn apply_delta(&mut self, delta: &Delta) {
         let Some(slot) = self.by_id(delta.provider) else { return };
         let lane = slot.lane();
-        let hot = self.blocks.get_mut(slot.block()).heat();
-        hot.generations[lane] += i64::from(delta.moves);
+        let usage = self.blocks.get_mut(slot.block()).usage_mut();
+        usage.generations[lane] += i64::from(delta.moves);
         if let Some(modified) = delta.modified {
-            hot.modified[lane] = hot.modified[lane].max(modified);
+            usage.modified[lane] = usage.modified[lane].max(modified);
         }
         delta
             .used
             .iter()
-            .for_each(|&(class, amount)| hot.add(lane, class, amount));
+            .for_each(|&(class, amount)| usage.add(lane, class, amount));
     }
 
-    /// Places every row before it ties any to its parent: a parent may come after its child.
+    /// Replaces providers by rows, or adds them. Parents are linked at the end, because a parent may come after its child.
     fn reload(&mut self, rows: &[ProviderRow]) {
         let mut moved = Vec::new();
         for row in rows {
             let known = self.by_id(row.id);
-            let slot = known.unwrap_or_else(|| self.vacancy());
-            if known.is_none() || !self.is_who(slot, row) {
-                self.identify(slot, row, known.is_some());
+            let slot = known.unwrap_or_else(|| self.free_slot());
+            if known.is_none() || !self.has_identity_of(slot, row) {
+                self.set_identity(slot, row, known.is_some());
                 moved.push(slot);
             }
-            self.blocks.get_mut(slot.block()).fill(slot.lane(), row);
-            self.note_sharing(slot, row);
+            self.blocks
+                .get_mut(slot.block())
+                .set_profile_and_usage(slot.lane(), row);
+            self.update_sharing(slot, row);
         }
-        moved.into_iter().for_each(|slot| self.join_parent(slot));
+        moved.into_iter().for_each(|slot| self.link_to_parent(slot));
     }
 
-    fn vacancy(&mut self) -> Slot {
-        if !self.vacant.is_empty() {
-            return Arc::make_mut(&mut self.vacant).pop().expect("seen not to be empty");
+    /// The slot of a removed provider, or a new one.
+    fn free_slot(&mut self) -> Slot {
+        if !self.free_slots.is_empty() {
+            return Arc::make_mut(&mut self.free_slots)
+                .pop()
+                .expect("a vector that is not empty");
         }
         let slot = self.next_slot();
-        if self.taken.is_multiple_of(LANES) {
+        if self.slot_count.is_multiple_of(LANES) {
             self.blocks.push(Block::empty());
         }
-        self.taken += 1;
+        self.slot_count += 1;
         slot
     }
 
-    /// Does `row` leave the provider's names and its place in the tree as they are?
-    fn is_who(&self, slot: Slot, row: &ProviderRow) -> bool {
+    /// Whether the provider has the uuid, name, parent and root of `row`. All fields are named, so that a new one cannot
+    /// be forgotten here.
+    fn has_identity_of(&self, slot: Slot, row: &ProviderRow) -> bool {
+        let ProviderRow {
+            // The slot was found by it.
+            id: _,
+            uuid,
+            name,
+            parent,
+            root,
+            // In the profile and usage columns.
+            generation: _,
+            modified: _,
+            inventories: _,
+            used: _,
+            traits: _,
+            aggregates: _,
+        } = row;
         let (identity, lane) = (&self.blocks.get(slot.block()).identity, slot.lane());
-        identity.uuids.get(lane) == &*row.uuid
-            && identity.names.get(lane) == &*row.name
-            && identity.parents[lane] == row.parent
-            && identity.trees[lane] == row.root
+        identity.uuids.get(lane) == &**uuid
+            && identity.names.get(lane) == &**name
+            && identity.parents[lane] == *parent
+            && identity.trees[lane] == *root
     }
 
-    fn identify(&mut self, slot: Slot, row: &ProviderRow, known: bool) {
-        if known {
-            self.leave_parent(slot);
-            self.forget_names(slot);
+    fn set_identity(&mut self, slot: Slot, row: &ProviderRow, is_known: bool) {
+        if is_known {
+            self.unlink_from_parent(slot);
+            self.remove_names(slot);
         }
         self.by_uuid.insert(&row.uuid, slot);
         self.by_name.insert(&row.name, slot);
         self.by_id.insert(row.id, slot);
-        self.children += usize::from(row.parent.is_some());
-        self.blocks.get_mut(slot.block()).identify(slot.lane(), row);
+        self.child_count += usize::from(row.parent.is_some());
+        self.blocks.get_mut(slot.block()).set_identity(slot.lane(), row);
     }
 
-    fn forget_names(&mut self, slot: Slot) {
+    fn remove_names(&mut self, slot: Slot) {
         let identity = &self.blocks.get(slot.block()).identity;
         self.by_uuid.remove(identity.uuids.get(slot.lane()), slot);
         self.by_name.remove(identity.names.get(slot.lane()), slot);
     }
 
-    fn note_sharing(&mut self, slot: Slot, row: &ProviderRow) {
+    fn update_sharing(&mut self, slot: Slot, row: &ProviderRow) {
         let shares = self.sharing_trait.is_some_and(|shares| row.traits.contains(&shares));
         if shares && !self.sharing.contains(&slot) {
             Arc::make_mut(&mut self.sharing).insert(slot);
@@ -203,22 +240,22 @@ impl Snapshot {
         }
     }
 
-    fn leave_parent(&mut self, slot: Slot) {
+    fn unlink_from_parent(&mut self, slot: Slot) {
         let parent = self.blocks.get(slot.block()).identity.parents[slot.lane()];
-        self.children -= usize::from(parent.is_some());
-        self.forget_layout(slot);
+        self.child_count -= usize::from(parent.is_some());
+        self.drop_layout(slot);
         if let Some(parent) = parent.and_then(|parent| self.by_id(parent)) {
             let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
             identity.children.remove(parent.lane(), slot);
         }
     }
 
-    fn join_parent(&mut self, slot: Slot) {
+    fn link_to_parent(&mut self, slot: Slot) {
         let parent = self.blocks.get(slot.block()).identity.parents[slot.lane()];
         let Some(parent) = parent.and_then(|parent| self.by_id(parent)) else {
             return;
         };
-        self.forget_layout(slot);
+        self.drop_layout(slot);
         if !self.children(parent).contains(&slot) {
             let id = self.id(slot);
             let at = self.children(parent).partition_point(|&child| self.id(child) < id);
@@ -227,9 +264,9 @@ impl Snapshot {
         }
     }
 
-    /// Of the block that has the root of the provider's tree.
-    fn forget_layout(&mut self, slot: Slot) {
+    /// Drops the layout of the block that has the root of the provider's tree.
+    fn drop_layout(&mut self, slot: Slot) {
         let root = self.root(slot);
-        self.blocks.get_mut(root.block()).forget_layout();
+        self.blocks.get_mut(root.block()).drop_layout();
     }
 }

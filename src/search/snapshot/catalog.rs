@@ -1,21 +1,21 @@
-//! The names of resource classes, traits and aggregates, with their ids, in both directions.
+//! The catalog: names of resource classes and traits and uuids of aggregates, with their ids, in both directions.
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
+use super::derived_cache::DerivedCache;
 use super::ids::{AggregateId, ClassId, TraitId};
-use super::kept::Kept;
 
-/// One kind of name. Iteration is in the order of ids, which lists standard names before custom ones.
+/// The names of one kind. They are listed by id, so standard names come before custom ones.
 #[derive(Debug, PartialEq)]
-struct Names<K: Eq + Hash> {
+struct NameTable<K: Eq + Hash> {
     by_id: BTreeMap<K, Arc<str>>,
     by_name: HashMap<Arc<str>, K>,
 }
 
-impl<K: Copy + Ord + Hash> Names<K> {
+impl<K: Copy + Ord + Hash> NameTable<K> {
     fn new(all: Vec<(K, Arc<str>)>) -> Self {
         let by_name = all.iter().map(|(id, name)| (name.clone(), *id)).collect();
         Self {
@@ -25,16 +25,16 @@ impl<K: Copy + Ord + Hash> Names<K> {
     }
 }
 
-/// All names that the database knows. A clone is cheap: versions share one catalog until a name comes or goes.
+/// All names in the database. A clone copies a pointer: versions share one catalog until a name is added or removed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Catalog(Arc<Inner>);
+pub struct Catalog(Arc<CatalogData>);
 
 #[derive(Debug, PartialEq)]
-struct Inner {
-    classes: Names<ClassId>,
-    traits: Names<TraitId>,
-    aggregates: Names<AggregateId>,
-    kept: Kept,
+struct CatalogData {
+    classes: NameTable<ClassId>,
+    traits: NameTable<TraitId>,
+    aggregates: NameTable<AggregateId>,
+    derived: DerivedCache,
 }
 
 impl Default for Catalog {
@@ -44,27 +44,26 @@ impl Default for Catalog {
 }
 
 impl Catalog {
-    /// Takes whole tables, in any order. Names are compared byte by byte, aggregates as they are spelled.
+    /// From whole tables, in any order. Names and uuids are compared byte by byte.
     pub fn new(
         classes: Vec<(ClassId, Arc<str>)>,
         traits: Vec<(TraitId, Arc<str>)>,
         aggregates: Vec<(AggregateId, Arc<str>)>,
     ) -> Self {
-        Self(Arc::new(Inner {
-            classes: Names::new(classes),
-            traits: Names::new(traits),
-            aggregates: Names::new(aggregates),
-            kept: Kept::default(),
+        Self(Arc::new(CatalogData {
+            classes: NameTable::new(classes),
+            traits: NameTable::new(traits),
+            aggregates: NameTable::new(aggregates),
+            derived: DerivedCache::default(),
         }))
     }
 
-    /// What a reader makes of the names, made once and kept as long as they are. All readers make the same kind of
-    /// thing.
-    pub fn kept<T: Any + Send + Sync>(&self, make: impl FnOnce(&Self) -> T) -> &T {
-        self.0.kept.get(|| make(self))
+    /// Data that a reader derives from the names, cached with this catalog. All readers must use the same type `T`.
+    pub fn derived<T: Any + Send + Sync>(&self, derive: impl FnOnce(&Self) -> T) -> &T {
+        self.0.derived.get(|| derive(self))
     }
 
-    /// Is it the same version, in which no name came or went?
+    /// Whether both are the same catalog, with no name added or removed in between.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -93,17 +92,17 @@ impl Catalog {
         self.0.aggregates.by_id.get(&id)
     }
 
-    /// All classes by id.
+    /// All classes, ordered by id.
     pub fn classes(&self) -> impl Iterator<Item = (ClassId, &Arc<str>)> {
         self.0.classes.by_id.iter().map(|(id, name)| (*id, name))
     }
 
-    /// All traits by id.
+    /// All traits, ordered by id.
     pub fn traits(&self) -> impl Iterator<Item = (TraitId, &Arc<str>)> {
         self.0.traits.by_id.iter().map(|(id, name)| (*id, name))
     }
 
-    /// All aggregates by id.
+    /// All aggregates, ordered by id.
     pub fn aggregates(&self) -> impl Iterator<Item = (AggregateId, &Arc<str>)> {
         self.0.aggregates.by_id.iter().map(|(id, uuid)| (*id, uuid))
     }

@@ -1,4 +1,4 @@
-//! What makes a new version: rows as loaded from the tables, and what a commit changed.
+//! The input of a new version: rows as loaded from the tables, and changes that a commit made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::catalog::Catalog;
 use super::ids::{AggregateId, ClassId, ProviderId, TraitId};
 use super::inventory::Inventory;
 
-/// Everything of one provider, as loaded from the tables and as edited by `model`.
+/// All data of one provider, as loaded from the tables and as edited by `model`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderRow {
     pub id: ProviderId,
@@ -15,20 +15,20 @@ pub struct ProviderRow {
     pub name: Arc<str>,
     pub generation: i64,
     pub parent: Option<ProviderId>,
-    /// Itself, for a provider without a parent.
+    /// The provider itself, if it has no parent.
     pub root: ProviderId,
     /// `updated_at` or else `created_at`, in microseconds since the epoch, UTC.
     pub modified: i64,
     pub inventories: BTreeMap<ClassId, Inventory>,
-    /// Sums of allocations. Signed, because a release of a claim that is not yet seen makes a sum negative; may name
-    /// classes without inventory; has no zeros.
+    /// Sums of allocations; none is zero, and a class may have no inventory. Signed: a release may arrive before its claim,
+    /// which makes a sum negative.
     pub used: BTreeMap<ClassId, i64>,
     pub traits: BTreeSet<TraitId>,
     pub aggregates: BTreeSet<AggregateId>,
 }
 
 impl ProviderRow {
-    /// A root that has nothing yet.
+    /// A root provider without inventories, traits and aggregates.
     pub fn bare(id: ProviderId, uuid: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> ProviderRow {
         ProviderRow {
             id,
@@ -46,33 +46,34 @@ impl ProviderRow {
     }
 }
 
-/// What a commit, or several, changed.
+/// What one or several commits changed.
 ///
-/// Of one provider in several lists the last word is: it is removed, then deltas are added, then a reloaded row
-/// replaces all that is known of it (a reload was read later and contains the deltas). A reloaded row whose id is
-/// known under another uuid replaces that provider, because SQLite reuses ids.
+/// The lists are applied in this order: `removed`, `deltas`, `reloaded`. So a reloaded row replaces the results of deltas
+/// for the same provider; it was read later and contains them. A reloaded row also replaces a provider that has the same
+/// id and another uuid, because SQLite reuses ids.
 #[derive(Clone, Debug, Default)]
-pub struct Change {
+pub struct SnapshotChange {
     pub deltas: Vec<Delta>,
-    /// Whole rows, new providers among them. A parent is in the snapshot or in the same change; of a tree that moved,
-    /// every provider is here, because every one has another root.
+    /// Whole rows, also of new providers. Their parents are in the snapshot or in the same change. If a tree moved, all of
+    /// its providers are here, because each has another root.
     pub reloaded: Vec<ProviderRow>,
     pub removed: Vec<ProviderId>,
-    /// The whole catalog, if a name came or went.
+    /// The whole catalog, if a name was added or removed.
     pub catalog: Option<Catalog>,
 }
 
-/// How one provider's claims moved it. Numbers are added to what the snapshot has, never set, so that deltas of
-/// several writers may come in any order. A delta of an unknown provider does nothing: it is in a later reload.
+/// How claims changed one provider. Numbers are added to those of the snapshot, never set, so that deltas of several
+/// writers may arrive in any order. A delta of an unknown provider has no effect: a later reload will contain it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delta {
     pub provider: ProviderId,
-    /// How often its generation moved.
+    /// By how much its generation increased.
     pub moves: u32,
-    /// The generation after it, to compare with alone: a set one would vouch for usage that the snapshot lacks.
+    /// Its generation afterwards. Only compared, never set: a generation that is set would claim that the snapshot has all
+    /// usage up to it.
     pub generation: i64,
-    /// Its `updated_at` as in [`ProviderRow::modified`]; the latest of all wins.
+    /// Its `updated_at`, as in [`ProviderRow::modified`]; the latest one wins.
     pub modified: Option<i64>,
-    /// Signed changes of its sums.
+    /// Signed changes of its sums of usage.
     pub used: Vec<(ClassId, i64)>,
 }

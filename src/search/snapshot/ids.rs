@@ -1,4 +1,4 @@
-//! The ids of the tables, and the place of a provider in a version.
+//! The ids of the tables, and slots: the positions of providers in a version.
 
 /// `resource_providers.id`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -16,24 +16,24 @@ pub struct TraitId(pub i32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct AggregateId(pub i32);
 
-/// How many providers share a block: one for each bit of a mask.
+/// Providers per block: one for each bit of a mask.
 pub const LANES: usize = 64;
 
-/// Where a provider stands in one version of the snapshot.
+/// The position of a provider in one version of the snapshot: a block and a lane in it.
 ///
-/// It is an index, not an identity: the slot of a removed provider is given to a later one, so a slot means something
-/// only beside the version that it came from.
+/// It is an index, not an identity: a new provider gets the slot of a removed one. So a slot is valid only for the
+/// version that it came from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Slot(u32);
 
 impl Slot {
     pub(in crate::search) fn new(block: usize, lane: usize) -> Self {
         debug_assert!(lane < LANES);
-        // A deployment of four thousand million providers does not fit the ids of the tables either.
+        // Ids of the tables have 31 bits, so a deployment cannot have as many providers.
         Self(u32::try_from(block * LANES + lane).expect("more slots than 32-bit ids"))
     }
 
-    /// A dense index, below [`super::Snapshot::slots`], for arrays that a caller keeps beside one version.
+    /// A dense index below [`super::Snapshot::slots`], for a caller's own arrays that belong to one version.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -42,13 +42,13 @@ impl Slot {
         self.index() / LANES
     }
 
-    /// Its place among the providers beside it ([`super::Snapshot::beside`]), below [`LANES`].
+    /// Its position in its block ([`super::Snapshot::same_block`]), below [`LANES`].
     pub fn lane(self) -> usize {
         self.index() % LANES
     }
 
-    /// Does another provider stand beside it?
-    pub fn is_beside(self, other: Slot) -> bool {
+    /// Whether both slots are in one block.
+    pub fn is_in_block_of(self, other: Slot) -> bool {
         self.block() == other.block()
     }
 

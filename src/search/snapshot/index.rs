@@ -1,4 +1,4 @@
-//! Finding a slot by uuid, name or id, in maps whose copies share what did not change.
+//! Indexes from uuid, name and id to a slot, as persistent maps: a copy shares the pages that did not change.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -7,78 +7,89 @@ use std::sync::Arc;
 
 use super::ids::{ProviderId, Slot};
 
-/// Shards of a map of texts: adding a provider copies one of them, a few hundred entries at 100,000 providers.
-const SHARDS: usize = if cfg!(test) { 2 } else { 512 };
+/// Shards of an index of texts: adding a provider copies one of them, a few hundred entries at 100,000 providers.
+const SHARDS: usize = 512;
 
-/// Which part of a hash is kept. In tests so little, of so few shards, that many texts have the same.
-const KEPT: u32 = if cfg!(test) { 0b11 } else { u32::MAX };
-
-/// Sorted by a part of the text's hash.
+/// Slots with the upper half of their text's hash, sorted by it.
 type Shard = Arc<Vec<(u32, Slot)>>;
 
-/// Texts to slots. The texts themselves are in the blocks alone: whoever looks for one says whose it is, of the few that have
-/// the same part of its hash.
+/// An index from texts to slots. It holds hashes, not texts, which only the blocks have: a lookup compares the texts of
+/// the few slots whose hash is equal.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct TextIndex {
+    /// A power of two of them.
     shards: Arc<Vec<Shard>>,
+    /// The bits of a hash that are compared.
+    hash_mask: u32,
     hasher: RandomState,
 }
 
 impl Default for TextIndex {
     fn default() -> Self {
-        Self {
-            shards: Arc::new(vec![Shard::default(); SHARDS]),
-            hasher: RandomState::new(),
-        }
+        Self::new(SHARDS, u32::MAX)
     }
 }
 
 impl TextIndex {
-    /// The shard of a text, and the part of its hash that shards are not chosen by.
-    fn place(&self, text: &str) -> (usize, u32) {
+    fn new(shards: usize, hash_mask: u32) -> Self {
+        Self {
+            shards: Arc::new(vec![Shard::default(); shards]),
+            hash_mask,
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// An index with eight different hashes, in which many texts collide.
+    #[cfg(test)]
+    pub fn colliding() -> Self {
+        Self::new(2, 0b11)
+    }
+
+    /// The shard of a text, by the lower half of its hash, and the upper half.
+    fn locate(&self, text: &str) -> (usize, u32) {
         let hash = self.hasher.hash_one(text);
-        (hash as usize % SHARDS, (hash >> u32::BITS) as u32 & KEPT)
+        let shard = hash as usize & (self.shards.len() - 1);
+        (shard, (hash >> u32::BITS) as u32 & self.hash_mask)
     }
 
     fn shard_mut(&mut self, at: usize) -> &mut Vec<(u32, Slot)> {
         Arc::make_mut(&mut Arc::make_mut(&mut self.shards)[at])
     }
 
-    /// The slot that has `text`, as `has` tells.
-    pub fn get(&self, text: &str, has: impl Fn(Slot) -> bool) -> Option<Slot> {
-        let (shard, part) = self.place(text);
+    /// The slot with `text`; `has_text` compares the text of a slot.
+    pub fn get(&self, text: &str, has_text: impl Fn(Slot) -> bool) -> Option<Slot> {
+        let (shard, hash) = self.locate(text);
         let shard = &self.shards[shard];
-        let from = shard.partition_point(|&(other, _)| other < part);
-        let alike = shard[from..].iter().take_while(|&&(other, _)| other == part);
-        alike.map(|&(_, slot)| slot).find(|&slot| has(slot))
+        let from = shard.partition_point(|&(other, _)| other < hash);
+        let colliding = shard[from..].iter().take_while(|&&(other, _)| other == hash);
+        colliding.map(|&(_, slot)| slot).find(|&slot| has_text(slot))
     }
 
-    /// While names are swapped two have the same.
+    /// Adds an entry. A text may be there twice for a moment, while two providers swap their names.
     pub fn insert(&mut self, text: &str, slot: Slot) {
-        let (shard, part) = self.place(text);
+        let (shard, hash) = self.locate(text);
         let shard = self.shard_mut(shard);
-        let at = shard.partition_point(|&(other, _)| other < part);
-        shard.insert(at, (part, slot));
+        let at = shard.partition_point(|&(other, _)| other < hash);
+        shard.insert(at, (hash, slot));
     }
 
-    /// Forgets that `slot` has `text`.
+    /// Removes the entry of `slot` with `text`.
     pub fn remove(&mut self, text: &str, slot: Slot) {
-        let (shard, part) = self.place(text);
-        self.shard_mut(shard).retain(|&it| it != (part, slot));
+        let (shard, hash) = self.locate(text);
+        self.shard_mut(shard).retain(|&entry| entry != (hash, slot));
     }
 
-    /// Gives back memory that it took too much while it grew.
+    /// Returns memory that it reserved while it grew.
     pub fn shrink(&mut self) {
         let shards = Arc::make_mut(&mut self.shards).iter_mut();
         shards.for_each(|shard| Arc::make_mut(shard).shrink_to_fit());
     }
 }
 
-/// Ids a page. Ids are dense or nearly so; where they are not (several writers that count in steps, deleted hosts) a page
-/// has fewer entries.
-const PAGE: i32 = 2048;
+/// Ids per page. Ids are nearly dense; a page has fewer entries if several writers count in steps or hosts were deleted.
+const IDS_PER_PAGE: i32 = 2048;
 
-/// Ids to slots, in the order of ids.
+/// An index from ids to slots, in the order of ids.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct IdIndex {
     pages: BTreeMap<i32, Arc<Vec<(ProviderId, Slot)>>>,
@@ -87,7 +98,7 @@ pub(in crate::search) struct IdIndex {
 
 impl IdIndex {
     fn page(id: ProviderId) -> i32 {
-        id.0.div_euclid(PAGE)
+        id.0.div_euclid(IDS_PER_PAGE)
     }
 
     pub fn len(&self) -> usize {

@@ -1,6 +1,6 @@
-//! What a provider has of one class, and the rules for an amount of it.
+//! An inventory: what a provider has of one class, and the rules for amounts of it.
 
-/// A row of `inventories`, without its ids. All amounts are in the units of the class.
+/// A row of table `inventories`, without its ids. All amounts are in units of the class.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Inventory {
     pub total: i32,
@@ -12,7 +12,7 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// One of which nothing is kept back and any amount may be taken.
+    /// An inventory without reservation or overcommitment, of which any amount may be taken.
     pub fn whole(total: i32) -> Inventory {
         Inventory {
             total,
@@ -24,17 +24,32 @@ impl Inventory {
         }
     }
 
-    /// `(total - reserved) * allocation_ratio`, not rounded: OpenStack Placement compares the float (a claim is refused
-    /// where capacity < used + amount) and only rounds down what it shows.
+    /// `(total - reserved) * allocation_ratio`, not rounded: OpenStack Placement compares the float (it refuses a claim if
+    /// capacity < used + amount) and rounds down only what it shows.
     pub fn capacity(&self) -> f64 {
         (f64::from(self.total) - f64::from(self.reserved)) * self.allocation_ratio
     }
 
-    /// The highest sum of usage that capacity grants: for whole sums, `sum <= capacity` is `sum <= floor(capacity)`, so
-    /// that columns can hold integers. Clamped so that taking an amount off never overflows.
+    /// The highest sum of usage that capacity grants. For integers `sum <= capacity` is `sum <= floor(capacity)`, so the
+    /// snapshot holds integers. Clamped to ±2^62, so that `limit - amount` never overflows.
+    ///
+    /// The rule of capacity is `used + amount <= limit`. [`Inventory::has_room`] is the rule for claims, but the search
+    /// does not call it: its pruning compares `limit - used` with amounts, their maxima and their sums. A rule of another
+    /// form (say, a limit that depends on the amount) must be changed in all these places:
+    ///
+    /// - `scan.rs`, `lanes_with_room`: 64 providers at once;
+    /// - `snapshot/free_capacity.rs` and `snapshot/zone_map.rs`: maximum and minimum of `limit - used` in a block and a
+    ///   region;
+    /// - `snapshot/version.rs`, `Snapshot::room`, from which `trees/offers.rs` has the room of each provider;
+    /// - `trees/backtracking.rs` (`can_take`), `trees/bound.rs`, `trees/packing.rs`, `trees/bin_completion.rs` and
+    ///   `trees/capacity_bound.rs`: sums of amounts against that room;
+    /// - `tests/oracle.rs`: the tests' own form of the rule.
+    ///
+    /// Outside of the search, `model/batch/decide/inventories.rs` and `model/snapshot/comparison.rs` compare usage with
+    /// capacity too.
     pub fn limit(&self) -> i64 {
         const BOUND: i64 = 1 << 62;
-        // `as` saturates, and a ratio that is no number grants nothing.
+        // `as` saturates. A ratio that is not a number grants nothing.
         if self.capacity().is_nan() {
             -BOUND
         } else {
@@ -42,13 +57,13 @@ impl Inventory {
         }
     }
 
-    /// Room for `amount` on top of `used`; capacity only, units are [`Inventory::allows_amount`]'s.
+    /// Whether capacity grants `amount` in addition to `used`. Units are checked by [`Inventory::allows_amount`].
     pub fn has_room(&self, used: i64, amount: i64) -> bool {
         used.saturating_add(amount) <= self.limit()
     }
 
-    /// `min_unit <= amount <= max_unit` and a multiple of `step_size`. An amount equal to `min_unit` is granted even
-    /// where it is no multiple, as OpenStack's specification says, unless `strict` asks for the rule of its code.
+    /// Whether `min_unit <= amount <= max_unit`, and the amount is a multiple of `step_size`. An amount equal to `min_unit`
+    /// need not be a multiple, as OpenStack's specification says, unless `strict` asks for the rule of OpenStack's code.
     pub fn allows_amount(&self, amount: i64, strict: bool) -> bool {
         self.units().allow(amount, strict)
     }
@@ -62,7 +77,7 @@ impl Inventory {
     }
 }
 
-/// The bounds of one amount. A kind of host has the same ones everywhere, so blocks keep them once for many lanes.
+/// The bounds of one amount. Hosts of one kind have the same bounds, so a block stores them once for many lanes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::search) struct Units {
     pub min_unit: i32,
@@ -72,15 +87,15 @@ pub(in crate::search) struct Units {
 
 impl Units {
     pub fn allow(self, amount: i64, strict: bool) -> bool {
-        // Nearly always one, and a division takes longer than all the rest.
+        // The step is nearly always 1, and a division takes longer than all the rest.
         let in_steps = || self.step_size == 1 || self.step_size > 0 && amount % i64::from(self.step_size) == 0;
         i64::from(self.min_unit) <= amount
             && amount <= i64::from(self.max_unit)
             && (in_steps() || (!strict && amount == i64::from(self.min_unit)))
     }
 
-    /// Can a sum of amounts that are allowed be between two steps?
-    pub fn may_be_out_of_step(self, strict: bool) -> bool {
+    /// Whether a sum of allowed amounts may be no multiple of `step_size`.
+    pub fn may_sum_between_steps(self, strict: bool) -> bool {
         !strict && (self.step_size <= 0 || self.min_unit % self.step_size != 0)
     }
 }
@@ -101,9 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_of_min_unit_needs_no_step_unless_strict() {
-        let it = inventory(100, 0, 1.0);
-        let granted = |strict| (1..=30).filter(|&n| it.allows_amount(n, strict)).collect::<Vec<_>>();
+    fn an_amount_of_min_unit_need_not_be_a_multiple_unless_strict() {
+        let steps = inventory(100, 0, 1.0);
+        let granted = |strict| (1..=30).filter(|&n| steps.allows_amount(n, strict)).collect::<Vec<_>>();
         assert_eq!(granted(false), [5, 10, 20]);
         assert_eq!(granted(true), [10, 20]);
     }
@@ -118,11 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reserved_beyond_the_total_leaves_room_only_below_zero() {
-        let it = inventory(3, 4, 0.5);
-        assert_eq!(it.capacity(), -0.5);
-        assert!(!it.has_room(-1, 1));
-        assert!(it.has_room(-2, 1));
+    fn a_reservation_beyond_the_total_leaves_room_only_below_zero() {
+        let overreserved = inventory(3, 4, 0.5);
+        assert_eq!(overreserved.capacity(), -0.5);
+        assert!(!overreserved.has_room(-1, 1));
+        assert!(overreserved.has_room(-2, 1));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! A small sorted map from a key to the lanes of a block that have it.
+//! A bitmap index: a small sorted map from a key (a trait, say) to the lanes of a block that have it.
 
-/// The transposed bit set: where a provider has some of a thousand traits, a block of 64 alike providers has few
-/// distinct ones, and the question "who of these has T" is one search and one mask.
+/// The keys that occur in a block, each with a bit for every lane that has it. There may be a thousand traits, but a block
+/// of 64 similar providers has few different ones, so "which of these have trait T" is one binary search.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Lanes<K>(Vec<(K, u64)>);
 
@@ -24,7 +24,7 @@ impl<K: Copy + Ord> Lanes<K> {
         keys.iter().fold(0, |lanes, &key| lanes | self.get(key))
     }
 
-    /// The keys of one lane, in order.
+    /// The keys of one lane, sorted.
     pub fn of(&self, lane: usize) -> impl Iterator<Item = K> {
         self.0
             .iter()
@@ -60,7 +60,7 @@ mod tests {
     use super::Lanes;
 
     #[test]
-    fn keys_of_a_lane_are_replaced_and_forgotten() {
+    fn keys_of_a_lane_are_replaced_and_keys_without_a_lane_are_removed() {
         let mut lanes = Lanes::default();
         lanes.set(0, [7, 3]);
         lanes.set(63, [3]);

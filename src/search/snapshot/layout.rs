@@ -1,28 +1,30 @@
-//! How the trees of a block lie in it.
+//! The layout of a block: which of its lanes form a tree, and which trees continue in other blocks.
 
-use super::bunch::Bunch;
+use super::block_slots::BlockSlots;
 use super::ids::{LANES, Slot, lanes_of};
 use super::version::Snapshot;
 
-/// Who belongs together in one block, so that a search need not walk trees that it can see at once.
+/// The trees of one block as masks of lanes, so that a search need not follow parents and children one by one.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Layout {
-    /// For the lane of a root the lanes of its tree in this block, itself among them; nothing for other lanes.
+    /// For the lane of a root: the lanes of its tree in this block, itself included. Zero for other lanes.
     pub trees: [u64; LANES],
-    /// By lane those at or above it, if they are all in this block; otherwise nothing.
+    /// For each lane: itself and its ancestors, if they are all in this block; otherwise zero.
     pub above: [u64; LANES],
-    /// The lane of each provider's parent and root, or one of the two below.
+    /// The lane of each provider's parent and root, or `NONE` or `ELSEWHERE`.
     parents: [u8; LANES],
     roots: [u8; LANES],
     /// The lanes of providers whose root is in another block.
     pub strays: u64,
     /// The lanes of roots whose trees have providers in other blocks too.
     pub spilling: u64,
-    /// Those trees, by the lane of the root: blocks and lanes.
+    /// By the lane of such a root: the blocks and lanes of its whole tree.
     spilled: Vec<(usize, Vec<(usize, u64)>)>,
 }
 
+/// No parent.
 const NONE: u8 = u8::MAX;
+/// In another block.
 const ELSEWHERE: u8 = u8::MAX - 1;
 
 impl Layout {
@@ -53,7 +55,7 @@ impl Layout {
             };
         }
         for lane in lanes_of(data.present) {
-            layout.above[lane] = layout.line(lane);
+            layout.above[lane] = layout.ancestors(lane);
         }
         for lane in lanes_of(data.present & data.roots) {
             let tree = snapshot.tree(Slot::new(block, lane));
@@ -65,11 +67,11 @@ impl Layout {
         layout
     }
 
-    /// As `above` tells it.
-    fn line(&self, lane: usize) -> u64 {
+    /// The value of `above` for a lane.
+    fn ancestors(&self, lane: usize) -> u64 {
         let (mut lanes, mut at) = (0, lane);
         loop {
-            // Tables that somebody else wrote may have anything in them, a circle too.
+            // A foreign writer may have left a cycle of parents in the tables.
             if lanes >> at & 1 == 1 {
                 return 0;
             }
@@ -82,16 +84,16 @@ impl Layout {
         }
     }
 
-    /// The whole tree of a root, if some of it is in other blocks.
+    /// The blocks and lanes of the whole tree of a root, if some of it is in other blocks.
     pub fn spilled(&self, lane: usize) -> Option<&[(usize, u64)]> {
         let found = self.spilled.iter().find(|(root, _)| *root == lane);
-        found.map(|(_, pieces)| pieces.as_slice())
+        found.map(|(_, blocks)| blocks.as_slice())
     }
 }
 
 impl Snapshot {
-    /// As `parent`, without a look into an index where the parent is near.
-    pub fn near_parent(&self, slot: Slot) -> Option<Slot> {
+    /// Same as [`Snapshot::parent`], without an index lookup if the parent is in the same block.
+    pub fn cached_parent(&self, slot: Slot) -> Option<Slot> {
         match self.layout(slot.block()).parents[slot.lane()] {
             NONE => None,
             ELSEWHERE => self.parent(slot),
@@ -99,21 +101,21 @@ impl Snapshot {
         }
     }
 
-    /// As `tree`, of a root, likewise; in whatever order.
-    pub(in crate::search) fn near_tree(&self, root: Slot, into: &mut Vec<Bunch>) {
+    /// Adds the providers of [`Snapshot::tree`] of a root, in any order, by the layout if they are in one block.
+    pub(in crate::search) fn cached_tree(&self, root: Slot, into: &mut Vec<BlockSlots>) {
         let layout = self.layout(root.block());
         let is_root = self.blocks().get(root.block()).roots & root.bit() != 0;
         if is_root && layout.spilling & root.bit() == 0 {
-            Bunch::add(into, root.block(), layout.trees[root.lane()]);
+            BlockSlots::add(into, root.block(), layout.trees[root.lane()]);
         } else {
             let all = by_block(self.tree(root));
             all.into_iter()
-                .for_each(|(block, lanes)| Bunch::add(into, block, lanes));
+                .for_each(|(block, lanes)| BlockSlots::add(into, block, lanes));
         }
     }
 
-    /// As `root`, likewise.
-    pub fn near_root(&self, slot: Slot) -> Slot {
+    /// Same as [`Snapshot::root`], without an index lookup if the root is in the same block.
+    pub fn cached_root(&self, slot: Slot) -> Slot {
         match self.layout(slot.block()).roots[slot.lane()] {
             ELSEWHERE => self.root(slot),
             lane => Slot::new(slot.block(), lane.into()),
@@ -121,7 +123,7 @@ impl Snapshot {
     }
 }
 
-/// The blocks of some slots, with their lanes.
+/// Groups slots by block: each block with the mask of its lanes.
 pub(in crate::search) fn by_block(mut slots: Vec<Slot>) -> Vec<(usize, u64)> {
     slots.sort_unstable();
     let mut blocks: Vec<(usize, u64)> = Vec::new();

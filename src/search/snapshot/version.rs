@@ -1,4 +1,4 @@
-//! A version of the snapshot, and how it is read.
+//! One version of the snapshot, and how it is read.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -11,38 +11,31 @@ use super::ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId, lanes_o
 use super::index::{IdIndex, TextIndex};
 use super::inventory::{Inventory, Units};
 use super::layout::Layout;
-use super::pages::Pages;
-use super::room::Most;
+use super::persistent_vec::PersistentVec;
+use super::zone_map::ZoneMap;
 
-/// Everything of every provider at one moment of this process. Immutable: readers share it, and
-/// [`Snapshot::apply`] makes the next one, which shares all that did not change. A clone is as cheap.
+/// All data of all providers at one moment, as this process knows it. Immutable: readers share it, and
+/// [`Snapshot::apply`] makes the next version, which shares all that did not change. A clone copies pointers.
 ///
-/// A [`Slot`] that is handed to it must have come from the same version.
+/// A [`Slot`] is valid only for the version that it came from.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) catalog: Catalog,
-    pub(super) blocks: Pages<Block, Outline>,
+    pub(super) blocks: PersistentVec<Block, ZoneMap>,
     pub(super) by_uuid: TextIndex,
     pub(super) by_name: TextIndex,
     pub(super) by_id: IdIndex,
-    /// Slots whose provider was removed.
-    pub(super) vacant: Arc<Vec<Slot>>,
-    /// Slots that were ever taken.
-    pub(super) taken: usize,
-    /// How many providers have a parent: none, and nobody asks about trees.
-    pub(super) children: usize,
-    /// `MISC_SHARES_VIA_AGGREGATE`, and who has it.
+    /// Slots without a provider: of removed providers, and gaps at the end of blocks.
+    pub(super) free_slots: Arc<Vec<Slot>>,
+    /// Slots that exist, vacant ones included.
+    pub(super) slot_count: usize,
+    /// The number of providers that have a parent. If there are none, trees need not be looked at.
+    pub(super) child_count: usize,
+    /// `MISC_SHARES_VIA_AGGREGATE`, and the providers that have it.
     pub(super) sharing_trait: Option<TraitId>,
     pub(super) sharing: Arc<BTreeSet<Slot>>,
-    /// How many versions came before this one.
-    pub(super) number: u64,
-}
-
-/// What a search need not look into the blocks of a region for.
-#[derive(Clone, Debug)]
-pub(in crate::search) struct Outline {
-    most: Most,
-    spilling: bool,
+    /// The number of versions before this one.
+    pub(super) version: u64,
 }
 
 impl Snapshot {
@@ -50,7 +43,7 @@ impl Snapshot {
         &self.catalog
     }
 
-    /// How many providers there are.
+    /// The number of providers.
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
@@ -59,17 +52,17 @@ impl Snapshot {
         self.len() == 0
     }
 
-    /// One more than the highest index that a slot can have; some below it may be vacant.
+    /// The number of slots, vacant ones included: one more than the highest index.
     pub fn slots(&self) -> usize {
-        self.taken
+        self.slot_count
     }
 
-    /// All providers by id.
+    /// All providers, ordered by id.
     pub fn iter(&self) -> impl Iterator<Item = Slot> {
         self.by_id.slots()
     }
 
-    /// `uuid` in the one spelling of the tables.
+    /// The provider with this uuid, in the spelling of the tables.
     pub fn by_uuid(&self, uuid: &str) -> Option<Slot> {
         self.by_uuid.get(uuid, |slot| self.uuid(slot) == uuid)
     }
@@ -82,18 +75,18 @@ impl Snapshot {
         self.by_id.get(id)
     }
 
-    /// A whole copy of one provider, for `model` to edit.
+    /// A copy of all data of one provider, for `model` to edit.
     pub fn row(&self, slot: Slot) -> ProviderRow {
         ProviderRow {
             traits: self.traits(slot).collect(),
             aggregates: self.aggregates(slot).collect(),
-            ..self.row_of_amounts(slot)
+            ..self.capacity_row(slot)
         }
     }
 
-    /// A provider's row without its traits and aggregates, of which there are many: all that claims and inventories are
-    /// decided on.
-    pub fn row_of_amounts(&self, slot: Slot) -> ProviderRow {
+    /// A provider's row without its traits and aggregates, which may be many and which decisions on claims and inventories
+    /// do not need.
+    pub fn capacity_row(&self, slot: Slot) -> ProviderRow {
         let identity = &self.block(slot).identity;
         ProviderRow {
             id: self.id(slot),
@@ -126,19 +119,19 @@ impl Snapshot {
     }
 
     pub fn generation(&self, slot: Slot) -> i64 {
-        self.block(slot).hot.generations[slot.lane()]
+        self.block(slot).usage.generations[slot.lane()]
     }
 
-    /// As [`ProviderRow::modified`].
+    /// See [`ProviderRow::modified`].
     pub fn modified(&self, slot: Slot) -> i64 {
-        self.block(slot).hot.modified[slot.lane()]
+        self.block(slot).usage.modified[slot.lane()]
     }
 
     pub fn parent(&self, slot: Slot) -> Option<Slot> {
         self.by_id(self.block(slot).identity.parents[slot.lane()]?)
     }
 
-    /// The provider at the top of the tree; itself for one without a parent.
+    /// The root of the provider's tree; the provider itself if it has no parent.
     pub fn root(&self, slot: Slot) -> Slot {
         let block = self.block(slot);
         if block.roots & slot.bit() != 0 {
@@ -147,12 +140,12 @@ impl Snapshot {
         self.by_id(block.identity.trees[slot.lane()]).unwrap_or(slot)
     }
 
-    /// Direct children, by id.
+    /// Direct children, ordered by id.
     pub fn children(&self, slot: Slot) -> &[Slot] {
         self.block(slot).identity.children.of(slot.lane())
     }
 
-    /// A provider and everything below it, parents before children.
+    /// A provider and its descendants, parents before children.
     pub fn tree(&self, top: Slot) -> Vec<Slot> {
         let mut found = Vec::new();
         let mut left = vec![top];
@@ -163,129 +156,107 @@ impl Snapshot {
         found
     }
 
-    /// In the order of ids.
+    /// Ordered by id.
     pub fn traits(&self, slot: Slot) -> impl Iterator<Item = TraitId> {
-        self.block(slot).fixed.traits.of(slot.lane())
+        self.block(slot).profile.traits.of(slot.lane())
     }
 
     pub fn has_trait(&self, slot: Slot, wanted: TraitId) -> bool {
-        self.block(slot).fixed.traits.get(wanted) & slot.bit() != 0
+        self.block(slot).profile.traits.get(wanted) & slot.bit() != 0
     }
 
-    /// Is the provider itself in the aggregate?
+    /// Whether the provider itself is in the aggregate.
     pub fn is_member(&self, slot: Slot, aggregate: AggregateId) -> bool {
-        self.block(slot).fixed.aggregates.get(aggregate) & slot.bit() != 0
+        self.block(slot).profile.aggregates.get(aggregate) & slot.bit() != 0
     }
 
-    /// In the order of ids.
+    /// Ordered by id.
     pub fn aggregates(&self, slot: Slot) -> impl Iterator<Item = AggregateId> {
-        self.block(slot).fixed.aggregates.of(slot.lane())
+        self.block(slot).profile.aggregates.of(slot.lane())
     }
 
-    /// Each class with an inventory, in the order of ids, with the sum of what is used of it.
+    /// The classes with an inventory, ordered by id, each with its inventory and its sum of usage.
     pub fn inventories(&self, slot: Slot) -> impl Iterator<Item = (ClassId, Inventory, i64)> {
         let block = self.block(slot);
-        let used = move |class| block.hot.used(class)[slot.lane()];
+        let used = move |class| block.usage.used(class)[slot.lane()];
         block
-            .fixed
+            .profile
             .inventories(slot.lane())
             .map(move |(class, inventory)| (class, inventory, used(class)))
     }
 
     pub fn inventory(&self, slot: Slot, class: ClassId) -> Option<Inventory> {
-        self.block(slot).fixed.column(class)?.inventory(slot.lane())
+        self.block(slot).profile.column(class)?.inventory(slot.lane())
     }
 
-    /// The sum of what is used of a class, with or without an inventory of it.
+    /// The sum of usage of a class, with or without an inventory of it.
     pub fn used(&self, slot: Slot, class: ClassId) -> i64 {
-        self.block(slot).hot.used(class)[slot.lane()]
+        self.block(slot).usage.used(class)[slot.lane()]
     }
 
-    /// The same for all classes of one provider.
+    /// The same as a function of the class, for all classes of one provider.
     pub fn usage(&self, slot: Slot) -> impl Fn(ClassId) -> i64 {
-        let hot = &self.block(slot).hot;
-        move |class| hot.used(class)[slot.lane()]
+        let usage = &self.block(slot).usage;
+        move |class| usage.used(class)[slot.lane()]
     }
 
-    /// Every sum that is not zero, in the order of classes; classes without an inventory too.
+    /// The sums of usage that are not zero, ordered by class; classes without an inventory too.
     pub fn sums(&self, slot: Slot) -> impl Iterator<Item = (ClassId, i64)> {
-        self.block(slot).hot.sums(slot.lane())
+        self.block(slot).usage.sums(slot.lane())
     }
 
-    /// A provider and those that stand beside it, in the order of their lanes.
-    pub fn beside(&self, slot: Slot) -> impl Iterator<Item = Slot> {
+    /// The providers in the block of `slot`, itself among them, in the order of their lanes.
+    pub fn same_block(&self, slot: Slot) -> impl Iterator<Item = Slot> {
         lanes_of(self.block(slot).present).map(move |lane| Slot::new(slot.block(), lane))
     }
 
-    /// What a reader makes of the providers beside `slot`, all at once. It is kept until one of them comes, goes, gets another
-    /// uuid, name, parent, inventory, trait or aggregate, or any name of the catalog changes; so it may be made of these, and
-    /// not of generations or other providers, nor of usage but for what [`Snapshot::noted`] tells to be untrue. It is made
-    /// anew after some claims too. All readers make the same kind of thing.
-    pub fn kept<T: Any + Send + Sync>(&self, slot: Slot, make: impl FnOnce() -> T) -> &T {
-        self.block(slot).kept.get(self.number, make)
+    /// Data that a reader derives from all providers in the block of `slot`, cached with the block.
+    ///
+    /// `derive` may use identities, inventories, traits and aggregates of these providers and all names of the catalog: the
+    /// cache is dropped when one of these changes. It must not use generations or other blocks. It may use usage only if
+    /// [`Snapshot::stale_lanes`] tells the reader which providers changed since, because the cache is dropped only after
+    /// several changes of usage. All readers must use the same type `T`.
+    pub fn derived<T: Any + Send + Sync>(&self, slot: Slot, derive: impl FnOnce() -> T) -> &T {
+        self.block(slot).derived.get(self.version, derive)
     }
 
-    /// What a reader notes of the providers beside `slot`, a bit for each at its lane. It is kept until usage of one of them
-    /// changes or what is [`Snapshot::kept`] is forgotten; so it may be made of both.
-    pub fn noted(&self, slot: Slot, make: impl FnOnce() -> u64) -> u64 {
-        self.block(slot).noted(make)
+    /// The providers in the block of `slot` for which the data of [`Snapshot::derived`] is outdated by usage, a bit for
+    /// each lane. The result of `find` is cached until usage changes or the derived data is dropped.
+    pub fn stale_lanes(&self, slot: Slot, find: impl FnOnce() -> u64) -> u64 {
+        self.block(slot).stale_lanes(find)
     }
 
     fn block(&self, slot: Slot) -> &Block {
         self.blocks.get(slot.block())
     }
 
-    pub(in crate::search) fn blocks(&self) -> &Pages<Block, Outline> {
+    pub(in crate::search) fn blocks(&self) -> &PersistentVec<Block, ZoneMap> {
         &self.blocks
     }
 
-    /// Which region a block is in: many that stand side by side, of which some is known without a look into each.
-    pub(in crate::search) fn region(block: usize) -> usize {
-        Pages::<Block, Outline>::node(block)
-    }
-
-    /// False where nobody in the region of a block has so much left.
-    pub(in crate::search) fn may_hold(&self, block: usize, amounts: &[(ClassId, i64)]) -> bool {
-        let most = &self.outline(block).most;
-        amounts.iter().all(|&(class, amount)| most.may_hold(class, amount))
-    }
-
-    /// False where no tree that has its root in the region of a block has providers in other blocks.
-    pub(in crate::search) fn may_spill(&self, block: usize) -> bool {
-        self.outline(block).spilling
-    }
-
-    fn outline(&self, block: usize) -> &Outline {
-        self.blocks.digest(block, |blocks| Outline {
-            most: Most::of(blocks.clone().map(|block| self.blocks.get(block).room())),
-            // Where nobody has a parent nobody need know how trees lie.
-            spilling: self.children > 0 && blocks.into_iter().any(|block| self.layout(block).spilling != 0),
-        })
-    }
-
-    /// How the trees of a block lie in it.
+    /// How trees lie in a block.
     pub(in crate::search) fn layout(&self, block: usize) -> &Layout {
         self.blocks.get(block).layout.get_or_init(|| Layout::of(self, block))
     }
 
-    /// What is left of a class: the highest amount that capacity and `max_unit` grant now, and the class's units. None
-    /// without an inventory.
+    /// The highest amount of a class that capacity and `max_unit` grant now, and the units of the inventory. `None` without
+    /// an inventory. It assumes the form of the rule at [`Inventory::limit`].
     pub(in crate::search) fn room(&self, slot: Slot, class: ClassId) -> Option<(i64, Units)> {
         let block = self.block(slot);
-        let column = block.fixed.column(class)?;
+        let column = block.profile.column(class)?;
         let units = column.units.of(slot.lane()).next()?;
-        let free = column.limits[slot.lane()].saturating_sub(block.hot.used(class)[slot.lane()]);
+        let free = column.limits[slot.lane()].saturating_sub(block.usage.used(class)[slot.lane()]);
         Some((free.min(i64::from(units.max_unit)), units))
     }
 
-    /// How many trees there are.
-    pub(in crate::search) fn roots(&self) -> usize {
-        self.len() - self.children
+    /// The number of trees.
+    pub(in crate::search) fn tree_count(&self) -> usize {
+        self.len() - self.child_count
     }
 
-    /// Is any provider a child?
+    /// Whether any provider has a parent.
     pub(in crate::search) fn has_trees(&self) -> bool {
-        self.children > 0
+        self.child_count > 0
     }
 
     /// The providers with `MISC_SHARES_VIA_AGGREGATE`.
@@ -293,8 +264,8 @@ impl Snapshot {
         self.sharing.iter().copied()
     }
 
-    /// The slot of the next new provider that finds no vacancy.
+    /// The next slot that does not exist yet.
     pub(super) fn next_slot(&self) -> Slot {
-        Slot::new(self.taken / LANES, self.taken % LANES)
+        Slot::new(self.slot_count / LANES, self.slot_count % LANES)
     }
 }

@@ -1,8 +1,9 @@
-//! Candidates of worlds that are written down.
+//! Candidates of one provider each, in worlds that are written out.
 
 use super::*;
 use crate::error::Error;
-use crate::search::{Reason, candidates};
+use crate::search::candidates;
+use crate::search::explain::Reason;
 
 fn find(snapshot: &Snapshot, request: &Request) -> crate::error::Result<Found> {
     candidates(snapshot, request, &settings(), ()).and_then(|all| all.found())
@@ -22,7 +23,7 @@ fn hosts(rows: impl IntoIterator<Item = ProviderRow>, request: &Request) -> Vec<
 }
 
 #[test]
-fn a_host_gives_all_or_nothing() {
+fn a_host_serves_a_group_completely_or_not_at_all() {
     let world = [
         bare(1).with(VCPU, 4).with(DISK, 10),
         bare(2).with(VCPU, 4).with(DISK, 10).using(VCPU, 3),
@@ -37,7 +38,7 @@ fn a_host_gives_all_or_nothing() {
 }
 
 #[test]
-fn a_candidate_names_amounts_and_who_serves_the_group() {
+fn a_candidate_has_amounts_and_the_providers_of_each_group() {
     let snapshot = Snapshot::build(catalog(), vec![bare(5).with(VCPU, 4).with(DISK, 9)]);
     let found = find(&snapshot, &request(group(&[("VCPU", 2), ("DISK_GB", 3)]))).unwrap();
     let slot = snapshot.by_id(ProviderId(5)).unwrap();
@@ -51,7 +52,7 @@ fn a_candidate_names_amounts_and_who_serves_the_group() {
 }
 
 #[test]
-fn every_filter_counts() {
+fn every_filter_restricts_the_candidates() {
     let world = || {
         let host = |id| bare(id).with(VCPU, 4);
         [
@@ -109,7 +110,7 @@ fn unknown_names_are_refused_in_the_order_in_which_filters_are_tried() {
     assert_eq!(bad(|it| it.groups[0].traits = required(&["X"])), traits("X"));
     assert_eq!(bad(|it| it.groups[0].traits.forbidden = set(&["Y"])), traits("Y"));
     assert_eq!(bad(|it| it.root_required = required(&["Z"])), traits("Z"));
-    // A filter that nobody passes ends the request before what comes later is looked at.
+    // A filter that no provider passes makes the answer empty before later names are looked at.
     assert_eq!(
         bad(|it| (it.groups[0].traits, it.groups[0].member_of) = (required(&["X"]), member_of(&["a1"]))),
         Ok(0)
@@ -117,6 +118,62 @@ fn unknown_names_are_refused_in_the_order_in_which_filters_are_tried() {
     assert_eq!(
         bad(|it| (it.groups[0].traits, it.root_required) = (required(&["X"]), required(&["T2"]))),
         Ok(0)
+    );
+}
+
+#[test]
+fn unknown_names_are_refused_without_any_provider_unless_a_filter_before_them_matches_nothing() {
+    let empty = Snapshot::build(catalog(), Vec::new());
+    let asked = |change: fn(&mut Request)| {
+        let mut request = request(group(&[("VCPU", 1)]));
+        change(&mut request);
+        find(&empty, &request).map(|found| found.candidates.len())
+    };
+    let class = |name: &str| Err(Error::UnknownClassInQuery { name: name.to_owned() });
+    let traits = |names: &str| {
+        Err(Error::UnknownTraitsInCandidates {
+            names: names.to_owned(),
+        })
+    };
+    assert_eq!(asked(|_| ()), Ok(0));
+    assert_eq!(
+        asked(|it| it.groups[0].resources = vec![("COWS".into(), 1)]),
+        class("COWS")
+    );
+    assert_eq!(asked(|it| it.groups[0].traits = required(&["X"])), traits("X"));
+    assert_eq!(asked(|it| it.groups[0].traits.forbidden = set(&["Y"])), traits("Y"));
+    assert_eq!(
+        asked(|it| (it.groups[0].traits, it.groups[0].in_tree) = (required(&["X"]), Some(uuid(9)))),
+        traits("X")
+    );
+    // An aggregate that is forbidden filters nothing out here.
+    assert_eq!(
+        asked(|it| (it.groups[0].traits, it.groups[0].member_of.forbidden) = (required(&["X"]), set(&["a1"]))),
+        traits("X")
+    );
+    assert_eq!(
+        asked(|it| (it.groups[0].traits, it.groups[0].member_of) = (required(&["X"]), member_of(&["a1"]))),
+        Ok(0)
+    );
+    let with = |root_required: Traits, groups: Vec<Group>| {
+        let request = Request {
+            groups,
+            root_required,
+            ..request(Group::default())
+        };
+        find(&empty, &request).map(|found| found.candidates.len())
+    };
+    let unknown = Group {
+        suffix: "1".to_owned(),
+        resources: vec![("COWS".to_owned(), 1)],
+        ..Group::default()
+    };
+    assert_eq!(with(required(&["T2"]), vec![unknown.clone()]), Ok(0));
+    assert_eq!(with(Traits::default(), vec![unknown.clone()]), class("COWS"));
+    assert_eq!(
+        with(Traits::default(), vec![group(&[("VCPU", 1)]), unknown]),
+        Ok(0),
+        "a group that no provider serves ends the request before the groups after it"
     );
 }
 
@@ -132,7 +189,7 @@ fn a_limit_samples_the_whole_cloud_and_a_seed_repeats_it() {
         candidates(
             &snapshot,
             &ask,
-            &Settings {
+            &SearchSettings {
                 seed,
                 max,
                 ..settings()
@@ -177,7 +234,7 @@ fn strict_steps_refuse_a_min_unit_that_is_no_multiple() {
         candidates(
             &snapshot,
             &ask,
-            &Settings {
+            &SearchSettings {
                 strict_step,
                 ..settings()
             },
@@ -191,7 +248,7 @@ fn strict_steps_refuse_a_min_unit_that_is_no_multiple() {
 }
 
 #[test]
-fn the_root_speaks_for_its_tree_on_aggregates() {
+fn aggregates_of_a_root_count_for_its_tree() {
     let world = || {
         [
             bare(1).inside([1]),
@@ -213,10 +270,10 @@ fn the_root_speaks_for_its_tree_on_aggregates() {
 }
 
 #[test]
-fn every_refusal_says_its_reason_once() {
-    struct Heard(Vec<(Slot, Reason)>);
-    impl Observer for Heard {
-        fn refused(&mut self, slot: Slot, reason: Reason) {
+fn every_rejected_provider_is_explained_once() {
+    struct Reasons(Vec<(Slot, Reason)>);
+    impl Explain for Reasons {
+        fn rejected(&mut self, slot: Slot, reason: Reason) {
             self.0.push((slot, reason));
         }
     }
@@ -243,14 +300,17 @@ fn every_refusal_says_its_reason_once() {
         forbidden: set(&["a3"]),
     };
     ask.root_required.forbidden = set(&["T4"]);
-    let mut heard = Heard(Vec::new());
-    assert_eq!(candidates(&snapshot, &ask, &settings(), &mut heard).unwrap().count(), 1);
-    let mut heard: Vec<_> = heard
+    let mut reasons = Reasons(Vec::new());
+    assert_eq!(
+        candidates(&snapshot, &ask, &settings(), &mut reasons).unwrap().count(),
+        1
+    );
+    let mut reasons: Vec<_> = reasons
         .0
         .into_iter()
         .map(|(slot, reason)| (snapshot.id(slot).0, reason))
         .collect();
-    heard.sort_by_key(|&(id, _)| id);
+    reasons.sort_by_key(|&(id, _)| id);
     let expected = [
         (2, Reason::MissingTrait { index: 0 }),
         (3, Reason::ForbiddenTrait),
@@ -261,5 +321,5 @@ fn every_refusal_says_its_reason_once() {
         (8, Reason::NoInventory { class: VCPU }),
         (9, Reason::Root),
     ];
-    assert_eq!(heard, expected);
+    assert_eq!(reasons, expected);
 }

@@ -1,4 +1,4 @@
-//! A search that is interrupted ends where it is, and says so.
+//! A search that is interrupted ends early, and its answer is an error.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::search::candidates::candidates;
 use crate::search::request::GroupPolicy;
 
 fn interrupted(answer: Option<Result<Candidate>>) -> bool {
-    matches!(answer, Some(Err(Error::BadRequest { detail })) if detail.contains("nobody waits"))
+    matches!(answer, Some(Err(Error::BadRequest { detail })) if detail.contains("cancelled"))
 }
 
-/// Hosts with eight children each, which give `groups` of one unit in very many ways.
+/// Hosts with eight children each, which have a huge number of candidates for `groups` of one unit.
 fn asking(groups: usize) -> (Snapshot, Request) {
     let host = |host: i32| {
         let root = 1 + host * 9;
@@ -33,7 +33,7 @@ fn asking(groups: usize) -> (Snapshot, Request) {
 }
 
 #[test]
-fn candidates_cease_to_come_from_one_provider_and_from_many() {
+fn a_search_of_single_providers_and_a_search_of_trees_can_be_interrupted() {
     for groups in [1, 4] {
         let (snapshot, request) = asking(groups);
         let settings = settings();
@@ -42,18 +42,18 @@ fn candidates_cease_to_come_from_one_provider_and_from_many() {
             assert!(matches!(answer.next(), Some(Ok(_))), "{groups}");
         }
         settings.interrupt.set();
-        // What was found of a block before may still come.
+        // Candidates of the block that was scanned before may still come.
         let last = answer.by_ref().take(9).find(Result::is_err);
         assert!(interrupted(last), "{groups}");
         assert!(answer.next().is_none(), "{groups}");
     }
 }
 
-/// Asks for a packing that nothing decides before it was gone round for more than so many times.
+/// Asks for a packing that is not decided within `LONG` steps.
 fn hopeless(interrupt: &Interrupt) -> Option<Result<Candidate>> {
     let (rows, request) = cut_up(30);
     let snapshot = Snapshot::build(catalog(), rows);
-    let settings = Settings {
+    let settings = SearchSettings {
         interrupt: interrupt.clone(),
         ..settings()
     };
@@ -63,16 +63,19 @@ fn hopeless(interrupt: &Interrupt) -> Option<Result<Candidate>> {
 const LONG: u64 = 400_000;
 
 #[test]
-fn nothing_more_is_tried() {
+fn an_interrupted_search_takes_no_more_steps() {
     let interrupt = Interrupt::after(2);
     interrupt.set();
     assert!(interrupted(hopeless(&interrupt)));
     let long = Interrupt::after(LONG);
-    assert!(interrupted(hopeless(&long)) && long.ran_out(), "it takes longer");
+    assert!(
+        interrupted(hopeless(&long)) && long.ran_out(),
+        "it would take more steps"
+    );
 }
 
 #[test]
-fn another_thread_ends_what_would_go_on_for_long() {
+fn another_thread_can_interrupt_a_long_search() {
     let interrupt = Interrupt::after(LONG);
     let answer = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -81,11 +84,11 @@ fn another_thread_ends_what_would_go_on_for_long() {
         });
         hopeless(&interrupt)
     });
-    assert!(interrupted(answer) && !interrupt.ran_out(), "it ends within a tree");
+    assert!(interrupted(answer) && !interrupt.ran_out(), "it ends inside a tree");
 }
 
 #[test]
-fn who_need_not_count_any_more_goes_on() {
+fn a_search_whose_budget_is_lifted_goes_on() {
     let interrupt = Interrupt::after(1);
     interrupt.lift();
     let gave_up = hopeless(&interrupt);

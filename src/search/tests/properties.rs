@@ -1,7 +1,7 @@
-//! Random small worlds and requests, answered by the search and by the oracle.
+//! Random small worlds and requests: the search and the oracle must give the same answers.
 //!
-//! 20,000 cases each with a fixed seed; `PLACET_CASES` asks for more, `PLACET_SEED` for others. A case that ever
-//! differed becomes a named test beside this file.
+//! 20,000 cases each, with a fixed seed; `PLACET_CASES` sets their number, `PLACET_SEED` another seed. A case that ever
+//! differed becomes a named test in another file.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,13 +10,14 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+use super::oracle::{self, Choice, World};
 use super::requests::{packing, query, request};
 use super::worlds::{row, world};
-use super::{Found, bare, catalog};
-use crate::search::naive::{self, Choice, Rows};
+use super::{Found, bare, build_colliding, catalog};
+use crate::search::group_providers::GroupProviders;
 use crate::search::request::Request;
-use crate::search::snapshot::{Change, ClassId, Delta, ProviderId, ProviderRow, Snapshot};
-use crate::search::{self, Servers, Settings, candidates, providers};
+use crate::search::snapshot::{ClassId, Delta, ProviderId, ProviderRow, Snapshot, SnapshotChange};
+use crate::search::{self, SearchSettings, candidates, providers};
 
 fn config() -> ProptestConfig {
     let asked = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
@@ -28,11 +29,11 @@ fn config() -> ProptestConfig {
     }
 }
 
-fn build(world: &Rows) -> Snapshot {
-    Snapshot::build(catalog(), world.values().cloned().collect())
+fn build(world: &World) -> Snapshot {
+    build_colliding(world.values().cloned().collect())
 }
 
-/// The candidates as a set; none may come twice.
+/// The candidates as a set. None may come twice.
 fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
     let all = found.candidates.iter().map(|candidate| {
         let amounts: Vec<_> = candidate
@@ -40,7 +41,7 @@ fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
             .iter()
             .map(|it| ((snapshot.id(it.slot), it.class), it.amount))
             .collect();
-        let named = |(suffix, slots): &(Arc<str>, Servers)| {
+        let named = |(suffix, slots): &(Arc<str>, GroupProviders)| {
             let ids: BTreeSet<ProviderId> = slots.iter().map(|&slot| snapshot.id(slot)).collect();
             assert_eq!(ids.len(), slots.len(), "a provider serves a group twice");
             (suffix.to_string(), ids)
@@ -57,59 +58,59 @@ fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
     set
 }
 
-fn settings(seed: u64, strict_step: bool) -> Settings {
-    Settings {
+fn settings(seed: u64, strict_step: bool) -> SearchSettings {
+    SearchSettings {
         seed,
         strict_step,
-        strategy: if seed.is_multiple_of(2) {
-            search::Strategy::DepthFirst
+        tree_order: if seed.is_multiple_of(2) {
+            search::TreeOrder::DepthFirst
         } else {
-            search::Strategy::BreadthFirst
+            search::TreeOrder::BreadthFirst
         },
         ..super::settings()
     }
 }
 
-/// As `build`, but the providers lie in several blocks, trees across them: others stood between them and were removed.
-fn scatter(world: &Rows) -> Snapshot {
-    let mut snapshot = Snapshot::build(catalog(), Vec::new());
+/// As `build`, but providers and trees are spread over several blocks, because others between them were removed.
+fn scatter(world: &World) -> Snapshot {
+    let mut snapshot = build_colliding(Vec::new());
     let mut removed = Vec::new();
     for (at, row) in world.values().enumerate() {
         let between = (0..if at % 3 == 2 { 62 } else { 0 }).map(|n| bare(1000 + at as i32 * 100 + n));
         let reloaded: Vec<ProviderRow> = std::iter::once(row.clone()).chain(between).collect();
         removed.extend(reloaded[1..].iter().map(|row| row.id));
-        snapshot = snapshot.apply(&Change {
+        snapshot = snapshot.apply(&SnapshotChange {
             reloaded,
-            ..Change::default()
+            ..SnapshotChange::default()
         });
     }
-    snapshot.apply(&Change {
+    snapshot.apply(&SnapshotChange {
         removed,
-        ..Change::default()
+        ..SnapshotChange::default()
     })
 }
 
-fn compare_candidates(world: &Rows, request: &Request, seed: u64, strict: bool) {
+fn compare_candidates(world: &World, request: &Request, seed: u64, strict: bool) {
     let snapshot = if seed % 8 < 2 { scatter(world) } else { build(world) };
     compare(&snapshot, world, request, seed, strict);
 }
 
-fn compare(snapshot: &Snapshot, world: &Rows, request: &Request, seed: u64, strict: bool) {
-    let expected = naive::candidates(&catalog(), world, request, strict);
+fn compare(snapshot: &Snapshot, world: &World, request: &Request, seed: u64, strict: bool) {
+    let expected = oracle::candidates(&catalog(), world, request, strict);
     let found = candidates(snapshot, request, &settings(seed, strict), ()).and_then(|all| all.found());
     match (&expected, &found) {
         (Ok(expected), Ok(found)) => {
             assert_eq!(*expected, choices(snapshot, found));
             let shown: BTreeSet<_> = found.summaries.iter().map(|&slot| snapshot.id(slot)).collect();
             assert_eq!(shown.len(), found.summaries.len(), "a summary came twice");
-            assert_eq!(shown, naive::summaries(world, expected, request.nested));
+            assert_eq!(shown, oracle::summaries(world, expected, request.nested));
             compare_limited(snapshot, expected, request, seed, strict);
         }
         (expected, found) => assert_eq!(expected.as_ref().err(), found.as_ref().err()),
     }
 }
 
-/// A limit leaves some of all candidates, as many as there are up to it.
+/// With a limit, the candidates are a subset of all candidates, as many as the limit allows.
 fn compare_limited(snapshot: &Snapshot, all: &BTreeSet<Choice>, request: &Request, seed: u64, strict: bool) {
     let limit = 1 + seed as usize % 6;
     let request = Request {
@@ -119,19 +120,19 @@ fn compare_limited(snapshot: &Snapshot, all: &BTreeSet<Choice>, request: &Reques
     let found = candidates(snapshot, &request, &settings(seed, strict), ()).and_then(|all| all.found());
     let found = choices(snapshot, &found.unwrap());
     assert_eq!(found.len(), limit.min(all.len()));
-    assert!(found.is_subset(all), "a limit made other candidates");
+    assert!(found.is_subset(all), "a limit gives other candidates");
 }
 
-/// What came of editing a world, as rows and as changes.
-fn edit(world: &mut Rows, row: ProviderRow, what: u8, amount: i64) -> Change {
+/// Edits a world, and returns the same edit as a change of the snapshot.
+fn edit(world: &mut World, row: ProviderRow, what: u8, amount: i64) -> SnapshotChange {
     let id = ProviderId(row.generation as i32 % 12 + 1);
     let leaf = !world.values().any(|other| other.parent == Some(id));
     match (world.get(&id).cloned(), what) {
         (Some(_), 0) if leaf => {
             world.remove(&id);
-            Change {
+            SnapshotChange {
                 removed: vec![id],
-                ..Change::default()
+                ..SnapshotChange::default()
             }
         }
         (Some(mut old), 1..=4) => {
@@ -147,34 +148,34 @@ fn edit(world: &mut Rows, row: ProviderRow, what: u8, amount: i64) -> Change {
             *old.used.entry(ClassId(1)).or_default() += amount;
             old.used.retain(|_, used| *used != 0);
             world.insert(id, old);
-            Change {
+            SnapshotChange {
                 deltas: vec![delta],
-                ..Change::default()
+                ..SnapshotChange::default()
             }
         }
         (old, _) => {
-            let mut who = old.unwrap_or_else(|| bare(id.0));
+            let mut identity = old.unwrap_or_else(|| bare(id.0));
             if leaf && what > 5 {
-                // Moves, or is made below another.
+                // It moves, or is created, below another one.
                 let parent = world
                     .values()
                     .filter(|other| other.id != id)
                     .nth(amount.unsigned_abs() as usize);
                 let root = parent.map_or(id, |parent| parent.root);
-                (who.parent, who.root) = (parent.map(|parent| parent.id), root);
+                (identity.parent, identity.root) = (parent.map(|parent| parent.id), root);
             }
             let new = ProviderRow {
                 id,
-                uuid: who.uuid,
-                name: who.name,
-                parent: who.parent,
-                root: who.root,
+                uuid: identity.uuid,
+                name: identity.name,
+                parent: identity.parent,
+                root: identity.root,
                 ..row
             };
             world.insert(id, new.clone());
-            Change {
+            SnapshotChange {
                 reloaded: vec![new],
-                ..Change::default()
+                ..SnapshotChange::default()
             }
         }
     }
@@ -184,16 +185,16 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn candidates_are_those_of_the_oracle(world in world(), request in request(), seed: u64, strict: bool) {
+    fn candidates_are_equal_to_those_of_the_oracle(world in world(), request in request(), seed: u64, strict: bool) {
         compare_candidates(&world, &request, seed, strict);
     }
 
     #[test]
-    fn providers_are_those_of_the_oracle(world in world(), query in query(), strict: bool) {
+    fn providers_are_equal_to_those_of_the_oracle(world in world(), query in query(), strict: bool) {
         let snapshot = build(&world);
         let found = providers(&snapshot, &query, strict);
         let found = found.map(|slots| slots.into_iter().map(|slot| snapshot.id(slot)).collect());
-        prop_assert_eq!(naive::providers(&catalog(), &world, &query, strict), found);
+        prop_assert_eq!(oracle::providers(&catalog(), &world, &query, strict), found);
     }
 }
 
@@ -201,12 +202,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: config().cases / 10, ..config() })]
 
     #[test]
-    fn packings_are_those_of_the_oracle((world, request) in packing(), seed: u64) {
+    fn packings_are_equal_to_those_of_the_oracle((world, request) in packing(), seed: u64) {
         compare_candidates(&world, &request, seed, false);
     }
 
     #[test]
-    fn a_changed_version_is_what_would_be_built_anew(
+    fn a_changed_version_is_equal_to_one_built_from_tables(
         world in world(),
         edits in vec((row(), 0i64..12, 0u8..8, -2i64..4), 1..12),
         query in query(),
@@ -217,17 +218,17 @@ proptest! {
         let first = if scattered { scatter(&world) } else { build(&world) };
         let mut snapshot = first.clone();
         for (row, id, what, amount) in edits {
-            // What a search works out once for a version must not be taken for the next.
+            // What a search caches in one version must not be found in the next.
             let _ = candidates(&snapshot, &request, &settings(1, false), ()).map(Iterator::count);
             let change = edit(&mut now, ProviderRow { generation: id, ..row }, what, amount);
             snapshot = snapshot.apply(&change);
         }
         for (snapshot, world) in [(&snapshot, &now), (&first, &world)] {
-            let kept: Vec<ProviderRow> = snapshot.iter().map(|slot| snapshot.row(slot)).collect();
-            prop_assert_eq!(&kept, &world.values().cloned().collect::<Vec<_>>());
+            let actual: Vec<ProviderRow> = snapshot.iter().map(|slot| snapshot.row(slot)).collect();
+            prop_assert_eq!(&actual, &world.values().cloned().collect::<Vec<_>>());
             let found = providers(snapshot, &query, false);
             let found = found.map(|slots| slots.into_iter().map(|slot| snapshot.id(slot)).collect());
-            prop_assert_eq!(naive::providers(&catalog(), world, &query, false), found);
+            prop_assert_eq!(oracle::providers(&catalog(), world, &query, false), found);
             compare(snapshot, world, &request, 1, false);
             for row in world.values() {
                 let slot = snapshot.by_uuid(&row.uuid).unwrap();

@@ -1,4 +1,4 @@
-//! Lists of providers of a world that is written down.
+//! Lists of providers, in a world that is written out.
 
 use super::*;
 use crate::error::Error;
@@ -25,7 +25,7 @@ fn list(change: fn(&mut ProviderQuery)) -> Result<Vec<i32>> {
 }
 
 #[test]
-fn every_filter_counts_and_ids_are_in_order() {
+fn every_filter_restricts_the_list_which_is_ordered_by_id() {
     assert_eq!(list(|_| ()), Ok(vec![2, 3, 9]));
     assert_eq!(list(|it| it.name = Some("name-3".into())), Ok(vec![3]));
     assert_eq!(list(|it| it.uuid = Some(uuid(9))), Ok(vec![9]));
@@ -44,13 +44,13 @@ fn every_filter_counts_and_ids_are_in_order() {
 }
 
 #[test]
-fn a_root_does_not_speak_for_its_tree_in_a_list() {
+fn aggregates_of_a_root_do_not_count_for_its_tree_in_a_list() {
     assert_eq!(list(|it| it.members = member_of(&["a1"])), Ok(vec![3, 9]));
     assert_eq!(list(|it| it.members.forbidden = set(&["a1"])), Ok(vec![2]));
 }
 
 #[test]
-fn what_is_unknown_is_an_error_or_nothing() {
+fn an_unknown_class_or_trait_is_an_error_and_an_unknown_provider_or_aggregate_matches_nothing() {
     let traits = |names: &str| {
         Err(Error::UnknownTraitsInQuery {
             names: names.to_owned(),
@@ -80,5 +80,45 @@ fn what_is_unknown_is_an_error_or_nothing() {
             ..query
         }),
         Ok(vec![])
+    );
+}
+
+#[test]
+fn unknown_names_are_refused_without_any_provider_unless_a_filter_before_them_matches_nothing() {
+    let cows = || vec![("COWS".to_owned(), 1)];
+    let empty = Snapshot::build(catalog(), Vec::new());
+    let list = |change: &dyn Fn(&mut ProviderQuery)| {
+        let mut query = ProviderQuery::default();
+        change(&mut query);
+        providers(&empty, &query, false).map(|found| found.len())
+    };
+    let class = Err(Error::UnknownClassInQuery { name: "COWS".into() });
+    let traits = Err(Error::UnknownTraitsInQuery { names: "X".into() });
+    assert_eq!(list(&|_| ()), Ok(0));
+    assert_eq!(list(&|it| it.resources = cows()), class);
+    assert_eq!(list(&|it| it.traits = required(&["X"])), traits);
+    assert_eq!(list(&|it| it.traits.forbidden = set(&["X"])), traits);
+    // A name, a uuid and a forbidden aggregate do not end the request early.
+    assert_eq!(
+        list(&|it| (it.resources, it.name) = (cows(), Some("none".into()))),
+        class
+    );
+    assert_eq!(list(&|it| (it.resources, it.uuid) = (cows(), Some(uuid(9)))), class);
+    assert_eq!(
+        list(&|it| (it.resources, it.members.forbidden) = (cows(), set(&["a1"]))),
+        class
+    );
+    assert_eq!(list(&|it| (it.resources, it.in_tree) = (cows(), Some(uuid(9)))), Ok(0));
+    assert_eq!(
+        list(&|it| (it.resources, it.members) = (cows(), member_of(&["a1"]))),
+        Ok(0)
+    );
+    assert_eq!(
+        list(&|it| (it.resources, it.traits) = (cows(), required(&["T2"]))),
+        Ok(0)
+    );
+    assert_eq!(
+        list(&|it| (it.traits.forbidden, it.traits.required) = (set(&["X"]), required(&["T2"]).required)),
+        Ok(0)
     );
 }

@@ -1,18 +1,18 @@
-//! Random requests over the names of the small worlds, and packings, which are random with their worlds.
+//! Random requests with the names of the small worlds, and random packings: requests that nearly fill their worlds.
 
 use std::collections::BTreeSet;
 
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 
+use super::oracle::World;
 use super::{bare, rows, uuid};
-use crate::search::naive::Rows;
 use crate::search::request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
 use crate::search::snapshot::{ClassId, ProviderRow, TraitId};
 
-fn names(known: &'static [&'static str], most: usize) -> impl Strategy<Value = BTreeSet<String>> {
+fn names(known: &'static [&'static str], max: usize) -> impl Strategy<Value = BTreeSet<String>> {
     let name = prop_oneof![30 => prop::sample::select(known), 1 => Just("UNKNOWN")];
-    btree_set(name.prop_map(str::to_owned), 1..=most)
+    btree_set(name.prop_map(str::to_owned), 1..=max)
 }
 
 const TRAITS: &[&str] = &["T2", "T3", "T4", "MISC_SHARES_VIA_AGGREGATE"];
@@ -33,23 +33,23 @@ fn members() -> BoxedStrategy<Members> {
         .boxed()
 }
 
-fn resources(least: usize) -> impl Strategy<Value = Vec<(String, i64)>> {
+fn resources(min: usize) -> impl Strategy<Value = Vec<(String, i64)>> {
     let class = prop_oneof![60 => prop::sample::select(&["VCPU", "MEMORY_MB", "DISK_GB"]), 1 => Just("UNKNOWN")];
-    btree_map(class.prop_map(str::to_owned), 1i64..5, least..4).prop_map(|all| all.into_iter().collect())
+    btree_map(class.prop_map(str::to_owned), 1i64..5, min..4).prop_map(|all| all.into_iter().collect())
 }
 
 fn some_uuid() -> impl Strategy<Value = Option<String>> {
     prop_oneof![4 => Just(None), 1 => (1..12).prop_map(|id| Some(uuid(id)))]
 }
 
-/// One with all kinds of filters, or with few. From 1.36 a group may want no resources.
-fn group(suffix: &'static str, least: usize) -> BoxedStrategy<Group> {
-    let filtered = (resources(least), traits(), members(), some_uuid());
+/// A group with all kinds of filters, or with few. From 1.36 a group may ask for no resources.
+fn group(suffix: &'static str, min: usize) -> BoxedStrategy<Group> {
+    let filtered = (resources(min), traits(), members(), some_uuid());
     let few = (
         btree_map(
             prop::sample::select(&["VCPU", "MEMORY_MB", "DISK_GB"]).prop_map(str::to_owned),
             1i64..4,
-            least..3,
+            min..3,
         ),
         prop_oneof![5 => Just(Traits::default()), 1 => traits()],
         prop_oneof![9 => Just(Members::default()), 1 => members()],
@@ -68,7 +68,7 @@ fn group(suffix: &'static str, least: usize) -> BoxedStrategy<Group> {
         .boxed()
 }
 
-/// The last may be what the one before it is, but for its name.
+/// The last group may be equal to the one before it, apart from its suffix.
 fn granular() -> impl Strategy<Value = Vec<Group>> {
     let three = (group("_A", 1), group("_B", 0), group("_C", 0));
     (three, 0usize..4, any::<bool>()).prop_map(|((a, b, c), len, same)| {
@@ -106,8 +106,8 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         Just(Some(GroupPolicy::None)),
         Just(Some(GroupPolicy::Isolate))
     ];
-    let whole = prop_oneof![2 => group("", 1).prop_map(Some), 1 => Just(None)];
-    let groups = (whole, granular(), any::<prop::sample::Index>());
+    let unsuffixed = prop_oneof![2 => group("", 1).prop_map(Some), 1 => Just(None)];
+    let groups = (unsuffixed, granular(), any::<prop::sample::Index>());
     (
         groups,
         policy,
@@ -116,7 +116,7 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         prop_oneof![1 => Just(false), 3 => Just(true)],
     )
         .prop_map(
-            |((whole, mut groups, at), group_policy, mut same_subtrees, root_required, nested)| {
+            |((unsuffixed, mut groups, at), group_policy, mut same_subtrees, root_required, nested)| {
                 same_subtrees.retain(|rule| {
                     rule.iter()
                         .all(|suffix| groups.iter().any(|group| group.suffix == *suffix))
@@ -125,8 +125,9 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
                     same_subtrees.clear();
                     groups.retain(|group| !group.resources.is_empty());
                 }
-                if let Some(whole) = whole.or_else(|| groups.is_empty().then(|| super::group(&[("VCPU", 1)]))) {
-                    groups.insert(at.index(groups.len() + 1), whole);
+                if let Some(unsuffixed) = unsuffixed.or_else(|| groups.is_empty().then(|| super::group(&[("VCPU", 1)])))
+                {
+                    groups.insert(at.index(groups.len() + 1), unsuffixed);
                 }
                 Request {
                     groups,
@@ -154,8 +155,9 @@ pub(super) fn query() -> impl Strategy<Value = ProviderQuery> {
     )
 }
 
-/// A root with children whose room is nearly all asked for, by groups of different sizes that not every child may take.
-pub(super) fn packing() -> impl Strategy<Value = (Rows, Request)> {
+/// A root with children, and groups of different sizes that need nearly all of the children's room. Some children lack
+/// traits that some groups require.
+pub(super) fn packing() -> impl Strategy<Value = (World, Request)> {
     let child = (3i32..12, 2i32..8, btree_set((2..4).prop_map(TraitId), 0..3));
     let wanted = prop_oneof![4 => Just(None), 1 => Just(Some("T2")), 1 => Just(Some("T3"))];
     let group = (
@@ -164,9 +166,9 @@ pub(super) fn packing() -> impl Strategy<Value = (Rows, Request)> {
         wanted,
     );
     let policy = prop_oneof![2 => Just(GroupPolicy::None), 1 => Just(GroupPolicy::Isolate)];
-    // With a group without a suffix, which may share a provider with any other, isolated ones are packed too.
-    let whole = prop_oneof![2 => Just(false), 1 => Just(true)];
-    (vec(child, 2..6), vec(group, 3..7), policy, whole).prop_map(|(children, groups, policy, whole)| {
+    // With a group without a suffix, which may share a provider with any other group, isolated groups are packed too.
+    let unsuffixed = prop_oneof![2 => Just(false), 1 => Just(true)];
+    (vec(child, 2..6), vec(group, 3..7), policy, unsuffixed).prop_map(|(children, groups, policy, unsuffixed)| {
         let child = |(id, (vcpu, memory, traits)): (i32, (i32, i32, BTreeSet<TraitId>))| ProviderRow {
             traits,
             ..bare(id).with(ClassId(0), vcpu).with(ClassId(1), memory).below(1, 1)
@@ -176,7 +178,7 @@ pub(super) fn packing() -> impl Strategy<Value = (Rows, Request)> {
             let resources = [("VCPU", Some(vcpu)), ("MEMORY_MB", memory)];
             let resources = resources.map(|(name, amount)| Some((name.to_owned(), amount?)));
             Group {
-                suffix: if whole && at == 0 {
+                suffix: if unsuffixed && at == 0 {
                     String::new()
                 } else {
                     format!("_{at}")

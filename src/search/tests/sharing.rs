@@ -1,4 +1,4 @@
-//! Sharing providers: they serve whoever has an aggregate in common with them.
+//! Sharing providers: they serve all trees that have an aggregate in common with them.
 
 use super::trees::{asking, given, granular, mapped, none, snapshot};
 use super::*;
@@ -6,7 +6,7 @@ use crate::search::candidates::candidates;
 use crate::search::request::GroupPolicy;
 
 #[test]
-fn a_pool_serves_those_who_share_an_aggregate_with_it() {
+fn a_sharing_provider_serves_the_trees_of_its_aggregates() {
     let pool = |id| bare(id).with(DISK, 9).traits([1]);
     let world = snapshot([
         bare(1).with(VCPU, 4).inside([1]),
@@ -23,16 +23,16 @@ fn a_pool_serves_those_who_share_an_aggregate_with_it() {
     let mut here = ask.clone();
     here.groups[0].in_tree = Some(uuid(1));
     assert_eq!(given(&world, &here), none());
-    // What a pool gives alone is one candidate, whomever it is for.
+    // A sharing provider that serves alone is one candidate, whichever tree it serves.
     assert_eq!(
         given(&world, &request(group(&[("DISK_GB", 1)]))),
         ["4:DISK_GB=1", "5:DISK_GB=1"]
     );
 }
 
-/// Found by the property test: the pool hangs below a root that is forbidden, and serves through another root.
+/// Found by the property test: the sharing provider is below a forbidden root, and serves the tree of another root.
 #[test]
-fn a_pool_serves_through_a_root_that_is_not_its_own() {
+fn a_sharing_provider_serves_another_tree_although_its_own_root_is_forbidden() {
     let world = || {
         [
             bare(1).inside([3]),
@@ -53,9 +53,9 @@ fn a_pool_serves_through_a_root_that_is_not_its_own() {
     assert_eq!(given(&alone, &ask), none());
 }
 
-/// An error of OpenStack Placement 16.0.0: it gives one of these three.
+/// A defect of OpenStack Placement 16.0.0: it gives one of these three.
 #[test]
-fn what_only_pools_serve_is_there_for_every_tree() {
+fn a_group_that_only_sharing_providers_serve_has_a_candidate_for_every_tree() {
     let host = |id| bare(id).with(VCPU, 4).inside([1]);
     let world = snapshot([host(1), host(2), host(3), bare(4).with(DISK, 9).traits([1]).inside([1])]);
     let ask = asking(
@@ -65,9 +65,9 @@ fn what_only_pools_serve_is_there_for_every_tree() {
     assert_eq!(mapped(&world, &ask), [":4 1:1", ":4 1:2", ":4 1:3"]);
 }
 
-/// An error of OpenStack Placement 16.0.0: it answers 500.
+/// A defect of OpenStack Placement 16.0.0: it answers 500.
 #[test]
-fn a_pool_may_hang_below_another_provider() {
+fn a_sharing_provider_may_be_a_child() {
     let world = snapshot([
         bare(1).with(VCPU, 4).inside([1]),
         bare(2),

@@ -1,4 +1,4 @@
-//! Candidates that several providers serve, in worlds that are written down.
+//! Candidates that several providers serve together, in worlds that are written out.
 
 use super::*;
 use crate::search::candidates::candidates;
@@ -10,7 +10,7 @@ pub(super) fn snapshot(rows: impl IntoIterator<Item = ProviderRow>) -> Snapshot 
     Snapshot::build(catalog(), rows.into_iter().collect())
 }
 
-/// Each candidate as text, sorted: who gives how much of what.
+/// The candidates as sorted texts: providers with classes and amounts.
 pub(super) fn given(snapshot: &Snapshot, request: &Request) -> Vec<String> {
     let name = |class: ClassId| ["VCPU", "MEMORY_MB", "DISK_GB"][class.0 as usize];
     let all = candidates(snapshot, request, &settings(), ()).unwrap();
@@ -28,7 +28,7 @@ pub(super) fn given(snapshot: &Snapshot, request: &Request) -> Vec<String> {
     all
 }
 
-/// Each candidate as text, sorted: who serves which group.
+/// The candidates as sorted texts: groups with their providers.
 pub(super) fn mapped(snapshot: &Snapshot, request: &Request) -> Vec<String> {
     let ids = |slots: &[Slot]| {
         let mut ids: Vec<String> = slots.iter().map(|&slot| snapshot.id(slot).0.to_string()).collect();
@@ -68,7 +68,7 @@ pub(super) fn asking(groups: &[Group], policy: GroupPolicy) -> Request {
 }
 
 #[test]
-fn providers_of_one_tree_serve_together_but_not_before_trees_were_known() {
+fn providers_of_one_tree_serve_together_unless_the_microversion_does_not_know_trees() {
     let world = snapshot([
         bare(1).with(DISK, 9),
         bare(2).with(VCPU, 4).below(1, 1),
@@ -105,7 +105,7 @@ fn groups_share_a_provider_unless_they_are_isolated() {
 }
 
 #[test]
-fn a_granular_group_has_its_own_filters_and_is_served_by_one() {
+fn a_granular_group_has_its_own_filters_and_is_served_by_one_provider() {
     let world = snapshot([
         bare(1).inside([1]).with(DISK, 9),
         bare(2).with(VCPU, 4).with(MEMORY, 9).traits([2]).below(1, 1),
@@ -120,7 +120,7 @@ fn a_granular_group_has_its_own_filters_and_is_served_by_one() {
     assert_eq!(ask(|it| it.resources.push(("MEMORY_MB".into(), 1))), ["_A:2", "_A:4"]);
     assert_eq!(ask(|it| it.resources.push(("DISK_GB".into(), 1))), none());
     assert_eq!(ask(|it| it.traits = required(&["T2"])), ["_A:2", "_A:3"]);
-    // Aggregates of a root do not hold for its tree here.
+    // Aggregates of a root do not count for its tree here.
     assert_eq!(ask(|it| it.member_of = member_of(&["a1", "a2"])), ["_A:3"]);
     assert_eq!(ask(|it| it.member_of.forbidden = set(&["a1", "a2"])), ["_A:2", "_A:4"]);
     assert_eq!(ask(|it| it.in_tree = Some(uuid(4))), ["_A:2", "_A:3", "_A:4"]);
@@ -128,8 +128,8 @@ fn a_granular_group_has_its_own_filters_and_is_served_by_one() {
 }
 
 #[test]
-fn a_subtree_holds_groups_together() {
-    // Two nodes with two devices each; the second node's devices hang one below the other.
+fn a_rule_of_same_subtree_keeps_groups_below_one_provider() {
+    // Two nodes with two devices each. Of the second node's devices one is the child of the other.
     let world = snapshot([
         bare(1),
         bare(2).traits([2]).below(1, 1),
@@ -154,7 +154,7 @@ fn a_subtree_holds_groups_together() {
         ask(&[&["_N", "_A", "_B"]]),
         ["_N:2 _A:3 _B:4", "_N:2 _A:4 _B:3", "_N:5 _A:6 _B:7", "_N:5 _A:7 _B:6"]
     );
-    // Without the node somebody else has to be above.
+    // Without the node, one device has to be the ancestor of the other.
     assert_eq!(
         ask(&[&["_A", "_B"], &["_N", "_A"]]),
         ["_N:5 _A:6 _B:7", "_N:5 _A:7 _B:6"]
@@ -162,10 +162,10 @@ fn a_subtree_holds_groups_together() {
     assert_eq!(ask(&[]).len(), 2 * 4 * 3);
 }
 
-/// As OpenStack Placement has it: `in_tree` does not bound a group without resources, and one that names neither a
-/// trait nor an aggregate matches nobody.
+/// As in OpenStack Placement: `in_tree` does not restrict a group without resources, and a group that also names neither a
+/// trait nor an aggregate matches no provider.
 #[test]
-fn a_group_without_resources_looks_for_traits_and_aggregates_only() {
+fn a_group_without_resources_matches_by_traits_and_aggregates_only() {
     let world = snapshot([bare(1).with(VCPU, 4).traits([2]), bare(2).with(VCPU, 4)]);
     let ask = |change: fn(&mut Group)| {
         let mut groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[])];
@@ -189,9 +189,9 @@ fn a_group_without_resources_looks_for_traits_and_aggregates_only() {
 }
 
 #[test]
-fn what_comes_together_is_granted_together() {
-    let mut odd = bare(1);
-    odd.inventories.insert(
+fn a_candidate_is_granted_as_a_whole() {
+    let mut host = bare(1);
+    host.inventories.insert(
         VCPU,
         Inventory {
             min_unit: 5,
@@ -200,7 +200,7 @@ fn what_comes_together_is_granted_together() {
             ..stock(100)
         },
     );
-    let world = snapshot([odd]);
+    let world = snapshot([host]);
     let sums = |amounts: &[i64]| {
         let groups = amounts.iter().zip(["_A", "_B", "_C"]);
         let groups: Vec<Group> = groups
@@ -209,16 +209,16 @@ fn what_comes_together_is_granted_together() {
         given(&world, &asking(&groups, GroupPolicy::None))
     };
     assert_eq!(sums(&[5, 5]), ["1:VCPU=10"]);
-    // Between two steps until the last is there.
+    // Between two steps until the last part is placed.
     assert_eq!(sums(&[5, 10]), none());
     assert_eq!(sums(&[5, 10, 5]), ["1:VCPU=20"]);
     // Beyond max_unit.
     assert_eq!(sums(&[20, 20]), none());
 }
 
-/// An error of OpenStack Placement 16.0.0: it adds these up across candidates.
+/// A defect of OpenStack Placement 16.0.0: it adds these up across candidates.
 #[test]
-fn amounts_of_the_two_kinds_of_groups_are_those_of_one_candidate() {
+fn amounts_of_granular_and_other_groups_are_added_up_within_one_candidate() {
     let world = snapshot([
         bare(1),
         bare(2).with(VCPU, 8).below(1, 1),
@@ -235,9 +235,9 @@ fn amounts_of_the_two_kinds_of_groups_are_those_of_one_candidate() {
     }
 }
 
-/// An error of OpenStack Placement 16.0.0 on PostgreSQL: it answers 500.
+/// A defect of OpenStack Placement 16.0.0 on PostgreSQL: it answers 500.
 #[test]
-fn a_trait_may_be_forbidden_over_trees() {
+fn a_trait_may_be_forbidden_in_trees() {
     let world = snapshot([
         bare(1).with(DISK, 9),
         bare(2).with(VCPU, 4).traits([2]).below(1, 1),
@@ -250,61 +250,64 @@ fn a_trait_may_be_forbidden_over_trees() {
 
 /// Found by the property test.
 #[test]
-fn an_unknown_name_is_told_unless_a_group_before_it_finds_nobody_by_itself() {
+fn an_unknown_name_is_refused_unless_an_earlier_group_has_no_candidate_by_itself() {
     let world = snapshot([bare(1), bare(2).with(MEMORY, 2)]);
     let mut unknown = granular("_A", &[("VCPU", 1)]);
     unknown.traits = required(&["UNKNOWN"]);
     let ask = |first| Request {
-        // A rule for groups together is not asked of the first alone.
+        // A rule that relates groups does not apply to the first one alone.
         same_subtrees: vec![vec!["_A".into(), "_B".into()]],
         ..asking(&[first, unknown.clone(), granular("_B", &[])], GroupPolicy::None)
     };
-    let told = |request: &Request| {
+    let is_refused = |request: &Request| {
         candidates(&world, request, &settings(), ())
             .map(Iterator::count)
             .is_err()
     };
-    assert!(told(&ask(group(&[("MEMORY_MB", 1)]))));
-    assert!(!told(&ask(group(&[("DISK_GB", 1)]))));
+    assert!(is_refused(&ask(group(&[("MEMORY_MB", 1)]))));
+    assert!(!is_refused(&ask(group(&[("DISK_GB", 1)]))));
 }
 
 #[test]
-fn breadth_first_gives_each_tree_its_turn() {
+fn breadth_first_gives_one_candidate_of_each_tree_per_round() {
     let device = |id, root| bare(id).with(VCPU, 1).below(root, root);
     let world = snapshot([bare(1), device(2, 1), device(3, 1), bare(4), device(5, 4), device(6, 4)]);
     let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("VCPU", 1)])];
     let ask = asking(&groups, GroupPolicy::Isolate);
-    let of = |ask: &Request, strategy| -> Vec<ProviderId> {
-        let settings = Settings { strategy, ..settings() };
+    let of = |ask: &Request, tree_order| -> Vec<ProviderId> {
+        let settings = SearchSettings {
+            tree_order,
+            ..settings()
+        };
         let all = candidates(&world, ask, &settings, ()).unwrap().found().unwrap();
         let slots = all.candidates.iter().map(|it| it.placements[0].slot);
         slots.map(|slot| world.id(world.root(slot))).collect()
     };
-    let trees = |strategy| of(&ask, strategy);
-    let [a, b, c, d] = trees(Strategy::DepthFirst)[..] else {
+    let trees = |tree_order| of(&ask, tree_order);
+    let [a, b, c, d] = trees(TreeOrder::DepthFirst)[..] else {
         panic!()
     };
     assert!(a == b && c == d && a != c);
-    let [a, b, c, d] = trees(Strategy::BreadthFirst)[..] else {
+    let [a, b, c, d] = trees(TreeOrder::BreadthFirst)[..] else {
         panic!()
     };
     assert!(a == c && b == d && a != b);
-    // A limit of the request alone is a sample of all trees, whatever the strategy.
+    // If only the request sets a limit, the answer is a sample of all trees, whatever the order.
     let limited = Request {
         limit: Some(2),
         ..ask.clone()
     };
-    let [a, b] = of(&limited, Strategy::DepthFirst)[..] else {
+    let [a, b] = of(&limited, TreeOrder::DepthFirst)[..] else {
         panic!()
     };
     assert_ne!(a, b);
 }
 
 #[test]
-fn an_answer_that_the_ceiling_ends_says_so() {
+fn an_answer_that_the_ceiling_cuts_is_marked_as_cut() {
     let world = snapshot((1..=5).map(|id| bare(id).with(VCPU, 1)));
     let found = |ceiling, max, limit| {
-        let settings = Settings {
+        let settings = SearchSettings {
             ceiling,
             max,
             ..settings()
@@ -322,10 +325,10 @@ fn an_answer_that_the_ceiling_ends_says_so() {
     assert_eq!(found(4, Some(5), None), (5, false));
 }
 
-/// One VCPU comes with no trait or with T3, memory with T2 or T3, disk with none. What fails with the first VCPU must not
-/// be taken for known with the second: that there is T3 already makes the difference.
+/// VCPU comes without a trait or with T3, memory with T2 or T3, disk without. A dead end with the first VCPU must not be
+/// taken for one with the second, because T3 is then covered already.
 #[test]
-fn a_dead_end_is_remembered_with_the_traits_that_are_there() {
+fn a_nogood_contains_the_traits_that_are_covered() {
     let world = vec![
         bare(1),
         bare(2).with(VCPU, 1).below(1, 1),
@@ -337,9 +340,9 @@ fn a_dead_end_is_remembered_with_the_traits_that_are_there() {
     let snapshot = Snapshot::build(catalog(), world);
     let mut wanted = group(&[("VCPU", 1), ("MEMORY_MB", 1), ("DISK_GB", 1)]);
     wanted.traits = required(&["T2", "T3"]);
-    // Whichever comes first.
+    // Whichever provider comes first.
     for seed in 0..8 {
-        let settings = Settings { seed, ..settings() };
+        let settings = SearchSettings { seed, ..settings() };
         let all = candidates(&snapshot, &request(wanted.clone()), &settings, ()).unwrap();
         assert_eq!(all.found().unwrap().candidates.len(), 1, "{seed}");
     }

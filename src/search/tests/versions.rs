@@ -1,10 +1,10 @@
-//! Versions of a snapshot, one made of the other.
+//! Versions of a snapshot, each made from the one before it.
 
 use super::*;
-use crate::search::snapshot::{Block, Change, Delta, IDLE};
+use crate::search::snapshot::{Block, Delta, IDLE_VERSIONS, SnapshotChange};
 
 fn cloud(size: i32) -> Snapshot {
-    Snapshot::build(catalog(), (1..=size).map(|id| bare(id).with(VCPU, 4)).collect())
+    build_colliding((1..=size).map(|id| bare(id).with(VCPU, 4)).collect())
 }
 
 fn delta(id: i32, used: i64, modified: i64) -> Delta {
@@ -18,51 +18,51 @@ fn delta(id: i32, used: i64, modified: i64) -> Delta {
 }
 
 #[test]
-fn deltas_are_added_in_any_order_and_the_latest_time_stays() {
+fn deltas_are_added_in_any_order_and_the_latest_time_wins() {
     let before = cloud(3);
-    let after = before.apply(&Change {
+    let after = before.apply(&SnapshotChange {
         deltas: vec![delta(2, 3, 20), delta(2, -1, 10)],
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     let slot = after.by_id(ProviderId(2)).unwrap();
     assert_eq!((after.generation(slot), after.modified(slot)), (2, 20));
     assert_eq!(after.sums(slot).collect::<Vec<_>>(), [(VCPU, 2), (DISK, -2)]);
     assert_eq!((before.generation(slot), before.used(slot, VCPU)), (0, 0));
-    let back = after.apply(&Change {
+    let back = after.apply(&SnapshotChange {
         deltas: vec![delta(2, -2, 0), delta(77, 1, 0)],
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     assert_eq!(back.row(slot).used, Default::default());
 }
 
 #[test]
-fn a_reload_in_the_same_change_has_the_last_word() {
+fn a_reload_replaces_the_results_of_deltas_in_the_same_change() {
     let row = bare(1).with(VCPU, 9).using(VCPU, 5);
-    let change = Change {
+    let change = SnapshotChange {
         deltas: vec![delta(1, 3, 20)],
         reloaded: vec![row.clone()],
-        ..Change::default()
+        ..SnapshotChange::default()
     };
     let after = cloud(1).apply(&change);
     assert_eq!(after.row(after.by_id(ProviderId(1)).unwrap()), row);
 }
 
 #[test]
-fn a_removed_provider_is_forgotten_and_its_slot_is_used_again() {
+fn a_removed_provider_is_not_found_and_its_slot_is_used_again() {
     let before = cloud(3);
     let slot = before.by_id(ProviderId(2)).unwrap();
-    let after = before.apply(&Change {
+    let after = before.apply(&SnapshotChange {
         removed: vec![ProviderId(2), ProviderId(55)],
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     assert_eq!(
         (after.len(), after.by_uuid("uuid-2"), after.by_name("name-2")),
         (2, None, None)
     );
     assert_eq!(after.by_id(ProviderId(2)), None);
-    let after = after.apply(&Change {
+    let after = after.apply(&SnapshotChange {
         reloaded: vec![bare(4)],
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     assert_eq!((after.by_id(ProviderId(4)), after.slots()), (Some(slot), 3));
     assert_eq!(after.row(slot), bare(4));
@@ -70,17 +70,17 @@ fn a_removed_provider_is_forgotten_and_its_slot_is_used_again() {
 }
 
 #[test]
-fn an_id_that_was_given_again_is_another_provider() {
+fn a_reused_id_is_another_provider() {
     let new = ProviderRow {
         uuid: "another".into(),
         name: "other".into(),
         ..bare(2)
     };
     for removed in [vec![ProviderId(2)], vec![]] {
-        let after = cloud(3).apply(&Change {
+        let after = cloud(3).apply(&SnapshotChange {
             removed,
             reloaded: vec![new.clone()],
-            ..Change::default()
+            ..SnapshotChange::default()
         });
         assert_eq!(
             (after.len(), after.by_uuid("uuid-2"), after.by_name("name-2")),
@@ -97,9 +97,9 @@ fn two_providers_may_swap_their_names() {
         ..bare(id)
     };
     let swap = vec![named(1, "name-2"), named(2, "name-1")];
-    let after = cloud(2).apply(&Change {
+    let after = cloud(2).apply(&SnapshotChange {
         reloaded: swap,
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     let id = |name: &str| after.id(after.by_name(name).unwrap()).0;
     assert_eq!((id("name-1"), id("name-2")), (2, 1));
@@ -124,7 +124,7 @@ fn trees_grow_move_and_shrink() {
             .collect::<Vec<_>>()
     };
     assert_eq!(ids(&before, 1), [1, 2, 3, 5]);
-    // 2 moves below 4 with all that is below it; a new child comes in the same change, before its parent.
+    // 2 moves below 4 with its descendants. A new child comes in the same change, before its parent.
     let moved = vec![
         bare(7).below(6, 4),
         bare(6).below(4, 4),
@@ -132,25 +132,25 @@ fn trees_grow_move_and_shrink() {
         bare(3).below(2, 4),
         bare(5).below(2, 4),
     ];
-    let after = before.apply(&Change {
+    let after = before.apply(&SnapshotChange {
         reloaded: moved,
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     assert_eq!((ids(&after, 1), ids(&after, 4)), (vec![1], vec![4, 2, 3, 5, 6, 7]));
     let slot = |id| after.by_id(ProviderId(id)).unwrap();
     assert_eq!((after.root(slot(5)), after.parent(slot(5))), (slot(4), Some(slot(2))));
-    let fewer = after.apply(&Change {
+    let fewer = after.apply(&SnapshotChange {
         removed: vec![ProviderId(7), ProviderId(6)],
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     assert_eq!(ids(&fewer, 4), [4, 2, 3, 5]);
     assert!(fewer.has_trees());
     let flat = [5, 3, 2].map(ProviderId).to_vec();
     assert!(
         !fewer
-            .apply(&Change {
+            .apply(&SnapshotChange {
                 removed: flat,
-                ..Change::default()
+                ..SnapshotChange::default()
             })
             .has_trees()
     );
@@ -158,59 +158,62 @@ fn trees_grow_move_and_shrink() {
 }
 
 #[test]
-fn who_shares_is_known_when_the_trait_comes_or_its_id_changes() {
+fn sharing_providers_are_found_if_the_trait_is_added_or_its_id_changes() {
     let empty = Catalog::new(Vec::new(), Vec::new(), Vec::new());
     let before = Snapshot::build(empty, vec![bare(1).traits([1]), bare(2)]);
     assert_eq!(before.sharing().count(), 0);
-    let named = before.apply(&Change {
+    let named = before.apply(&SnapshotChange {
         catalog: Some(catalog()),
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     assert_eq!(named.sharing().map(|slot| named.id(slot).0).collect::<Vec<_>>(), [1]);
-    let change = Change {
+    let change = SnapshotChange {
         reloaded: vec![bare(1), bare(2).traits([1])],
-        ..Change::default()
+        ..SnapshotChange::default()
     };
     let after = named.apply(&change);
     assert_eq!(after.sharing().map(|slot| after.id(slot).0).collect::<Vec<_>>(), [2]);
-    let gone = after.apply(&Change {
+    let gone = after.apply(&SnapshotChange {
         removed: vec![ProviderId(2)],
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     assert_eq!(gone.sharing().count(), 0);
 }
 
 #[test]
-fn a_claim_copies_one_hot_part_and_shares_the_rest() {
+fn a_claim_copies_the_usage_of_one_block_and_shares_the_rest() {
     let before = cloud(6400);
-    let after = before.apply(&Change {
+    let after = before.apply(&SnapshotChange {
         deltas: vec![delta(1000, 1, 1)],
-        ..Change::default()
+        ..SnapshotChange::default()
     });
     let copied = |what: fn(&Block) -> *const u8| {
         let parts = (0..before.blocks().len()).map(|at| (before.blocks().get(at), after.blocks().get(at)));
         parts.filter(|(before, after)| what(before) != what(after)).count()
     };
-    assert_eq!(copied(|block| Arc::as_ptr(&block.hot).cast()), 1);
-    assert_eq!(copied(|block| Arc::as_ptr(&block.fixed).cast()), 0);
+    assert_eq!(copied(|block| Arc::as_ptr(&block.usage).cast()), 1);
+    assert_eq!(copied(|block| Arc::as_ptr(&block.profile).cast()), 0);
     assert_eq!(copied(|block| Arc::as_ptr(&block.identity).cast()), 0);
 }
 
 #[test]
-fn a_reload_that_changes_nothing_of_what_a_provider_has_copies_nothing_of_it() {
+fn a_reload_with_the_same_profile_copies_no_profile() {
     let before = cloud(64);
     let slot = before.by_id(ProviderId(5)).unwrap();
-    assert_eq!(*before.kept(slot, || 1), 1);
+    assert_eq!(*before.derived(slot, || 1), 1);
     let row = bare(5).with(VCPU, 4).using(VCPU, 3);
     let reload = |row: ProviderRow| {
-        before.apply(&Change {
+        before.apply(&SnapshotChange {
             reloaded: vec![row],
-            ..Change::default()
+            ..SnapshotChange::default()
         })
     };
     let same = reload(row.clone());
-    assert!(Arc::ptr_eq(&before.blocks().get(0).fixed, &same.blocks().get(0).fixed));
-    assert_eq!((same.used(slot, VCPU), *same.kept(slot, || 2)), (3, 1));
+    assert!(Arc::ptr_eq(
+        &before.blocks().get(0).profile,
+        &same.blocks().get(0).profile
+    ));
+    assert_eq!((same.used(slot, VCPU), *same.derived(slot, || 2)), (3, 1));
     for other in [
         row.clone().traits([2]),
         row.clone().inside([1]),
@@ -218,19 +221,19 @@ fn a_reload_that_changes_nothing_of_what_a_provider_has_copies_nothing_of_it() {
         row.clone().with(DISK, 1),
     ] {
         let after = reload(other.clone());
-        assert_eq!((after.row(slot), *after.kept(slot, || 2)), (other, 2));
-        assert_eq!(*before.kept(slot, || 3), 1);
+        assert_eq!((after.row(slot), *after.derived(slot, || 2)), (other, 2));
+        assert_eq!(*before.derived(slot, || 3), 1);
     }
 }
 
 #[test]
-fn what_nobody_asks_for_is_forgotten_after_many_versions() {
+fn derived_data_that_is_not_used_is_dropped_after_many_versions() {
     let mut snapshot = cloud(65);
     let slots = [1, 65].map(|id| snapshot.by_id(ProviderId(id)).unwrap());
-    assert_eq!(slots.map(|slot| *snapshot.kept(slot, || 1)), [1, 1]);
-    for _ in 0..2 * IDLE {
-        snapshot = snapshot.apply(&Change::default());
-        snapshot.kept(slots[0], || 2);
+    assert_eq!(slots.map(|slot| *snapshot.derived(slot, || 1)), [1, 1]);
+    for _ in 0..2 * IDLE_VERSIONS {
+        snapshot = snapshot.apply(&SnapshotChange::default());
+        snapshot.derived(slots[0], || 2);
     }
-    assert_eq!(slots.map(|slot| *snapshot.kept(slot, || 2)), [1, 2]);
+    assert_eq!(slots.map(|slot| *snapshot.derived(slot, || 2)), [1, 2]);
 }

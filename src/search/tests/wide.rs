@@ -1,16 +1,16 @@
-//! Trees of many equal children: what a search costs, in parts placed, not in time.
+//! Wide trees, with many equal children: the cost of a search, counted in steps (parts placed), not in time.
 
 use super::*;
+use crate::search::block_walk::mix;
 use crate::search::candidates::candidates;
-use crate::search::order::mix;
-use crate::search::plan;
 use crate::search::request::GroupPolicy;
+use crate::search::resolve;
 use crate::search::snapshot::Snapshot;
-use crate::search::trees::Ask;
+use crate::search::trees::SplitRequest;
 
 const SIZES: [i32; 3] = [8, 16, 32];
 
-/// A root with `children`, each with that much of one class.
+/// A root with children, each with an inventory of one class.
 fn tree(children: impl IntoIterator<Item = i32>) -> Vec<ProviderRow> {
     let child = |(id, total)| bare(id).with(VCPU, total).below(1, 1);
     std::iter::once(bare(1)).chain((2..).zip(children).map(child)).collect()
@@ -28,7 +28,7 @@ fn asking(amounts: impl IntoIterator<Item = i64>, policy: GroupPolicy) -> Reques
     }
 }
 
-/// How many of the first thousand candidates there are, and what it cost to find them.
+/// The number of candidates, at most a thousand, and the steps that it took to find them.
 fn cost(rows: Vec<ProviderRow>, request: &Request) -> (usize, u64) {
     let snapshot = Snapshot::build(catalog(), rows);
     let mut all = candidates(&snapshot, request, &settings(), ()).unwrap();
@@ -41,7 +41,7 @@ fn repeat(amount: i64, times: i32) -> impl Iterator<Item = i64> + Clone {
 }
 
 #[test]
-fn as_many_groups_as_children_cost_little_a_candidate() {
+fn as_many_groups_as_children_cost_few_steps_per_candidate() {
     for size in SIZES {
         for policy in [GroupPolicy::Isolate, GroupPolicy::None] {
             let children = vec![1; size as usize];
@@ -53,19 +53,19 @@ fn as_many_groups_as_children_cost_little_a_candidate() {
 }
 
 #[test]
-fn one_group_too_many_is_refused_before_anything_is_placed() {
+fn one_group_too_many_is_refused_without_a_step() {
     for size in SIZES {
         for policy in [GroupPolicy::Isolate, GroupPolicy::None] {
             let children = vec![1; size as usize];
             assert_eq!(cost(tree(children), &asking(repeat(1, size + 1), policy)), (0, 0));
         }
-        // There is room enough, but groups are isolated.
+        // There is enough room, but groups are isolated.
         let children = vec![9; size as usize];
         assert_eq!(
             cost(tree(children), &asking(repeat(1, size + 1), GroupPolicy::Isolate)),
             (0, 0)
         );
-        // There is room enough, but not for whole groups.
+        // There is enough room in sum, but not for whole groups.
         let children = vec![3; size as usize];
         assert_eq!(
             cost(tree(children), &asking(repeat(2, size + 1), GroupPolicy::None)),
@@ -74,9 +74,9 @@ fn one_group_too_many_is_refused_before_anything_is_placed() {
     }
 }
 
-/// Half of the children have a trait that one more than half of the groups want.
+/// Half of the children have a trait, and one more than half of the groups require it.
 #[test]
-fn too_many_groups_for_some_of_the_children_are_refused_before_anything_is_placed() {
+fn too_many_groups_for_some_of_the_children_are_refused_without_a_step() {
     for size in SIZES {
         let mut rows = tree(vec![1; size as usize]);
         rows[1..=size as usize / 2]
@@ -86,21 +86,21 @@ fn too_many_groups_for_some_of_the_children_are_refused_before_anything_is_place
             let mut ask = asking(repeat(1, size), policy);
             ask.groups[..=size as usize / 2]
                 .iter_mut()
-                .for_each(|it| it.traits = required(&["T2"]));
+                .for_each(|group| group.traits = required(&["T2"]));
             assert_eq!(cost(rows.clone(), &ask), (0, 0), "{size} {policy:?}");
             ask.groups[0].traits = Traits::default();
             let (count, steps) = cost(rows.clone(), &ask);
-            // Four of eight children in any order for each half: there are no more.
+            // For each half, four children in any order: there are no more.
             let expected = if size == 8 { 24 * 24 } else { 1000 };
             assert!(count == expected && steps < 8_000, "{size} {policy:?}: {count} {steps}");
         }
     }
 }
 
-/// Children of 10 units. One takes a group of 6 and one of 4, or two of 5, but not one of 6 and one of 5: neither the
-/// sum nor the number of groups says that there is a 5 too many.
+/// Children of 10 units. One takes a group of 6 and one of 4, or two of 5, but not one of 6 and one of 5. Neither the sum
+/// nor the number of groups shows that there is a 5 too many.
 #[test]
-fn packing_remembers_where_nothing_was_found() {
+fn nogoods_keep_a_packing_of_two_sizes_cheap() {
     for size in SIZES {
         let cost = |fives| {
             let amounts = repeat(6, size / 2).chain(repeat(5, fives));
@@ -116,7 +116,7 @@ fn packing_remembers_where_nothing_was_found() {
     }
 }
 
-/// As above, with sevens and threes beside.
+/// As above, with groups of 7 and 3 too.
 #[test]
 fn packing_of_several_sizes_is_refused_after_few_steps() {
     for size in SIZES {
@@ -135,9 +135,10 @@ fn packing_of_several_sizes_is_refused_after_few_steps() {
     }
 }
 
-/// Children that are all unequal, and odd: each loses one unit to groups of 4 and 6, and so there is not room enough.
+/// Children that all have different, odd amounts: groups of 4 and 6 leave one unit of each unused, so there is not enough
+/// room.
 #[test]
-fn what_is_left_over_everywhere_is_not_counted_on() {
+fn units_that_no_group_can_use_do_not_count_as_room() {
     for size in SIZES {
         let children = || (0..size).map(|n| 11 + 2 * n);
         let room = i64::from(children().sum::<i32>() - size);
@@ -151,10 +152,10 @@ fn what_is_left_over_everywhere_is_not_counted_on() {
     }
 }
 
-/// Every child has another amount left, which makes no difference where groups are isolated, nor does it help that one
-/// more group has nowhere to go.
+/// Every child has another amount of room, which makes no difference if groups are isolated. One more group cannot be
+/// placed at all.
 #[test]
-fn children_with_unequal_room_are_alike_where_it_does_not_matter() {
+fn children_with_unequal_room_are_interchangeable_if_room_does_not_matter() {
     for size in SIZES {
         let mut rows = tree((0..size).map(|n| 10 + n));
         let mut node = bare(99).with(DISK, 1).below(1, 1);
@@ -162,7 +163,7 @@ fn children_with_unequal_room_are_alike_where_it_does_not_matter() {
         rows.push(node);
         let mut ask = asking(repeat(1, size - 1), GroupPolicy::Isolate);
         let mut whole = group(&[("VCPU", 1), ("DISK_GB", 1)]);
-        // Nobody who gives has both of these.
+        // The providers that serve it do not have both of these together.
         whole.traits = required(&["T2", "T3"]);
         ask.groups.push(whole);
         let (count, steps) = cost(rows, &ask);
@@ -170,7 +171,7 @@ fn children_with_unequal_room_are_alike_where_it_does_not_matter() {
     }
 }
 
-/// Sixteen nodes of four devices, and five devices of one node are wanted.
+/// Sixteen nodes of four devices each. Five devices of one node are requested.
 #[test]
 fn a_subtree_that_is_too_small_is_refused_after_few_steps() {
     let mut rows = vec![bare(1)];
@@ -195,8 +196,8 @@ fn a_subtree_that_is_too_small_is_refused_after_few_steps() {
     assert!(count == 16 * 24 && steps < 6_000, "{count} {steps}");
 }
 
-/// Amounts that are all different, and one that is tiny: neither a sum nor a divisor decides, and nothing is equal. Two
-/// of them fit into each child, and there is one more.
+/// Amounts that are all different, and a tiny one: neither sums nor a common divisor decide, and no two parts are equal.
+/// Two of them fit into each child, and there is one more.
 #[test]
 fn a_packing_of_amounts_that_are_all_different_is_refused_after_few_steps() {
     let children = (0..8).map(|n| 1000 + n * 5 - 20);
@@ -205,7 +206,7 @@ fn a_packing_of_amounts_that_are_all_different_is_refused_after_few_steps() {
     assert!(count == 0 && steps < 200, "{steps}");
 }
 
-/// Random amounts over random rooms, 80 to 105 % of them asked for: 40 of 40 are decided.
+/// Random amounts, in sum 80 to 105 % of the room of children with random totals: 40 of 40 are decided.
 #[test]
 fn packings_of_random_amounts_are_decided_after_few_steps() {
     let (mut found, mut worst) = (0, 0);
@@ -232,21 +233,21 @@ fn packings_of_random_amounts_are_decided_after_few_steps() {
     assert!((10..38).contains(&found) && worst < 2_000, "{found} {worst}");
 }
 
-/// The room of every child is cut into three, in two classes, and each cut is a group: there is a way to place them, by
-/// their making, and nothing is left over. It is not found, and that is what is said, not that there is none.
+/// The room of every child is cut into three, in two classes, and each cut is a group: so there is a packing, and it leaves
+/// no room. The search does not find it, and must answer with an error rather than that there is none.
 #[test]
-fn a_packing_that_nothing_decides_is_given_up_and_not_guessed() {
+fn a_packing_that_is_not_decided_is_given_up_with_an_error() {
     let (rows, request) = cut_up(30);
     let snapshot = Snapshot::build(catalog(), rows);
     let mut all = candidates(&snapshot, &request, &settings(), ()).unwrap();
     assert_eq!(all.next(), None);
     assert!(all.steps() < 250_000, "{}", all.steps());
-    assert!(all.found().is_err(), "there is a way, though it was not found");
+    assert!(all.found().is_err(), "there is a packing, although it was not found");
 }
 
-/// The same with less to try: the way is found.
+/// The same with fewer children: the packing is found.
 #[test]
-fn a_packing_without_any_slack_is_found_where_it_is_small() {
+fn a_small_packing_without_slack_is_found() {
     let (rows, request) = cut_up(4);
     let (count, steps) = cost(rows, &request);
     assert!(count > 0 && steps < 2_000, "{count} {steps}");
@@ -276,9 +277,9 @@ pub(super) fn cut_up(children: i32) -> (Vec<ProviderRow>, Request) {
     (rows, request)
 }
 
-/// A thousand hosts that are alike, none of which can pack what is asked: one is searched.
+/// A thousand equal hosts, none of which can pack the request: only one is searched.
 #[test]
-fn trees_that_look_the_same_are_searched_in_vain_once() {
+fn equal_trees_without_a_solution_are_searched_once() {
     let host = |host: i32| {
         let root = 1 + host * 9;
         let children = (1..9).map(move |child| bare(root + child).with(VCPU, 10).below(root, root));
@@ -290,20 +291,20 @@ fn trees_that_look_the_same_are_searched_in_vain_once() {
     assert_eq!(cost((0..1000).flat_map(host).collect(), &request), (0, one));
 }
 
-/// 300 groups under one rule of `same_subtree` that is named ten times.
+/// 300 groups under one rule of `same_subtree`, which comes twice.
 #[test]
-fn a_rule_that_comes_again_is_one_rule() {
+fn a_repeated_rule_is_one_rule() {
     let snapshot = Snapshot::build(catalog(), tree([300]));
     let mut request = asking(repeat(1, 300), GroupPolicy::None);
     let rule: Vec<String> = request.groups.iter().map(|group| group.suffix.clone()).collect();
     let reversed = rule.iter().rev().cloned().collect();
     request.same_subtrees = vec![rule, reversed];
-    let root = plan::of_root(&snapshot, &request.root_required).unwrap();
-    let plans = request
+    let root = resolve::root_traits(&snapshot, &request.root_required).unwrap();
+    let filters = request
         .groups
         .iter()
-        .map(|group| plan::of_group(&snapshot, &root, group, false));
-    let plans = plans.map(|plan| plan.unwrap().unwrap()).collect();
-    let ask = Ask::of(&snapshot, &request, root.clone(), plans, &settings());
-    assert_eq!((ask.subtrees, ask.kinds.len()), (1, 1));
+        .map(|group| resolve::group(&snapshot, &root, group, false));
+    let filters = filters.map(|filter| filter.unwrap().unwrap()).collect();
+    let split = SplitRequest::new(&snapshot, &request, root.clone(), filters, &settings());
+    assert_eq!((split.subtrees, split.kinds.len()), (1, 1));
 }

@@ -1,10 +1,10 @@
-//! Random small worlds: providers in trees, with what they have and what of it is used.
+//! Random small worlds: providers in trees, with inventories, usage, traits and aggregates.
 
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 
+use super::oracle::World;
 use super::{bare, rows};
-use crate::search::naive::Rows;
 use crate::search::snapshot::{AggregateId, ClassId, Inventory, ProviderRow, TraitId};
 
 fn inventory() -> impl Strategy<Value = Inventory> {
@@ -24,7 +24,7 @@ fn inventory() -> impl Strategy<Value = Inventory> {
 pub(super) fn row() -> BoxedStrategy<ProviderRow> {
     let inventories = btree_map((0..3).prop_map(ClassId), inventory(), 0..4);
     let used = btree_map((0..3).prop_map(ClassId), prop_oneof![1 => -2i64..0, 4 => 1i64..5], 0..3);
-    // The first trait makes a provider a sharing one: not too many of these.
+    // The first trait makes a provider a sharing one, so it is rarer than the others.
     let traits = btree_set(prop_oneof![1 => Just(1), 3 => 2..5].prop_map(TraitId), 0..3);
     let aggregates = btree_set((1..4).prop_map(AggregateId), 0..3);
     (inventories, used, traits, aggregates)
@@ -38,7 +38,7 @@ pub(super) fn row() -> BoxedStrategy<ProviderRow> {
         .boxed()
 }
 
-/// As `row`, with more to give.
+/// As `row`, with more room.
 fn rich_row() -> BoxedStrategy<ProviderRow> {
     let plenty = prop_oneof![6 => (3..9).prop_map(super::stock), 1 => inventory()];
     (
@@ -54,21 +54,21 @@ fn rich_row() -> BoxedStrategy<ProviderRow> {
         .boxed()
 }
 
-/// Up to `most` providers, each possibly the child of one before it.
-fn forest(row: BoxedStrategy<ProviderRow>, roots: u32, children: u32, most: usize) -> BoxedStrategy<Rows> {
+/// Fewer than `end` providers, possibly none; each may be the child of one before it.
+fn forest(row: BoxedStrategy<ProviderRow>, roots: u32, children: u32, end: usize) -> BoxedStrategy<World> {
     let parent = prop_oneof![roots => Just(None), children => any::<prop::sample::Index>().prop_map(Some)];
-    vec((row, parent), 1..most)
+    vec((row, parent), 0..end)
         .prop_map(|all| {
             let mut world: Vec<ProviderRow> = Vec::new();
             for (id, (row, parent)) in (1..).zip(all) {
-                let who = ProviderRow { ..bare(id) };
+                let identity = bare(id);
                 let parent = parent.filter(|_| !world.is_empty()).map(|parent| parent.get(&world));
-                let root = parent.map_or(who.id, |parent| parent.root);
+                let root = parent.map_or(identity.id, |parent| parent.root);
                 let parent = parent.map(|parent| parent.id);
                 world.push(ProviderRow {
-                    id: who.id,
-                    uuid: who.uuid,
-                    name: who.name,
+                    id: identity.id,
+                    uuid: identity.uuid,
+                    name: identity.name,
                     parent,
                     root,
                     ..row
@@ -79,6 +79,6 @@ fn forest(row: BoxedStrategy<ProviderRow>, roots: u32, children: u32, most: usiz
         .boxed()
 }
 
-pub(super) fn world() -> impl Strategy<Value = Rows> {
+pub(super) fn world() -> impl Strategy<Value = World> {
     prop_oneof![1 => forest(row(), 2, 1, 10), 2 => forest(rich_row(), 1, 4, 10), 2 => forest(rich_row(), 1, 1, 8)]
 }

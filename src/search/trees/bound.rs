@@ -1,72 +1,84 @@
-//! What no way to place the parts that are left can have: cheap proofs that there is none.
+//! Bounds: necessary conditions for placing the remaining parts, which are cheap to check.
 //!
-//! Parts that need providers of their own are matched with providers; parts that share a class are matched as if each
-//! were the smallest of them, and summed up. Each of these is necessary; together they decide all but packing.
+//! - Every part has a provider that can take it.
+//! - Parts that need a provider each (isolation) can be matched with providers (bipartite matching, Hall's condition).
+//! - For each contested class, the sum of amounts is at most the sum of room, and parts can be matched with providers as
+//!   if each were as small as the smallest.
+//!
+//! Together these decide everything but bin packing, which is `packing`.
 
-use super::ask::{Ask, Kind};
-use super::board::Board;
-use super::placing::Placing;
+use super::backtracking::BacktrackingSearch;
+use super::offers::TreeOffers;
+use super::split_request::{PartKind, SplitRequest};
 
-/// False only where the parts that are left cannot all be placed.
-pub(super) fn promises(ask: &Ask, board: &Board, placing: &Placing) -> bool {
-    let left = &placing.order[placing.depth..];
-    if left.len() < 2 {
+/// False only if the remaining parts cannot all be placed.
+pub(super) fn may_succeed(request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) -> bool {
+    let remaining = &search.order[search.depth..];
+    if remaining.len() < 2 {
         return true;
     }
-    let mut counts = vec![0; ask.kinds.len()];
-    left.iter().for_each(|&part| counts[ask.parts[part].kind] += 1);
-    let mut wanted = Vec::new();
+    let mut counts = vec![0; request.kinds.len()];
+    remaining.iter().for_each(|&part| counts[request.parts[part].kind] += 1);
+    let mut demands = Vec::new();
     for (kind, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let open = |provider: &u32| placing.is_open(ask, board, kind, *provider as usize);
-        let open: Vec<u32> = board.options[kind].iter().copied().filter(open).collect();
+        let can_take = |provider: &u32| search.can_take(request, offers, kind, *provider as usize);
+        let open: Vec<u32> = offers.options[kind].iter().copied().filter(can_take).collect();
         if open.is_empty() {
             return false;
         }
-        let kind = &ask.kinds[kind];
-        wanted.push(Wanted { kind, count, open });
+        let kind = &request.kinds[kind];
+        demands.push(Demand { kind, count, open });
     }
-    if ask.isolate {
-        let granular: Vec<&Wanted<'_>> = wanted.iter().filter(|it| it.kind.granular).collect();
-        if !assignable(&granular, board.slots.len(), |_| 1) {
+    if request.isolate {
+        let granular: Vec<&Demand<'_>> = demands.iter().filter(|demand| demand.kind.granular).collect();
+        if !can_be_matched(&granular, offers.slots.len(), |_| 1) {
             return false;
         }
     }
-    (0..ask.classes.len()).all(|class| has_room(ask, board, placing, &wanted, class))
+    (0..request.classes.len()).all(|class| has_room(request, offers, search, &demands, class))
 }
 
-/// Parts of one kind that are left, and who could take one.
-struct Wanted<'a> {
-    kind: &'a Kind,
+/// The remaining parts of one kind, and the providers that can take one.
+struct Demand<'a> {
+    kind: &'a PartKind,
     count: usize,
     open: Vec<u32>,
 }
 
-impl Wanted<'_> {
+impl Demand<'_> {
     fn amount(&self, class: usize) -> Option<i64> {
-        let found = self.kind.contested.iter().find(|&&(it, _)| it == class);
+        let found = self.kind.contested.iter().find(|&&(other, _)| other == class);
         found.map(|&(_, amount)| amount)
     }
 }
 
-fn has_room(ask: &Ask, board: &Board, placing: &Placing, wanted: &[Wanted<'_>], class: usize) -> bool {
-    let wanted: Vec<&Wanted<'_>> = wanted.iter().filter(|it| it.amount(class).is_some()).collect();
-    let least = wanted.iter().filter_map(|it| it.amount(class)).min().unwrap_or(0);
-    if least <= 0 {
+/// The conditions on one contested class.
+fn has_room(
+    request: &SplitRequest,
+    offers: &TreeOffers,
+    search: &BacktrackingSearch,
+    demands: &[Demand<'_>],
+    class: usize,
+) -> bool {
+    let demands: Vec<&Demand<'_>> = demands.iter().filter(|demand| demand.amount(class).is_some()).collect();
+    let amounts = || demands.iter().filter_map(|demand| demand.amount(class));
+    let smallest = amounts().min().unwrap_or(0);
+    if smallest <= 0 {
         return true;
     }
-    let step = wanted.iter().filter_map(|it| it.amount(class)).fold(0, common_divisor);
-    let mut left = vec![0; board.slots.len()];
-    for &provider in wanted.iter().flat_map(|it| &it.open) {
-        let at = provider as usize * ask.classes.len() + class;
-        let free = board.room[at] - placing.load[at];
-        // What is left over by amounts that are all multiples of one number is lost.
-        left[provider as usize] = free - free % step;
+    let step = amounts().fold(0, common_divisor);
+    let mut free = vec![0; offers.slots.len()];
+    for &provider in demands.iter().flat_map(|demand| &demand.open) {
+        let at = provider as usize * request.classes.len() + class;
+        let left = offers.room[at] - search.load[at];
+        // All amounts are multiples of the step, so a remainder is of no use.
+        free[provider as usize] = left - left % step;
     }
-    let demand = wanted
+    let sums = demands
         .iter()
-        .map(|it| it.amount(class).unwrap_or(0).saturating_mul(it.count as i64));
-    demand.fold(0, i64::saturating_add) <= left.iter().fold(0, |sum: i64, &left| sum.saturating_add(left))
-        && assignable(&wanted, left.len(), |provider| (left[provider] / least) as usize)
+        .map(|demand| demand.amount(class).unwrap_or(0).saturating_mul(demand.count as i64));
+    sums.fold(0, i64::saturating_add) <= free.iter().fold(0, |sum: i64, &free| sum.saturating_add(free))
+        && can_be_matched(&demands, free.len(), |provider| (free[provider] / smallest) as usize)
 }
 
 pub(super) fn common_divisor(one: i64, other: i64) -> i64 {
@@ -77,16 +89,16 @@ pub(super) fn common_divisor(one: i64, other: i64) -> i64 {
     }
 }
 
-/// Can each part have one of its providers, where a provider takes as many as `places` says?
-fn assignable(wanted: &[&Wanted<'_>], providers: usize, places: impl Fn(usize) -> usize) -> bool {
-    let all: usize = wanted.iter().map(|it| it.count).sum();
-    // With as many providers for each as there are parts, each finds one that is left.
-    if wanted.iter().all(|it| it.open.len() >= all) {
+/// Whether each part can have one of its open providers, if a provider takes at most `places` of them.
+fn can_be_matched(demands: &[&Demand<'_>], providers: usize, places: impl Fn(usize) -> usize) -> bool {
+    let all: usize = demands.iter().map(|demand| demand.count).sum();
+    // If every part has at least as many providers as there are parts, one is always left.
+    if demands.iter().all(|demand| demand.open.len() >= all) {
         return true;
     }
     let mut seen = vec![false; providers];
     let mut offered = 0;
-    for &provider in wanted.iter().flat_map(|it| &it.open) {
+    for &provider in demands.iter().flat_map(|demand| &demand.open) {
         if !std::mem::replace(&mut seen[provider as usize], true) {
             offered += places(provider as usize);
         }
@@ -94,9 +106,9 @@ fn assignable(wanted: &[&Wanted<'_>], providers: usize, places: impl Fn(usize) -
     if offered < all {
         return false;
     }
-    let parts = wanted
+    let parts = demands
         .iter()
-        .flat_map(|it| std::iter::repeat_n(it.open.as_slice(), it.count));
+        .flat_map(|demand| std::iter::repeat_n(demand.open.as_slice(), demand.count));
     let mut matching = Matching {
         parts: parts.collect(),
         hosted: vec![Vec::new(); providers],
@@ -104,20 +116,23 @@ fn assignable(wanted: &[&Wanted<'_>], providers: usize, places: impl Fn(usize) -
     };
     (0..all).all(|part| {
         matching.seen.fill(false);
-        matching.take(part, &places)
+        matching.augment(part, &places)
     })
 }
 
-/// Parts and providers, matched one part after the other along augmenting paths.
+/// A bipartite matching of parts with providers, which grows by augmenting paths (Kuhn's algorithm).
 struct Matching<'a> {
+    /// By part, its open providers.
     parts: Vec<&'a [u32]>,
-    /// By provider.
+    /// By provider, its parts.
     hosted: Vec<Vec<usize>>,
+    /// By provider, whether the current path has tried it.
     seen: Vec<bool>,
 }
 
 impl Matching<'_> {
-    fn take(&mut self, part: usize, places: &impl Fn(usize) -> usize) -> bool {
+    /// Matches one more part, moving others if it must. False if that is impossible.
+    fn augment(&mut self, part: usize, places: &impl Fn(usize) -> usize) -> bool {
         let open = self.parts[part];
         for &provider in open {
             let provider = provider as usize;
@@ -132,7 +147,7 @@ impl Matching<'_> {
                 continue;
             }
             for at in 0..self.hosted[provider].len() {
-                if self.take(self.hosted[provider][at], places) {
+                if self.augment(self.hosted[provider][at], places) {
                     self.hosted[provider][at] = part;
                     return true;
                 }

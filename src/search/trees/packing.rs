@@ -1,186 +1,158 @@
-//! Bin packing: is there room for the parts that are left, all together?
+//! Bin packing: whether the remaining parts fit into the room that is left, all together.
 //!
-//! It knows of room alone (and that isolated groups need a provider each), not of traits, subtrees or steps of sums. So
-//! what it refuses cannot be placed, and what it finds may still fail for another reason. A search in depth asks it
-//! once it runs into dead ends: a few greedy ways first, then one provider after the other is filled (`filling`).
+//! Only room is considered (and that isolated groups need a provider each), not traits, subtrees or steps of sums. So what
+//! is refused here cannot be placed, and what is packed may still fail for another reason.
+//!
+//! The backtracking search asks after several dead ends. Each question is answered by the first of these that can:
+//!
+//! 1. The last packing that was found still contains what is placed.
+//! 2. A greedy heuristic packs the rest: largest items first, by best fit, worst fit and first fit.
+//! 3. An exact search (`bin_completion`), with a budget. If the budget is not enough for a tree, it is not asked again.
 
 use super::super::interrupt::Interrupt;
-use super::ask::Ask;
-use super::board::Board;
-use super::filling::Filling;
+use super::bin_completion::BinCompletion;
+use super::offers::TreeOffers;
+use super::split_request::SplitRequest;
 
-/// What became of the question.
+/// The answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PackingVerdict {
     Fits,
-    Never,
-    /// Too much would have to be tried.
+    Impossible,
+    /// The budget was not enough to decide it.
     Unknown,
 }
 
-/// Parts of one kind that are left.
+/// The remaining parts of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub kind: usize,
     pub count: usize,
-    /// By class of [`Ask::classes`], and after these one place, where groups are isolated.
+    /// The amount of each class of [`SplitRequest::classes`]. With isolation there is one dimension more, in which a
+    /// granular part needs 1 and a provider has room for 1.
     pub need: Vec<i64>,
 }
 
-/// A provider that could take some of them.
+/// A provider that can take an item.
 #[derive(Clone, Debug)]
 pub(super) struct Bin {
     pub provider: usize,
-    /// As [`Item::need`].
+    /// Its room in the dimensions of [`Item::need`].
     pub room: Vec<i64>,
-    /// Of which items it could take one.
+    /// By item, whether it can take one.
     pub takes: Vec<bool>,
 }
 
-/// What is to be packed, biggest items first.
+/// Items to be packed into bins. The largest items come first.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct PackingProblem {
     pub items: Vec<Item>,
     pub bins: Vec<Bin>,
     pub dimensions: usize,
 }
 
-/// How many choices one question may cost. A choice is far cheaper than a part placed.
-const CHOICES: u64 = 600_000;
+/// Choices of the exact search that one question may cost. A choice is far cheaper than a step of the backtracking search.
+const MAX_CHOICES: u64 = 600_000;
 
-/// And all questions about one tree together.
-const CHOICES_OF_A_TREE: u64 = 3_000_000;
+/// Choices that all questions about one tree may cost.
+const MAX_CHOICES_PER_TREE: u64 = 3_000_000;
 
-/// Is there room for the `left` kinds beside what is `placed`, which are kinds with their providers?
+/// Is there room for the `remaining` parts in addition to those that are placed?
 pub(super) struct Question<'a> {
+    /// Kinds of parts with their providers.
     pub placed: &'a [(usize, usize)],
-    pub left: &'a [usize],
-    /// What of each provider is taken, as in [`super::placing::Placing`].
+    /// Kinds of parts.
+    pub remaining: &'a [usize],
+    /// What placed parts take of each provider: fields of [`super::backtracking::BacktrackingSearch`].
     pub load: &'a [i64],
-    pub granular: &'a [u32],
+    pub granular_parts: &'a [u32],
 }
 
-/// What is known of one tree.
+/// Answers questions about one tree.
 #[derive(Debug, Default)]
 pub(super) struct Packing {
-    /// A way to pack all parts, if one was found: kinds and providers.
-    way: Vec<(usize, usize)>,
-    spent: u64,
-    thrift: u32,
-    /// Was it too hard, so that it is not asked any more?
-    pub useless: bool,
+    /// The last packing of all parts that was found: kinds with providers.
+    known: Vec<(usize, usize)>,
+    choices: u64,
+    /// How many trees were given up before. Each halves the budget.
+    given_up: u32,
+    /// Whether the budget was not enough, so that the tree is not asked about any more.
+    pub too_hard: bool,
 }
 
 impl Packing {
-    /// Begins anew. The more trees were `given_up` before, the less is tried.
-    pub fn forget(&mut self, given_up: u32) {
-        self.way.clear();
-        (self.spent, self.useless) = (0, false);
-        self.thrift = given_up;
+    /// Begins with a new tree. The more trees were `given_up` before, the smaller is its budget.
+    pub fn begin(&mut self, given_up: u32) {
+        self.known.clear();
+        (self.choices, self.too_hard) = (0, false);
+        self.given_up = given_up;
     }
 
-    /// Answers as far as [`CHOICES`] go.
-    pub fn judge(&mut self, ask: &Ask, board: &Board, question: &Question<'_>) -> Verdict {
-        if self.useless {
-            return Verdict::Unknown;
+    pub fn check(&mut self, request: &SplitRequest, offers: &TreeOffers, question: &Question<'_>) -> PackingVerdict {
+        if self.too_hard {
+            return PackingVerdict::Unknown;
         }
-        if self.is_on_the_way(ask, board, question.placed) {
-            return Verdict::Fits;
+        if self.known_contains(request, offers, question.placed) {
+            return PackingVerdict::Fits;
         }
-        let problem = Problem::of(ask, board, question);
-        self.spent += 1 + (problem.items.len() * problem.bins.len() / 4) as u64;
-        let found = problem.greedily();
-        let (verdict, found) = match found {
-            Some(found) => (Verdict::Fits, found),
-            None => self.search(problem, &ask.interrupt),
+        let problem = PackingProblem::new(request, offers, question);
+        self.choices += 1 + (problem.items.len() * problem.bins.len() / 4) as u64;
+        let (verdict, found) = match problem.pack_greedily() {
+            Some(found) => (PackingVerdict::Fits, found),
+            None => self.search(problem, &request.interrupt),
         };
-        if verdict == Verdict::Fits {
-            self.way.clear();
-            self.way.extend_from_slice(question.placed);
-            self.way.extend(found);
+        if verdict == PackingVerdict::Fits {
+            self.known.clear();
+            self.known.extend_from_slice(question.placed);
+            self.known.extend(found);
         }
-        self.useless = verdict == Verdict::Unknown || self.spent > CHOICES_OF_A_TREE >> self.thrift;
+        self.too_hard = verdict == PackingVerdict::Unknown || self.choices > MAX_CHOICES_PER_TREE >> self.given_up;
         verdict
     }
 
-    /// The providers come in two orders, because what is hard in one may be easy in the other.
-    fn search(&mut self, mut problem: Problem, interrupt: &Interrupt) -> (Verdict, Vec<(usize, usize)>) {
+    /// Searches exactly, with the bins in two orders, because what is hard in one order may be easy in the other.
+    fn search(&mut self, mut problem: PackingProblem, interrupt: &Interrupt) -> (PackingVerdict, Vec<(usize, usize)>) {
         for _ in 0..2 {
-            let mut filling = Filling::new(&problem, (CHOICES / 2) >> self.thrift, interrupt);
-            let verdict = filling.search();
-            self.spent += filling.choices;
-            if verdict != Verdict::Unknown {
-                return (verdict, filling.found());
+            let mut completion = BinCompletion::new(&problem, (MAX_CHOICES / 2) >> self.given_up, interrupt);
+            let verdict = completion.search();
+            self.choices += completion.choices;
+            if verdict != PackingVerdict::Unknown {
+                return (verdict, completion.found());
             }
             problem.bins.reverse();
         }
-        (Verdict::Unknown, Vec::new())
+        (PackingVerdict::Unknown, Vec::new())
     }
 
-    /// Is what was placed a piece of the way that is known? Parts of one kind are as good as each other.
-    fn is_on_the_way(&self, ask: &Ask, board: &Board, placed: &[(usize, usize)]) -> bool {
-        if self.way.is_empty() {
+    /// Whether the known packing contains what is placed. Parts of one kind are interchangeable.
+    fn known_contains(&self, request: &SplitRequest, offers: &TreeOffers, placed: &[(usize, usize)]) -> bool {
+        if self.known.is_empty() {
             return false;
         }
-        let mut counts = vec![0i32; ask.kinds.len() * board.slots.len()];
-        let at = |&(kind, provider): &(usize, usize)| kind * board.slots.len() + provider;
-        self.way.iter().for_each(|it| counts[at(it)] += 1);
-        // Parts that need no room are on every way.
+        let mut counts = vec![0i32; request.kinds.len() * offers.slots.len()];
+        let at = |&(kind, provider): &(usize, usize)| kind * offers.slots.len() + provider;
+        self.known.iter().for_each(|pair| counts[at(pair)] += 1);
+        // Parts that need no room fit into every packing.
         let needs_room = |kind: usize| {
-            let wanted = &ask.kinds[kind];
-            !wanted.contested.is_empty() || ask.isolate && wanted.granular
+            let wanted = &request.kinds[kind];
+            !wanted.contested.is_empty() || request.isolate && wanted.granular
         };
-        placed.iter().filter(|it| needs_room(it.0)).all(|it| {
-            counts[at(it)] -= 1;
-            counts[at(it)] >= 0
+        placed.iter().filter(|pair| needs_room(pair.0)).all(|pair| {
+            counts[at(pair)] -= 1;
+            counts[at(pair)] >= 0
         })
     }
 }
 
-impl Problem {
-    fn of(ask: &Ask, board: &Board, question: &Question<'_>) -> Self {
-        let classes = ask.classes.len();
-        let dimensions = classes + usize::from(ask.isolate);
-        let mut items: Vec<Item> = Vec::new();
-        let mut at = vec![usize::MAX; ask.kinds.len()];
-        for &kind in question.left {
-            if at[kind] == usize::MAX {
-                at[kind] = items.len();
-                let mut need = vec![0; dimensions];
-                let wanted = &ask.kinds[kind];
-                wanted
-                    .contested
-                    .iter()
-                    .for_each(|&(class, amount)| need[class] = amount);
-                if ask.isolate {
-                    need[classes] = i64::from(wanted.granular);
-                }
-                items.push(Item { kind, count: 0, need });
-            }
-            items[at[kind]].count += 1;
-        }
-        items.retain(|item| item.need.iter().any(|&need| need > 0));
-        let room = |provider: usize| {
-            let first = provider * classes;
-            let mut room: Vec<i64> = (first..first + classes)
-                .map(|at| board.room[at] - question.load[at])
-                .collect();
-            if ask.isolate {
-                room.push(1 - i64::from(question.granular[provider]));
-            }
-            room
-        };
-        let mut bins: Vec<Bin> = (0..board.slots.len())
-            .map(|provider| Bin {
-                provider,
-                room: room(provider),
-                takes: vec![false; items.len()],
-            })
-            .collect();
+impl PackingProblem {
+    fn new(request: &SplitRequest, offers: &TreeOffers, question: &Question<'_>) -> Self {
+        let dimensions = request.classes.len() + usize::from(request.isolate);
+        let mut items = items(request, question.remaining, dimensions);
+        let mut bins = bins(request, offers, question, items.len());
         let weights = weights(&bins, dimensions);
         items.sort_by(|one, other| weigh(&other.need, &weights).total_cmp(&weigh(&one.need, &weights)));
         for (index, item) in items.iter().enumerate() {
-            for &provider in &board.options[item.kind] {
+            for &provider in &offers.options[item.kind] {
                 let bin = &mut bins[provider as usize];
                 bin.takes[index] = fits(&item.need, &bin.room);
             }
@@ -198,25 +170,26 @@ impl Problem {
         }
     }
 
-    /// The biggest first, each where the least is left, where the most is, and where it comes first.
-    fn greedily(&self) -> Option<Vec<(usize, usize)>> {
+    /// Packs the largest items first, each into the bin with the least room left, with the most, or into the first one.
+    fn pack_greedily(&self) -> Option<Vec<(usize, usize)>> {
         let weights = weights(&self.bins, self.dimensions);
-        let least: fn(f64) -> f64 = |left| left;
-        let most: fn(f64) -> f64 = |left| -left;
-        let first: fn(f64) -> f64 = |_| 0.0;
-        [least, most, first]
+        let best_fit: fn(f64) -> f64 = |left| left;
+        let worst_fit: fn(f64) -> f64 = |left| -left;
+        let first_fit: fn(f64) -> f64 = |_| 0.0;
+        [best_fit, worst_fit, first_fit]
             .into_iter()
-            .find_map(|rank| self.put(&weights, rank))
+            .find_map(|rank| self.pack_by(&weights, rank))
     }
 
-    fn put(&self, weights: &[f64], rank: fn(f64) -> f64) -> Option<Vec<(usize, usize)>> {
+    /// Packs each item into the bin with the lowest rank.
+    fn pack_by(&self, weights: &[f64], rank: fn(f64) -> f64) -> Option<Vec<(usize, usize)>> {
         let mut rooms: Vec<Vec<i64>> = self.bins.iter().map(|bin| bin.room.clone()).collect();
         let mut found = Vec::new();
         for (index, item) in self.items.iter().enumerate() {
             for _ in 0..item.count {
                 let open = (0..rooms.len()).filter(|&bin| self.bins[bin].takes[index] && fits(&item.need, &rooms[bin]));
-                let rated = open.map(|bin| (rank(weigh(&rooms[bin], weights)), bin));
-                let (_, bin) = rated.min_by(|one, other| one.0.total_cmp(&other.0))?;
+                let ranked = open.map(|bin| (rank(weigh(&rooms[bin], weights)), bin));
+                let (_, bin) = ranked.min_by(|one, other| one.0.total_cmp(&other.0))?;
                 take(&mut rooms[bin], &item.need);
                 found.push((item.kind, self.bins[bin].provider));
             }
@@ -225,7 +198,53 @@ impl Problem {
     }
 }
 
-/// So that classes of which there is much and little weigh alike.
+/// The remaining parts, counted by kind, without those that need no room.
+fn items(request: &SplitRequest, remaining: &[usize], dimensions: usize) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut at = vec![usize::MAX; request.kinds.len()];
+    for &kind in remaining {
+        if at[kind] == usize::MAX {
+            at[kind] = items.len();
+            let wanted = &request.kinds[kind];
+            let mut need = vec![0; dimensions];
+            wanted
+                .contested
+                .iter()
+                .for_each(|&(class, amount)| need[class] = amount);
+            if request.isolate {
+                need[request.classes.len()] = i64::from(wanted.granular);
+            }
+            items.push(Item { kind, count: 0, need });
+        }
+        items[at[kind]].count += 1;
+    }
+    items.retain(|item| item.need.iter().any(|&need| need > 0));
+    items
+}
+
+/// All providers with the room that is left, none of which takes an item yet.
+fn bins(request: &SplitRequest, offers: &TreeOffers, question: &Question<'_>, items: usize) -> Vec<Bin> {
+    let classes = request.classes.len();
+    let room = |provider: usize| {
+        let first = provider * classes;
+        let mut room: Vec<i64> = (first..first + classes)
+            .map(|at| offers.room[at] - question.load[at])
+            .collect();
+        if request.isolate {
+            room.push(1 - i64::from(question.granular_parts[provider]));
+        }
+        room
+    };
+    (0..offers.slots.len())
+        .map(|provider| Bin {
+            provider,
+            room: room(provider),
+            takes: vec![false; items],
+        })
+        .collect()
+}
+
+/// Weights of the dimensions, so that classes with large and with small amounts count alike.
 fn weights(bins: &[Bin], dimensions: usize) -> Vec<f64> {
     let all = |at: usize| bins.iter().map(|bin| bin.room[at].max(0) as f64).sum::<f64>();
     (0..dimensions).map(|at| 1.0 / all(at).max(1.0)).collect()
@@ -243,10 +262,12 @@ pub(super) fn fits(need: &[i64], room: &[i64]) -> bool {
     need.iter().zip(room).all(|(need, room)| need <= room || *need == 0)
 }
 
+/// Takes an item's need from a room.
 pub(super) fn take(room: &mut [i64], need: &[i64]) {
     room.iter_mut().zip(need).for_each(|(room, need)| *room -= need);
 }
 
+/// Undoes [`take`].
 pub(super) fn give(room: &mut [i64], need: &[i64]) {
     room.iter_mut().zip(need).for_each(|(room, need)| *room += need);
 }

@@ -1,38 +1,41 @@
-//! The rules of `same_subtree`: who may be the one above all others.
+//! The rules of `same_subtree`: which providers can still be the common ancestor that a rule demands.
 //!
-//! By rule and depth, so that taking a part back costs nothing.
+//! A rule holds if one of the providers that serve its groups is an ancestor of all the others. The sets are stored by
+//! rule and depth of the search, so that undoing a step costs nothing.
 
-use super::ask::Ask;
-use super::bits::{Bits, add, keep};
-use super::board::Board;
+use super::bit_matrix::{BitMatrix, add, keep};
+use super::offers::TreeOffers;
+use super::split_request::SplitRequest;
 
-/// By rule and depth three rows of bits, side by side because they are read together.
+/// By rule and depth three sets of providers, side by side because they are read together.
 #[derive(Debug, Default)]
 pub(super) struct Subtrees {
     depths: usize,
-    rows: Bits,
+    rows: BitMatrix,
 }
 
-/// Who is above all that are placed under the rule; who is placed under it; who may yet be.
+/// The providers that are at or above all that serve a part of the rule so far.
 const COMMON: usize = 0;
+/// The providers that serve a part of the rule so far.
 const MEMBERS: usize = 1;
+/// The providers that could serve a part of the rule that is not placed yet.
 const LATER: usize = 2;
 const ROWS: usize = 3;
 
 impl Subtrees {
-    pub fn begin(&mut self, ask: &Ask, board: &Board, order: &[usize]) {
+    pub fn begin(&mut self, request: &SplitRequest, offers: &TreeOffers, order: &[usize]) {
         self.depths = order.len() + 1;
-        if ask.subtrees == 0 {
+        if request.subtrees == 0 {
             return;
         }
-        self.rows.reset(ROWS * ask.subtrees * self.depths, board.width());
-        for rule in 0..ask.subtrees {
+        self.rows.reset(ROWS * request.subtrees * self.depths, offers.width());
+        for rule in 0..request.subtrees {
             for (depth, &part) in order.iter().enumerate().rev() {
                 let here = self.at(rule, depth) + LATER;
                 self.rows.copy(here + ROWS, here);
-                let kind = ask.parts[part].kind;
-                if ask.kinds[kind].subtrees.contains(&rule) {
-                    add(self.rows.row_mut(here), board.offers.row(kind));
+                let kind = request.parts[part].kind;
+                if request.kinds[kind].subtrees.contains(&rule) {
+                    add(self.rows.row_mut(here), offers.option_bits.row(kind));
                 }
             }
             let first = self.at(rule, 0) + COMMON;
@@ -40,38 +43,38 @@ impl Subtrees {
         }
     }
 
-    /// As [`Board::size`].
+    /// See [`TreeOffers::size`].
     pub fn size(&self) -> usize {
         self.rows.size()
     }
 
-    /// At this depth a part of these `rules` was placed on a provider.
-    pub fn place(&mut self, board: &Board, depth: usize, rules: &[usize], all: usize, provider: usize) {
+    /// Records that, at this depth, a part of these `rules` was placed on a provider.
+    pub fn place(&mut self, offers: &TreeOffers, depth: usize, rules: &[usize], all: usize, provider: usize) {
         for rule in 0..all {
             let before = self.at(rule, depth);
             let after = before + ROWS;
             self.rows.copy(before + COMMON, after + COMMON);
             self.rows.copy(before + MEMBERS, after + MEMBERS);
             if rules.contains(&rule) {
-                keep(self.rows.row_mut(after + COMMON), board.above.row(provider));
-                self.rows.set(after + MEMBERS, board.bit(provider));
+                keep(self.rows.row_mut(after + COMMON), offers.above.row(provider));
+                self.rows.set(after + MEMBERS, offers.bit(provider));
             }
         }
     }
 
-    /// Is somebody above all that are placed under the rule who is placed under it, or may yet be?
+    /// Whether the rule can still hold: a provider that serves a part of it, or could, is above all that do.
     pub fn has_top(&self, rule: usize, depth: usize) -> bool {
         self.tops(rule, depth).any(|top| top != 0)
     }
 
-    /// Is such a one among these?
+    /// Whether one of these providers is such a top.
     pub fn has_top_in(&self, rule: usize, depth: usize, above: &[u64]) -> bool {
         self.tops(rule, depth).zip(above).any(|(top, above)| top & above != 0)
     }
 
-    /// Has the provider a part that is under this rule?
-    pub fn has(&self, board: &Board, rule: usize, depth: usize, provider: usize) -> bool {
-        self.rows.get(self.at(rule, depth) + MEMBERS, board.bit(provider))
+    /// Whether the provider serves a part of this rule.
+    pub fn has(&self, offers: &TreeOffers, rule: usize, depth: usize, provider: usize) -> bool {
+        self.rows.get(self.at(rule, depth) + MEMBERS, offers.bit(provider))
     }
 
     fn tops(&self, rule: usize, depth: usize) -> impl Iterator<Item = u64> {

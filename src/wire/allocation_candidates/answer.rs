@@ -1,4 +1,5 @@
-//! The answer: requests that would be granted, and summaries of the providers that they concern.
+//! The answer: allocation requests that would be granted, and summaries of their providers. Written in chunks while the
+//! search is running.
 
 mod requests;
 mod summaries;
@@ -7,27 +8,27 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use crate::error::Result;
-use crate::search::{Bunch, Request, Selection, Snapshot};
+use crate::search::{BlockSlots, Request, Selection, Snapshot};
 use crate::version::Version;
 use crate::wire::output::{Length, Out};
 use requests::Requests;
 use summaries::Summaries;
 
-/// What comes next.
-enum Part {
+/// The part of the answer that is written next.
+enum Phase {
     Requests(Box<Selection<Arc<Snapshot>, ()>>),
-    /// Those that were begun, and those that come after them.
-    Summaries(Bunch, IntoIter<Bunch>),
-    Nothing,
+    /// The current block of providers, and the blocks after it.
+    Summaries(BlockSlots, IntoIter<BlockSlots>),
+    Done,
 }
 
-/// An answer, written piece by piece while its candidates are searched for: what was written is forgotten.
+/// An answer that is written in chunks while its candidates are searched for. Written candidates are not kept.
 pub struct Answer {
     snapshot: Arc<Snapshot>,
     requests: Requests,
     summaries: Summaries,
-    part: Part,
-    /// What stands before the next item of the part.
+    phase: Phase,
+    /// The text before the next item.
     lead: &'static [u8],
     cut: bool,
 }
@@ -35,7 +36,7 @@ pub struct Answer {
 const LEAD: &[u8] = br#"{"allocation_requests":["#;
 
 impl Answer {
-    /// The answer to `request`, of what was `found` for it in `snapshot`.
+    /// The answer to `request`, with the candidates `found` in `snapshot`.
     pub fn new(
         version: Version,
         snapshot: Arc<Snapshot>,
@@ -46,92 +47,91 @@ impl Answer {
             requests: Requests::of(version),
             summaries: Summaries::of(version, &snapshot, request),
             snapshot,
-            part: Part::Requests(Box::new(found)),
+            phase: Phase::Requests(Box::new(found)),
             lead: LEAD,
             cut: false,
         }
     }
 
-    /// Writes on until `out` has that `length`, or a little more. False where that was all.
+    /// Writes the next items until `out` has at least `length` bytes. Returns false at the end of the answer.
     ///
     /// # Errors
-    /// Those of the search. What is written by then is no answer.
+    /// An error of the search. The bytes written so far are not a valid answer.
     pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
         while out.len() < length {
-            match &mut self.part {
-                Part::Requests(found) => match found.next().transpose()? {
+            match &mut self.phase {
+                Phase::Requests(found) => match found.next().transpose()? {
                     Some(candidate) => {
                         out.put(self.lead);
                         self.requests.write(out, &self.snapshot, &candidate);
                         self.lead = b",";
                     }
-                    None => self.turn(out),
+                    None => self.begin_summaries(out),
                 },
-                Part::Summaries(bunch, left) => {
-                    if bunch.first().is_some() {
-                        self.summaries.write(out, &self.snapshot, bunch, self.lead, length);
+                Phase::Summaries(block, left) => {
+                    if block.first().is_some() {
+                        self.summaries.write(out, &self.snapshot, block, self.lead, length);
                         self.lead = b",";
                     } else if let Some(next) = left.next() {
-                        *bunch = next;
+                        *block = next;
                     } else {
                         out.put(END);
-                        self.part = Part::Nothing;
+                        self.phase = Phase::Done;
                     }
                 }
-                Part::Nothing => return Ok(false),
+                Phase::Done => return Ok(false),
             }
         }
-        Ok(!matches!(self.part, Part::Nothing))
+        Ok(!matches!(self.phase, Phase::Done))
     }
 
-    /// From the candidates to the providers that they concern.
-    fn turn(&mut self, out: &mut Vec<u8>) {
-        if let Part::Requests(found) = std::mem::replace(&mut self.part, Part::Nothing) {
-            // A list of nothing has its beginning too.
+    /// Ends the list of candidates, and begins the summaries of their providers.
+    fn begin_summaries(&mut self, out: &mut Vec<u8>) {
+        if let Phase::Requests(found) = std::mem::replace(&mut self.phase, Phase::Done) {
+            // An empty list has its beginning, too.
             out.put(if self.lead == LEAD { LEAD } else { b"" });
             out.put(br#"],"provider_summaries":{"#);
             self.lead = b"";
             self.cut = found.is_cut();
-            self.part = Part::Summaries(Bunch::default(), found.into_summaries().into_iter());
+            self.phase = Phase::Summaries(BlockSlots::default(), found.into_summaries().into_iter());
         }
     }
 
-    /// How much there is still to be written, once all candidates were found: from then on nothing is searched for, and
-    /// nothing can go wrong.
+    /// The number of bytes still to be written; `None` while the search is running. After the search nothing can fail.
     pub fn left(&self) -> Option<usize> {
         let mut length = Length::default();
-        match &self.part {
-            Part::Requests(_) => return None,
-            Part::Summaries(bunch, left) => {
+        match &self.phase {
+            Phase::Requests(_) => return None,
+            Phase::Summaries(block, left) => {
                 let mut lead = self.lead;
-                let bunches = std::iter::once(bunch).chain(left.as_slice()).copied();
-                for mut bunch in bunches.filter(|bunch| bunch.first().is_some()) {
+                let blocks = std::iter::once(block).chain(left.as_slice()).copied();
+                for mut block in blocks.filter(|block| block.first().is_some()) {
                     self.summaries
-                        .write(&mut length, &self.snapshot, &mut bunch, lead, usize::MAX);
+                        .write(&mut length, &self.snapshot, &mut block, lead, usize::MAX);
                     lead = b",";
                 }
                 length.put(END);
             }
-            Part::Nothing => {}
+            Phase::Done => {}
         }
         Some(length.0)
     }
 
-    /// Were all candidates found?
+    /// Whether the search has ended.
     pub fn is_found(&self) -> bool {
-        !matches!(self.part, Part::Requests(_))
+        !matches!(self.phase, Phase::Requests(_))
     }
 
-    /// After that: were there more candidates than the deployment's ceiling lets through?
+    /// After the search: whether `[placet] max_candidates` cut off the candidates.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 }
 
-/// What ends the answer.
+/// The end of the answer.
 const END: &[u8] = b"}}";
 
-/// A comma before every item but the first.
+/// Writes a comma, except before the first item.
 fn set_apart(out: &mut Vec<u8>, begun: &mut bool) {
     if std::mem::replace(begun, true) {
         out.push(b',');

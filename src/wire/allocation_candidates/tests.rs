@@ -1,3 +1,5 @@
+//! Reads requests for allocation candidates at several microversions.
+
 use super::*;
 
 const A: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
@@ -43,7 +45,7 @@ fn a_flat_request() {
 }
 
 #[test]
-fn groups_stand_in_the_order_in_which_they_were_named() {
+fn groups_are_in_the_order_of_their_first_occurrence() {
     let query = "resources_B=VCPU:1&required_A=T&resources=DISK_GB:1&group_policy=isolate&same_subtree=_A,_B";
     let request = read(36, query).unwrap();
     assert_eq!(
@@ -59,7 +61,7 @@ fn groups_stand_in_the_order_in_which_they_were_named() {
 }
 
 #[test]
-fn of_equal_parameters_the_first_limit_and_the_last_resources_hold() {
+fn the_first_limit_and_the_last_resources_count() {
     let request = read(39, "resources=VCPU:1&limit=5&resources=VCPU:2&limit=7").unwrap();
     assert_eq!((request.limit, request.groups[0].resources[0].1), (Some(5), 2));
     assert!(matches!(
@@ -74,9 +76,9 @@ fn of_equal_parameters_the_first_limit_and_the_last_resources_hold() {
     );
 }
 
-/// Each sentence was measured from OpenStack Placement.
+/// All sentences were measured on OpenStack Placement.
 #[test]
-fn groups_that_do_not_go_together() {
+fn contradictory_groups_are_refused() {
     for (minor, query, detail) in [
         (
             25,
@@ -166,7 +168,7 @@ fn subtrees_and_roots() {
 }
 
 #[test]
-fn parameters_came_with_versions() {
+fn parameters_depend_on_the_version() {
     for (minor, query) in [
         (15, "limit=1"),
         (16, "required=A"),

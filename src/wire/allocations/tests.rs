@@ -1,3 +1,5 @@
+//! Reads and writes allocations at several microversions.
+
 use std::sync::Arc;
 
 use super::*;
@@ -70,7 +72,7 @@ fn generations_and_types_of_consumers() {
     );
     assert_eq!(
         put(28, &body(r#""consumer_generation": 1e99"#)).generation,
-        Expected::Spelled(Given {
+        Expected::Raw(Given {
             generation: i64::MAX,
             spelled: "1e+99".to_owned()
         })
@@ -81,7 +83,7 @@ fn generations_and_types_of_consumers() {
 }
 
 #[test]
-fn the_consumer_of_put_is_a_uuid_and_normalised() {
+fn put_normalises_the_uuid_of_the_consumer() {
     let body =
         format!(r#"{{"allocations": [{{"resource_provider": {{"uuid": "{B}"}}, "resources": {{"VCPU": 1}}}}]}}"#);
     let claim = read_put(Version::MIN, &A.replace('-', "").to_uppercase(), body.as_bytes()).unwrap();
@@ -96,7 +98,7 @@ fn the_consumer_of_put_is_a_uuid_and_normalised() {
 }
 
 #[test]
-fn post_names_several_consumers_as_they_are_spelled() {
+fn post_keeps_the_spelling_of_consumers() {
     let one = r#"{"allocations": {}, "project_id": "p", "user_id": "u"}"#;
     let upper = B.to_uppercase();
     let claim = read_post(
@@ -116,7 +118,7 @@ fn post_names_several_consumers_as_they_are_spelled() {
 }
 
 #[test]
-fn writes_what_a_consumer_has() {
+fn writes_the_allocations_of_a_consumer() {
     let view = ConsumerAllocations {
         providers: vec![ProviderShare {
             provider: Arc::from("r"),
@@ -145,7 +147,7 @@ fn writes_what_a_consumer_has() {
 }
 
 #[test]
-fn writes_what_a_provider_gave() {
+fn writes_the_allocations_of_a_provider() {
     let share = ConsumerShare {
         consumer: Arc::from("c"),
         generation: 1,
@@ -167,7 +169,7 @@ fn writes_what_a_provider_gave() {
     );
 }
 
-/// A Python pattern takes a line feed at the end; no column of 36 characters does.
+/// A Python pattern accepts a final line feed, but the column has only 36 characters.
 #[test]
 fn a_consumer_that_ends_with_a_line_feed_is_refused() {
     let claim = r#"{"allocations": {}, "project_id": "p", "user_id": "u"}"#;

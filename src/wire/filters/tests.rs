@@ -1,3 +1,5 @@
+//! The filters that lists and candidates share.
+
 use super::*;
 
 fn query(raw: &str) -> Query {

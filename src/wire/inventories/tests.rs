@@ -1,3 +1,5 @@
+//! Reads and writes inventories.
+
 use std::sync::Arc;
 
 use super::*;
@@ -12,7 +14,7 @@ const DEFAULTS: Inventory = Inventory {
 };
 
 #[test]
-fn what_is_left_out_has_defaults() {
+fn missing_fields_have_defaults() {
     let body = br#"{"resource_provider_generation": 7, "inventories": {"VCPU": {"total": 10}, "CUSTOM_A":
         {"total": 10, "reserved": 2, "min_unit": 3, "max_unit": 4, "step_size": 5, "allocation_ratio": 16}}}"#;
     let (replace, _) = read_replace(Version::new(25), "p", body).unwrap();
@@ -40,15 +42,15 @@ fn what_is_left_out_has_defaults() {
 
 #[test]
 fn one_is_added_or_updated() {
-    let (add, spelled) = read_add(Version::new(26), "p", br#"{"resource_class": "VCPU", "total": 10.0}"#).unwrap();
+    let (add, raw) = read_add(Version::new(26), "p", br#"{"resource_class": "VCPU", "total": 10.0}"#).unwrap();
     assert_eq!(
         (add.class.as_str(), add.inventory, add.reserved_may_equal_total),
         ("VCPU", DEFAULTS, true)
     );
-    let answer = write_one(&written("VCPU", add.inventory), Some(&spelled)).unwrap();
+    let answer = write_one(&written("VCPU", add.inventory), Some(&raw)).unwrap();
     assert!(
         answer.starts_with(br#"{"total":10.0,"reserved":0,"#),
-        "numbers are told as they were sent"
+        "numbers are repeated as they were sent"
     );
     let body = br#"{"resource_provider_generation": 99999999999999999999, "total": 10}"#;
     let (update, _) = read_update(Version::new(26), "p", "VCPU", body).unwrap();
@@ -59,16 +61,16 @@ fn one_is_added_or_updated() {
 }
 
 #[test]
-fn numbers_are_told_as_they_were_sent() {
+fn the_answer_repeats_numbers_as_they_were_sent() {
     let body = br#"{"resource_provider_generation": 1, "inventories": {"VCPU":
         {"total": 1e1, "reserved": -0.0, "min_unit": 1.0, "allocation_ratio": 9223372036854775808}}}"#;
-    let (replace, spelled) = read_replace(Version::MAX, "p", body).unwrap();
-    let answer = write_all(&written("VCPU", replace.inventories[0].1), Some(&spelled));
-    let told = r#""total":10.0,"reserved":-0.0,"min_unit":1.0,"max_unit":2147483647,"step_size":1,"#;
+    let (replace, raw) = read_replace(Version::MAX, "p", body).unwrap();
+    let answer = write_all(&written("VCPU", replace.inventories[0].1), Some(&raw));
+    let numbers = r#""total":10.0,"reserved":-0.0,"min_unit":1.0,"max_unit":2147483647,"step_size":1,"#;
     assert_eq!(
         String::from_utf8(answer).unwrap(),
         format!(
-            r#"{{"resource_provider_generation":1,"inventories":{{"VCPU":{{{told}"allocation_ratio":9223372036854775808}}}}}}"#
+            r#"{{"resource_provider_generation":1,"inventories":{{"VCPU":{{{numbers}"allocation_ratio":9223372036854775808}}}}}}"#
         )
     );
 }
@@ -83,7 +85,7 @@ fn written(class: &str, inventory: Inventory) -> Inventories {
 }
 
 #[test]
-fn a_ratio_is_a_number() {
+fn a_ratio_has_a_maximum() {
     let body = r#"{"resource_class": "VCPU", "total": 1, "allocation_ratio": 3.5e38}"#;
     let refusal = read_add(Version::MAX, "p", body.as_bytes()).unwrap_err().to_string();
     assert!(
@@ -93,7 +95,7 @@ fn a_ratio_is_a_number() {
 }
 
 #[test]
-fn under_a_name_that_is_no_class_anything_may_stand() {
+fn the_value_of_an_invalid_class_name_is_not_validated() {
     let body = br#"{"resource_provider_generation": 1, "inventories": {"vcpu": "junk"}}"#;
     assert_eq!(
         read_replace(Version::MAX, "p", body).unwrap().0.inventories[0].0,
@@ -112,7 +114,7 @@ fn writes_inventories() {
     let inner = r#"{"total":10,"reserved":0,"min_unit":1,"max_unit":2147483647,"step_size":1,"allocation_ratio":1.0"#;
     let one = |generation| String::from_utf8(write_one(&view(generation), None).unwrap()).unwrap();
     assert_eq!(one(2), format!(r#"{inner},"resource_provider_generation":2}}"#));
-    assert_eq!(one(0), format!("{inner}}}"), "a generation of 0 is left out of one");
+    assert_eq!(one(0), format!("{inner}}}"), "a generation of 0 is omitted");
     assert_eq!(
         String::from_utf8(write_all(&view(0), None)).unwrap(),
         format!(r#"{{"resource_provider_generation":0,"inventories":{{"VCPU":{inner}}}}}}}"#)

@@ -1,3 +1,5 @@
+//! Compares the parser with Python's: values and error messages.
+
 use super::*;
 
 fn parsed(body: &[u8]) -> Result<Value> {
@@ -11,9 +13,9 @@ fn problem(body: impl AsRef<[u8]>) -> String {
     }
 }
 
-/// Each sentence was measured from Python 3.11.
+/// All sentences were measured on Python 3.11.
 #[test]
-fn malformed_json_is_refused_in_pythons_words() {
+fn malformed_json_is_refused_with_pythons_message() {
     for (text, sentence) in [
         ("", "Expecting value: line 1 column 1 (char 0)"),
         ("  ", "Expecting value: line 1 column 3 (char 2)"),
@@ -50,7 +52,7 @@ fn malformed_json_is_refused_in_pythons_words() {
 }
 
 #[test]
-fn bytes_that_are_no_utf8_are_refused_in_pythons_words() {
+fn invalid_utf8_is_refused_with_pythons_message() {
     for (bytes, sentence) in [
         (
             &b"\xff"[..],
@@ -82,7 +84,7 @@ fn bytes_that_are_no_utf8_are_refused_in_pythons_words() {
 }
 
 #[test]
-fn numbers_are_pythons() {
+fn numbers_are_parsed_as_in_python() {
     let value = parsed(b"[0, -12, 1.0, 1e2, 12345678901234567890, 1e400, NaN, -Infinity]").unwrap();
     assert_eq!(
         super::super::python::repr(&value),
@@ -96,7 +98,7 @@ fn numbers_are_pythons() {
 }
 
 #[test]
-fn the_last_of_equal_keys_wins_in_the_place_of_the_first() {
+fn the_last_of_equal_keys_replaces_the_first_in_its_position() {
     let value = parsed(b"{\"a\": 1, \"b\": 2, \"a\": 3}").unwrap();
     assert_eq!(super::super::python::repr(&value), "{'a': 3, 'b': 2}");
 }
@@ -114,7 +116,7 @@ fn strings_are_unescaped() {
 }
 
 #[test]
-fn a_bomb_of_brackets_is_refused() {
+fn very_deep_nesting_is_refused() {
     assert!(parsed(&[b"[".repeat(300), b"]".repeat(300)].concat()).is_ok());
     assert_eq!(
         problem("[".repeat(1_000_000)),
@@ -122,9 +124,9 @@ fn a_bomb_of_brackets_is_refused() {
     );
 }
 
-/// Each was measured from OpenStack Placement, but for the refusal of what it would store.
+/// Measured on OpenStack Placement, except for the refusal of the lone surrogate itself.
 #[test]
-fn half_of_a_surrogate_pair_is_refused_after_everything_else() {
+fn a_lone_surrogate_is_refused_after_all_other_errors() {
     let wrong = |value: &Value| Err(Error::InvalidBody(crate::wire::python::repr(value)));
     for (body, shown) in [
         (r#""a\ud800b""#, r"'a\ud800b'"),

@@ -1,3 +1,5 @@
+//! Compares the formatting of values with Python's `repr` and `pprint`.
+
 use super::super::json;
 use super::*;
 
@@ -6,7 +8,7 @@ fn value(text: &str) -> Value {
 }
 
 #[test]
-fn texts_are_quoted_as_python_does() {
+fn texts_are_quoted_as_in_python() {
     for (text, expected) in [
         ("", "''"),
         ("it's", "\"it's\""),
@@ -25,7 +27,7 @@ fn texts_are_quoted_as_python_does() {
 }
 
 #[test]
-fn floats_are_printed_as_python_does() {
+fn floats_are_printed_as_in_python() {
     for (number, expected) in [
         (1.0, "1.0"),
         (0.1, "0.1"),
@@ -42,7 +44,7 @@ fn floats_are_printed_as_python_does() {
 }
 
 #[test]
-fn words_and_names_of_constants() {
+fn constants_have_pythons_names() {
     assert_eq!(
         repr(&value("{\"a\": [null, true, false, 1]}")),
         "{'a': [None, True, False, 1]}"
@@ -50,9 +52,9 @@ fn words_and_names_of_constants() {
     assert_eq!(repr_list(["", "_A"]), "['', '_A']");
 }
 
-/// Measured from `pprint.pformat` of Python 3.11.
+/// Measured on `pprint.pformat` of Python 3.11.
 #[test]
-fn what_is_too_long_for_a_line_is_broken_as_pprint_does() {
+fn long_values_are_split_into_lines_as_pprint_does() {
     let long = "word ".repeat(20);
     assert_eq!(
         pretty(&value(&format!("{{\"name\": \"{long}\", \"n\": [1, 2]}}"))),
@@ -67,9 +69,9 @@ fn what_is_too_long_for_a_line_is_broken_as_pprint_does() {
 }
 
 #[test]
-fn a_sentence_has_an_end() {
+fn a_long_sentence_is_cut_off() {
     let huge = Value::Array(vec![Value::String("x".repeat(1000)); 100_000]);
-    assert!(cut(repr(&huge)).len() <= MAX_PART + '…'.len_utf8());
-    assert!(pretty(&huge).len() < 2 * MAX_PART);
-    assert!(cut("é".repeat(MAX_PART)).ends_with("é…"));
+    assert!(cut(repr(&huge)).len() <= MAX_PART_BYTES + '…'.len_utf8());
+    assert!(pretty(&huge).len() < 2 * MAX_PART_BYTES);
+    assert!(cut("é".repeat(MAX_PART_BYTES)).ends_with("é…"));
 }

@@ -1,3 +1,5 @@
+//! Reads and writes resource providers at several microversions.
+
 use std::sync::Arc;
 
 use super::super::json;
@@ -45,7 +47,7 @@ fn reads_a_new_provider() {
 }
 
 #[test]
-fn an_update_tells_no_parent_from_nothing_said() {
+fn an_update_distinguishes_a_null_parent_from_a_missing_one() {
     let parent = |minor, body: &str| read_update(Version::new(minor), "u", body.as_bytes()).unwrap().parent;
     assert_eq!(parent(14, r#"{"name": "a"}"#), NewParent::Keep);
     assert_eq!(
@@ -89,7 +91,7 @@ fn reads_the_filters_of_a_list() {
 }
 
 #[test]
-fn links_and_trees_came_with_versions() {
+fn links_and_trees_depend_on_the_version() {
     let written = |minor, provider: &Provider| {
         let body = write_one(Version::new(minor), "/placement", provider);
         json::read(&body, |_| Ok(())).unwrap()
@@ -151,7 +153,7 @@ fn writes_a_provider_at_1_0() {
 }
 
 #[test]
-fn what_json_needs_escaped_is_escaped_in_links_too() {
+fn special_characters_are_escaped_in_links_too() {
     let odd = Provider {
         uuid: Arc::from("a\"b"),
         name: Arc::from("x\\\n"),
@@ -171,9 +173,9 @@ fn what_json_needs_escaped_is_escaped_in_links_too() {
     assert_eq!(hrefs[5], "/\"/resource_providers/a\"b/allocations");
 }
 
-/// Before 1.14 there is no tree to show, and links came one after the other.
+/// Trees are shown from 1.14 on, and each link from its version on.
 #[test]
-fn a_list_shows_what_each_version_shows_of_one() {
+fn an_item_of_a_list_equals_a_single_provider_in_each_version() {
     let child = ProviderRow {
         id: ProviderId(2),
         uuid: Arc::from("short"),

@@ -1,3 +1,5 @@
+//! Reads and writes traits.
+
 use std::sync::Arc;
 
 use super::*;
@@ -11,7 +13,7 @@ fn detail(refusal: Error) -> String {
 }
 
 #[test]
-fn only_custom_traits_are_made() {
+fn only_custom_traits_can_be_created() {
     assert_eq!(read_ensure(Version::MAX, "CUSTOM_A").unwrap().name, "CUSTOM_A");
     for name in [
         "HW_CPU",
@@ -56,7 +58,7 @@ fn a_list_is_filtered() {
 }
 
 #[test]
-fn a_trait_that_is_named_twice_is_taken_once() {
+fn duplicate_traits_are_removed() {
     let body = br#"{"traits": ["B", "A", "B"], "resource_provider_generation": 5}"#;
     let replace = read_replace(Version::MAX, "p", body).unwrap();
     assert_eq!((replace.provider.as_str(), replace.generation), ("p", 5));

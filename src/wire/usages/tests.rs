@@ -1,7 +1,9 @@
+//! Reads and writes usages.
+
 use super::*;
 
 #[test]
-fn types_came_at_1_38() {
+fn usages_have_types_from_1_38() {
     let read = |minor, query| read_total(Version::new(minor), query);
     let (query, filter) = read(9, "project_id=p&user_id=u").unwrap();
     assert_eq!(
@@ -21,7 +23,7 @@ fn types_came_at_1_38() {
 }
 
 #[test]
-fn the_project_is_known_before_the_query_is_judged() {
+fn the_project_is_read_before_the_query_is_validated() {
     assert_eq!(read_project("junk&project_id=p").unwrap().as_deref(), Some("p"));
     assert_eq!(read_project("").unwrap(), None);
 }

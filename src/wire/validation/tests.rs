@@ -1,4 +1,4 @@
-//! Whole sentences, each measured from Python's jsonschema 4.26 with the same schema and body.
+//! Error sentences, all measured on Python's jsonschema 4.26 with the same schema and body.
 
 use super::super::schema::Steps;
 use crate::version::Version;
@@ -19,7 +19,7 @@ fn refusal(steps: &Steps, minor: u16, body: &str) -> String {
     sentence.strip_prefix("JSON does not validate: ").unwrap().to_owned()
 }
 
-/// What is wrong, without the schema and the instance.
+/// The message without the schema and the instance.
 fn message(steps: &Steps, minor: u16, body: &str) -> String {
     refusal(steps, minor, body).lines().next().unwrap().to_owned()
 }
@@ -43,7 +43,7 @@ On instance:
 }
 
 #[test]
-fn an_alternative_that_almost_fits_is_told() {
+fn the_alternative_that_fits_best_is_reported() {
     assert_eq!(
         refusal(&PROVIDER, 14, r#"{"name": "a", "parent_provider_uuid": "junk"}"#),
         "'junk' is not a 'uuid'
@@ -57,7 +57,7 @@ On instance:
 }
 
 #[test]
-fn alternatives_none_of_which_fits() {
+fn no_alternative_fits() {
     assert_eq!(
         refusal(&PROVIDER, 14, r#"{"name": "a", "parent_provider_uuid": 5}"#),
         "5 is not valid under any of the given schemas
@@ -89,7 +89,7 @@ On instance['traits'][1]:
 }
 
 #[test]
-fn of_several_failures_the_one_nearest_to_the_root_and_then_the_last_is_told() {
+fn the_violation_nearest_to_the_root_is_reported_and_then_the_last() {
     let body = r#"{"allocations": {"x": 1}, "project_id": "", "user_id": "u"}"#;
     assert_eq!(message(&CLAIM, 12, body), "'' should be non-empty");
     let body = r#"{"allocations": {"x": 1}, "user_id": "u"}"#;
@@ -166,7 +166,7 @@ fn equal_values_are_not_unique_whatever_their_form() {
 }
 
 #[test]
-fn a_query_is_judged_by_the_last_of_equal_parameters() {
+fn only_the_last_of_equal_parameters_is_validated() {
     let read = |raw| super::super::query::Query::read(&PROVIDERS, Version::new(14), raw);
     assert!(read("in_tree=junk&in_tree=0123abcd-4567-89ab-cdef-0123456789ab").is_ok());
     let sentence = read("in_tree=0123abcd456789abcdef0123456789ab")
@@ -179,7 +179,7 @@ fn a_query_is_judged_by_the_last_of_equal_parameters() {
 }
 
 #[test]
-fn a_step_holds_until_the_next_one() {
+fn a_step_is_in_force_until_the_next_one() {
     let body = r#"{"name": "a", "parent_provider_uuid": null}"#;
     assert!(PROVIDER.read(Version::new(13), body.as_bytes()).is_err());
     assert!(PROVIDER.read(Version::new(14), body.as_bytes()).is_ok());
@@ -187,7 +187,7 @@ fn a_step_holds_until_the_next_one() {
 }
 
 #[test]
-fn a_body_with_very_many_failures_gets_one_short_answer() {
+fn a_body_with_millions_of_violations_gets_one_short_answer() {
     let items = vec!["1"; 100_000].join(",");
     let body = format!("{{\"traits\": [{items}], \"resource_provider_generation\": 1}}");
     assert_eq!(message(&TRAITS, 6, &body), "1 is not of type 'string'");

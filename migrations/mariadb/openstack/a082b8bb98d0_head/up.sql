@@ -1,9 +1,9 @@
--- OpenStack Placement's schema as of alembic revision a082b8bb98d0, as its own tool makes it on MariaDB.
--- An adopted database has all this already: only an empty one is given it (src/db/migrate.rs).
--- Nothing here may change: another revision of theirs is another directory.
+-- OpenStack Placement's schema as of alembic revision a082b8bb98d0, as its own tool creates it on MariaDB.
+-- It is applied only to an empty database. An adopted one already has it (src/db/schema/migrate.rs).
+-- This file must not change. Another revision of OpenStack Placement gets another directory.
 --
--- Character set and collation are the database's. Every statement may be met a second time: MariaDB commits each by
--- itself, so a sync that was interrupted is taken up again, and two nodes of a cluster may run it at once.
+-- Character set and collation are the defaults of the database. Every statement may be executed a second time. MariaDB
+-- commits each by itself, so an interrupted sync is continued, and two nodes of a cluster may run it at the same time.
 
 CREATE TABLE IF NOT EXISTS alembic_version (
     version_num VARCHAR(32) NOT NULL,

@@ -1,6 +1,6 @@
--- OpenStack Placement's schema as of alembic revision a082b8bb98d0, as its own tool makes it on PostgreSQL.
--- An adopted database has all this already: only an empty one is given it (src/db/migrate.rs).
--- Nothing here may change: another revision of theirs is another directory.
+-- OpenStack Placement's schema as of alembic revision a082b8bb98d0, as its own tool creates it on PostgreSQL.
+-- It is applied only to an empty database. An adopted one already has it (src/db/schema/migrate.rs).
+-- This file must not change. Another revision of OpenStack Placement gets another directory.
 
 CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL,

@@ -1,4 +1,5 @@
--- placet's own tables: how processes learn of each other's commits (ARCHITECTURE.md, rule 3).
+-- placet's own tables: the writers, and the change feed by which processes learn of each other's commits
+-- (docs/internals/replication.md).
 
 CREATE TABLE placet_writers (
     id VARCHAR(36) NOT NULL,

@@ -1,4 +1,5 @@
--- One row: a random text, replaced whenever rows of a silent writer are cleared away (ARCHITECTURE.md, rule 3).
+-- One row with a random text. It is replaced whenever the rows of an inactive writer are deleted
+-- (docs/internals/replication.md).
 
 CREATE TABLE placet_epoch (
     id INTEGER NOT NULL,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::{Inventory, Level, uuid};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
-use crate::model::command::{Command, Write};
+use crate::model::batch::command::{Command, Write};
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::NewParent;
 use crate::model::{aggregates, inventories, resource_classes, resource_providers, traits};

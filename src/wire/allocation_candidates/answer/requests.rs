@@ -1,20 +1,20 @@
-//! `allocation_requests`: what can be sent back as claims. Written as bytes, without a tree of values: there may be
-//! thousands, and each is a few names and numbers.
+//! `allocation_requests`: candidates in the form of claims. There may be thousands, so they are written as bytes, without a
+//! tree of values.
 
 use crate::search::{Candidate, Placement, Slot, Snapshot};
 use crate::version::{ALLOCATIONS_DICT, MAPPINGS, Version};
-use crate::wire::output::{Form, digits, quote};
-use crate::wire::quoted::Quoted;
-use crate::wire::texts::Texts;
+use crate::wire::output::{WordTemplate, digits, quote};
+use crate::wire::provider_texts::ProviderTexts;
+use crate::wire::quoted::QuotedNames;
 
 use super::set_apart;
 
-/// How a version shows them.
+/// The format of allocation requests in one version.
 pub struct Requests {
     by_provider: bool,
     mappings: bool,
-    /// How a request looks that one provider serves: in all those of an answer it gives the same to the same group.
-    alone: Option<Form>,
+    /// The text of a request that one provider serves. Within an answer such requests differ only in the provider.
+    single: Option<WordTemplate>,
 }
 
 impl Requests {
@@ -22,30 +22,32 @@ impl Requests {
         Requests {
             by_provider: version >= ALLOCATIONS_DICT,
             mappings: version >= MAPPINGS,
-            alone: None,
+            single: None,
         }
     }
 
     pub fn write(&mut self, out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
-        let Some(slot) = alone(candidate) else {
+        let Some(slot) = single_provider(candidate) else {
             return self.write_any(out, snapshot, candidate);
         };
-        let uuid = Texts::uuid(snapshot, slot);
-        if !self.alone.as_ref().is_some_and(|form| form.fill(out, uuid)) {
+        let uuid = ProviderTexts::uuid(snapshot, slot);
+        if !self.single.as_ref().is_some_and(|form| form.fill(out, uuid)) {
             let begin = out.len();
             self.write_any(out, snapshot, candidate);
-            self.alone = Form::of(&out[begin..], uuid, if self.mappings { 2 } else { 1 });
+            self.single = WordTemplate::of(&out[begin..], uuid, if self.mappings { 2 } else { 1 });
         }
     }
 
     fn write_any(&self, out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
-        let names = Quoted::of(snapshot.catalog());
+        let names = QuotedNames::of(snapshot.catalog());
         let placements = &candidate.placements;
-        // Mostly all stand beside each other.
-        let near = placements.first().map(|it| (it.slot, Texts::of(snapshot, it.slot)));
+        // Usually all providers are in the same block.
+        let near = placements
+            .first()
+            .map(|first| (first.slot, ProviderTexts::of(snapshot, first.slot)));
         let uuid = |slot| match near {
             Some((first, texts)) => texts.uuid_near(snapshot, first, slot),
-            None => Texts::uuid(snapshot, slot),
+            None => ProviderTexts::uuid(snapshot, slot),
         };
         let mut begun = false;
         out.extend_from_slice(if self.by_provider {
@@ -79,20 +81,20 @@ impl Requests {
     }
 }
 
-/// The provider that serves all of a candidate of one group.
-fn alone(candidate: &Candidate) -> Option<Slot> {
+/// The provider of a candidate with one group and one provider.
+fn single_provider(candidate: &Candidate) -> Option<Slot> {
     let [(_, slots)] = candidate.mappings.as_slice() else {
         return None;
     };
     let slot = candidate.placements.first()?.slot;
-    let is_alone = candidate.placements.iter().all(|it| it.slot == slot) && slots.iter().eq([&slot]);
-    is_alone.then_some(slot)
+    let is_single = candidate.placements.iter().all(|placement| placement.slot == slot) && slots.iter().eq([&slot]);
+    is_single.then_some(slot)
 }
 
-/// What one provider gives.
-fn resources(out: &mut Vec<u8>, names: &Quoted, placements: &[Placement], slot: Slot) {
+/// The resources of one provider.
+fn resources(out: &mut Vec<u8>, names: &QuotedNames, placements: &[Placement], slot: Slot) {
     let mut begun = false;
-    for placement in placements.iter().filter(|it| it.slot == slot) {
+    for placement in placements.iter().filter(|placement| placement.slot == slot) {
         if let Some(name) = names.of_class(placement.class) {
             set_apart(out, &mut begun);
             out.extend_from_slice(name);
@@ -102,7 +104,7 @@ fn resources(out: &mut Vec<u8>, names: &Quoted, placements: &[Placement], slot: 
     }
 }
 
-/// For each group by its suffix the providers that serve it.
+/// The providers of each group, by its suffix.
 fn mappings<'a>(out: &mut Vec<u8>, candidate: &Candidate, uuid: impl Fn(Slot) -> &'a [u8]) {
     let mut begun = false;
     out.extend_from_slice(br#","mappings":{"#);

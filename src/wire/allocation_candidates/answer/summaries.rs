@@ -1,16 +1,16 @@
-//! `provider_summaries`: what the providers of the candidates have, and how much of it is used. Put together from texts
-//! that are kept, because most of an answer is the traits of its hosts, and from sums.
+//! `provider_summaries`: capacities, usages and traits of the candidates' providers. Assembled from cached texts, because
+//! the traits of hosts are most of an answer.
 
 use std::collections::BTreeSet;
 
-use crate::search::{Bunch, ClassId, Request, Slot, Snapshot};
+use crate::search::{BlockSlots, ClassId, Request, Slot, Snapshot};
 use crate::version::{ALL_CLASSES_IN_SUMMARIES, CANDIDATES_REQUIRED, NESTED_CANDIDATES, Version};
 use crate::wire::output::Out;
-use crate::wire::texts::{Has, LAST_STOCK_END, NO_STOCK_END, RESOURCES, STOCK_END, Texts};
+use crate::wire::provider_texts::{CLASS_END, LAST_CLASS_END, NO_CLASS_END, ProviderTexts, RESOURCES, SummaryTexts};
 
-/// How a version shows them.
+/// The format of summaries in one version.
 pub struct Summaries {
-    /// The classes that are shown; all of them where there is no list.
+    /// The classes in a summary; `None` for all.
     shown: Option<BTreeSet<ClassId>>,
     traits: bool,
     trees: bool,
@@ -27,46 +27,54 @@ impl Summaries {
         }
     }
 
-    /// Writes summaries of `bunch` with `lead` before the first, until `out` has that `length`; takes away who was written.
-    pub fn write(&self, out: &mut impl Out, snapshot: &Snapshot, bunch: &mut Bunch, mut lead: &[u8], length: usize) {
-        let Some(first) = bunch.first() else { return };
-        let texts = Texts::of(snapshot, first);
-        let has = texts.has(snapshot, first);
+    /// Writes summaries of the providers in `block`, with `lead` before the first, until `out` has `length` bytes. Removes the
+    /// written providers from `block`.
+    pub fn write(
+        &self,
+        out: &mut impl Out,
+        snapshot: &Snapshot,
+        block: &mut BlockSlots,
+        mut lead: &[u8],
+        length: usize,
+    ) {
+        let Some(first) = block.first() else { return };
+        let texts = ProviderTexts::of(snapshot, first);
+        let cached = texts.summaries(snapshot, first);
         let outdated = match &self.shown {
             Some(_) => u64::MAX,
-            None => has.outdated(snapshot, first),
+            None => cached.outdated(snapshot, first),
         };
         while out.length() < length {
-            let Some(slot) = bunch.next() else { return };
+            let Some(slot) = block.next() else { return };
             out.put(lead);
             lead = b",";
             out.put(texts.own_uuid(slot));
             if outdated >> slot.lane() & 1 == 0 {
-                out.put(has.resources(slot));
+                out.put(cached.resources(slot));
             } else {
-                self.resources(out, snapshot, has, slot);
+                self.resources(out, snapshot, cached, slot);
             }
             if self.traits {
-                out.put(has.traits(slot));
+                out.put(cached.traits(slot));
             }
             if self.trees {
-                let parent = snapshot.near_parent(slot);
+                let parent = snapshot.cached_parent(slot);
                 let parent = parent.map_or(b"null".as_slice(), |parent| texts.uuid_near(snapshot, slot, parent));
-                let root = texts.uuid_near(snapshot, slot, snapshot.near_root(slot));
+                let root = texts.uuid_near(snapshot, slot, snapshot.cached_root(slot));
                 tree(out, parent, root);
             }
             out.put(b"}");
         }
     }
 
-    fn resources(&self, out: &mut impl Out, snapshot: &Snapshot, has: &Has, slot: Slot) {
+    fn resources(&self, out: &mut impl Out, snapshot: &Snapshot, cached: &SummaryTexts, slot: Slot) {
         out.put(RESOURCES);
         let used = snapshot.usage(slot);
         let mut begun = false;
-        for (class, text) in has.stocks(slot) {
+        for (class, text) in cached.class_texts(slot) {
             if self.shown.as_ref().is_none_or(|shown| shown.contains(&class)) {
                 out.put(if std::mem::replace(&mut begun, true) {
-                    STOCK_END
+                    CLASS_END
                 } else {
                     b""
                 });
@@ -74,7 +82,7 @@ impl Summaries {
                 out.digits(used(class));
             }
         }
-        out.put(if begun { LAST_STOCK_END } else { NO_STOCK_END });
+        out.put(if begun { LAST_CLASS_END } else { NO_CLASS_END });
     }
 }
 

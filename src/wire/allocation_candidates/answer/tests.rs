@@ -1,9 +1,11 @@
+//! Writes answers with allocation candidates, whole and in chunks, at several microversions.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
 use crate::search::{Catalog, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
-use crate::wire::searched;
+use crate::wire::tests;
 
 fn row(id: i32, parent: Option<i32>) -> ProviderRow {
     let inventory = Inventory {
@@ -21,7 +23,7 @@ fn row(id: i32, parent: Option<i32>) -> ProviderRow {
     }
 }
 
-/// A root and its child; both give two VCPU, the child one too.
+/// The answer about a root and its child. Both can provide two VCPU; only the child can provide one.
 fn answer(minor: u16, amount: i64) -> Answer {
     answer_to(minor, "", amount)
 }
@@ -30,41 +32,41 @@ fn answer_to(minor: u16, suffix: &str, amount: i64) -> Answer {
     let classes = vec![(ClassId(0), Arc::from("VCPU")), (ClassId(1), Arc::from("DISK_GB"))];
     let catalog = Catalog::new(classes, vec![(TraitId(1), Arc::from("T"))], Vec::new());
     let snapshot = Arc::new(Snapshot::build(catalog, vec![row(1, None), row(2, Some(1))]));
-    searched::answer(Version::new(minor), &snapshot, suffix, amount)
+    tests::answer(Version::new(minor), &snapshot, suffix, amount)
 }
 
-/// With one VCPU of the child.
+/// The answer for one VCPU, which only the child can provide.
 fn written(minor: u16) -> String {
     let mut out = Vec::new();
     assert_eq!(answer(minor, 1).write(&mut out, usize::MAX), Ok(false));
     String::from_utf8(out).unwrap()
 }
 
-/// Of two candidates, of which each piece has at most one.
+/// The answer has two candidates, and each chunk at most one.
 #[test]
-fn pieces_together_are_the_whole_and_each_but_the_last_has_its_length() {
+fn the_chunks_make_up_the_whole_answer() {
     let mut whole = Vec::new();
     assert_eq!(answer(39, 2).write(&mut whole, usize::MAX), Ok(false));
     let asked = serde_json::from_slice::<serde_json::Value>(&whole).unwrap()["allocation_requests"].clone();
     assert_eq!(asked.as_array().map(Vec::len), Some(2));
     for length in 1..=whole.len() + 1 {
-        let (mut answer, mut pieces) = (answer(39, 2), Vec::new());
+        let (mut answer, mut chunks) = (answer(39, 2), Vec::new());
         loop {
-            let mut piece = Vec::new();
-            let more = answer.write(&mut piece, length).unwrap();
-            assert!(!piece.is_empty() && (!more || piece.len() >= length), "{length}");
-            pieces.extend(piece);
+            let mut chunk = Vec::new();
+            let more = answer.write(&mut chunk, length).unwrap();
+            assert!(!chunk.is_empty() && (!more || chunk.len() >= length), "{length}");
+            chunks.extend(chunk);
             if !more {
                 break;
             }
         }
-        assert_eq!(pieces, whole, "{length}");
+        assert_eq!(chunks, whole, "{length}");
     }
 }
 
-/// A request is written like the one before, with another provider in it: a suffix may look like one.
+/// A request is written by replacing the provider in the previous one. A suffix may look like a provider's uuid.
 #[test]
-fn a_suffix_stays_what_it_is_where_it_is_the_uuid_of_a_provider() {
+fn a_suffix_that_equals_a_provider_uuid_is_not_replaced() {
     for suffix in ["u1", "u2", ""] {
         let mut written = Vec::new();
         answer_to(39, suffix, 2).write(&mut written, usize::MAX).unwrap();
@@ -81,9 +83,9 @@ fn a_suffix_stays_what_it_is_where_it_is_the_uuid_of_a_provider() {
     }
 }
 
-/// As it is told before the first byte goes.
+/// The length is needed for `Content-Length`, before the first byte is sent.
 #[test]
-fn what_is_left_is_measured_once_everything_is_found() {
+fn the_remaining_length_is_known_after_the_search() {
     for minor in [10, 17, 27, 39] {
         let (mut answer, mut written) = (answer(minor, 1), Vec::new());
         assert_eq!((answer.is_found(), answer.left()), (false, None));

@@ -1,0 +1,108 @@
+"""What must hold while nobody asks for anything: in the tables, and in the answers of every process."""
+
+import time
+
+from functional_tests.chaos import topology
+from functional_tests.chaos.checker import Violation
+from functional_tests.chaos.history import OK
+from functional_tests.lib.ledger import Ledger
+
+ROWS = (
+    "SELECT c.uuid, c.generation, p.uuid, r.name, a.used FROM consumers c"
+    " LEFT JOIN allocations a ON a.consumer_id = c.uuid LEFT JOIN resource_providers p ON p.id = a.resource_provider_id"
+    " LEFT JOIN resource_classes r ON r.id = a.resource_class_id")
+GENERATIONS = "SELECT uuid, generation FROM resource_providers"
+QUIESCENT_SECONDS = 0.5  # without a change
+SETTLE_TIMEOUT_SECONDS = 30  # until the tables stand still: what a dead process sent may still be under way
+
+
+class QuiescentState:
+    """One reading of all tables: what each consumer holds with its generation, and the providers' generations."""
+
+    def __init__(self, database, quiescent_seconds=QUIESCENT_SECONDS):
+        self.ledger = Ledger(database)
+        before, deadline = None, time.monotonic() + SETTLE_TIMEOUT_SECONDS + 2 * quiescent_seconds
+        while (now := self._read()) != before:
+            assert time.monotonic() < deadline, "the tables do not come to rest"
+            before = now
+            time.sleep(quiescent_seconds)
+        self.consumers, self.generations = now
+        # A row without allocations is no consumer: OpenStack Placement leaves such, and placet's are a fault below.
+        self.consumers = {consumer: state for consumer, state in self.consumers.items() if state[0]}
+
+    def _read(self):
+        consumers = {}
+        for consumer, generation, provider, name, used in self.ledger.query(ROWS):
+            holds, _ = consumers.setdefault(consumer, ({}, generation))
+            if provider:
+                holds.setdefault(provider, {})[name] = used
+        return consumers, dict(self.ledger.query(GENERATIONS))
+
+    def record(self, history, asked):
+        """Writes down as reads what the tables say of each consumer that somebody asked for, and of each provider."""
+        sees = {f"provider:{provider}": self.generations[provider] for provider in topology.PROVIDERS}
+        history.begin("tables", sees=sees).end(OK)
+        for consumer in asked:
+            history.begin("tables", sees={f"consumer:{consumer}": self.consumers.get(consumer, ({}, None))}).end(OK)
+
+    def used(self):
+        """By provider and class, what all consumers hold."""
+        sums = {provider: {} for provider in topology.PROVIDERS}
+        for holds, _ in self.consumers.values():
+            for provider, amounts in holds.items():
+                for name, amount in amounts.items():
+                    sums.setdefault(provider, {}).setdefault(name, 0)
+                    sums[provider][name] += amount
+        return sums
+
+    def faults(self, server, known):
+        """What the tables must never say; `known` are those that were seen to hold too much."""
+        found = []
+        for fault in self.ledger.faults():
+            if fault[0] == "oversubscribed":
+                large = fault[1] in topology.ELASTIC and fault[2] <= topology.LARGE
+                if not large and fault[1] not in known:
+                    found.append(Violation("oversubscribed", fault[1], f"in the tables: {fault}"))
+            elif server == "placet" or fault[0] != "no allocations":
+                found.append(Violation("orphan", fault[1], f"in the tables: {fault}"))
+        return found
+
+    def answers(self, member, asked):
+        """Where a process shows something else than the tables hold, of all providers and of some consumers."""
+        found, used = [], self.used()
+        for consumer in asked:
+            answer = member.rest.must("GET", f"/allocations/{consumer}").json
+            shown = {provider: it["resources"] for provider, it in answer["allocations"].items()}, answer.get("consumer_generation")
+            if shown != self.consumers.get(consumer, ({}, None)):
+                found.append(f"{shown} of consumer {consumer}, in the tables is {self.consumers.get(consumer)}")
+        for provider in topology.PROVIDERS:
+            path = f"/resource_providers/{provider}"
+            shown = member.rest.must("GET", f"{path}/usages").json["usages"]
+            expected = {name: used[provider].get(name, 0) for name in shown}
+            if shown != expected:
+                found.append(f"usages {shown} of {provider}, in the tables are {expected}")
+            shown = member.rest.must("GET", path).json["generation"]
+            if shown != self.generations[provider]:
+                found.append(f"generation {shown} of {provider}, in the tables is {self.generations[provider]}")
+        return [Violation("answers differ", None, f"{member.port} shows {what}") for what in found]
+
+    def memory(self, member):
+        """Where what a process says from memory alone is not so."""
+        found, listed, used = [], set(), self.used()
+        for name in ("VCPU", "DISK_GB"):
+            answer = member.rest.must("GET", f"/allocation_candidates?resources={name}:1").json
+            for provider, summary in answer["provider_summaries"].items():
+                shown = summary["resources"].get(name, {}).get("used")
+                listed.add(provider)
+                if provider in topology.TOTALS and shown is not None and shown != used[provider].get(name, 0):
+                    found.append(f"{provider} with {shown} {name} used, in the tables are {used[provider].get(name, 0)}")
+        for row in member.rest.must("GET", "/resource_providers").json["resource_providers"]:
+            if row["generation"] != self.generations[row["uuid"]]:
+                found.append(f"{row['uuid']} with generation {row['generation']}, in the tables is "
+                             f"{self.generations[row['uuid']]}")
+        # What the totals of elastic hosts are at the moment is not known here.
+        free = {provider for provider, totals in topology.TOTALS.items()
+                if provider not in topology.ELASTIC and sum(used[provider].values()) < sum(totals.values())}
+        if free - listed:
+            found.append(f"nothing of {sorted(free - listed)}, which have room")
+        return [Violation("answers differ", None, f"{member.port} offers {what}") for what in found]

@@ -1,0 +1,324 @@
+"""A rolling switch: two placets and two OpenStack Placements on one database behind one balancer, all written to at once.
+
+Part of the suite run.py. What is judged is placet: no claim that it grants may exceed a capacity, none that it refuses for lack
+of room may have had room all the while, and nothing else may it answer for the race alone. OpenStack Placement may
+oversubscribe where it tries a claim again (docs/differences.md); then placet's log names the provider, once.
+"""
+
+import itertools
+import random
+import threading
+import time
+from collections import Counter
+
+from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.usage_bounds import UsageBounds
+
+INTERVAL = 1  # of placet's comparison, in seconds
+SLACK_SECONDS = 2  # for a machine that has other things to do
+CLIENTS = 16
+OWNER = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
+SUMS = ("SELECT p.uuid, p.generation, COALESCE(SUM(a.used), 0) FROM resource_providers p"
+        " LEFT JOIN allocations a ON a.resource_provider_id = p.id GROUP BY p.uuid, p.generation")
+
+
+def new_uuid(chance):
+    return f"{chance.getrandbits(32):08x}-0000-4000-8000-{chance.getrandbits(48):012x}"
+
+
+class Balancer:
+    """Each request goes to the next service, and the answer says to which it went."""
+
+    def __init__(self, services):
+        self.services, self.lock = itertools.cycle(services), threading.Lock()
+
+    def __call__(self, method, path, body=None):
+        with self.lock:
+            service = next(self.services)
+        answer = Rest(service.port)(method, path, body)
+        answer.kind = service.kind
+        return answer
+
+    def until_decided(self, method, path, body=None):
+        """As a client does: OpenStack Placement gives up where generations move, and 500 on a deadlock."""
+        while True:
+            answer = self(method, path, body)
+            if answer.kind == "placet" or not (answer.status == 500 or answer.code == "placement.concurrent_update"):
+                return answer
+
+
+def is_full(answer):
+    return answer.status == 409 and b"would exceed the capacity" in answer.raw
+
+
+def claim(holds, generation=None):
+    """`holds`: by provider, the amount of VCPU."""
+    return {"allocations": {p: {"resources": {"VCPU": n}} for p, n in holds.items()},
+            "consumer_generation": generation, **OWNER}
+
+
+def make_host(rest, provider, total):
+    rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
+    rest.must("PUT", f"/resource_providers/{provider}/inventories", {
+        "resource_provider_generation": 0, "inventories": {"VCPU": {"total": total}}})
+
+
+def print_counts(counts):
+    print("        " + ", ".join(f"{what}: {count}" for what, count in sorted(counts.items())), flush=True)
+
+
+def at_once(workers):
+    threads = [threading.Thread(target=worker, daemon=True) for worker in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive(), "a client waits for an answer after 120 s"
+
+
+# --- a race for one host ---
+
+def race(chance, balancer, placets, counts):
+    """More claims at once than there is room for."""
+    host, places, amount = new_uuid(chance), chance.randint(4, CLIENTS - 4), chance.randint(1, 3)
+    make_host(Rest(placets[0].port), host, places * amount)
+    account, answers, start = UsageBounds(), {}, threading.Barrier(CLIENTS)
+
+    def client(consumer):
+        start.wait()
+        write = account.begin(1, 0)
+        answers[consumer] = answer = balancer.until_decided("PUT", f"/allocations/{consumer}", claim({host: amount}))
+        account.end(write)
+        answer.write = write
+        if answer.status != 204:
+            account.forget(write)
+
+    at_once([lambda it=new_uuid(chance): client(it) for _ in range(CLIENTS)])
+    assert len(answers) == CLIENTS, f"{len(answers)} of {CLIENTS} clients were answered"
+    for answer in answers.values():
+        counts[f"{answer.kind}'s claims answered {answer.status}"] += 1
+        if answer.kind == "placet" and answer.status != 204:
+            assert is_full(answer), f"placet answered {answer}"
+            _, most = account.bounds("used", answer.write["began"], answer.write["ended"])
+            assert most >= places, f"placet refused where {most} of {places} places can have been taken"
+    over = judge_grants(placets[0].database, host, places * amount, answers)
+    counts["oversubscribed by OpenStack Placement"] += over
+    named_once(placets, host, over)
+
+
+def judge_grants(database, host, capacity, answers):
+    """Rows get their ids in the order of the grants: a provider's generation lets no other in between (of a claim that
+    is tried again the rows are new)."""
+    used = 0
+    for consumer, amount in database.query(
+            "SELECT a.consumer_id, a.used FROM allocations a JOIN resource_providers p"
+            " ON p.id = a.resource_provider_id WHERE p.uuid = ? ORDER BY a.id", [host]):
+        used += amount
+        assert answers[consumer].status == 204, f"{consumer} holds something after {answers[consumer]}"
+        assert used <= capacity or answers[consumer].kind == "upstream", (
+            f"placet granted {consumer} {amount} where {used - amount} of {capacity} were used")
+    return used > capacity
+
+
+def named_once(placets, host, over):
+    """A line of each placet's log where it is over capacity, and no more of them with the next rounds."""
+    deadline = time.monotonic() + INTERVAL + SLACK_SECONDS
+    line = f"Provider {host} is over capacity"
+    while over and not all(line in log(placet) for placet in placets):
+        assert time.monotonic() < deadline, f"not every placet says in time: {line}"
+        time.sleep(0.05)
+    placets[0].later.append((line, int(over)))
+
+
+def log(service):
+    return (service.folder / "log").read_text(errors="replace")
+
+
+def lines_are_single(placets):
+    """Several rounds of the comparison later."""
+    time.sleep(3 * INTERVAL)
+    for line, times in placets[0].later:
+        for placet in placets:
+            assert log(placet).count(line) == times, f"{log(placet).count(line)} times, not {times}: {line}"
+
+
+# --- claims, releases and changes of inventories from all sides ---
+
+class Traffic:
+    """Clients that each have consumers of their own. Inventories change without changing what there is room for."""
+
+    TOTAL = 20
+
+    def __init__(self, chance, balancer, placets, writes):
+        self.chance, self.balancer, self.placets = chance, balancer, placets
+        self.accounts = {new_uuid(chance): UsageBounds() for _ in range(4)}
+        self.writes, self.ended = writes // CLIENTS, threading.Event()
+        self.counts, self.faults, self.refusals = Counter(), [], []
+        for host in self.accounts:
+            make_host(Rest(placets[0].port), host, self.TOTAL)
+
+    def run(self):
+        watcher = threading.Thread(target=self.watch, daemon=True)
+        watcher.start()
+        at_once([lambda seed=self.chance.random(): self.client(random.Random(seed)) for _ in range(CLIENTS)])
+        self.ended.set()
+        watcher.join(60)
+        for refusal in self.refusals:
+            self.judge(*refusal)
+        assert not self.faults, "\n".join(self.faults[:5])
+        print_counts(self.counts)
+        assert all(self.counts[f"placet's claims answered {status}"] for status in (204, 409)), "none granted, or refused"
+
+    def client(self, chance):
+        mine = {}  # by consumer: what it holds, and its generation
+        try:
+            for _ in range(self.writes):
+                write = chance.choice((self.claim, self.claim, self.claim, self.replace, self.release, self.resize))
+                write(chance, mine)
+        except Exception as error:  # the run reports it
+            self.faults.append(f"a client ended: {error!r}")
+
+    def count(self, answer, what):
+        self.counts[f"{answer.kind}'s {what} answered {answer.status}"] += 1
+
+    def some(self, chance):
+        return {host: chance.randint(1, 4) for host in chance.sample(sorted(self.accounts), chance.randint(1, 2))}
+
+    def claim(self, chance, mine):
+        self.put(mine, new_uuid(chance), {}, self.some(chance), None)
+
+    def replace(self, chance, mine):
+        if mine:
+            consumer = chance.choice(sorted(mine))
+            had, generation = mine.pop(consumer)
+            self.put(mine, consumer, had, self.some(chance), generation)
+
+    def put(self, mine, consumer, had, holds, generation):
+        more = {host: holds.get(host, 0) - had.get(host, 0) for host in {*had, *holds}}
+        writes = {host: self.accounts[host].begin(amount, 0) for host, amount in more.items()}
+        answer = self.balancer.until_decided("PUT", f"/allocations/{consumer}", claim(holds, generation))
+        self.count(answer, "claims")
+        for host, write in writes.items():
+            self.accounts[host].end(write)
+        if answer.status == 204:
+            mine[consumer] = holds, (generation or 0) + 1
+            return
+        for host, write in writes.items():
+            self.accounts[host].forget(write)
+        if had:
+            mine[consumer] = had, generation
+        if answer.kind == "placet":
+            self.refusals.append((answer, more, writes))
+
+    def judge(self, answer, more, writes):
+        """Of a refusal by placet, when all is known that was granted meanwhile."""
+        if not is_full(answer):
+            self.faults.append(f"placet answered a claim with {answer}")
+        free = {host: self.TOTAL - self.accounts[host].bounds("used", write["began"], write["ended"])[1]
+                for host, write in writes.items()}
+        if all(free[host] >= amount for host, amount in more.items() if amount > 0):
+            self.faults.append(f"placet refused {more} where at least {free} were free: {answer}")
+
+    def release(self, chance, mine):
+        if not mine:
+            return
+        consumer = chance.choice(sorted(mine))
+        had, _ = mine.pop(consumer)
+        writes = {host: self.accounts[host].begin(-amount, 0) for host, amount in had.items()}
+        answer = self.balancer.until_decided("DELETE", f"/allocations/{consumer}")
+        self.count(answer, "releases")
+        # OpenStack Placement may have done it before it answered 500.
+        if answer.status != 204 and not (answer.kind == "upstream" and answer.status == 404):
+            self.faults.append(f"{answer.kind} answered a release with {answer}")
+        for host, write in writes.items():
+            self.accounts[host].end(write)
+
+    def resize(self, chance, mine):
+        """As much more in all as is reserved: only the generation tells."""
+        path, more = f"/resource_providers/{chance.choice(sorted(self.accounts))}", chance.randint(0, 5)
+        seen = self.balancer("GET", path)
+        answer = self.balancer("PUT", f"{path}/inventories/VCPU", {
+            "resource_provider_generation": seen.json["generation"], "total": self.TOTAL + more, "reserved": more})
+        self.count(answer, "inventories")
+        stale = answer.status == 409 and answer.code == "placement.concurrent_update"
+        if answer.kind == "placet" and answer.status != 200 and not stale:
+            self.faults.append(f"placet answered an inventory with {answer}")
+
+    def watch(self):
+        """At every moment nothing may be used beyond what there is."""
+        connection = self.placets[0].database.connect()
+        while not self.ended.wait(0.02):
+            cursor = connection.execute(SUMS)
+            self.faults += [f"{used} of {self.TOTAL} are used of {host}" for host, _, used in cursor.fetchall()
+                            if host in self.accounts and used > self.TOTAL]
+        connection.close()
+
+
+def all_answer_alike(traffic, services):
+    """After rest: every service shows what the tables hold, from memory too once the comparison went round."""
+    rows = {host: (generation, int(used)) for host, generation, used in services[0].database.query(SUMS)}
+    for service, host in itertools.product(services, traffic.accounts):
+        shown = Rest(service.port).must("GET", f"/resource_providers/{host}/usages").json
+        shown = shown["resource_provider_generation"], shown["usages"]["VCPU"]
+        assert shown == rows[host], f"{service.kind} shows {shown} of {host}, the tables hold {rows[host]}"
+    began = time.monotonic()
+    expected = {host: rows[host][1] for host in traffic.accounts if rows[host][1] < traffic.TOTAL}
+    for placet in (it for it in services if it.kind == "placet"):
+        while (shown := in_memory(placet, traffic.accounts)) != expected:
+            assert time.monotonic() < began + INTERVAL + SLACK_SECONDS, f"candidates show {shown}, the tables hold {expected}"
+            time.sleep(0.02)
+    print(f"        all answer alike {time.monotonic() - began:.2f} s after the end")
+    # Of a claim that it refused OpenStack Placement may leave the consumer.
+    faults = [it for it in Ledger(services[0].database).faults() if it[0] not in ("no allocations", "oversubscribed")]
+    assert not faults, faults
+
+
+def in_memory(placet, hosts):
+    summaries = Rest(placet.port).must("GET", "/allocation_candidates?resources=VCPU:1").json["provider_summaries"]
+    return {host: it["resources"]["VCPU"]["used"] for host, it in summaries.items() if host in hosts}
+
+
+# --- what OpenStack Placement releases ---
+
+def releases_are_usable(chance, placets, upstreams):
+    host, at_once_, seen = new_uuid(chance), [], []
+    make_host(Rest(placets[0].port), host, 8)
+    for turn in range(4):
+        placet, upstream = Rest(placets[turn % 2].port), Rest(upstreams[turn % 2].port)
+        ours, theirs = new_uuid(chance), new_uuid(chance)
+        upstream.must("PUT", f"/allocations/{theirs}", claim({host: 8}))
+        seen += [until(placets, host, False)]
+        upstream.must("DELETE", f"/allocations/{theirs}")
+        if turn < 2:
+            seen += [until(placets, host, True)]
+            continue
+        began = time.monotonic()
+        placet.must("PUT", f"/allocations/{ours}", claim({host: 8}))
+        at_once_.append(time.monotonic() - began)
+        placet.must("DELETE", f"/allocations/{ours}")
+    print(f"        claimed in {1000 * max(at_once_):.0f} ms at most, shown after {max(seen):.2f} s at most")
+
+
+def until(placets, host, there):
+    """How long it takes until every placet offers a host, or offers it no more."""
+    began = time.monotonic()
+    while any((host in in_memory(placet, [host])) != there for placet in placets):
+        assert time.monotonic() < began + INTERVAL + SLACK_SECONDS, f"{host} is {'not yet' if there else 'still'} offered"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def run(tests, seed, placets, upstreams, careful, rounds, writes):
+    """`careful`: OpenStack Placements that try no claim again, and so oversubscribe nothing."""
+    chance, counts = random.Random(seed), Counter()
+    placets[0].later = []
+    for number in range(rounds):
+        tests.step(f"race {number} behind one balancer", race, chance, Balancer([*placets, *upstreams]), placets, counts)
+    print_counts(counts)
+    tests.step("who is over capacity is named once", lines_are_single, placets)
+    traffic = Traffic(chance, Balancer([*placets, *careful]), placets, writes)
+    tests.step("claims, releases and inventories behind one balancer", traffic.run)
+    if not tests.failed:
+        tests.step("all answer alike", all_answer_alike, traffic, [*placets, *upstreams])
+    tests.step("releases are usable", releases_are_usable, chance, placets, upstreams)

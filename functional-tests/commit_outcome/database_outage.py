@@ -1,0 +1,143 @@
+"""The database is away for longer than `commit_timeout`: killed, or it stands still and keeps its connections."""
+
+import concurrent.futures
+import contextlib
+import random
+import time
+
+from functional_tests.commit_outcome import verifier
+from functional_tests.commit_outcome.expected_state import LEAD, ONE, ExpectedState
+from functional_tests.lib import live
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.servers.proxy import ANSWERED, BEFORE, Proxy
+
+COMMIT_TIMEOUT_SECONDS, STALE_SECONDS = 2, 4  # commit_timeout, stale_reads_seconds
+POOL_TIMEOUT_SECONDS = 4
+SLACK_SECONDS = 2.0
+CANDIDATES, PROVIDERS = "/allocation_candidates?resources=VCPU:1", "/resource_providers"
+OTHER_READS = (
+    f"/resource_providers/{ONE}", f"/resource_providers/{ONE}/inventories", f"/resource_providers/{ONE}/usages",
+    f"/resource_providers/{ONE}/traits", f"/allocations/{ONE}", "/usages?project_id=p", "/traits", "/resource_classes")
+
+
+@contextlib.contextmanager
+def with_short_timeouts(database, binary, stale=0):
+    """A placet with short timeouts."""
+    options = {"placet": {"commit_timeout": COMMIT_TIMEOUT_SECONDS, "stale_reads_seconds": stale},
+               "placement_database": {"pool_timeout": POOL_TIMEOUT_SECONDS}}
+    options = {section: {name: str(value) for name, value in its.items()} for section, its in options.items()}
+    with live.Service("placet", options, binary, database) as placet:
+        yield Rest(placet.port, timeout=60)
+
+
+def topic(tests, engine, options):
+    database, node = engine.create(), engine.nodes[0]
+    with with_short_timeouts(database, options.binary) as strict, \
+            with_short_timeouts(database, options.binary, STALE_SECONDS) as stale:
+        outage = Outage(database, node, options.seed, strict, stale)
+        tests.step("killed for longer than commit_timeout: 503 in time, nothing is half done, and two reads are stale",
+                   outage.killed)
+        tests.step("standing still for longer than commit_timeout: the same", outage.paused)
+    database = engine.create()
+    with Proxy(database) as proxy, with_short_timeouts(proxy.database, options.binary) as rest:
+        tests.step("killed at COMMIT for longer than commit_timeout: nobody knows, and all or nothing is there",
+                   commit_outcome_unknown, proxy, database, node, rest, options.seed)
+
+
+class Outage:
+    def __init__(self, database, node, seed, strict, stale):
+        self.database, self.node, self.strict, self.stale = database, node, strict, stale
+        self.expected = ExpectedState(random.Random(seed), strict)
+
+    def killed(self):
+        self._unavailable(self.node.kill, self.node.restart, COMMIT_TIMEOUT_SECONDS, 1.5)
+
+    def paused(self):
+        """It accepts what it is sent and answers nothing. Callers give up after the writer had twice the time."""
+        self._unavailable(self.node.pause, self.node.resume, 2 * COMMIT_TIMEOUT_SECONDS, POOL_TIMEOUT_SECONDS)
+
+    def _unavailable(self, leave, come_back, timeout, reading):
+        kinds = (ExpectedState.claim, ExpectedState.claim_of_several, ExpectedState.replacement, ExpectedState.delete)
+        requests = {rest: [kind(self.expected, rest) for kind in kinds] for rest in (self.strict, self.stale)}
+        for rest in requests:
+            verifier.check_answers(self.expected, rest, [])
+        left = time.monotonic()
+        leave()
+        try:
+            with concurrent.futures.ThreadPoolExecutor(64) as pool:
+                asked = [pool.submit(self._is_refused, timeout, rest, each.method, each.path, each.body)
+                         for rest, its in requests.items() for each in its]
+                asked += [pool.submit(self._is_refused, reading, self.strict, "GET", path)
+                          for path in (*OTHER_READS, CANDIDATES, PROVIDERS)]
+                asked += [pool.submit(self._is_refused, reading, self.stale, "GET", path) for path in OTHER_READS]
+                asked += [pool.submit(self._is_stale, left, path) for path in (CANDIDATES, PROVIDERS)]
+                for each in asked:
+                    each.result(60)
+            time.sleep(max(0, left + STALE_SECONDS + 0.5 - time.monotonic()))
+            for path in (CANDIDATES, PROVIDERS):
+                self._is_refused(COMMIT_TIMEOUT_SECONDS, self.stale, "GET", path)
+        finally:
+            come_back()
+        # What nobody waits for any more may still be under way on the server: nothing of it may come.
+        time.sleep(0.5)
+        verifier.check_tables(self.expected, self.database)
+        self._serves_again(requests)
+
+    def _is_refused(self, timeout, rest, method, path, body=None):
+        began = time.monotonic()
+        answer = rest(method, path, body)
+        took = time.monotonic() - began
+        assert answer.status == 503 and int(answer.headers.get("retry-after", 0)) >= 1, f"{method} {path}: {answer}"
+        assert "age" not in answer.headers and "placet-stale" not in answer.headers, answer.headers
+        assert took < timeout + SLACK_SECONDS, f"{method} {path} was refused after {took:.1f} s, not {timeout} s"
+
+    def _is_stale(self, left, path):
+        answer = self.stale("GET", path)
+        assert answer.status == 200, f"GET {path}: {answer}"
+        age = int(answer.headers.get("age", -1))
+        assert answer.headers.get("placet-stale") == str(age), answer.headers
+        assert 1 <= age <= time.monotonic() - left + SLACK_SECONDS, f"it says to be {age} s old"
+
+    def _serves_again(self, requests):
+        """The very requests that were refused are granted, and nothing is stale."""
+        def fresh(rest):
+            answer = rest.must("GET", CANDIDATES)
+            assert "age" not in answer.headers and "placet-stale" not in answer.headers, answer.headers
+        for rest, its in requests.items():
+            verifier.wait_for("fresh answers", lambda rest=rest: fresh(rest))
+            for each in its:
+                answer = rest(each.method, each.path, each.body)
+                assert answer.status == 204, f"after it was back {each.name} was answered {answer}"
+                self.expected.apply(each)
+        verifier.check_tables(self.expected, self.database)
+        for rest in requests:
+            verifier.check_answers(self.expected, rest, [])
+
+
+def commit_outcome_unknown(proxy, database, node, rest, seed):
+    """COMMIT is sent, and the database stays away: nobody knows, and that is what is said; in the tables is all or nothing."""
+    expected = ExpectedState(random.Random(seed), rest)
+    for when in (BEFORE, ANSWERED):
+        request = expected.claim_of_several(rest)
+
+        def kill(moment):
+            node.kill()
+            moment.cut()
+        interception = proxy.intercept(when, lambda moment: moment.link.writes and moment.request.starts("COMMIT"), kill)
+        began = time.monotonic()
+        answer = rest(request.method, request.path, request.body)
+        took = time.monotonic() - began
+        assert interception.done.is_set() and not interception.error, "nothing was struck"
+        node.restart()
+        assert answer.status == 503 and int(answer.headers.get("retry-after", 0)) >= 1, answer
+        assert "The outcome of this request is unknown" in answer.raw.decode(), answer
+        assert "Nothing was changed" not in answer.raw.decode(), answer
+        assert took < COMMIT_TIMEOUT_SECONDS + SLACK_SECONDS, f"it took {took:.1f} s"
+        if when == ANSWERED:
+            expected.apply(request)
+        verifier.check_tables(expected, database)
+        follows = expected.claim(rest, {LEAD: 1})
+        verifier.wait_for("a claim", lambda follows=follows: rest.must(follows.method, follows.path, follows.body))
+        expected.apply(follows)
+        verifier.check_tables(expected, database)
+        verifier.check_answers(expected, rest, [request.consumer, follows.consumer])

@@ -1,0 +1,107 @@
+"""What there is to claim, what is asked for while things break, and what must be there afterwards."""
+
+import dataclasses
+import uuid
+
+ONE, OTHER, LEAD = (f"00000000-0000-4000-8000-00000000000{n}" for n in range(3))
+POOL = "00000000-0000-4000-8000-0000000000ff"
+TOTALS = {ONE: ("VCPU", 100_000), OTHER: ("VCPU", 100_000), LEAD: ("VCPU", 100_000), POOL: ("DISK_GB", 1_000_000)}
+
+
+@dataclasses.dataclass
+class Request:
+    """One change, and what it leaves of its consumer: what it holds, and its generation; None: nothing."""
+
+    name: str
+    method: str
+    consumer: str
+    after: tuple | None
+    moves: list  # the providers whose generation it raises
+    body: dict | None = None
+
+    @property
+    def path(self):
+        return f"/allocations/{self.consumer}"
+
+
+class ExpectedState:
+    """What must be in the tables: by consumer (holds, generation), and by provider its generation."""
+
+    def __init__(self, chance, rest):
+        self.chance = chance
+        self.consumers, self.generations = {}, {}
+        for provider, (name, total) in TOTALS.items():
+            rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
+            rest.must("PUT", f"/resource_providers/{provider}/inventories",
+                      {"resource_provider_generation": 0, "inventories": {name: {"total": total}}})
+            self.generations[provider] = 1
+
+    def apply(self, request):
+        """Takes over what a request changes."""
+        self.consumers.pop(request.consumer, None)
+        if request.after:
+            self.consumers[request.consumer] = request.after
+        for provider in request.moves:
+            self.generations[provider] += 1
+
+    def adopt(self, found):
+        """Takes over what is there, after a fault was reported, so that it is reported once."""
+        self.consumers, self.generations = found
+
+    def used(self):
+        """By provider, what all consumers hold."""
+        sums = dict.fromkeys(TOTALS, 0)
+        for holds, _ in self.consumers.values():
+            for provider, amount in holds.items():
+                sums[provider] += amount
+        return sums
+
+    # --- the requests ----------------------------------------------------------------------------
+
+    def claim(self, rest, holds=None):
+        return self._put("a claim", self._new(), holds or {ONE: self._amount()}, None)
+
+    def claim_of_a_new_owner(self, rest):
+        return self._put("a claim of a new owner", self._new(), {ONE: self._amount()}, None, project=self._new())
+
+    def claim_of_several(self, rest):
+        return self._put("a claim of several", self._new(), {ONE: self._amount(), OTHER: 1, POOL: self._amount()}, None)
+
+    def replacement(self, rest):
+        consumer = self._prepared(rest)
+        return self._put("a replacement", consumer, {OTHER: self._amount(), POOL: self._amount()}, 1)
+
+    def delete(self, rest):
+        return Request("a DELETE", "DELETE", self._prepared(rest), None, [])
+
+    def _prepared(self, rest):
+        """A consumer that holds something."""
+        request = self.claim(rest, {ONE: 2, POOL: 5})
+        rest.must(request.method, request.path, request.body)
+        self.apply(request)
+        return request.consumer
+
+    def _put(self, name, consumer, holds, generation, project="p"):
+        body = {
+            "allocations": {provider: {"resources": {TOTALS[provider][0]: amount}} for provider, amount in holds.items()},
+            "project_id": project, "user_id": project, "consumer_generation": generation, "consumer_type": "INSTANCE"}
+        return Request(name, "PUT", consumer, (holds, (generation or 0) + 1), list(holds), body)
+
+    def _new(self):
+        return str(uuid.UUID(int=self.chance.getrandbits(128), version=4))
+
+    def _amount(self):
+        return self.chance.randint(1, 4)
+
+
+# Claims of new consumers are planned before BEGIN, unless their owner is new; they share no batch with other requests.
+UNBATCHED = (
+    ExpectedState.claim_of_a_new_owner, ExpectedState.claim_of_several, ExpectedState.replacement, ExpectedState.delete)
+REQUEST_KINDS = {
+    "a claim of a new owner": UNBATCHED[:1], "a claim of several": UNBATCHED[1:2], "a replacement": UNBATCHED[2:3],
+    "a DELETE": UNBATCHED[3:]}
+# So many of them are written by another thread than the writer's.
+BATCHES = {"two claims in one batch": (ExpectedState.claim, ExpectedState.claim_of_several),
+           "eight claims in one batch": 8 * (ExpectedState.claim,),
+           "a replacement and a DELETE in one batch": UNBATCHED[2:]}
+REQUEST_KINDS |= BATCHES

@@ -1,0 +1,133 @@
+"""What breaks, and where: derived from the statements that an undisturbed run was seen to send."""
+
+import dataclasses
+
+from functional_tests.commit_outcome import expected_state
+from functional_tests.lib.servers.proxy import ANSWERED, BEFORE, SENT, Moment
+from functional_tests.lib.test_counts import Skipped
+
+# The connection ends; the server is killed; the statement comes when nobody waits for it any more; the same, while the
+# writer finds out about it on another node.
+CUT, KILL, LATE, LATE_ELSEWHERE = "cut", "kill", "late", "late, on another node,"
+LATE_SECONDS = 0.4
+FEW = 3  # of many, where time is short
+
+
+class MomentMissed(AssertionError):
+    """A moment that was to be struck never came."""
+
+
+@dataclasses.dataclass
+class FaultPoint:
+    """At which statement of the writer, counted from the first that a request sends; when; and what then. `writes`: it is
+    one of a transaction that writes."""
+
+    step: int
+    when: str
+    name: str
+    text: str
+    at_commit: bool
+    writes: bool
+
+    @property
+    def kills(self):
+        return self.name == KILL
+
+    def action(self, harness):
+        if self.name == LATE:
+            return lambda moment: moment.cut_and_deliver(LATE_SECONDS)
+        if self.name == LATE_ELSEWHERE:
+            def late(moment):
+                harness.switch_node()
+                moment.cut_and_deliver(LATE_SECONDS)
+            return late
+        if self.name == CUT:
+            return Moment.cut
+
+        def kill(moment):
+            harness.kill(moment.link.port)
+            moment.cut()
+        return kill
+
+    def __str__(self):
+        text = " ".join(self.text.split())[:60]
+        return f"{self.name} {self.when} step {self.step} ({text})"
+
+
+def at_commit(tests, harness, chance, full):
+    """What happens to a batch at COMMIT alone."""
+    for name, kinds in expected_state.BATCHES.items():
+        for fault in all_of(harness.sends(kinds), harness.names):
+            if fault.at_commit and not (fault.kills and fault.when == BEFORE):
+                _play(tests, harness, name, kinds, [fault])
+
+
+def at_every_statement(tests, harness, chance, full):
+    """Each kind of request alone, and batches."""
+    for name, kinds in expected_state.REQUEST_KINDS.items():
+        seen = tests.step(f"{name}: what it sends when nothing breaks", harness.sends, kinds)
+        every = all_of(seen or [], harness.names)
+        if not full:
+            every = few(chance, every, len(kinds) > 1)
+        elif len(harness.nodes) > 1:
+            every = fewer_kills(chance, every)
+        for fault in every:
+            _play(tests, harness, name, kinds, [fault])
+
+
+def while_in_doubt(tests, harness, chance, full):
+    """After a COMMIT that broke, what the writer sends to find out about it breaks too, or comes late."""
+    name, kinds = list(expected_state.BATCHES.items())[-1]
+    *_, commit = all_of(harness.sends(kinds), [CUT])
+    for when, how in (BEFORE, CUT), (ANSWERED, CUT), (BEFORE, LATE):
+        first = dataclasses.replace(commit, when=when, name=how)
+        after = tests.step(f"{name}: what it sends after {first}", harness.sends, kinds, [first])
+        every = all_of(after or [], (CUT, KILL, LATE))
+        for second in fewer_kills(chance, every) if full else some(chance, every, FEW):
+            _play(tests, harness, name, kinds, [first, second])
+
+
+def _play(tests, harness, name, kinds, faults):
+    tests.step(f"{name}: {', then '.join(map(str, faults))}", _struck, harness, kinds, faults)
+
+
+def _struck(harness, kinds, faults):
+    """After a broken COMMIT all is read again, by the writer or by another thread: a moment of that may not come."""
+    try:
+        harness.play(kinds, faults)
+    except MomentMissed as missed:
+        if len(faults) > 1 and not faults[-1].writes:
+            raise Skipped(missed) from missed
+        raise
+
+
+def few(chance, every, together):
+    """Of a batch that has every kind of statement some, and what happens at COMMIT; of others only that."""
+    at_commit = [fault for fault in every if not fault.kills and fault.at_commit]
+    others = [fault for fault in every if not fault.kills and not fault.at_commit]
+    kills = [fault for fault in every if fault.kills]
+    if not together:
+        return some(chance, at_commit, 2)
+    return at_commit + some(chance, others, FEW) + some(chance, kills, 1)
+
+
+def fewer_kills(chance, every):
+    """A restart takes seconds, of a Galera node most."""
+    kills = [fault for fault in every if fault.kills]
+    return [fault for fault in every if not fault.kills] + some(chance, kills, 4 * FEW)
+
+
+def some(chance, many, number):
+    return chance.sample(many, min(number, len(many)))
+
+
+def all_of(seen, names):
+    """Every fault of these names at the statements that were seen. Only at COMMIT the moments make a difference."""
+    found = []
+    for step, request in enumerate(seen):
+        commits = request.starts("COMMIT")
+        for name in names:
+            moments = (BEFORE, SENT, ANSWERED) if commits and name not in (LATE, LATE_ELSEWHERE) else (BEFORE,)
+            if commits or name in (CUT, KILL):
+                found += [FaultPoint(step, when, name, request.text, commits, request.inside) for when in moments]
+    return found

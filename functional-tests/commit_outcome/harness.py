@@ -1,0 +1,164 @@
+"""placet behind a proxy, and a second placet that is not: requests are sent, struck, and judged."""
+
+import concurrent.futures
+import threading
+import time
+
+from functional_tests.commit_outcome import verifier
+from functional_tests.commit_outcome.expected_state import LEAD
+from functional_tests.commit_outcome.fault_points import CUT, KILL, LATE, LATE_ELSEWHERE, MomentMissed
+from functional_tests.lib.servers.proxy import BEFORE
+
+HOLD_SECONDS = 0.15  # in which requests that come together reach the writer's queue
+DOWN_SECONDS = 0.2
+
+
+class Harness:
+    """Which server is killed says the link that is struck. `settle` waits after its restart until all is well."""
+
+    def __init__(self, proxy, database, nodes, placet, other, expected, settle=lambda: None):
+        self.proxy, self.database, self.nodes, self.expected = proxy, database, nodes, expected
+        self.placet, self.other, self.settle = placet, other, settle
+        self.names = [CUT, KILL, LATE] + ([LATE_ELSEWHERE] if len(nodes) > 1 else [])
+        self.first_node = proxy.servers[0]
+        self.base = self.end = 0
+
+    def kill(self, port):
+        next(node for node in self.nodes if node.port == port).kill()
+
+    def restart(self):
+        """What was killed, if anything was."""
+        dead = [node for node in self.nodes if not node.alive]
+        for node in dead:
+            node.restart()
+        if dead:
+            self.settle()
+
+    def switch_node(self):
+        """From now on new connections go to another node, where there is one."""
+        self.proxy.servers[:2] = self.proxy.servers[1::-1]
+
+    def _reset_to_first_node(self):
+        """Whatever was before: the writer has a connection to the first node, on which it has written."""
+        first = self.first_node
+        if self.proxy.servers[0] == first and any(
+                link.writes and link.port == first[1] for link in list(self.proxy.links)):
+            return
+        self.proxy.servers.sort(key=lambda server: server != first)
+        self.proxy.cut_all()
+        lead = self.expected.claim(self.placet, {LEAD: 1})
+        verifier.wait_for("a claim", lambda: self.placet.must(lead.method, lead.path, lead.body))
+        self.expected.apply(lead)
+        self.verify([])
+
+    def sends(self, kinds, faults=()):
+        """The statements that the writer sends for requests of these kinds, after the last of these faults."""
+        for _ in range(3):  # what is named for the first time is made, for the second looked up
+            self.play(kinds, faults)
+        while self._pruned() or not faults and sum(it.starts("COMMIT") for it in self._sent()) > 1:
+            self.play(kinds, faults)
+        first = self.base + sum(fault.step + 1 for fault in faults)
+        return [request for request in self._sent() if request.number >= first]
+
+    def play(self, kinds, faults, tries=3):
+        """Sends the requests, breaks what is to be broken, and judges what they were answered.
+
+        More faults than one: the next is counted from the statement after the one before. A moment may fail to come
+        where the writer kept house, or took the requests in two batches: then all is played again.
+        """
+        self._reset_to_first_node()
+        try:
+            self._play([kind(self.expected, self.placet) for kind in kinds], faults)
+        except BaseException as error:
+            self.proxy.forget_interceptions()
+            self.restart()
+            verifier.wait_for("the tables", lambda: self.expected.adopt(verifier.tables(self.database)))
+            if not isinstance(error, MomentMissed) or tries == 1:
+                raise
+            self.play(kinds, faults, tries - 1)
+
+    def _sent(self):
+        """The writer's statements from when the last requests were sent until the last was answered."""
+        return [request for _, request in self.proxy.seen
+                if request.number is not None and self.base <= request.number < self.end]
+
+    def _pruned(self):
+        """Once a minute the writer clears old changes away, between two transactions: then moments come later than counted."""
+        return any(request.starts("DELETE") and not request.inside for request in self._sent())
+
+    def _play(self, requests, faults):
+        with concurrent.futures.ThreadPoolExecutor(len(requests) + 1) as pool:
+            answers = self._send(pool, requests, faults)
+        for request, answer in answers:
+            assert answer.status == 204, f"{request.name} was answered {answer}; {self._actual_outcome(request)}"
+            self.expected.apply(request)
+        self.verify([request.consumer for request, _ in answers])
+
+    def verify(self, consumers):
+        """The tables, the process that was struck and the one that was not all say what was answered."""
+        verifier.wait_for("the tables", lambda: verifier.check_tables(self.expected, self.database), 0)
+        for rest in (self.placet, self.other):
+            verifier.check_answers(self.expected, rest, consumers)
+
+    def _send(self, pool, requests, faults):
+        def sends(request):
+            return request, self.placet(request.method, request.path, request.body)
+
+        if len(requests) == 1:
+            self.base = self.proxy.written
+            interceptions = self._plan(faults, self.base)
+            sent = [pool.submit(sends, requests[0])]
+        else:
+            interceptions, sent = self._send_together(pool, sends, requests, faults)
+        for fault, interception in zip(faults, interceptions):
+            self._await(fault, interception, sent)
+        answers = [each.result(180) for each in sent]
+        self.end = self.proxy.written
+        return answers
+
+    def _send_together(self, pool, sends, requests, faults):
+        """A claim goes ahead; the rest waits while its COMMIT is held back, and becomes one batch."""
+        interceptions, held, free = [], threading.Event(), threading.Event()
+
+        def hold(moment):
+            held.set()
+            free.wait(30)
+            self.base = moment.request.number + 1
+            interceptions.extend(self._plan(faults, self.base))
+        interception = self.proxy.intercept(
+            BEFORE, lambda moment: moment.request.starts("COMMIT") and moment.link.writes, hold)
+        sent = [pool.submit(sends, self.expected.claim(self.placet, {LEAD: 1}))]
+        assert held.wait(60), "nothing was to be committed"
+        sent += [pool.submit(sends, request) for request in requests]
+        time.sleep(HOLD_SECONDS)
+        free.set()
+        assert interception.done.wait(30) and not interception.error, f"nothing was committed: {interception.error}"
+        return interceptions, sent
+
+    def _plan(self, faults, base):
+        interceptions = []
+        for fault in faults:
+            base += fault.step
+            interceptions.append(self.proxy.intercept(
+                fault.when, lambda moment, number=base: moment.request.number == number, fault.action(self)))
+            base += 1
+        return interceptions
+
+    def _await(self, fault, interception, sent):
+        """Waits for a fault, and brings up again what it killed."""
+        while not interception.done.wait(0.01):
+            # What is delivered late may come when all was answered long since.
+            if all(each.done() for each in sent) and not interception.begun.is_set():
+                self.end = self.proxy.written
+                raise MomentMissed(f"the moment never came: {fault}")
+        if interception.error:
+            raise interception.error
+        if fault.kills:
+            time.sleep(DOWN_SECONDS)
+            self.restart()
+
+    def _actual_outcome(self, request):
+        """What became of it, for the report."""
+        consumers, _ = verifier.tables(self.database)
+        is_there = consumers.get(request.consumer) == request.after
+        return f"it happened all the same: its rows say {consumers.get(request.consumer)}" if is_there else "nothing of it is there"

@@ -1,0 +1,112 @@
+"""Far more reads wait for the database than there are connections to it: what needs none is answered all the same."""
+
+import contextlib
+import socket
+import time
+
+from functional_tests.commit_outcome import verifier
+from functional_tests.commit_outcome.expected_state import ONE
+from functional_tests.lib import live
+from functional_tests.lib.rest import Rest
+
+READS = 700
+# commit_timeout, of who waits for long and of who does not; stale_reads_seconds
+LONG_TIMEOUT, SHORT_TIMEOUT, STALE_SECONDS = 8, 1, 60
+POOL, POOL_TIMEOUT = 4, 30
+# A stale answer comes when commit_timeout was waited for news of others. The rest is what a busy machine may add: where
+# searches wait for reads, they wait for LONG_TIMEOUT or POOL_TIMEOUT.
+SEARCH_SECONDS, STALE_SEARCH_SECONDS = 4, SHORT_TIMEOUT + 9
+READ = f"/resource_providers/{ONE}/usages"
+SEARCHES = ("/allocation_candidates?resources=VCPU:1", "/resource_providers")
+LOCK = {"postgresql": ("BEGIN", "LOCK TABLE allocations IN ACCESS EXCLUSIVE MODE"),
+        "mariadb": ("LOCK TABLES allocations WRITE",)}
+UNLOCK = {"postgresql": "COMMIT", "mariadb": "UNLOCK TABLES"}
+
+
+def topic(tests, engine, options):
+    with small_pool(engine, options, LONG_TIMEOUT) as (database, rest):
+        tests.step(f"{READS} reads wait for a table, and searches go on", locked, database, rest)
+    with small_pool(engine, options, SHORT_TIMEOUT) as (_, rest):
+        tests.step(f"{READS} reads wait for a server that stands still, and stale answers come in time",
+                   paused, engine.nodes[0], rest)
+
+
+@contextlib.contextmanager
+def small_pool(engine, options, commit_timeout):
+    """A placet with few connections on a database of its own, in which there is a host."""
+    database = engine.create()
+    several = {"placet": {"commit_timeout": commit_timeout, "stale_reads_seconds": STALE_SECONDS, "workers": 2},
+               "placement_database": {"pool_timeout": POOL_TIMEOUT, "max_pool_size": POOL, "max_overflow": 0}}
+    several = {section: {name: str(value) for name, value in its.items()} for section, its in several.items()}
+    with live.Service("placet", several, options.binary, database) as placet:
+        rest = Rest(placet.port, timeout=60)
+        rest.must("POST", "/resource_providers", {"name": "one", "uuid": ONE})
+        rest.must("PUT", f"/resource_providers/{ONE}/inventories",
+                  {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 8}}})
+        yield database, rest
+
+
+class WaitingReads:
+    """Reads that are sent all at once, each on a connection of its own, and read when somebody asks."""
+
+    def __init__(self, stack, port):
+        request = (f"GET {READ} HTTP/1.1\r\nHost: placet\r\nX-Auth-Token: admin\r\nConnection: close\r\n"
+                   "OpenStack-API-Version: placement latest\r\n\r\n").encode()
+        self.sockets = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 60)) for _ in range(READS)]
+        for each in self.sockets:
+            each.sendall(request)
+
+    def answers(self):
+        return [b"".join(iter(lambda each=each: each.recv(65536), b"")) for each in self.sockets]
+
+
+def search(rest, stale, times=3):
+    """Each of them some times; the longest that one took."""
+    longest = 0
+    for path in SEARCHES * times:
+        began = time.monotonic()
+        answer = rest("GET", path)
+        longest = max(longest, time.monotonic() - began)
+        assert answer.status == 200, f"GET {path}: {answer}"
+        assert ("placet-stale" in answer.headers) == stale, answer.headers
+    return longest
+
+
+def search_while_reads_wait(rest, stale):
+    """Searches while all wait, and what was then told to those that waited."""
+    with contextlib.ExitStack() as stack:
+        began = time.monotonic()
+        reads = WaitingReads(stack, rest.port)
+        longest = search(rest, stale)
+        answers = reads.answers()
+        took = time.monotonic() - began
+    print(f"        a search took {longest:.2f} s at most, all {READS} reads {took:.1f} s", flush=True)
+    assert longest < (STALE_SEARCH_SECONDS if stale else SEARCH_SECONDS), f"a search took {longest:.1f} s"
+    wrong = [each for each in answers if not (each.startswith(b"HTTP/1.1 503 ") and b"\nretry-after: " in each.lower())]
+    assert not wrong, f"{len(wrong)} of {READS} were answered as {wrong[0][:300]}"
+
+
+def serves_again(rest):
+    verifier.wait_for("a read", lambda: rest.must("GET", READ))
+    verifier.wait_for("a fresh answer", lambda: search(rest, stale=False, times=1))
+
+
+def locked(database, rest):
+    holder = database.connect()
+    try:
+        for statement in LOCK[database.engine]:
+            holder.execute(statement)
+        search_while_reads_wait(rest, stale=False)
+        holder.execute(UNLOCK[database.engine])
+    finally:
+        holder.close()
+    serves_again(rest)
+
+
+def paused(node, rest):
+    node.pause()
+    try:
+        search_while_reads_wait(rest, stale=True)
+    finally:
+        node.resume()
+    serves_again(rest)

@@ -1,0 +1,82 @@
+"""Connections break and servers are killed at every statement of placet's writer: callers must get the true outcome.
+
+    python -m functional_tests.commit_outcome.run [--engine postgresql|mariadb|galera] [--seed N] [--full]
+                                                  [--binary PATH] [--mutant NAME] [TOPIC …]
+
+placet works through a proxy (lib/servers/proxy.py). Where connections are broken is derived from the statements
+that the proxy sees when nothing breaks. After each fault the tables and the answers of a second process, which had no
+part in it, are compared row by row with what callers were told.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import os
+import random
+
+from functional_tests.commit_outcome import database_outage, fault_points, pool_exhaustion
+from functional_tests.commit_outcome.expected_state import ExpectedState
+from functional_tests.commit_outcome.harness import Harness
+from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.servers.proxy import Proxy
+from functional_tests.lib.test_counts import TestCounts
+
+OPTIONS = {"placet": {"commit_timeout": "60"}}
+
+
+@contextlib.contextmanager
+def harness(engine, options):
+    """placet behind a proxy, and another one beside it: on Galera on the last node, of which nobody kills any."""
+    database = engine.create()
+    *others, last = [engine.at(database, n) for n in range(len(engine.nodes))][1:] or [database]
+    environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
+    with Proxy(database, *others) as proxy, \
+            live.Service("placet", OPTIONS, options.binary, proxy.database, environment=environment) as placet, \
+            live.Service("placet", OPTIONS, options.binary, last) as other:
+        rest = Rest(placet.port, timeout=120)
+        expected = ExpectedState(random.Random(options.seed), rest)
+        settle = engine.several.settle if engine.kind == "galera" else lambda: None
+        yield Harness(proxy, last, engine.nodes, rest, Rest(other.port, timeout=120), expected, settle)
+
+
+def topic_of(*checks):
+    def topic(tests, engine, options):
+        with harness(engine, options) as here:
+            for each in checks:
+                each(tests, here, random.Random(options.seed), options.full)
+    return topic
+
+
+TOPICS = {
+    "commit": topic_of(fault_points.at_commit),
+    "statements": topic_of(fault_points.at_every_statement, fault_points.while_in_doubt),
+    "outage": database_outage.topic, "exhaustion": pool_exhaustion.topic}
+
+
+def run(topic, options):
+    """Each on servers of its own, so that all may go on at once: mostly they wait."""
+    tests = TestCounts()
+    with engines.Engine(options.engine) as engine:
+        TOPICS[topic](tests, engine, options)
+    return tests
+
+
+def main():
+    parser = command_line.parser(__doc__, "--binary", "--mutant", "--seed")
+    parser.add_argument("--engine", choices=("postgresql", "mariadb", "galera"), default="postgresql")
+    parser.add_argument("--full", action=argparse.BooleanOptionalAction, default=os.environ.get("PLACET_TEST_SIZE") == "full")
+    parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
+    options = parser.parse_args()
+    print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
+    topics = options.topics or (
+        ["statements"] if options.engine == "galera" else ["statements", "outage", "exhaustion"])
+    whole = TestCounts()
+    with concurrent.futures.ThreadPoolExecutor(len(topics)) as pool:
+        for part in pool.map(lambda topic: run(topic, options), topics):
+            whole.add(part)
+    whole.finish()
+
+
+if __name__ == "__main__":
+    main()

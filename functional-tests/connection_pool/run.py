@@ -1,0 +1,124 @@
+"""The options of `[placement_database]` that bound connections and tries do what they say, seen from the server.
+
+    python -m functional_tests.connection_pool.run [--binary PATH] [--engine postgresql|mariadb]
+"""
+
+import subprocess
+import threading
+import time
+
+from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.test_counts import TestCounts
+
+HOST = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
+ASKED = 8
+SESSIONS = {
+    "postgresql": "SELECT pid FROM pg_stat_activity WHERE datname = ? AND pid != pg_backend_pid()",
+    "mariadb": "SELECT id FROM information_schema.processlist WHERE db = ? AND id != connection_id()",
+}
+WAITING = {
+    "postgresql": SESSIONS["postgresql"] + " AND wait_event_type = 'Lock'",
+    "mariadb": SESSIONS["mariadb"] + " AND state LIKE 'Waiting for table%'",
+}
+LOCK = {"postgresql": ("BEGIN", "LOCK TABLE allocations IN ACCESS EXCLUSIVE MODE"),
+        "mariadb": ("LOCK TABLES allocations WRITE",)}
+UNLOCK = {"postgresql": "COMMIT", "mariadb": "UNLOCK TABLES"}
+
+
+def sessions(database, which=SESSIONS):
+    return {row[0] for row in database.query(which[database.engine], [database.name])}
+
+
+def ask(rest):
+    return rest("GET", f"/resource_providers/{HOST}/usages").status
+
+
+def bounded(binary, database, size, overflow):
+    """So many requests reach the database at once, and the others are turned away after pool_timeout."""
+    options = {"max_pool_size": str(size), "max_overflow": str(overflow), "pool_timeout": "1"}
+    with live.Service("placet", {"placement_database": options}, binary, database) as service:
+        rest = Rest(service.port)
+        rest("POST", "/resource_providers", {"name": "host", "uuid": HOST})
+        holder = database.connect()
+        for statement in LOCK[database.engine]:
+            holder.execute(statement)
+        answers, most, deadline = [], 0, time.monotonic() + 3
+        threads = [threading.Thread(target=lambda: answers.append(ask(rest))) for _ in range(ASKED)]
+        for thread in threads:
+            thread.start()
+        while time.monotonic() < deadline:
+            most = max(most, len(sessions(database, WAITING)))
+            time.sleep(0.05)
+        holder.execute(UNLOCK[database.engine])
+        holder.close()
+        for thread in threads:
+            thread.join()
+    readers = size + overflow
+    assert most == readers, f"{most} connections waited at once, {readers} may"
+    assert sorted(answers) == [200] * readers + [503] * (ASKED - readers), answers
+
+
+def recycled(binary, database, seconds, changes):
+    """A connection that is older is replaced when it would be used again."""
+    options = {"max_pool_size": "1", "connection_recycle_time": str(seconds)}
+    with live.Service("placet", {"placement_database": options}, binary, database) as service:
+        rest = Rest(service.port)
+        assert ask(rest) == 200
+        before = sessions(database)
+        time.sleep(1.3)
+        assert ask(rest) == 200
+        time.sleep(0.3)
+        gone = before - sessions(database)
+    assert len(gone) == (1 if changes else 0), f"{gone} of {before} are gone"
+
+
+def start(binary, folder, database, options):
+    more = {"placement_database": options | {"sync_on_startup": "false"}}
+    path = live.write_config(folder, more, database)
+    return subprocess.Popen(
+        [str(live.placet_binary(binary)), "--config-file", str(path), "--bind", "127.0.0.1:0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=live.clean_environment())
+
+
+def given_up(binary, engine, database):
+    process = start(binary, engine.folder, database, {"max_retries": "3", "retry_interval": "1"})
+    began = time.monotonic()
+    _, told = process.communicate(timeout=60)
+    tries = told.count("it is tried again in 1s")
+    assert process.returncode == 1 and tries == 2, f"exit {process.returncode} after {tries} more tries:\n{told}"
+    assert time.monotonic() - began >= 2, "it did not wait between the tries"
+
+
+def for_ever(binary, engine, database):
+    process = start(binary, engine.folder, database, {"max_retries": "-1", "retry_interval": "1"})
+    try:
+        time.sleep(3)
+        assert process.poll() is None, process.stderr.read()
+        engine.nodes[0].restart()
+        assert "listens on" in process.stdout.readline()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def main():
+    parser = command_line.parser(__doc__, "--binary")
+    parser.add_argument("--engine", choices=tuple(LOCK), default="postgresql")
+    arguments = parser.parse_args()
+    binary, tests = arguments.binary, TestCounts()
+    with engines.Engine(arguments.engine) as engine:
+        database = engine.create()
+        tests.step("max_pool_size and max_overflow", bounded, binary, database, 2, 1)
+        tests.step("max_pool_size alone", bounded, binary, database, 4, 0)
+        tests.step("connection_recycle_time", recycled, binary, database, 1, True)
+        tests.step("connection_recycle_time that is not over", recycled, binary, database, 3600, False)
+        tests.step("connection_recycle_time of 0", recycled, binary, database, 0, True)
+        engine.nodes[0].stop()
+        tests.step("max_retries and retry_interval", given_up, binary, engine, database)
+        tests.step("max_retries without end", for_ever, binary, engine, database)
+    tests.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,309 @@
+"""Every way to read, and what has to be shown: exactly that, but for the pool, which others write meanwhile."""
+
+import time
+
+from functional_tests.cross_process.claims import CLASS, pooled
+from functional_tests.cross_process.expected_state import POOL, Consumer, Provider
+
+KINDS = {}  # by name: the route, of what, and what asks and judges
+
+
+class WrongAnswer(AssertionError):
+    """Something else was shown than was acknowledged."""
+
+
+class Reader:
+    """Asks one process, and measures."""
+
+    def __init__(self, rest):
+        self.rest, self.times = rest, []
+
+    def __call__(self, path, status=200):
+        self.path, self.began = path, time.monotonic()
+        answer = self.rest("GET", path)
+        self.ended = time.monotonic()
+        self.times.append(self.ended - self.began)
+        if answer.status != status:
+            raise WrongAnswer(f"GET {path} was answered with {answer}, expected {status}")
+        return answer.json if status == 200 else None
+
+    def expect(self, expected, shown, what="it"):
+        if expected != shown:
+            raise WrongAnswer(f"GET {self.path}: {what} is {shown}, expected {expected}")
+
+    def within(self, state, name, shown, what):
+        """Of the pool, on which others work."""
+        low, high = state.pool.bounds(name, self.began, self.ended)
+        if not low <= shown <= high:
+            raise WrongAnswer(f"GET {self.path}: {what} is {shown}, expected {low} to {high}")
+
+
+def kind(route, of):
+    def taken(function):
+        KINDS[function.__name__] = route, of, function
+        return function
+    return taken
+
+
+def kind_of(thing):
+    """What is read of a thing that was written: a name comes as a pair, of which the first says what it names."""
+    return {Provider: "provider", Consumer: "consumer"}.get(type(thing)) or thing[0]
+
+
+def record(provider):
+    """As a list has it."""
+    return {"uuid": provider.uuid, "name": provider.name, "generation": provider.generation,
+            "root_provider_uuid": provider.root.uuid,
+            "parent_provider_uuid": provider.parent.uuid if provider.parent else None}
+
+
+def listed(ask, query, expected):
+    shown = ask(f"/resource_providers?{query}")["resource_providers"]
+    shown = {it["uuid"]: {name: it[name] for name in it if name != "links"} for it in shown}
+    ask.expect({p.uuid: record(p) for p in expected}, shown, "what is listed")
+
+
+def there(ask, provider, more=""):
+    """Asks of a provider; None where it is gone."""
+    return ask(f"/resource_providers/{provider.uuid}{more}", 200 if provider.alive else 404)
+
+
+def one_name(state, names, otherwise=None):
+    """One of these; sorted, because a set has another order in each process, and a seed is to give the same again."""
+    names = sorted(names)
+    return state.chance.choice(names) if names else otherwise
+
+
+# --- of a provider ---
+
+@kind("GET /resource_providers/{uuid}", "provider")
+def provider_shown(state, ask, provider):
+    shown = there(ask, provider)
+    if shown:
+        ask.expect(record(provider), {name: shown[name] for name in shown if name != "links"})
+
+
+@kind("GET /resource_providers", "provider")
+def provider_by_name(state, ask, provider):
+    listed(ask, f"name={provider.name}", [provider] if provider.alive else [])
+
+
+@kind("GET /resource_providers", "provider")
+def tree_listed(state, ask, provider):
+    listed(ask, f"in_tree={provider.root.uuid}", state.tree(provider.root))
+
+
+@kind("GET /resource_providers", "provider")
+def providers_with_room(state, ask, provider):
+    name, amount = one_name(state, provider.inventories, "VCPU"), state.chance.randint(1, 4)
+    listed(ask, f"in_tree={provider.root.uuid}&resources={name}:{amount}",
+           [p for p in state.tree(provider.root) if state.room(p, name) >= amount])
+
+
+@kind("GET /resource_providers", "provider")
+def providers_with_a_trait(state, ask, provider):
+    name = one_name(state, provider.traits or state.traits)
+    listed(ask, f"in_tree={provider.root.uuid}&required={name}",
+           [p for p in state.tree(provider.root) if name in p.traits])
+
+
+@kind("GET /resource_providers", "provider")
+def providers_of_an_aggregate(state, ask, provider):
+    name = one_name(state, state.aggregates)
+    listed(ask, f"in_tree={provider.root.uuid}&member_of={name}",
+           [p for p in state.tree(provider.root) if name in p.aggregates])
+
+
+@kind("GET /resource_providers/{uuid}/inventories", "provider")
+def inventories_shown(state, ask, provider):
+    shown = there(ask, provider, "/inventories")
+    if shown:
+        ask.expect({"inventories": provider.inventories, "resource_provider_generation": provider.generation}, shown)
+
+
+@kind("GET /resource_providers/{uuid}/inventories/{resource_class}", "provider")
+def inventory_shown(state, ask, provider):
+    name = one_name(state, state.classes)
+    if name in provider.inventories and provider.alive:
+        ask.expect({**provider.inventories[name], "resource_provider_generation": provider.generation},
+                   there(ask, provider, f"/inventories/{name}"))
+    else:
+        ask(f"/resource_providers/{provider.uuid}/inventories/{name}", 404)
+
+
+@kind("GET /resource_providers/{uuid}/usages", "provider")
+def usages_shown(state, ask, provider):
+    shown = there(ask, provider, "/usages")
+    if shown:
+        used = {name: state.used(provider, name) for name in provider.inventories}
+        ask.expect({"usages": used, "resource_provider_generation": provider.generation}, shown)
+
+
+def set_shown(ask, provider, name):
+    """Its aggregates, or its traits: sets, which come in any order."""
+    shown = there(ask, provider, f"/{name}")
+    if shown:
+        ask.expect((sorted(getattr(provider, name)), provider.generation),
+                   (sorted(shown[name]), shown["resource_provider_generation"]))
+
+
+@kind("GET /resource_providers/{uuid}/aggregates", "provider")
+def aggregates_shown(state, ask, provider):
+    set_shown(ask, provider, "aggregates")
+
+
+@kind("GET /resource_providers/{uuid}/traits", "provider")
+def provider_traits_shown(state, ask, provider):
+    set_shown(ask, provider, "traits")
+
+
+@kind("GET /resource_providers/{uuid}/allocations", "provider")
+def holders_shown(state, ask, provider):
+    shown = there(ask, provider, "/allocations")
+    if shown:
+        held = {c.uuid: {"resources": c.holds[provider.uuid], "consumer_generation": c.generation}
+                for c in state.consumers.values() if provider.uuid in c.holds}
+        ask.expect((held, provider.generation), (shown["allocations"], shown["resource_provider_generation"]))
+
+
+# --- candidates, which come from memory ---
+
+def summaries(state, ask, shown, root):
+    """Every provider of a tree with a candidate is shown, with all that it has."""
+    ask.expect({
+        p.uuid: {"resources": {c: {"capacity": state.capacity(p, c), "used": state.used(p, c)} for c in p.inventories},
+                 "traits": sorted(p.traits), "root_provider_uuid": root.uuid,
+                 "parent_provider_uuid": p.parent.uuid if p.parent else None}
+        for p in state.tree(root)
+    }, {p: {**it, "traits": sorted(it["traits"])} for p, it in shown.items() if p != POOL}, "the summary")
+
+
+@kind("GET /allocation_candidates", "provider")
+def candidates(state, ask, provider):
+    root, name, amount = provider.root, one_name(state, provider.inventories, "VCPU"), state.chance.randint(1, 4)
+    answer = ask(f"/allocation_candidates?resources={name}:{amount}&in_tree={root.uuid}")
+    fit = {p.uuid for p in state.tree(root) if state.room(p, name) >= amount}
+    ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"]}, "who has room")
+    if fit:
+        summaries(state, ask, answer["provider_summaries"], root)
+
+
+@kind("GET /allocation_candidates", "provider")
+def candidates_with_a_trait(state, ask, provider):
+    name, it = one_name(state, provider.inventories, "VCPU"), one_name(state, provider.traits or state.traits)
+    answer = ask(f"/allocation_candidates?resources1={name}:1&required1={it}&in_tree1={provider.root.uuid}")
+    fit = {p.uuid for p in state.tree(provider.root) if state.room(p, name) >= 1 and it in p.traits}
+    ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"]}, "who has it all")
+
+
+@kind("GET /allocation_candidates", "provider")
+def candidates_with_the_pool(state, ask, provider):
+    root = provider.root
+    answer = ask(f"/allocation_candidates?resources={CLASS}:1&resources1=VCPU:1&in_tree1={root.uuid}&group_policy=none")
+    fit = {p.uuid for p in state.tree(root) if state.room(p, "VCPU") >= 1}
+    ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"] if p != POOL},
+               "who has room beside the pool")
+    if fit:
+        summaries(state, ask, answer["provider_summaries"], root)
+        used = answer["provider_summaries"][POOL]["resources"][CLASS]["used"]
+        ask.within(state, "used", used, "what is used of the pool")
+
+
+# --- of a consumer ---
+
+@kind("GET /allocations/{consumer_uuid}", "consumer")
+def consumer_shown(state, ask, consumer):
+    shown = ask(f"/allocations/{consumer.uuid}")
+    if not consumer.holds:
+        return ask.expect({"allocations": {}}, shown)
+    pool = shown["allocations"].get(POOL)
+    generations = {p: state.providers[p].generation for p in consumer.holds if p != POOL}
+    if pool:
+        ask.within(state, "moves", pool["generation"] - 1, "how often the pool moved")
+        generations[POOL] = pool["generation"]
+    held = {p: {"resources": amounts, "generation": generations.get(p)} for p, amounts in consumer.holds.items()}
+    return ask.expect({"allocations": held, "project_id": state.project, "user_id": state.project,
+                       "consumer_generation": consumer.generation, "consumer_type": consumer.type}, shown)
+
+
+def project_usages(state, chosen):
+    """By consumer type: the sums, and how many consumers there are."""
+    sums = {}
+    for consumer in state.consumers.values():
+        if chosen in (None, consumer.type):
+            own = sums.setdefault(consumer.type, {"consumer_count": 0})
+            own["consumer_count"] += 1
+            for amounts in consumer.holds.values():
+                for name, amount in amounts.items():
+                    own[name] = own.get(name, 0) + amount
+    return sums
+
+
+@kind("GET /usages", "consumer")
+def project_shown(state, ask, consumer):
+    ask.expect({"usages": project_usages(state, None)}, ask(f"/usages?project_id={state.project}"))
+
+
+@kind("GET /usages", "consumer")
+def type_shown(state, ask, consumer):
+    if consumer.type:
+        ask.expect({"usages": project_usages(state, consumer.type)},
+                   ask(f"/usages?project_id={state.project}&consumer_type={consumer.type}"))
+
+
+@kind("GET /resource_providers/{uuid}/usages", "consumer")
+def pool_shown(state, ask, consumer):
+    shown = ask(f"/resource_providers/{POOL}/usages")
+    ask.within(state, "used", shown["usages"][CLASS], "what is used of the pool")
+    ask.within(state, "moves", shown["resource_provider_generation"] - 1, "how often the pool moved")
+
+
+@kind("GET /resource_providers", "consumer")
+def pool_listed(state, ask, consumer):
+    (shown,) = ask(f"/resource_providers?uuid={POOL}")["resource_providers"]
+    ask.within(state, "moves", shown["generation"] - 1, "how often the pool moved")
+
+
+@kind("GET /resource_providers/{uuid}/allocations", "consumer")
+def pool_holders_shown(state, ask, consumer):
+    shown = ask(f"/resource_providers/{POOL}/allocations")["allocations"].get(consumer.uuid)
+    ask.expect(pooled(consumer.holds), shown["resources"][CLASS] if shown else 0, "what it has of the pool")
+
+
+# --- of names ---
+
+@kind("GET /resource_classes/{name}", "class")
+def class_shown(state, ask, thing):
+    ask(f"/resource_classes/{thing[1]}", 200 if thing[1] in state.classes else 404)
+
+
+@kind("GET /resource_classes", "class")
+def classes_listed(state, ask, thing):
+    shown = {it["name"] for it in ask("/resource_classes")["resource_classes"]}
+    own = {name for name in shown if f"_{state.number}_" in name}
+    ask.expect({name for name in state.classes if name.startswith("CUSTOM")}, own, "its own classes")
+
+
+@kind("GET /allocation_candidates", "class")
+def class_in_candidates(state, ask, thing):
+    """Of a class that is not there a search is refused; a new one nobody has."""
+    known = thing[1] in state.classes
+    shown = ask(f"/allocation_candidates?resources={thing[1]}:1", 200 if known else 400)
+    if known and not state.is_class_used(thing[1]):
+        ask.expect([], shown["allocation_requests"])
+
+
+@kind("GET /traits/{name}", "trait")
+def trait_shown(state, ask, thing):
+    ask(f"/traits/{thing[1]}", 204 if thing[1] in state.traits else 404)
+
+
+@kind("GET /traits", "trait")
+def traits_listed(state, ask, thing):
+    shown = ask(f"/traits?name=startswith:CUSTOM_TRAIT_{state.number}_")["traits"]
+    ask.expect(sorted(name for name in state.traits if name.startswith("CUSTOM")), sorted(shown), "its own traits")
+
+
+@kind("GET /allocation_candidates", "trait")
+def trait_in_candidates(state, ask, thing):
+    ask(f"/allocation_candidates?resources=VCPU:1&required={thing[1]}", 200 if thing[1] in state.traits else 400)

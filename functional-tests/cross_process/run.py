@@ -1,0 +1,169 @@
+"""What one placet process acknowledged, every other one shows at once: writes of every kind, then reads elsewhere.
+
+    python -m functional_tests.cross_process.run [--engine ENGINE] [--processes N] [--steps N] [--reads N]
+                                                 [--workers N] [--seed N] [--binary PATH] [--mutant NAME]
+
+A step is one write through one process, and when it is acknowledged reads through others, of every kind that could show
+it (`--reads`: so many of them by chance; 0: all), which must show exactly what is there then. Workers do so at once, each
+with trees of its own, all with one pool. On Galera each process has a node of its own (galera/lagging_node.py has one that
+lags). An SQLite file is served by one process, so there it is asked through other connections. Which routes there are
+says the binary: one that nothing here writes or reads is a failure.
+"""
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import threading
+import traceback
+from collections import Counter
+
+from functional_tests.chaos import services
+from functional_tests.cross_process import claims, deletions, expected_state, reads, writes
+from functional_tests.lib import command_line, engines, live, usage_bounds
+from functional_tests.lib.rest import KeptRest, Rest
+from functional_tests.lib.test_counts import TestCounts
+
+FULL = os.environ.get("PLACET_TEST_SIZE") == "full"
+STEPS_FOR_EVERY_KIND = 1000  # steps in which chance leaves nothing out
+DELETION_ROUNDS = 300 if FULL else 15  # rounds of deletions.py
+ROUTES_WITHOUT_DATA = {"GET /", "GET /openapi.json", "GET /v1/"}
+ROLES = {"x-roles": "admin,service"}  # reshaping is for services alone
+
+
+class Worker(threading.Thread):
+    """Writes its own part of the state and looks at it, until one of all has seen what should not be."""
+
+    def __init__(self, number, options, ports, pool, seen):
+        super().__init__(daemon=True)
+        self.chance = random.Random(f"{options.seed}/{number}")
+        self.state = expected_state.ExpectedState(number, self.chance, pool)
+        self.options, self.rests = options, [KeptRest(port) for port in ports]
+        self.readers = [reads.Reader(rest) for rest in self.rests]
+        self.done, self.error, self.seen = Counter(), None, seen
+
+    def run(self):
+        try:
+            self.state.prepare(self.rests[0])
+            for step in range(self.options.steps // self.options.workers):
+                if self.seen.is_set():
+                    return
+                self.step(step)
+        except Exception as error:  # the run reports it
+            self.error = error if isinstance(error, reads.WrongAnswer) else traceback.format_exc()
+            self.seen.set()
+
+    def step(self, number):
+        name, write = self.some_write()
+        through = self.chance.randrange(len(self.rests))
+        pooled = self.state.pool.begin(*write.pool)
+        answer = self.rests[through](write.method, write.path, write.body, version=write.version, headers=ROLES)
+        told = f"worker {self.state.number}, step {number}: {name} through process {through}"
+        if answer.status not in (200, 201, 204):
+            raise reads.WrongAnswer(f"{told}: {write.method} {write.path} {write.body} was answered with {answer}")
+        write.done()
+        self.state.pool.end(pooled)
+        self.done[name] += 1
+        others = [reader for reader in self.readers if reader is not self.readers[through]] or self.readers
+        for read, thing in self.some_reads(write.shows):
+            reader = self.chance.choice(others)
+            try:
+                reads.KINDS[read][2](self.state, reader, thing)
+            except reads.WrongAnswer as error:
+                raise reads.WrongAnswer(f"{told}: {write.method} {write.path} {write.body}\n"
+                                 f"then by process {self.readers.index(reader)}: {read}: {error}") from None
+            self.done[read] += 1
+
+    def some_write(self):
+        """A kind of which there is something to write just now."""
+        while True:
+            name = self.chance.choice(list(writes.KINDS))
+            write = writes.KINDS[name][1](self.state)
+            if write:
+                return name, write
+
+    def some_reads(self, things):
+        """What to read of what was written; whatever is chosen, something comes from memory."""
+        possible = [(name, it) for it in things for name, (_, of, _) in reads.KINDS.items() if of == reads.kind_of(it)]
+        if not self.options.reads or len(possible) <= self.options.reads:
+            return possible
+        return self.chance.sample(possible, self.options.reads)
+
+
+def routes(binary):
+    """What the binary says that it serves."""
+    told = subprocess.run([live.placet_binary(binary), "openapi"], capture_output=True, check=True, text=True)
+    return {f"{method.upper()} {path}" for path, methods in json.loads(told.stdout)["paths"].items()
+            for method in methods if method in ("get", "put", "post", "delete", "patch", "head")} - ROUTES_WITHOUT_DATA
+
+
+def prepare(rest):
+    """The pool."""
+    rest.must("POST", "/resource_providers", {"name": "pool", "uuid": expected_state.POOL})
+    steps = [("traits", {"traits": ["MISC_SHARES_VIA_AGGREGATE"]}), ("aggregates", {"aggregates": [expected_state.SHARED]}),
+             ("inventories", {"inventories": {claims.CLASS: {"total": 10**6}}})]
+    for generation, (what, body) in enumerate(steps):
+        rest.must("PUT", f"/resource_providers/{expected_state.POOL}/{what}",
+                  {**body, "resource_provider_generation": generation})
+    return len(steps)
+
+
+def run(options, ports):
+    pool = usage_bounds.UsageBounds()
+    pool.settled["moves"] = prepare(Rest(ports[0])) - 1
+    seen = threading.Event()
+    workers = [Worker(number, options, ports, pool, seen) for number in range(options.workers)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return workers
+
+
+def judge(tests, workers, options):
+    for worker in workers:
+        if worker.error:
+            tests.fail(f"worker {worker.state.number}", worker.error)
+        else:
+            tests.ok(f"worker {worker.state.number} was shown whatever it wrote", show=False)
+    kinds = {**{name: it[0] for name, it in writes.KINDS.items()}, **{name: it[0] for name, it in reads.KINDS.items()}}
+    done = sum((worker.done for worker in workers), Counter())
+    tests.equal("every route is written or read", routes(options.binary), set(kinds.values()))
+    if not tests.failed and options.steps >= STEPS_FOR_EVERY_KIND:
+        tests.equal("every kind of write and read was done", [], [name for name in kinds if not done[name]])
+    times = [t for worker in workers for reader in worker.readers for t in reader.times]
+    print(f"{sum(done[name] for name in writes.KINDS)} writes of {len(writes.KINDS)} kinds, {len(times)} reads of "
+          f"{len(reads.KINDS)} kinds; a read took {1000 * statistics.median(times):.1f} ms, {1000 * max(times):.0f} ms at "
+          "most", flush=True)
+
+
+def main():
+    parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed")
+    parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=100_000 if FULL else 3000)
+    parser.add_argument("--reads", type=int, default=0 if FULL else 2)
+    parser.add_argument("--workers", type=int, default=6)
+    parser.set_defaults(server="placet", faults=())  # what chaos' services ask for
+    options = parser.parse_args()
+    print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
+    environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
+    tests = TestCounts()
+    with engines.Engine(options.engine) as engine:
+        if engine.kind == "sqlite" and options.processes > 1:
+            tests.skip("other processes", "an SQLite file is served by one; it is asked through other connections")
+            options.processes = 1
+        database = engine.create()
+        nodes = [engine.at(database, n) for n in range(len(engine.nodes) if engine.kind == "galera" else 1)]
+        with services.members(options, nodes, environment) as members:
+            ports = [member.port for member in members]
+            workers = run(options, ports)
+            judge(tests, workers, options)
+            if len(ports) > 1:
+                tests.step("what goes is not given", deletions.race, random.Random(options.seed), ports, database,
+                           DELETION_ROUNDS)
+    tests.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""What a request for allocation candidates asks, as the API's documents read it. Only for requests that were granted."""
+
+import re
+import urllib.parse
+from dataclasses import dataclass, field
+
+# A line feed at the end of the name is no part of it, as in a Python pattern.
+PART = re.compile(r"(resources|required|member_of|in_tree)([a-zA-Z0-9_-]{0,64})\n?")
+MAPPINGS, NESTED, ALL_CLASSES, TRAITS, BY_PROVIDER, REPEATED_REQUIRED = 34, 29, 27, 17, 12, 39
+
+
+@dataclass
+class Traits:
+    """Of each set of `required` one is needed, of `forbidden` none may be there."""
+    required: list = field(default_factory=list)
+    forbidden: set = field(default_factory=set)
+
+    def add(self, value):
+        names = [name.strip() for name in value.removeprefix("in:").split(",")]
+        if value.startswith("in:"):
+            self.required.append(set(names))
+            return
+        self.required += [{name} for name in names if not name.startswith("!")]
+        self.forbidden |= {name.lstrip("!") for name in names if name.startswith("!")}
+
+    def hold(self, traits):
+        return all(any_of & traits for any_of in self.required) and not self.forbidden & traits
+
+
+@dataclass
+class Group:
+    suffix: str
+    resources: dict = field(default_factory=dict)
+    traits: Traits = field(default_factory=Traits)
+    inside: list = field(default_factory=list)
+    outside: set = field(default_factory=set)
+    in_tree: str | None = None
+
+    def add_members(self, value):
+        uuids = set(value.lstrip("!").removeprefix("in:").split(","))
+        if value.startswith("!"):
+            self.outside |= uuids
+        else:
+            self.inside.append(uuids)
+
+
+class CandidatesQuery:
+    def __init__(self, path, minor):
+        pairs = parameters(path)
+        first, last = dict(reversed(pairs)), dict(pairs)
+        self.minor = minor
+        self.limit = int(first["limit"]) if "limit" in first else None
+        self.policy = first.get("group_policy")
+        self.root = Traits()
+        if "root_required" in first:
+            self.root.add(first["root_required"])
+        self.subtrees = [{suffix.strip() for suffix in value.split(",")}
+                         for key, value in pairs if key == "same_subtree"]
+        groups = {}
+        for key, value in pairs:
+            match = PART.fullmatch(key)
+            if not match:
+                continue
+            noun, suffix = match.groups()
+            group = groups.setdefault(suffix, Group(suffix))
+            if noun == "resources":
+                amounts = (part.split(":") for part in value.split(","))
+                group.resources = {name: int(amount) for name, amount in amounts}
+            elif noun == "in_tree":
+                group.in_tree = value.strip()
+            elif noun == "member_of":
+                group.add_members(value)
+            elif minor >= REPEATED_REQUIRED or value is last[key]:
+                group.traits.add(value)
+        self.groups = list(groups.values())
+
+    def classes(self):
+        """What is asked for of each class, group by group."""
+        amounts = {}
+        for group in self.groups:
+            for name, amount in group.resources.items():
+                amounts.setdefault(name, set()).add(amount)
+        return amounts
+
+
+def parameters(path):
+    """Names and values of a query, which both take apart at semicolons too."""
+    return urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query.replace(";", "&"), keep_blank_values=True)
+
+
+def is_candidates(request):
+    return request.method == "GET" and urllib.parse.urlsplit(request.path).path == "/allocation_candidates"
+
+
+def without_limit(path):
+    url = urllib.parse.urlsplit(path)
+    pairs = [(key, value) for key, value in parameters(path) if key != "limit"]
+    return f"{url.path}?{urllib.parse.urlencode(pairs)}"

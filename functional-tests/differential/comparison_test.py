@@ -1,0 +1,83 @@
+"""What the comparison has to say of answers that were made up. run.py counts each kind as a test."""
+
+import json
+
+from functional_tests.differential import compare, evidence, judge_test, known_differences
+from functional_tests.differential.request import Request
+from functional_tests.differential.side import Answer
+
+CANDIDATES = Request("GET", "/allocation_candidates?resources=VCPU:3", version="1.39")
+SHOW = Request("GET", "/resource_providers/x/inventories/VCPU", version="1.39")
+HEADERS = [("openstack-api-version", "placement 1.39")]
+
+
+def answer(text, status=200):
+    return Answer(status, HEADERS, text)
+
+
+def numbers():
+    """To a client that reads numbers into types of its own 8 and 8.0 are two things."""
+    for theirs, ours in (("8", "8.0"), ("1.0", "1"), ("1e16", "10000000000000000"), ("1e+16", "1e16"), ("-0.0", "0.0"),
+                         ("0.1", "0.10"), ("NaN", "null"), ("8", '"8"'), ("-Infinity", "-1e999")):
+        bodies = [answer(f'{{"total": {number}, "more": [{number}]}}') for number in (theirs, ours)]
+        yield f"{theirs} and {ours}", True, bool(compare.differences(SHOW, *bodies, 0))
+        yield f"{theirs} twice", False, bool(compare.differences(SHOW, bodies[0], bodies[0], 0))
+
+
+def forms():
+    """A body that is none of candidates is a difference, and does not end the comparison."""
+    whole = judge_test.right_body(judge_test.NODES, judge_test.asks("resources=VCPU:3"))
+    judge = evidence.Evidence(None, None)
+    judge.forest = judge_test.NODES
+    judge.sides = [type("", (), {"kind": kind}) for kind in ("upstream", "placet")]
+    right = answer(json.dumps(whole))
+    yield "a right one", False, bool(judge.found(CANDIDATES, right, right)[0])
+    for text in ("", "null", "[]", "{}", "1", json.dumps(whole)[:-9], json.dumps(whole | {"allocation_requests": None}),
+                 json.dumps(whole | {"allocation_requests": {}}), json.dumps(whole | {"allocation_requests": [1]}),
+                 json.dumps(whole | {"allocation_requests": [{"allocations": 5}]}),
+                 json.dumps(whole | {"provider_summaries": []}), json.dumps(whole | {"provider_summaries": {"x": 1}})):
+        yield f"placet answers {text[-60:]}", True, bool(judge.found(CANDIDATES, right, answer(text))[0])
+        yield f"upstream answers {text[-60:]}", True, bool(judge.found(CANDIDATES, answer(text), right)[0])
+
+
+def rows():
+    """Each of these rules takes what its row says, and nothing beside it."""
+    def row(request, theirs, ours):
+        return known_differences.row(request, theirs, ours, {"status": ("", ""), "body": ("", "")}, None)
+
+    def error(status, detail):
+        return answer(json.dumps({"errors": [{"detail": detail}]}), status)
+
+    overflow = error(500, "Python int too large to convert to SQLite INTEGER")
+    for text, takes in (('{"resource_providers": []}', True), ('{"resource_providers": [{}]}', False), ("{}", False)):
+        yield f"a huge amount and {text}", takes, row(Request("GET", "/resource_providers?resources=VCPU:9"), overflow,
+                                                     answer(text)) is not None
+    crash, refusal = error(500, "maximum recursion depth exceeded"), error(400, "JSON does not validate: []")
+    deep, shallow = (Request("POST", "/resource_classes", "[" * n + "]" * n) for n in (301, 300))
+    ours = error(400, "Malformed JSON: More than 300 levels of nesting: line 1")
+    for name, request, theirs, takes in (("301 levels", deep, crash, True), ("301 refused", deep, refusal, True),
+                                         ("300 levels", shallow, crash, False), ("300 refused", shallow, refusal, False)):
+        yield name, takes, row(request, theirs, ours) is not None
+    alike = Request("PUT", "/resource_providers/x/aggregates", f"[{shallow.body[:250]}{shallow.body[-250:]}]")
+    for name, request, theirs, takes in (("300 levels of aggregates", alike, crash, True),
+                                         ("300 levels of aggregates refused", alike, refusal, False),
+                                         ("300 levels of a class", shallow, crash, False),
+                                         ("a level of aggregates", Request("PUT", alike.path, "[[]]"), crash, False)):
+        yield name, takes, row(request, theirs, refusal) is not None
+    yield "301 levels and another word of ours", False, row(deep, crash, refusal) is not None
+    infinite, long = error(400, "is no finite number"), error(400, "\n\n The uuid of a consumer has at most 36 characters.")
+    for name, theirs, ours, takes in (
+            ("-Infinity is stored", answer("", 204), infinite, known_differences.MINUS_INFINITY),
+            ("another refusal of what is stored", answer("", 204), error(400, "no"), None),
+            ("a long uuid is stored", answer("", 204), long, known_differences.TOO_LONG_TO_KEEP),
+            ("a long uuid is a crash", error(500, "no"), long, None)):
+        yield name, takes, row(Request("POST", "/reshaper", "{}"), theirs, ours)
+
+
+def check(tests, verbose):
+    for cases in (numbers, forms, rows):
+        wrong = [f"{name}: {should} was to be said, not {got}" for name, should, got in cases() if should != got]
+        if wrong:
+            tests.fail(f"guards: {cases.__name__}", "\n".join(wrong))
+        else:
+            tests.ok(f"guards: {cases.__name__}", show=verbose)

@@ -1,0 +1,139 @@
+"""The differences that are meant. Each names its row in docs/differences.md; anything else is a defect."""
+
+import html
+import json
+import re
+
+from functional_tests.differential import candidates
+from functional_tests.differential.candidates_query import is_candidates
+from functional_tests.lib.root import ROOT
+
+DOCUMENT = ROOT / "docs" / "differences.md"
+
+
+INTEGRITY = re.compile(r"Update conflict: (\(sqlite3\.IntegrityError\) UNIQUE constraint failed: inventories\."
+                       r"|\(psycopg2\.errors\.UniqueViolation\) .*\buniq_inventories0resource_provider_resource_class\b"
+                       r"|\(pymysql\.err\.IntegrityError\) \(1062, .*\buniq_inventories0resource_provider_resource_class\b"
+                       r").*", re.S)
+EXISTS = re.compile(r"Update conflict: inventory of class \w+ exists on resource provider [0-9a-f-]{36}\s*", re.S)
+
+
+def detail(answer):
+    """What an answer says, in whichever form: with HTML's characters as they were."""
+    try:
+        return json.loads(answer.text)["errors"][0]["detail"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return html.unescape(answer.text)
+
+
+def quoted_from_the_database(request, theirs, ours, found, tables):
+    """Nothing but the quotation differs: status, headers, code and what is said before it are the same."""
+    cut = INTEGRITY.sub("", detail(theirs)), EXISTS.sub("", detail(ours))
+    return set(found) == {"body"} and cut[0] != detail(theirs) and cut[1] != detail(ours) and cut[0] == cut[1]
+
+
+def both_quote_the_database(theirs, ours):
+    """Upstream beside itself: what the two quote differs in the time of the row that was refused."""
+    cut = INTEGRITY.sub("", detail(theirs)), INTEGRITY.sub("", detail(ours))
+    return cut[0] != detail(theirs) and cut[0] == cut[1]
+
+
+def crash(says, *statuses, ours_says=""):
+    """They fail with 500 and say why; placet answers one of these statuses."""
+    def applies(request, theirs, ours, found, tables):
+        return theirs.status == 500 and says in detail(theirs) and ours.status in statuses and ours_says in detail(ours)
+    return applies
+
+
+def nesting(text):
+    """How many levels deep a text of JSON is, as far as its brackets say."""
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[{}\]]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text or "")):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def too_deep(request, theirs, ours, found, tables):
+    """From 301 levels on; upstream says what else is wrong as long as it can, and fails then."""
+    fails = theirs.status == 500 and "maximum recursion depth exceeded" in detail(theirs)
+    refuses = theirs.status == 400 and re.search("JSON does not validate|Malformed JSON", detail(theirs))
+    if nesting(request.body) > 300:
+        return bool(fails or refuses) and ours.status == 400 and "More than 300 levels of nesting" in detail(ours)
+    # Entries of a list that may not be alike.
+    compared = request.path.endswith("/aggregates") and nesting(request.body) > 236
+    return fails and compared and ours.status == 400 and "JSON does not validate" in detail(ours)
+
+
+def beyond_the_database(request, theirs, ours, found, tables):
+    """Nobody has so much; candidates are judged besides."""
+    nobody = json.loads(ours.text) == {"resource_providers": []} if ours.status == 200 else False
+    return (crash("int too large to convert", 200)(request, theirs, ours, found, tables)
+            and (nobody or is_candidates(request)))
+
+
+def stored(says):
+    """They stored what placet refuses with 400 and this sentence."""
+    return lambda request, theirs, ours, found, tables: (
+        theirs.status in (200, 204) and ours.status == 400 and says in detail(ours))
+
+
+def too_long(request, theirs, ours, found, tables):
+    """What else is wrong with the request may be what they say."""
+    return theirs.status in (200, 204, 400, 409) and ours.status == 400 and TOO_LONG.search(detail(ours)) is not None
+
+
+def any_of(*rules):
+    return lambda *seen: any(rule(*seen) for rule in rules)
+
+
+MINUS_INFINITY = "an `allocation_ratio` of `-Infinity` in `POST /reshaper`"
+TOO_LONG_TO_KEEP = "the uuid of a consumer (`POST /allocations`, `POST /reshaper`) or of an aggregate of more than 36 characters"
+TOO_LONG = re.compile(r"^\s*The uuid of an? (consumer|aggregate) has at most 36 characters\.", re.M)
+# (the first cell of its row, whether it is that difference)
+RULES = [
+    ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
+    ('half of a surrogate pair in a body (`"\\ud800"`)', crash("surrogates not allowed", 400, ours_says="Unpaired surrogate")),
+    ("a body so deeply nested that Python gives up", too_deep),
+    ("an inventory that is no object, under a name that can be no class",
+     any_of(crash("dictionary update sequence", 400, 409), crash("object is not iterable", 400, 409))),
+    ("an amount in a query that no database can hold", beyond_the_database),
+    ("a `limit` that comes twice, first as no number, or one of more than 4,300 digits",
+     any_of(crash("invalid literal for int()", 400, ours_says="'limit' must be"),
+            crash("Exceeds the limit", 400, ours_says="'limit' must be"))),
+    ("a query of `GET /usages` that is no UTF-8",
+     crash("codec can't decode", 400, ours_says="Invalid query string parameters")),
+    ("an `allocation_ratio` that is `NaN` or `-Infinity`",
+     any_of(crash("cannot convert float", 400, ours_says="is no finite number"),
+            crash("NOT NULL constraint failed: inventories.allocation_ratio", 400, ours_says="is no finite number"),
+            crash("inf can not be used with MySQL", 400, ours_says="is no finite number"),
+            crash("inf can not be used with MySQL", 409, ours_says="generation conflict"),
+            crash("nan can not be used with MySQL", 400, ours_says="is no finite number"))),
+    (MINUS_INFINITY, stored("is no finite number")),
+    (TOO_LONG_TO_KEEP, any_of(
+        too_long, crash("value too long for type character varying(36)", 400, ours_says="has at most 36 characters"),
+        crash("Data too long for column", 400, ours_says="has at most 36 characters"))),
+    ("on PostgreSQL: `GET /usages` from 1.38 on, and a forbidden trait in the group without a suffix over trees",
+     any_of(crash("psycopg2.errors.GroupingError", 200), crash("psycopg2.errors.UndefinedFunction", 200))),
+    ("on PostgreSQL: a NUL character in a path or a body",
+     crash("cannot contain NUL (0x00) characters", 400, ours_says="no text with a NUL character")),
+    ("a resource class whose name ends with a line feed (`POST /resource_classes`)",
+     crash("Header value may not contain control characters", 400, ours_says="cannot end with a line feed")),
+] + candidates.RULES
+
+
+# Where they store what placet refuses. From then on the two have different tables: a run ends there.
+DIVERGING = {MINUS_INFINITY, TOO_LONG_TO_KEEP}
+
+
+def check():
+    """Every rule has its row."""
+    rows = [line for line in DOCUMENT.read_text().splitlines() if line.startswith("|")]
+    missing = [row for row, _ in RULES if not any(line.startswith(f"| {row} |") for line in rows)]
+    if missing:
+        raise SystemExit(f"{DOCUMENT} has no row for {missing}")
+
+
+def row(request, theirs, ours, found, tables):
+    """The row that a difference belongs to, or None."""
+    return next((name for name, applies in RULES if applies(request, theirs, ours, found, tables)), None)

@@ -1,0 +1,70 @@
+"""Runs placet's own gabbi files, each against a fresh live service.
+
+    python -m functional_tests.gabbi.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--jobs N] [-v]
+                                         [FILE...]
+
+With `--server upstream` the same files run against OpenStack Placement, which proves that they
+state what clients are used to. placet-only….yaml hold what is different on purpose, v1….yaml the native API.
+"""
+
+import pathlib
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+
+from functional_tests.lib import command_line, engines, gabbi_file, live
+from functional_tests.lib.test_counts import TestCounts
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# Differences on purpose, and the native API.
+PLACET_ONLY = ("placet-only", "v1")
+OPTIONS = {"oslo_policy": {"enforce_new_defaults": "false"}}
+
+
+def run_one(path, server, binary, engine):
+    try:
+        with live.Service(server, OPTIONS, binary, engine=engine) as service:
+            outcome = gabbi_file.run(path, service.port)
+            if service.process.poll() is not None:
+                outcome.failed.append(("the service ended", service.log()))
+    except Exception:
+        outcome = gabbi_file.Outcome(path.stem)
+        outcome.failed.append(("preparation", traceback.format_exc()))
+    return outcome
+
+
+def main():
+    parser = command_line.parser(__doc__, "--binary", "--engine", "--server")
+    parser.add_argument("files", nargs="*", help="names of gabbi files, without .yaml")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("-v", "--verbose", action="store_true", help="show failures in full")
+    arguments = parser.parse_args()
+
+    paths = sorted(HERE.glob("*.yaml"))
+    if arguments.server == "upstream":
+        paths = [path for path in paths if not path.stem.startswith(PLACET_ONLY)]
+    if arguments.files:
+        wanted = {pathlib.Path(name).stem for name in arguments.files}
+        paths = [path for path in paths if path.stem in wanted]
+        if len(paths) != len(wanted):
+            parser.error(f"no such file among {', '.join(sorted(wanted))}")
+
+    tests = TestCounts()
+    with engines.Engine(arguments.engine) as engine, ProcessPoolExecutor(arguments.jobs) as pool:
+        running = [pool.submit(run_one, path, arguments.server, arguments.binary, engine)
+                   for path in paths]
+        for future in running:
+            outcome = future.result()
+            print(f"{outcome.name:28} {outcome.passed:4} passed {len(outcome.failed):4} failed",
+                  flush=True)
+            tests.passed += outcome.passed
+            for test, reason in outcome.skipped:
+                tests.skip(f"{outcome.name}: {test}", reason)
+            for test, account in outcome.failed:
+                detail = account if arguments.verbose else account.splitlines()[0]
+                tests.fail(f"{outcome.name}: {test}", detail)
+    tests.finish()
+
+
+if __name__ == "__main__":
+    main()

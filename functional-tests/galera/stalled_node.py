@@ -1,0 +1,107 @@
+"""A node that stands still, or is cut off: what its process is asked is answered all the same, and in time.
+
+A node that stands still closes no connection, and one without a majority may wait for the others. Reads of its process
+are 503 with `Retry-After` no later than `commit_timeout`; those of the other processes go on once the cluster has put
+the node out. Afterwards all answer as before.
+"""
+
+import contextlib
+import random
+import threading
+import time
+
+from functional_tests.chaos import services, topology
+from functional_tests.lib.servers import databases
+
+COMMIT_TIMEOUT = 3  # seconds, of the processes here
+SLACK_SECONDS = 3  # that a busy machine may add
+ONE = {topology.POOL: {"DISK_GB": 1}}
+FAILOVER_SECONDS = 12  # until the others go on without the node
+READS = ("/resource_providers", f"/resource_providers/{topology.POOL}", f"/resource_providers/{topology.POOL}/usages",
+         "/allocations/00000000-0000-4000-8000-00000000abcd", "/usages?project_id=p", "/traits",
+         "/allocation_candidates?resources=VCPU:1")
+
+
+class TimedRead(threading.Thread):
+    """One read of one process: its answer, and how long it took."""
+
+    def __init__(self, member, path):
+        super().__init__()
+        self.member, self.path, self.answer, self.took = member, path, None, None
+
+    def run(self):
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            self.answer = self.member.rest("GET", self.path)
+        self.took = time.monotonic() - began
+
+
+def ask(members):
+    """All of them at once; those that are not answered have no answer."""
+    asked = [TimedRead(member, path) for member in members for path in READS]
+    for one in asked:
+        one.start()
+    for one in asked:
+        one.join(25)
+    return asked
+
+
+def node_is_answered(member):
+    """Again and again until all are refused: a node that is cut off finds it out a little later."""
+    began, longest, served = time.monotonic(), 0, ["all"]
+    while served:
+        assert time.monotonic() - began < FAILOVER_SECONDS, f"they serve {served} without a majority"
+        asked = ask([member])
+        longest = max([longest, *(one.took for one in asked)])
+        late = [one.path for one in asked if one.answer is None or one.took > COMMIT_TIMEOUT + SLACK_SECONDS]
+        assert not late, f"not answered in {COMMIT_TIMEOUT + SLACK_SECONDS} s: {late}"
+        wrong = [f"{one.path}: {one.answer}"[:300] for one in asked if not (
+            one.answer.status == 200 or one.answer.status == 503 and int(one.answer.headers.get("retry-after", 0)))]
+        assert not wrong, wrong
+        served = [one.path for one in asked if one.answer.status == 200]
+    print(f"        503 after {time.monotonic() - began:.1f} s, each answer within {longest:.1f} s", flush=True)
+
+
+def others_go_on(members):
+    """Reads of the others, until all are answered with what they ask for."""
+    began = time.monotonic()
+    while any(one.answer is None or one.answer.status >= 500 for one in ask(members)):
+        assert time.monotonic() - began < FAILOVER_SECONDS, f"they do not answer after {FAILOVER_SECONDS} s"
+    print(f"        the others went on after {time.monotonic() - began:.1f} s", flush=True)
+
+
+def check(tests, engine, members):
+    node, member, others = engine.nodes[2], members[2], members[:2]
+    for name, inject, heal in (("stands still", node.pause, node.resume), ("is cut off", node.isolate, node.heal)):
+        inject()
+        try:
+            tests.step(f"reads are answered while their node {name}", node_is_answered, member)
+            tests.step(f"the others answer while a node {name}", others_go_on, others)
+        finally:
+            heal()
+        tests.step(f"all answer after a node {name}", after, engine, members)
+
+
+def after(engine, members):
+    engine.several.settle()
+    began = time.monotonic()
+    others_go_on(members)
+    assert time.monotonic() - began < FAILOVER_SECONDS
+
+
+def finds_another_host(engine, database, binary):
+    """A process whose URL has several nodes goes on with the next one when its own is killed."""
+    dead = engine.nodes[2]
+    several = databases.mariadb(dead.port, database.name, others=[node.port for node in engine.nodes[:2]])
+    with services.Member("placet", binary=binary, database=several) as member:
+        chance, number = random.Random(8), 0
+        member.rest.must("PUT", f"/allocations/{topology.new_consumer(chance)}", topology.body(ONE, None))
+        dead.kill()
+        began, status = time.monotonic(), None
+        while status != 204:
+            number += 1
+            assert time.monotonic() - began < FAILOVER_SECONDS, f"{status} after {FAILOVER_SECONDS} s"
+            status = member.rest("PUT", f"/allocations/{topology.new_consumer(chance)}", topology.body(ONE, None)).status
+        print(f"        granted {time.monotonic() - began:.1f} s after the node was killed, at try {number}", flush=True)
+    dead.restart()
+    engine.several.settle()

@@ -1,0 +1,172 @@
+"""Starts and stops live placement services: placet, and OpenStack Placement to compare with.
+
+Each has its own temporary folder (configuration, SQLite file, log), its own loopback port, and a database of its own:
+a SQLite file, or one on the engine that it is given.
+"""
+
+import contextlib
+import http.client
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from functional_tests.lib.root import TARGET
+from functional_tests.lib.servers import databases
+
+START_SECONDS = 60
+STOP_SECONDS = 10
+
+
+def placet_binary(given=None):
+    """The binary to test: as given, or the one that `cargo build` leaves."""
+    if given:
+        return pathlib.Path(given).resolve()
+    return (TARGET / "debug" / "placet").resolve()
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def clean_environment():
+    """The environment of the tests without what would configure a service or a client."""
+    prefixes = ("OS_", "PLACET_", "RUST_LOG")
+    return {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
+
+
+def write_config(folder, options=None, database=None):
+    """Writes placement.conf: noauth2, the database (a SQLite file of the folder), and `options` over it."""
+    if not isinstance(database, databases.Database):
+        database = databases.sqlite(database or folder / "placement.sqlite")
+    sections = {
+        "DEFAULT": {},
+        "api": {"auth_strategy": "noauth2"},
+        "placement_database": {
+            "connection": database.url,
+            "sync_on_startup": "true",
+        },
+    }
+    for section, values in (options or {}).items():
+        sections.setdefault(section, {}).update(values)
+    lines = []
+    for section, values in sections.items():
+        lines.append(f"[{section}]")
+        lines += [f"{name} = {value}" for name, value in values.items()]
+    path = folder / "placement.conf"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+class Service:
+    """One live service. Use it as a context manager."""
+
+    def __init__(self, kind, options=None, binary=None, database=None, files=None, environment=None, engine=None):
+        self.kind = kind
+        self.engine = engine if engine and engine.kind != "sqlite" and not database else None
+        self.options = options or {}
+        self.binary = binary
+        self.database = database
+        self.files = files or {}
+        self.environment = environment or {}
+        self.process = None
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="placet-test-"))
+        try:
+            for name, text in self.files.items():
+                (self.folder / name).write_text(text)
+            options = {
+                section: {k: v.replace("{folder}", str(self.folder)) for k, v in values.items()}
+                for section, values in self.options.items()
+            }
+            if self.engine:
+                self.database = self.engine.create(self.engine.templates.get(self.kind))
+            elif not isinstance(self.database, databases.Database):
+                self.database = databases.sqlite(self.database or self.folder / "placement.sqlite")
+            self.config = write_config(self.folder, options, self.database)
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        if self.engine and self.database:
+            self.engine.drop(self.database)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def command(self):
+        if self.kind == "upstream":
+            return [sys.executable, "-m", "functional_tests.lib.upstream", str(self.config), str(self.port)]
+        return [str(placet_binary(self.binary)), "--config-file", str(self.config),
+                "--bind", f"127.0.0.1:{self.port}"]
+
+    def _start(self):
+        # Somebody else may take a port that was free a moment ago: another one, then.
+        for attempt in range(3):
+            self.port = free_port()
+            with open(self.folder / "log", "ab") as log:
+                self.process = subprocess.Popen(
+                    self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                    cwd=self.folder, env=clean_environment() | self.environment)
+            if self._answers():
+                return
+            self.stop()
+            if "in use" not in self.log():
+                break
+        raise RuntimeError(f"{self.kind} does not serve; its log ends with:\n{self.log()}")
+
+    def _answers(self):
+        """Polls GET / until it is answered; False if the process ended or time is up."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request("GET", "/")
+                connection.getresponse().read()
+                return True
+            connection.close()
+            time.sleep(0.02)
+        return False
+
+    def kill(self):
+        """SIGKILL: nothing is ended in order."""
+        self.process.kill()
+        self.process.wait(STOP_SECONDS)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def restart(self, wait=True):
+        """Starts it again on the same port, after it was killed."""
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                cwd=self.folder, env=clean_environment() | self.environment)
+        if wait and not self._answers():
+            raise RuntimeError(f"{self.kind} does not serve again; its log ends with:\n{self.log()}")
+
+    def stop(self):
+        """Ends the process; returns its exit code (negative: the signal that killed it)."""
+        if self.process is None:
+            return None
+        process, self.process = self.process, None
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(STOP_SECONDS)
+        return process.returncode
+
+    def log(self):
+        return (self.folder / "log").read_text(errors="replace")[-4000:]

@@ -1,0 +1,26 @@
+"""Writes measured tables into documents. A table stands between two marks, and a script replaces what is between them."""
+
+import os
+import platform
+
+from functional_tests.lib.root import ROOT
+
+FAULTS = ROOT / "docs/faults.md"
+
+
+def machine(load):
+    """The machine that the figures were measured on. `load`: its load average, in words that say when."""
+    cores = len(os.sched_getaffinity(0))
+    return f"{cores} cores ({platform.machine()}) that were shared with other work (load average {load})"
+
+
+def write(document, begin, end, text):
+    """Puts `text` between these two lines of a document."""
+    replace(document, begin, end, f"\n\n{text}\n\n")
+
+
+def replace(document, begin, end, text):
+    """Puts `text` between these two marks of a document, which may stand within a line."""
+    before, rest = document.read_text().split(begin)
+    _, after = rest.split(end)
+    document.write_text(f"{before}{begin}{text}{end}{after}")

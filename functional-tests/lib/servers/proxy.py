@@ -1,0 +1,204 @@
+"""A proxy on loopback between a client and a database server, which can break what it carries at a chosen moment.
+
+It understands as much of PostgreSQL's and MariaDB's protocols as it takes to know each statement's text, prepared or
+not, and where its answer ends. Connections are not encrypted: what would encrypt them is refused or not offered.
+
+    with Proxy(database) as proxy:
+        interception = proxy.intercept(BEFORE, lambda moment: moment.request.starts("COMMIT"), Moment.cut)
+        …                                     # somebody works with proxy.database
+        assert interception.done.wait(10)
+
+`seen` has every statement that was executed, with the link on which it came. Those of a connection on which somebody
+writes have a number, in the order in which they came on all such connections.
+"""
+
+import contextlib
+import dataclasses
+import socket
+import threading
+import time
+import urllib.parse
+
+from functional_tests.lib.servers import databases
+from functional_tests.lib.servers.mariadb_protocol import MariadbProtocol
+from functional_tests.lib.servers.postgresql_protocol import PostgresqlProtocol
+from functional_tests.lib.servers.protocol import close
+
+# The moments of a statement: not sent to the server yet; sent; its whole answer is here, and not passed back yet.
+BEFORE, SENT, ANSWERED = "before", "sent", "answered"
+LATE_ANSWER_SECONDS = 10
+
+
+class ConnectionCut(Exception):
+    """The link is to end."""
+
+
+@dataclasses.dataclass
+class Moment:
+    """Where a statement is. An interception's action is called with it, and everything on the link waits for the action."""
+
+    when: str
+    link: "Link"
+    request: object
+
+    def cut(self):
+        """Both connections end: what was not sent by now never is, what was not passed back is lost."""
+        raise ConnectionCut
+
+    def cut_and_deliver(self, seconds):
+        """Before: the client's connection ends now, and the server is sent the statement only so much later."""
+        self.link.hang_up()
+        time.sleep(seconds)
+        self.link.deliver_unanswered(self.request)
+        raise ConnectionCut
+
+
+class Interception:
+    """An action for the first moment that fits. `begun` is set when it comes, `done` once the action was done; what it
+    raised is in `error`."""
+
+    def __init__(self, when, fits, action):
+        self.when, self.fits, self.action = when, fits, action
+        self.begun, self.done = threading.Event(), threading.Event()
+        self.error = None
+
+    def run(self, moment):
+        self.begun.set()
+        try:
+            self.action(moment)
+        except ConnectionCut:
+            raise
+        except BaseException as error:  # a thread has nobody to tell: whoever waits for the interception looks at it
+            self.error = error
+            raise ConnectionCut from error
+        finally:
+            self.done.set()
+
+
+class Proxy:
+    """Use it as a context manager. `database` is the same database through it.
+
+    With `others`, the same database on other nodes, it is a balancer: a new connection goes to the first that takes it.
+    """
+
+    def __init__(self, database, *others):
+        urls = [urllib.parse.urlsplit(each.url) for each in (database, *others)]
+        self.servers = [(url.hostname, url.port) for url in urls]
+        self.protocol = {"postgresql": PostgresqlProtocol, "mariadb": MariadbProtocol}[database.engine]
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.listener.getsockname()[1]
+        self.database = getattr(databases, database.engine)(self.port, database.name)
+        self.lock = threading.Lock()
+        self.links, self.seen, self.interceptions = [], [], []
+        self.made = self.written = 0
+
+    def __enter__(self):
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        close(self.listener)
+        self.cut_all()
+
+    def intercept(self, when, fits, action):
+        """Has `action(moment)` done at the first moment of this kind for which `fits(moment)` holds."""
+        interception = Interception(when, fits, action)
+        with self.lock:
+            self.interceptions.append(interception)
+        return interception
+
+    def forget_interceptions(self):
+        """What was to be intercepted, and was not yet, is carried as it comes."""
+        with self.lock:
+            self.interceptions.clear()
+
+    def cut_all(self):
+        """Every connection ends, as when a switch fails; new ones are carried again."""
+        for link in list(self.links):
+            link.end()
+
+    def reach(self, when, link, request):
+        moment = Moment(when, link, request)
+        with self.lock:
+            if when == BEFORE and request.executes:
+                self._number(link, request)
+            interception = next((each for each in self.interceptions if each.when == when and each.fits(moment)), None)
+            if interception:
+                self.interceptions.remove(interception)
+        if interception:
+            interception.run(moment)
+
+    def connect(self):
+        for server in self.servers[:-1]:
+            with contextlib.suppress(OSError):
+                return socket.create_connection(server, timeout=10)
+        return socket.create_connection(self.servers[-1], timeout=10)
+
+    def _number(self, link, request):
+        link.inside = link.inside or request.begins_to_write()
+        link.writes = link.writes or link.inside
+        request.inside = link.inside
+        link.inside = link.inside and not request.starts("COMMIT", "ROLLBACK")
+        if link.writes:
+            request.number, self.written = self.written, self.written + 1
+        self.seen.append((link, request))
+
+    def _accept(self):
+        with contextlib.suppress(OSError):  # of the listener, which was closed
+            while True:
+                client, _ = self.listener.accept()
+                self.made += 1
+                threading.Thread(target=Link(self, client, self.made).run, daemon=True).start()
+
+
+class Link:
+    """One client's connection, and its own to the server at `port`. `writes`: a transaction that may write was begun."""
+
+    def __init__(self, proxy, client, number):
+        self.proxy, self.client, self.number = proxy, client, number
+        self.server = self.port = None
+        self.writes = self.inside = False
+
+    def run(self):
+        self.proxy.links.append(self)
+        try:
+            self.server = self.proxy.connect()
+            self.server.settimeout(None)
+            self.port = self.server.getpeername()[1]
+            for end in (self.client, self.server):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.protocol = self.proxy.protocol(self.client, self.server)
+            self.protocol.log_in()
+            while True:
+                self._carry()
+        except (ConnectionCut, OSError, ValueError):  # ValueError: `end` closed what is waited for
+            pass
+        finally:
+            self.end()
+            self.proxy.links.remove(self)
+
+    def _carry(self):
+        """One statement and its answer."""
+        request = self.protocol.next_request()
+        self.proxy.reach(BEFORE, self, request)
+        self.server.sendall(request.raw)
+        self.proxy.reach(SENT, self, request)
+        answer = self.protocol.answer(request)
+        self.proxy.reach(ANSWERED, self, request)
+        self.client.sendall(answer)
+
+    def hang_up(self):
+        """To the client alone."""
+        close(self.client)
+
+    def deliver_unanswered(self, request):
+        """Unless the server is gone meanwhile: then it never comes."""
+        with contextlib.suppress(OSError):
+            self.server.sendall(request.raw)
+            self.server.settimeout(LATE_ANSWER_SECONDS)
+            self.protocol.answer(request)
+
+    def end(self):
+        for connection in (self.client, self.server):
+            if connection:
+                close(connection)

@@ -1,0 +1,76 @@
+"""Counts what passed, failed and was skipped, and says it in the one way that tox.sh adds up."""
+
+import difflib
+import pprint
+import sys
+import traceback
+
+SHOWN_LINES = 30
+
+
+def difference(expected, got):
+    """Both values where they are short, else the lines that differ."""
+    if len(repr(expected)) + len(repr(got)) < 400:
+        return f"expected: {expected!r}\ngot:      {got!r}"
+    lines = difflib.unified_diff(
+        pprint.pformat(expected).splitlines(), pprint.pformat(got).splitlines(),
+        "expected", "got", lineterm="", n=1)
+    shown = list(lines)
+    more = [f"({len(shown) - SHOWN_LINES} lines more)"] if len(shown) > SHOWN_LINES else []
+    return "\n".join(shown[:SHOWN_LINES] + more)
+
+
+class Skipped(Exception):
+    """A step finds that there is nothing to test just now."""
+
+
+class TestCounts:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def add(self, other):
+        """What was counted elsewhere."""
+        self.passed, self.failed, self.skipped = (
+            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def ok(self, name, show=True):
+        self.passed += 1
+        if show:
+            print(f"ok      {name}", flush=True)
+
+    def fail(self, name, detail=""):
+        self.failed += 1
+        print(f"FAILED  {name}", flush=True)
+        for line in str(detail).splitlines():
+            print(f"        {line}", flush=True)
+
+    def skip(self, name, reason):
+        self.skipped += 1
+        print(f"skipped {name}: {reason}", flush=True)
+
+    def equal(self, name, expected, got, show=True):
+        if expected == got:
+            self.ok(name, show)
+        else:
+            self.fail(name, difference(expected, got))
+        return expected == got
+
+    def step(self, name, function, *arguments, show=True):
+        """Runs one test: it passes if it raises nothing. Returns what it returned, or None."""
+        try:
+            result = function(*arguments)
+        except Skipped as reason:
+            self.skip(name, reason)
+        except AssertionError as error:
+            self.fail(name, error)
+        except Exception:  # any other end of a test is a failure to report, not to die of
+            self.fail(name, traceback.format_exc())
+        else:
+            self.ok(name, show)
+            return result
+        return None
+
+    def finish(self):
+        """Prints the sum as the last line and ends the process."""
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped", flush=True)
+        sys.exit(1 if self.failed or not self.passed + self.skipped else 0)

@@ -1,0 +1,50 @@
+"""Serves OpenStack Placement, as installed from PyPI, to compare with.
+
+    python -m functional_tests.lib.upstream CONFIG_FILE PORT
+
+Its WSGI application behind the standard library's server, a thread a connection. This is a
+yardstick of behaviour, never of speed.
+"""
+
+import os
+import socketserver
+import sys
+from wsgiref import simple_server
+
+
+class Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def server_bind(self):
+        # The standard library asks the resolver for the host's name here: needless, and slow.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]
+        self.setup_environ()
+
+
+class Handler(simple_server.WSGIRequestHandler):
+    def get_environ(self):
+        # The standard library invents text/plain where a request names no type.
+        environ = super().get_environ()
+        if self.headers.get("content-type") is None:
+            environ.pop("CONTENT_TYPE", None)
+        return environ
+
+    def log_message(self, *_):
+        pass
+
+
+def main():
+    config, port = sys.argv[1:]
+    os.environ["OS_PLACEMENT_CONFIG_DIR"] = os.path.dirname(os.path.abspath(config))
+    sys.argv = sys.argv[:1]
+    from placement import wsgi
+
+    server = Server(("127.0.0.1", int(port)), Handler)
+    server.set_app(wsgi.init_application())
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

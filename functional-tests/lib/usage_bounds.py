@@ -1,0 +1,50 @@
+"""How much of something that many write at once must be used at least, and can be at most: by what was answered when."""
+
+import threading
+import time
+from collections import Counter
+
+SETTLED_SECONDS = 120
+
+
+class UsageBounds:
+    """Of one provider: how much is used, and how often its generation moved."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.settled, self.writes = Counter(), []
+
+    def begin(self, used, moves):
+        write = {"began": time.monotonic(), "ended": None, "used": used, "moves": moves}
+        with self.lock:
+            self.writes.append(write)
+        return write
+
+    def end(self, write):
+        with self.lock:
+            write["ended"] = time.monotonic()
+            if len(self.writes) > 2000:
+                self._settle(time.monotonic() - SETTLED_SECONDS)
+
+    def forget(self, write):
+        """It did not happen."""
+        with self.lock:
+            self.writes.remove(write)
+
+    def _settle(self, before):
+        old = [w for w in self.writes if w["ended"] and w["ended"] < before]
+        for write in old:
+            self.settled.update({name: write[name] for name in ("used", "moves")})
+        self.writes = [w for w in self.writes if not w["ended"] or w["ended"] >= before]
+
+    def bounds(self, name, began, ended):
+        """The least and the most that a read between these moments may show."""
+        with self.lock:
+            low = high = self.settled[name]
+            for write in self.writes:
+                amount = write[name]
+                if write["ended"] and write["ended"] <= began:
+                    low, high = low + amount, high + amount
+                elif write["began"] <= ended:
+                    low, high = low + min(0, amount), high + max(0, amount)
+            return low, high

@@ -1,0 +1,179 @@
+"""Every option that OpenStack Placement registers is honoured by placet, or warned about once.
+
+    python -m functional_tests.options.run [--binary PATH]
+
+Sets each to a plausible value that is not its default, and reads what `placet config show` says of
+it: an INI of what is honoured, and on the log a line for each option that is not used.
+"""
+
+import configparser
+import pathlib
+import re
+import subprocess
+import tempfile
+
+from functional_tests.lib import command_line, live
+from functional_tests.lib.test_counts import TestCounts
+from functional_tests.options import upstream_options
+
+UNUSED = re.compile(r"\[(\S+)\] (\S+): accepted, but not used: \S")
+OLDER = re.compile(r"\[(\S+)\] (\S+): an older name")
+# What cannot be anything: these two decide whether placet starts at all.
+FIXED = {("api", "auth_strategy"): "noauth2",
+         ("placement_database", "connection"): "sqlite:////{folder}/placement.sqlite"}
+
+
+def plausible(option, folder):
+    """A value that the option may have, and has not by default."""
+    key = option["section"], option["option"]
+    default, kind = option["default"], option["type"]
+    if key in FIXED:
+        return FIXED[key].replace("/{folder}", folder)
+    if "connection" in option["option"] and option["secret"]:
+        return "mysql+pymysql://user:hidden-word@db.example.org/placement"
+    if option["secret"]:
+        return "hidden-word"
+    if option["choices"]:
+        others = [choice for choice in option["choices"] if choice != default]
+        return str(others[0])
+    if kind == "Boolean":
+        return "false" if default else "true"
+    if kind in ("Integer", "Float", "Port"):
+        value = (default or 0) + 1
+        return str(default if option["max"] is not None and value > option["max"] else value)
+    if kind == "URI" or option["option"].endswith(("_url", "_uri")):
+        return "http://other.example.org"
+    if option["option"].endswith(("file", "path", "dir", "dirs")):
+        return f"{folder}/{option['option']}"
+    if kind in ("List", "Dict", "MultiString"):
+        return "one=1,two=2" if option["option"] == "default_log_levels" else "one"
+    return f"some-{option['option']}"
+
+
+def show(binary, folder, values, environ=None):
+    """Runs `placet config show` with {(section, option): value}; its answer and complaints."""
+    sections = {}
+    for (section, name), value in values.items():
+        sections.setdefault(section, {})[name] = value
+    path = pathlib.Path(folder, "placement.conf")
+    path.write_text("".join(
+        f"[{section}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items())
+        for section, names in sections.items()))
+    done = subprocess.run(
+        [str(live.placet_binary(binary)), "--config-file", str(path), "config", "show"],
+        capture_output=True, text=True, timeout=60, cwd=folder, check=False,
+        env=live.clean_environment() | (environ or {}))
+    shown = configparser.RawConfigParser(strict=False, default_section="")
+    shown.optionxform = str
+    try:
+        shown.read_string(done.stdout)
+    except configparser.Error as error:
+        raise RuntimeError(f"exit {done.returncode}, no INI ({error})\n{done.stderr}") from error
+    return done, shown
+
+
+def culprits(binary, folder, values):
+    """Why not all of them together? Each option alone that placet refuses, with its complaint."""
+    for key, value in values.items():
+        if key not in FIXED:
+            fixed = {k: v for k, v in values.items() if k in FIXED}
+            done, _ = show(binary, folder, fixed | {key: value})
+            if done.returncode:
+                yield f"[{key[0]}] {key[1]} = {value}: {done.stderr.strip()[-300:]}"
+
+
+def accepted(tests, name, binary, folder, values, environ=None):
+    done, shown = show(binary, folder, values, environ)
+    if done.returncode == 0:
+        tests.ok(name)
+    else:
+        why = "\n".join(culprits(binary, folder, values)) if not environ else ""
+        tests.fail(name, f"exit {done.returncode}\n{why or done.stderr[-2000:]}")
+    return done, shown
+
+
+def same(shown, value):
+    """Are these two spellings of one value?"""
+    return shown.strip("\"'").lower().replace(", ", ",") == value.lower()
+
+
+def judge(tests, how, option, value, done, shown):
+    key = option["section"], option["option"]
+    label = f"{how}: [{key[0]}] {key[1]}"
+    warned = UNUSED.findall(done.stderr).count(key)
+    honoured = shown.get(*key, fallback=None)
+    if warned == 1 and honoured is None:
+        tests.ok(label, show=False)
+    elif warned or honoured is None:
+        tests.fail(label, f"warned about {warned} times, and shown as {honoured!r}")
+    elif option["secret"] or same(honoured, value):
+        tests.ok(label, show=False)
+    else:
+        tests.fail(label, f"set to {value!r}, and shown as {honoured!r}")
+
+
+def in_file(tests, binary, folder, options):
+    values = {(o["section"], o["option"]): plausible(o, folder) for o in options}
+    done, shown = accepted(tests, "all options in a file", binary, folder, values)
+    for option in options:
+        judge(tests, "file", option, values[option["section"], option["option"]], done, shown)
+    leaked = "hidden-word" in done.stdout + done.stderr
+    tests.equal("no secret is shown", False, leaked)
+
+
+def in_environment(tests, binary, folder, options):
+    values = {(o["section"], o["option"]): plausible(o, folder) for o in options}
+    environ = {f"OS_{s.upper()}__{n.upper()}": v for (s, n), v in values.items()}
+    done, shown = accepted(tests, "all options in the environment", binary, folder, {}, environ)
+    for option in options:
+        judge(tests, "environment", option, values[option["section"], option["option"]], done,
+              shown)
+
+
+def by_older_names(tests, binary, folder, options):
+    """Every older name once, in as few runs as that takes."""
+    aliases = [(o, tuple(alias)) for o in options for alias in o["deprecated"]]
+    fixed = {key: FIXED[key].replace("/{folder}", folder) for key in FIXED}
+    turn = 0
+    while aliases and turn < 5:
+        turn += 1
+        now, seen, later = [], set(), []
+        for option, alias in aliases:
+            key = option["section"], option["option"]
+            (later if key in seen else now).append((option, alias))
+            seen.add(key)
+        values = {alias: plausible(option, folder) for option, alias in now}
+        done, shown = accepted(tests, f"older names, turn {turn}", binary, folder, fixed | values)
+        for option, alias in now:
+            judge(tests, f"older name [{alias[0]}] {alias[1]}", option, values[alias], done, shown)
+            count = OLDER.findall(done.stderr).count(alias)
+            tests.equal(f"[{alias[0]}] {alias[1]} is said once to be older", 1, count, show=False)
+        aliases = later
+    tests.equal("older names left over", [], aliases)
+
+
+def nothing_set(tests, binary, folder):
+    fixed = {key: FIXED[key].replace("/{folder}", folder) for key in FIXED}
+    done, _ = accepted(tests, "no option at all", binary, folder, fixed)
+    tests.equal("and no warning", [], UNUSED.findall(done.stderr) + OLDER.findall(done.stderr))
+
+
+def main():
+    parser = command_line.parser(__doc__, "--binary")
+    binary = parser.parse_args().binary
+    tests = TestCounts()
+    options = upstream_options.options()
+    tests.equal("there are many options", True, len(options) > 100)
+    with tempfile.TemporaryDirectory(prefix="placet-test-") as folder:
+        try:
+            nothing_set(tests, binary, folder)
+            in_file(tests, binary, folder, options)
+            in_environment(tests, binary, folder, options)
+            by_older_names(tests, binary, folder, options)
+        except RuntimeError as error:
+            tests.fail("placet config show", error)
+    tests.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""A file of which pages were overwritten: it is said what is wrong with it, and placet makes nothing worse."""
+
+import os
+import sqlite3
+import time
+
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.claims import HOSTS, claim
+from functional_tests.process.locked import consumer, is_busy
+from functional_tests.process.placet_process import Placet, refused
+from functional_tests.process.read_only import made
+
+ADVICE = "restore it from a backup"
+CONFIGURED = {"OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true"}
+
+
+def kept(path):
+    """What can be read of what clients wrote, or why it cannot."""
+    found = {}
+    connection = sqlite3.connect(path)
+    for table in ("allocations", "consumers", "projects", "users", "inventories"):
+        try:
+            found[table] = connection.execute(f"SELECT * FROM {table}").fetchall()
+        except sqlite3.DatabaseError as error:
+            found[table] = str(error)
+    connection.close()
+    return found
+
+
+def root_page(path, name):
+    """Where the table, or the index, begins; and how long a page is."""
+    connection = sqlite3.connect(path)
+    (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", [name]).fetchone()
+    (length,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.close()
+    return page, length
+
+
+def overwrite(path, name):
+    page, length = root_page(path, name)
+    overwrite_page(path, page, length)
+
+
+def overwrite_page(path, page, length):
+    with open(path, "r+b") as file:
+        file.seek((page - 1) * length)
+        file.write(b"\xa5" * length)
+
+
+def extra(path):
+    return CONFIGURED | {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{path}"}
+
+
+def is_refused(here, path):
+    """By `serve` in one line, which says what to do; and what clients wrote stays as it was."""
+    before = kept(path)
+    line = refused(here, extra=extra(path))
+    check(ADVICE in line, "it does not say what to do:", line)
+    check("malformed" in line or "not a database" in line, line)
+    equal(kept(path), before, "what is left")
+
+
+@case("a file whose first page, or whose providers are overwritten, and one that was cut: refused with a line that helps")
+def damaged_at_start():
+    with folder() as here:
+        whole = made(here).read_bytes()
+        path = here / "damaged.sqlite"
+        for damage in (
+                lambda: overwrite_page(path, 1, 4096),
+                lambda: overwrite(path, "resource_providers"),
+                lambda: overwrite(path, "inventories"),
+                lambda: overwrite(path, "placet_writers"),
+                lambda: os.truncate(path, len(whole) // 4096 // 2 * 4096)):
+            path.write_bytes(whole)
+            damage()
+            is_refused(here, path)
+
+
+@case("a page that is overwritten while placet serves: what needs it is 503 and in the log, everything else goes on")
+def damaged_while_serving():
+    with folder() as here:
+        path = made(here)
+        with Placet(here, {}) as placet:
+            # It is not read at the start, and nobody keeps it in memory who has not read it yet.
+            overwrite(path, "consumers")
+            is_busy(placet.rest("GET", f"/allocations/{consumer(0)}"))
+            for number in range(20, 24):
+                began = time.monotonic()
+                answer = placet.rest("PUT", f"/allocations/{consumer(number)}", claim(HOSTS[0]))
+                is_busy(answer)
+                check("Nothing was changed" in str(answer), answer)
+                check(time.monotonic() - began < 2, "refused late")
+            for going_on in ("/resource_providers", "/allocation_candidates?resources=VCPU:1", "/traits",
+                             f"/resource_providers/{HOSTS[0]}/usages"):
+                equal(placet.rest("GET", going_on).status, 200, going_on)
+            lines = [line for line in placet.log().splitlines() if " ERROR " in line and ADVICE in line]
+            check(len(lines) >= 5, "the log does not say what to do:", placet.log()[-3000:])
+            placet.stop()
+        connection = sqlite3.connect(path)
+        equal(connection.execute("SELECT COUNT(*), SUM(used) FROM allocations").fetchone(), (16, 16), "allocations")
+        connection.close()

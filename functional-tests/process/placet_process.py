@@ -1,0 +1,139 @@
+"""One placet process as a person or a supervisor meets it: started, read, signalled, judged by how it ends."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+from functional_tests.lib import live
+from functional_tests.lib.rest import Rest
+from functional_tests.process import cases
+
+START_SECONDS = 60
+END_SECONDS = 20
+LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (ERROR|WARN |INFO |DEBUG|TRACE) \[[\w:]+\] ")
+
+
+def environment(folder, extra=None):
+    """Next to nothing: no configuration, no client's variables, a home without files."""
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", **(extra or {})}
+
+
+def binary():
+    return str(live.placet_binary(cases.settings["binary"]))
+
+
+class ExitedProcess:
+    """How a command ended."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def line(self):
+        """The one line on stderr that says why, beside lines of the log."""
+        lines = [line for line in self.err.splitlines() if not LOGGED.match(line)]
+        cases.check(len(lines) == 1, "not one line on stderr but:", repr(self.err))
+        cases.check(lines[0].startswith("placet: "), "who says it?", lines[0])
+        return lines[0]
+
+    def __str__(self):
+        return f"exit code {self.code}\nstdout: {self.out}\nstderr: {self.err}"
+
+
+def run(folder, *arguments, extra=None, seconds=15, **popen):
+    """Runs a command that is to end by itself."""
+    try:
+        done = subprocess.run(
+            [binary(), *map(str, arguments)], cwd=folder, env=environment(folder, extra), timeout=seconds,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", **popen)
+    except subprocess.TimeoutExpired as late:
+        output = (late.stdout or b"") + (late.stderr or b"")
+        raise AssertionError(f"it does not end, and says:\n{output.decode()}") from None
+    return ExitedProcess(done.returncode, done.stdout, done.stderr)
+
+
+def refused(folder, *arguments, extra=None, **popen):
+    """Runs what must be refused: one line on stderr, exit code 1. Returns the line."""
+    ended = run(folder, *arguments, extra=extra, **popen)
+    cases.equal(ended.code, 1, ended)
+    return ended.line
+
+
+class Placet:
+    """A serving process; as a context manager it is killed at the end if it still runs.
+
+    Without `options` nothing is configured; with them placement.conf says noauth2, placet.sqlite in the
+    folder, and the options.
+    """
+
+    def __init__(self, folder, options=None, arguments=(), extra=None, bind="127.0.0.1:0", **popen):
+        self.folder = folder
+        self.database = folder / "placet.sqlite"
+        self.arguments = [*map(str, arguments)]
+        if options is not None:
+            self.arguments += ["--config-file", str(live.write_config(folder, options, self.database))]
+        if bind:
+            self.arguments += ["--bind", bind]
+        self.environment = environment(folder, extra)
+        self.popen = popen
+
+    def __enter__(self):
+        with open(self.folder / "out", "wb") as out, open(self.folder / "log", "wb") as log:
+            streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": log}
+            self.process = subprocess.Popen(
+                [binary(), *self.arguments], cwd=self.folder, env=self.environment, **{**streams, **self.popen})
+        try:
+            self.port = self._port()
+        except BaseException:
+            self.__exit__()
+            raise
+        self.rest = Rest(self.port, timeout=30)
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(END_SECONDS)
+
+    def _port(self):
+        """As the greeting says, which comes when the address is taken."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            found = re.search(r"listens on http://[^\s/]*:(\d+)\S*\n(?s:.*)\n", self.greeting())
+            if found:
+                return int(found[1])
+            time.sleep(0.01)
+        raise RuntimeError(f"placet does not serve (exit code {self.process.poll()}):\n{self.log()}")
+
+    def greeting(self):
+        return (self.folder / "out").read_text(errors="replace")
+
+    def log(self):
+        return (self.folder / "log").read_bytes().decode("utf-8", "replace")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def ended(self, seconds=END_SECONDS):
+        """Waits for the end; the exit code."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {seconds} s; its log:\n{self.log()[-2000:]}") from None
+
+    def stop(self, seconds=END_SECONDS):
+        """SIGTERM, and a good end."""
+        self.signal(signal.SIGTERM)
+        cases.equal(self.ended(seconds), 0, "exit code")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(END_SECONDS)
+
+    def alive(self):
+        """Serves as if nothing had been."""
+        cases.equal(self.process.poll(), None, "exit code", self.log()[-1000:])
+        answer = self.rest("GET", "/resource_providers")
+        cases.equal(answer.status, 200, answer)

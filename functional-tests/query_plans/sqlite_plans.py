@@ -1,0 +1,110 @@
+"""What placet sent to SQLite, by its log, and how SQLite goes about it: planned and executed once more, and rolled back.
+
+The SQLite that does this should be the one that is linked into placet, for another one may plan otherwise: run.py starts
+itself again with it (`preload`).
+"""
+
+import contextlib
+import glob
+import os
+import pathlib
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+from functional_tests.lib.root import TARGET
+from functional_tests.query_plans.judge import Access, Executed
+from functional_tests.query_plans.log_tail import Tail
+
+LOGGER = "placet::db::connect::pool"  # the module of placet that logs each statement
+LINE = re.compile(rf" TRACE \[{LOGGER}\] (.*?)(?: -- binds: (\[.*\]))?$", re.M)
+PLANNED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
+# SQLite's machine takes about so many steps for a row that it looks up, at least so many for one of a whole table, and
+# tells every hundredth.
+STEPS_OF_A_ROW, STEPS_OF_A_SCAN, REPORTED_STEPS = 10, 2, 100
+BIND = re.compile(r'"((?:[^"\\]|\\.)*)"|(-?\d+(?:\.\d+)?(?:e-?\d+)?)(?=[,\])]|$)|(\d{4}-\d\d-\d\dT[\d:.]+)|(None)')
+
+
+class Capture:
+    """From now on all that is sent is kept."""
+
+    def __init__(self, _, database):
+        self.database = database
+        print(f"SQLite {sqlite3.sqlite_version} says how it would do it", flush=True)
+
+    def follow(self, services):
+        (service,) = services
+        self.log = Tail(service.folder / "log")
+
+    def taken(self, more=()):
+        """What was sent since the last time, and `more`."""
+        sent = [(sql, binds) for sql, binds in LINE.findall(self.log.read()) if sql.startswith(PLANNED)]
+        with contextlib.closing(self.database.connect()) as connection:
+            for sql, binds in dict.fromkeys([*sent, *((sql, "") for sql in more)]):
+                yield Executed(sql, *account(connection.inner, sql, values(binds)))
+
+
+def values(binds):
+    """The values of a statement, as diesel writes them."""
+    found = []
+    for text, number, time, none in BIND.findall(binds):
+        if none:
+            found.append(None)
+        elif number:
+            found.append(float(number) if "." in number or "e" in number else int(number))
+        else:
+            found.append(time.replace("T", " ") or re.sub(r"\\(.)", r"\1", text))
+    return found
+
+
+def account(connection, sql, binds):
+    """How a statement comes to its rows, and about how many it looks at."""
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", binds)]
+    steps = 0
+
+    def count_steps():
+        nonlocal steps
+        steps += REPORTED_STEPS
+
+    connection.execute("BEGIN")
+    connection.set_progress_handler(count_steps, REPORTED_STEPS)
+    try:
+        connection.execute(sql, binds).fetchall()
+    except sqlite3.IntegrityError:
+        pass  # it was executed before
+    finally:
+        connection.set_progress_handler(None, 0)
+        connection.execute("ROLLBACK")
+    read = [access for step in plan for access in accesses(connection, sql, step, steps // STEPS_OF_A_SCAN)]
+    return read, steps // STEPS_OF_A_ROW
+
+
+def accesses(connection, sql, step, rows):
+    match = re.match(r"(SCAN|SEARCH) (\w+)", step)
+    if not match:
+        return
+    named = re.search(rf"\b(?:FROM|JOIN)\s+[`\"]?(\w+)[`\"]?\s+{match[2]}\b", sql)
+    table = named[1] if named else match[2]
+    there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table'", [table]).fetchone()
+    if there:
+        (size,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+        # One that ends early, or is never begun, looks at fewer.
+        yield Access(table, match[1] == "SCAN", min(size, rows) if match[1] == "SCAN" else 0)
+
+
+def preload():
+    """Starts this program again with the SQLite that was built into placet, where its library lies beside the binary."""
+    if os.environ.pop("LD_PRELOAD", None):
+        return
+    libraries = sorted(glob.glob(f"{TARGET}/debug/build/libsqlite3-sys-*/out/libsqlite3.a"), key=os.path.getmtime)
+    if libraries:
+        made = pathlib.Path(tempfile.gettempdir(), f"placet-sqlite-{os.getpid()}.so")
+        subprocess.run(["cc", "-shared", "-o", made, "-Wl,--whole-archive", libraries[-1], "-Wl,--no-whole-archive", "-lm"],
+                       check=True)
+        environment = os.environ | {"LD_PRELOAD": str(made)}
+        try:
+            sys.exit(subprocess.call([sys.executable, "-m", "functional_tests.query_plans.run", *sys.argv[1:]], env=environment))
+        finally:
+            made.unlink()

@@ -1,0 +1,66 @@
+"""The tests of several processes must notice when a guard is missing: each mutant must make some of them fail.
+
+    python -m functional_tests.race.unit_mutants
+"""
+
+import json
+import os
+import re
+import subprocess
+
+from functional_tests.lib.root import ROOT
+from functional_tests.lib.test_counts import TestCounts
+
+# And which tests have to be among those that notice.
+MUTANTS = {
+    "share-in-flight": "", "set-deltas": "", "apply-twice": "", "revisions-before": "", "prune-without-epoch": "",
+    "drop-fence": "writers::a_fence_finds_what_was_committed_and_waits_for_what_is_under_way"
+                  " writers::a_commit_that_its_fence_overtook_never_happens",
+    "ignore-gaps": "writers::who_is_slower_than_a_writers_own_pruning_reads_everything",
+    "keep-identity": "writers::a_writer_whose_row_is_lost_takes_another_and_nothing_is_lost"}
+TESTS = ["following", "tests::broken", "acknowledged", "identity::tests", "tests::writers"]
+SEED = "2026"
+
+
+def build():
+    """Builds the unit tests with mutants inside, and says where they are."""
+    done = subprocess.run(
+        ["cargo", "test", "--lib", "--features", "mutants", "--no-run", "--message-format", "json"],
+        capture_output=True, text=True, timeout=3600, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-3000:]
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    return [message["executable"] for message in messages if message.get("executable")][-1]
+
+
+def run(executable, mutant):
+    environment = os.environ | {"PLACET_MUTANT": mutant, "PLACET_SEED": SEED, "PLACET_STEPS": "600"}
+    return subprocess.run(
+        [executable, *TESTS], capture_output=True, text=True, timeout=900, cwd=ROOT, env=environment)
+
+
+def unmutated_passes(executable):
+    done = run(executable, "none")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def is_noticed(executable, mutant, by):
+    done = run(executable, mutant)
+    failed = sorted(set(re.findall(r"^    (\S+::\S+)$", done.stdout, re.M)))
+    assert done.returncode != 0 and failed, f"the mutant {mutant} passed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    missing = [test for test in by.split() if not any(each.endswith(test) for each in failed)]
+    assert not missing, f"the mutant {mutant} passed {missing}, and failed {failed}"
+    print(f"{mutant}: {len(failed)} tests fail, as {failed[0]}")
+
+
+def main():
+    tests = TestCounts()
+    executable = tests.step("the tests' build", build)
+    if executable:
+        tests.step("without a mutant", unmutated_passes, executable)
+        for mutant, by in MUTANTS.items():
+            tests.step(f"mutant {mutant} is noticed", is_noticed, executable, mutant, by)
+    tests.finish()
+
+
+if __name__ == "__main__":
+    main()

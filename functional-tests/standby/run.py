@@ -1,0 +1,136 @@
+"""PostgreSQL with a synchronous standby: the primary is killed, the standby takes over, and nothing acknowledged is lost.
+
+    python -m functional_tests.standby.run [--seconds S] [--seed N] [--binary PATH]
+
+Two processes of placet have both servers in their URL, with `target_session_attrs=read-write`, and follow by
+themselves. First COMMITs that wait for a standby which is away: however the wait ends, what the standby never
+got is not acknowledged. Then, while clients claim, fail-over after fail-over, each with a new standby; a checker
+judges the history (chaos/checker.py). Prints how long after the promotion all processes granted claims again.
+"""
+
+import os
+import random
+import threading
+import time
+
+from functional_tests.chaos import run as chaos, services, topology
+from functional_tests.lib import command_line, engines
+from functional_tests.lib.test_counts import TestCounts
+
+TIMEOUT_SECONDS = 60
+
+
+class Claim(threading.Thread):
+    """A claim in flight: `status` is the answer's, None as long as there is none."""
+
+    def __init__(self, member, consumer, provider):
+        super().__init__()
+        self.member, self.consumer, self.provider = member, consumer, provider
+        self.status, self.unknown = None, False
+
+    def run(self):
+        body = topology.body({self.provider: {"VCPU": 1}}, None)
+        rest = self.member.rest
+        rest.timeout = TIMEOUT_SECONDS
+        answer = rest("PUT", f"/allocations/{self.consumer}", body)
+        self.unknown = services.OUTCOME_UNKNOWN in str(answer)
+        self.status = answer.status
+
+
+class Waiting:
+    """A COMMIT that waits for a standby which is away."""
+
+    def __init__(self, engine, database, members, seed):
+        self.pair, self.database, self.members = engine.several, database, members
+        self.chance = random.Random(f"{seed}/waiting")
+        self.provider = topology.new_consumer(self.chance)
+        rest = members[0].rest
+        rest.must("POST", "/resource_providers", {"name": "waiting", "uuid": self.provider})
+        rest.must("PUT", f"/resource_providers/{self.provider}/inventories", {
+            "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 100}}})
+
+    def case(self, end_the_wait):
+        """The claim waits; the wait is ended; the primary dies, and the standby, which never had it, takes over."""
+        self.until(self.granted, "nothing is granted before it")
+        primary, standby = self.pair.nodes
+        standby.kill()
+        try:
+            claim = self.claim()
+            self.until(self.waiting, "no COMMIT waits for the standby")
+            end_the_wait(primary)
+            self.until(lambda: self.waiting() or claim.status, "placet does not ask what became of it")
+            time.sleep(1)
+            assert claim.status != 204, "granted without a standby"
+        finally:
+            primary.kill()
+            standby.restart()
+            self.pair.promote()
+            self.pair.mend()
+        claim.join(TIMEOUT_SECONDS)
+        assert not claim.is_alive(), "the claim is not answered after the standby took over"
+        self.judge(claim)
+
+    def claim(self):
+        claim = Claim(self.members[0], topology.new_consumer(self.chance), self.provider)
+        claim.start()
+        return claim
+
+    def granted(self):
+        """Whether a new claim is: after the case before this one a writer may still be taking a new identity."""
+        claim = self.claim()
+        claim.join(TIMEOUT_SECONDS)
+        return claim.status == 204
+
+    def judge(self, claim):
+        """What was answered is so, and whatever it was, the same claim can be made or is there now."""
+        there = self.database.query("SELECT 1 FROM consumers WHERE uuid = ?", [claim.consumer])
+        print(f"        answered {claim.status}{', unknown' if claim.unknown else ''}, {'there' if there else 'not there'}")
+        assert claim.status in (204, 503), claim.status
+        assert claim.unknown or bool(there) == (claim.status == 204), "the answer is not true"
+
+    def waiting(self):
+        """The backends that wait for the standby."""
+        primary = self.pair.nodes[0].database("postgres")
+        return primary.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+
+    def terminated(self, primary):
+        """As by an administrator: the connection ends, and the commit is there, on the primary alone."""
+        for (pid,) in self.waiting():
+            primary.database("postgres").query("SELECT pg_terminate_backend(?)", [pid])
+
+    def restarted(self, primary):
+        """The primary comes back with a commit that nobody else has."""
+        primary.kill()
+        primary.restart()
+
+    def until(self, holds, sentence):
+        deadline = time.monotonic() + TIMEOUT_SECONDS / 2
+        while not holds():
+            assert time.monotonic() < deadline, sentence
+            time.sleep(0.05)
+
+
+def main():
+    parser = command_line.parser(__doc__, "--binary", "--seed")
+    parser.add_argument("--seconds", type=float, default=300 if os.environ.get("PLACET_TEST_SIZE") == "full" else 6,
+                        help="for which fail-overs are begun")
+    parser.add_argument("--clients", type=int, default=8)
+    # What chaos asks for besides.
+    parser.set_defaults(engine="postgresql-pair", server="placet", processes=2, faults=["fail-over"], foreign_writer=False,
+                        mostly=None, mutant=None, keep_going=False, report=None)
+    options = parser.parse_args()
+    print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
+    tests = TestCounts()
+    with engines.Engine(options.engine) as engine:
+        database = engine.create()
+        with services.members(options, [database]) as members:
+            waiting = Waiting(engine, database, members, options.seed)
+            tests.step("a wait for the standby that is ended is no acknowledgement", waiting.case, waiting.terminated)
+            tests.step("nor is one that a primary forgot in a crash", waiting.case, waiting.restarted)
+            run = chaos.Chaos(options, engine, database, members)
+            run.tests = tests
+            run.run()
+
+
+if __name__ == "__main__":
+    main()

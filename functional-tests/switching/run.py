@@ -1,0 +1,217 @@
+"""The guide from OpenStack Placement to placet and back (docs/switching.md): its commands are run as they are written.
+
+    python -m functional_tests.switching.run [--engine ENGINE] [--binary PATH]
+
+What a test changes of them: the configuration is a file of its own, the ports are free ones, and systemd is a small
+program that starts and stops the two services. A client claims and releases all the time, by turns at whatever the
+balancer knows, and must not notice anything.
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+
+from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.root import ROOT
+from functional_tests.lib.tables.contents import contents
+from functional_tests.lib.tables.shapes import differences, of_openstack, shape
+from functional_tests.lib.test_counts import TestCounts
+
+GUIDE = ROOT / "docs/switching.md"
+# As kolla-ansible writes it, but for where things are and who is let in.
+CONFIG = """
+[DEFAULT]
+debug = false
+log_file = {folder}/log
+state_path = {folder}
+[api]
+auth_strategy = {auth}
+[oslo_middleware]
+enable_proxy_headers_parsing = true
+[oslo_concurrency]
+lock_path = {folder}/tmp
+[placement_database]
+connection = {url}
+connection_recycle_time = 10
+max_overflow = 1000
+max_pool_size = 1
+max_retries = -1
+[cache]
+backend = oslo_cache.memcache_pool
+enabled = true
+memcache_servers = 127.0.0.1:1
+[keystone_authtoken]
+service_type = placement
+auth_type = password
+password = secret
+[placet]
+strict_step_size = true
+[placement]
+allocation_conflict_retry_count = 1
+"""
+# `systemd-run --unit=NAME COMMAND…`, `systemctl start|stop NAME`.
+SYSTEMD = """#!/bin/bash
+cd {folder}
+start() {{ local unit=$1; shift; "$@" >$unit.out 2>&1 & echo $! >$unit.pid; }}
+case "$(basename $0) $1" in
+    "systemd-run "*) unit=${{1#--unit=}}; shift; start $unit "$@" ;;
+    "systemctl start") start $2 {python} -m functional_tests.lib.upstream {folder}/placement.conf {port} ;;
+    "systemctl stop") kill $(cat $2.pid); while kill -0 $(cat $2.pid) 2>/dev/null; do sleep 0.05; done; rm $2.pid ;;
+esac
+"""
+
+
+def guide(name):
+    """The commands under a heading of the guide, a line each."""
+    text = GUIDE.read_text()
+    part = text[text.index(f"\n## {name}\n"):]
+    block = re.search(r"\n\n((?:    .*\n)+)", part)[1]
+    return [line.strip() for line in block.splitlines()]
+
+
+class Client(threading.Thread):
+    """Claims and releases by turns at the services that a balancer knows: what one granted another one shows."""
+
+    def __init__(self, ports):
+        super().__init__(daemon=True)
+        self.ports, self.ended, self.wrong, self.granted, self.turn = ports, threading.Event(), [], {}, 0
+        self.host = str(uuid.uuid4())
+        self.lock = threading.Lock()  # held while the balancer is changed: no request is in flight then
+
+    def rest(self, *request):
+        with self.lock:
+            self.turn += 1
+            return Rest(self.ports[self.turn % len(self.ports)], version="1.39")(*request)
+
+    def must(self, *request):
+        answer = self.rest(*request)
+        if answer.status >= 300:
+            self.wrong.append(f"{request}: {answer}")
+        return answer
+
+    def prepare(self):
+        self.must("POST", "/resource_providers", {"name": "host", "uuid": self.host})
+        self.must("PUT", f"/resource_providers/{self.host}/inventories", {
+            "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1000}}})
+
+    def run(self):
+        while not self.ended.wait(0.02) and not self.wrong:
+            consumer = str(uuid.uuid4())
+            self.must("PUT", f"/allocations/{consumer}", {
+                "allocations": {self.host: {"resources": {"VCPU": 1}}}, "project_id": "p", "user_id": "u",
+                "consumer_generation": None, "consumer_type": "INSTANCE"})
+            found = self.must("GET", f"/allocations/{consumer}")
+            if self.host not in (found.json or {}).get("allocations", {}):
+                self.wrong.append(f"{consumer} was granted, and then {found}")
+            if self.turn % 5 == 0:
+                self.must("DELETE", f"/allocations/{consumer}")
+            else:
+                self.granted[consumer] = 1
+
+
+class Switch:
+    def __init__(self, tests, engine, binary):
+        self.tests, self.engine = tests, engine
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=engine.folder))
+        self.database = engine.create()
+        self.upstream, self.placet = live.free_port(), live.free_port()
+        self.bin = self.folder / "bin"
+        self.bin.mkdir()
+        (self.bin / "placet").symlink_to(live.placet_binary(binary))
+        for name in ("systemctl", "systemd-run"):
+            (self.bin / name).write_text(SYSTEMD.format(
+                folder=self.folder, python=sys.executable, port=self.upstream))
+            (self.bin / name).chmod(0o755)
+        self.config = self.folder / "placement.conf"
+        self.configure("noauth2")
+
+    def configure(self, auth):
+        self.config.write_text(CONFIG.format(folder=self.folder, auth=auth, url=self.database.url))
+
+    def command(self, line, code=0):
+        """One line of a shell, as somebody who pastes it."""
+        environment = live.clean_environment()
+        environment["PATH"] = f"{self.bin}:{pathlib.Path(sys.executable).parent}:{environment['PATH']}"
+        line = line.replace("127.0.0.1:8779", f"127.0.0.1:{self.placet}")
+        line = line.replace("127.0.0.1:8778", f"127.0.0.1:{self.upstream}")
+        line = line.replace("/etc/placement/placement.conf", str(self.config))
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120, cwd=self.folder,
+                              env=environment, check=False)
+        logs = "".join(path.read_text()[-1500:] for path in self.folder.glob("*.out"))
+        assert done.returncode == code, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}{logs}"
+        return done.stdout + done.stderr
+
+    def balance(self, client, *ports):
+        with client.lock:
+            client.ports[:] = ports
+
+    def run(self):
+        tests = self.tests
+        self.command(f"placement-manage --config-file {self.config} db sync")
+        made = shape(self.database)
+        self.command("systemctl start placement-api")
+        self.command(f"curl --silent --fail --retry 60 --retry-delay 1 --retry-connrefused 127.0.0.1:{self.upstream}/")
+        client = Client([self.upstream])
+        try:
+            client.prepare()
+            client.start()
+            self.follow(guide("Over"), client, self.placet)
+            self.follow(guide("Back"), client, self.upstream)
+        finally:
+            client.ended.set()
+            client.join(60)
+            for pid in self.folder.glob("*.pid"):
+                os.kill(int(pid.read_text()), signal.SIGTERM)
+        tests.equal("what the client met", [], client.wrong)
+        held = {row["consumer_id"]: row["used"] for row in contents(self.database)["allocations"]}
+        tests.equal(f"{len(client.granted)} claims that were granted are there, and no other", client.granted, held)
+        tests.step("what placet leaves is taken away", self.take_away, made)
+        self.configure("keystone")
+        output = tests.step("with Keystone it refuses to start", self.command, "placet --config-file placement.conf", 1)
+        tests.equal("and says so", True, "keystone" in (output or ""))
+
+    def follow(self, lines, client, stays):
+        """Does what the guide says. The balancer knows both services once the new one answers, and before the old one is
+        stopped only the one that stays."""
+        for line in lines:
+            if line.startswith("systemctl stop"):
+                self.balance(client, stays)
+            self.tests.step(line, self.command, line)
+            if line.startswith("curl"):
+                self.balance(client, self.upstream, self.placet)
+                self.some(client)
+        self.some(client)
+
+    def some(self, client, count=20):
+        """Waits until the client has asked so often."""
+        wanted = client.turn + count
+        while client.turn < wanted and not client.wrong:
+            client.ended.wait(0.02)
+
+    def take_away(self, made):
+        for line in guide("What is left"):
+            names = re.fullmatch(r"DROP TABLE (.*);", line)[1].split(", ")
+            for name in names:
+                self.database.run(f"DROP TABLE {name}")
+        found = shape(self.database)
+        assert not differences(made, found) and of_openstack(found) == found, found.keys()
+
+
+def main():
+    parser = command_line.parser(__doc__, "--binary", "--engine")
+    arguments = parser.parse_args()
+    tests = TestCounts()
+    with engines.Engine(arguments.engine) as engine:
+        Switch(tests, engine, arguments.binary).run()
+    tests.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+//! Checks the project's own rules: which layer imports from which, which crate is used where, what must not be written.
+//!
+//! The tables are those of ARCHITECTURE.md (layers) and STYLE.md (crates). Files are read as text, not parsed: a rule is
+//! here only if that is enough to decide it. `rules_fail` proves that each rule can fail. Nothing but the standard library
+//! is needed, not even placet itself.
+
+mod commits;
+mod documents;
+mod layout;
+mod lexer;
+mod nouns;
+mod prose;
+mod rules;
+mod rules_fail;
+mod sentences;
+mod source;
+mod sql;
+mod tables;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use source::{File, Source};
+use tables::Layers;
+
+/// Files that may be longer than the rest, each with its reason.
+const EXCUSED_LENGTHS: &[&str] = &[];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn exists(path: &str) -> bool {
+    root().join(path).exists()
+}
+
+fn sources() -> Vec<Source> {
+    source::sources(&root())
+}
+
+fn rust_files() -> Vec<File> {
+    source::files(&root(), "", &[".rs"])
+}
+
+fn documents() -> Vec<File> {
+    source::files(&root(), "", &[".md"])
+}
+
+/// Fails with every complaint at once.
+fn none(complaints: impl IntoIterator<Item = String>) {
+    let complaints: Vec<String> = complaints.into_iter().collect();
+    assert!(complaints.is_empty(), "\n\n{}\n", complaints.join("\n\n"));
+}
+
+#[test]
+fn layers_import_only_what_the_table_allows() {
+    let layers = Layers::of(&read("ARCHITECTURE.md"));
+    assert!(
+        !layers.names().is_empty(),
+        "ARCHITECTURE.md has no table whose first column is `layer`"
+    );
+    // lib.rs puts the layers together, and gives benches what they measure.
+    let sources = sources().into_iter().filter(|source| source.layer() != "lib");
+    none(sources.flat_map(|source| rules::layers(&layers, &source)));
+}
+
+#[test]
+fn the_table_of_layers_is_complete_and_leads_down() {
+    let layers = Layers::of(&read("ARCHITECTURE.md"));
+    none(
+        layers
+            .upward()
+            .into_iter()
+            .map(|dependency| format!("ARCHITECTURE.md: {dependency} does not lead down in the table")),
+    );
+    let mut found: Vec<String> = sources().iter().map(|source| source.layer().to_owned()).collect();
+    found.retain(|layer| layer != "lib");
+    found.sort();
+    found.dedup();
+    let mut listed = layers.names().to_vec();
+    listed.sort();
+    assert_eq!(
+        listed, found,
+        "the table of ARCHITECTURE.md (left) and src/ (right) have different layers"
+    );
+}
+
+#[test]
+fn crates_are_used_only_where_style_allows() {
+    let (table, manifest) = (tables::crates(&read("STYLE.md")), read("Cargo.toml"));
+    let mut complaints = Vec::new();
+    let mut met = Vec::new();
+    for source in &sources() {
+        let (found, wrong) = rules::crates(&table, source);
+        met.extend(found);
+        complaints.extend(wrong);
+    }
+    let known = tables::dependencies(&manifest, "dependencies");
+    let testing = tables::dependencies(&manifest, "dev-dependencies");
+    for name in known.iter().chain(&testing) {
+        let Some(row) = table.iter().find(|row| row.name == *name) else {
+            complaints.push(format!(
+                "`{name}` is in Cargo.toml; add to STYLE.md's table which layers may use it, and why it was taken"
+            ));
+            continue;
+        };
+        if !testing.contains(name) && !row.layers.is_empty() && !met.contains(name) {
+            complaints.push(format!(
+                "the crate `{name}` is not used: take it out of Cargo.toml and STYLE.md"
+            ));
+        }
+    }
+    for row in table
+        .iter()
+        .filter(|row| !known.contains(&row.name) && !testing.contains(&row.name))
+    {
+        complaints.push(format!(
+            "STYLE.md has a row for `{}`, which Cargo.toml has not",
+            row.name
+        ));
+    }
+    none(complaints);
+}
+
+#[test]
+fn modules_use_no_names_that_are_not_for_them() {
+    none(sources().iter().flat_map(rules::foreign));
+}
+
+#[test]
+fn sql_as_text_is_only_in_db() {
+    none(sources().iter().flat_map(sql::text));
+}
+
+#[test]
+fn engines_are_distinguished_only_in_their_modules() {
+    none(sources().iter().flat_map(sql::engines));
+}
+
+#[test]
+fn paths_and_types_that_rules_name_exist() {
+    let sources = sources();
+    for path in rules::paths().chain(sql::ENGINES.iter().copied()) {
+        assert!(
+            sources.iter().any(|source| source.path.starts_with(path)),
+            "a rule is about {path}, which does not exist"
+        );
+    }
+    for name in sql::STATEMENTS {
+        let declared = format!("pub struct {name}");
+        assert!(
+            sources.iter().any(|source| source.code.contains(&declared)),
+            "a rule is about the type `{name}`, which does not exist"
+        );
+    }
+}
+
+#[test]
+fn every_panic_says_why_it_cannot_happen() {
+    none(sources().iter().flat_map(rules::panics));
+}
+
+#[test]
+fn nothing_is_postponed_or_hidden() {
+    none(sources().iter().flat_map(rules::postponed));
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let endings = [".rs", ".py", ".sh", ".yaml", ".md", ".sql"];
+    let files = source::files(&root(), "", &endings);
+    none(files.iter().filter_map(|file| rules::length(EXCUSED_LENGTHS, file)));
+    for path in EXCUSED_LENGTHS {
+        assert!(
+            Path::new(&root()).join(path).exists(),
+            "{path} is excused and not there: take it off the list"
+        );
+    }
+}
+
+#[test]
+fn no_file_names_a_path_of_one_machine() {
+    let endings = [
+        ".rs", ".py", ".sh", ".yaml", ".md", ".sql", ".toml", ".conf", ".ini", ".txt", ".json",
+    ];
+    none(
+        source::files(&root(), "", &endings)
+            .iter()
+            .filter_map(rules::machine_paths),
+    );
+}
+
+#[test]
+fn a_noun_has_one_name_in_every_layer() {
+    let nouns = nouns::nouns(&read("src/api/routes.rs"));
+    assert!(
+        nouns.len() >= 8,
+        "the route table has other nouns than it should: {nouns:?}"
+    );
+    none(nouns::noun_files(&nouns, exists));
+}
+
+#[test]
+fn every_error_is_given_its_status_by_name() {
+    none(rules::exhaustive(&Source::new(
+        "src/api/http/errors.rs",
+        &read("src/api/http/errors.rs"),
+    )));
+}
+
+#[test]
+fn files_that_documents_name_exist() {
+    none(
+        documents()
+            .iter()
+            .flat_map(|document| documents::references(document, exists)),
+    );
+}
+
+#[test]
+fn steps_of_tox_that_documents_name_exist() {
+    let tox = read("tox.sh");
+    none(documents().iter().flat_map(|document| documents::steps(document, &tox)));
+}
+
+#[test]
+fn commits_say_what_they_do_and_why() {
+    match commits::commits(&root()) {
+        Some(commits) => none(commits.iter().flat_map(commits::check)),
+        None => println!("skipped: the history here does not reach back to the rules of commits"),
+    }
+}
+
+#[test]
+fn a_file_says_first_what_it_is_for() {
+    none(rust_files().iter().filter_map(layout::head));
+}
+
+#[test]
+fn tests_are_in_the_module_tests() {
+    let files = rust_files();
+    none(
+        files
+            .iter()
+            .filter(|file| file.path.starts_with("src/"))
+            .flat_map(layout::test_places),
+    );
+}

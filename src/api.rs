@@ -1,0 +1,20 @@
+//! The HTTP layer, and the only one that knows actix.
+//!
+//! `http::dispatch` authenticates and authorizes a request and finds its row in the table of [`routes`]. The handler of
+//! the row reads the request with `wire`, makes one call to `model`, and writes a reply. An error becomes a refusal.
+
+pub mod handlers;
+pub mod http;
+mod openapi;
+mod route;
+mod routes;
+mod service;
+
+pub use http::cors::Cors;
+pub use http::server::serve;
+pub use openapi::text as openapi;
+pub use routes::{guarded_by, slave_routes};
+pub use service::{Listen, Service, Settings};
+
+#[cfg(test)]
+mod tests;

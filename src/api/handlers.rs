@@ -1,0 +1,13 @@
+//! The handlers, one file per noun: each reads the request with `wire`, makes one call to `model`, and writes the reply.
+
+pub mod aggregates;
+pub mod allocation_candidates;
+pub mod allocations;
+pub mod inventories;
+pub mod reshaper;
+pub mod resource_classes;
+pub mod resource_providers;
+pub mod root;
+pub mod traits;
+pub mod usages;
+pub mod v1;

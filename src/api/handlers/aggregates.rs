@@ -1,0 +1,20 @@
+//! `/resource_providers/{uuid}/aggregates`
+
+use super::resource_providers::of_provider;
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::error::Result;
+use crate::wire::aggregates as wire;
+
+pub async fn list(context: RequestContext) -> Result<Reply> {
+    let uuid = context.field("uuid").to_owned();
+    let found = context.reader().aggregates(uuid).await?;
+    Ok(Reply::json(wire::write(context.version, &found)).modified(None))
+}
+
+pub async fn replace(context: RequestContext) -> Result<Reply> {
+    let read = wire::read_replace(context.version, context.field("uuid"), &context.body);
+    let replace = of_provider(&context, read).await?;
+    let found = context.model().submit(replace).await?;
+    Ok(Reply::json(wire::write(context.version, &found)).modified(None))
+}

@@ -1,0 +1,77 @@
+//! `/allocation_candidates`
+
+use std::sync::Arc;
+
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::api::http::streaming::{ChunkSource, LogContext};
+use crate::error::Result;
+use crate::model::Shown;
+use crate::search;
+use crate::wire::allocation_candidates as wire;
+
+/// With a limit, up to this many bytes of the answer are made before the first byte is sent: room for many thousands of
+/// candidates. So an error is a refusal and not a broken connection. The bound is in bytes because a number of candidates
+/// does not bound memory: a candidate of many groups has some kilobytes, and a limit may be any number.
+const WHOLE: usize = 4 * 1024 * 1024;
+
+/// A search of at most this many rounds runs on the worker: they take about as long as waking another thread, or a few
+/// times that. Visiting a block of 64 roots is one round; visiting a tree, or a choice within it, is some rounds.
+const ROUNDS: u64 = 2048;
+
+pub async fn list(context: RequestContext) -> Result<Reply> {
+    let request = wire::read_list(context.version, &context.query)?;
+    let settings = context.settings().search();
+    let Shown { snapshot, stale } = context.model().shown(&request, context.settings().stale_reads).await?;
+    let (version, query) = (context.version, context.query.clone());
+    let bounded = request.limit.is_some() || settings.max.is_some();
+    let make = move |interrupt| {
+        let settings = search::SearchSettings {
+            interrupt,
+            ..settings.clone()
+        };
+        let found = search::candidates(Arc::clone(&snapshot), &request, &settings, ())?.select();
+        let source: Box<dyn ChunkSource> = Box::new(Found {
+            answer: wire::Answer::new(version, Arc::clone(&snapshot), &request, found),
+            query: query.clone(),
+            ceiling: settings.ceiling,
+        });
+        Ok(source)
+    };
+    let about = LogContext {
+        what: format!("/allocation_candidates?{}", context.query),
+        advice: " Ask with a limit, so that it is found before it is sent.",
+    };
+    let reply = context.stream(about, ROUNDS, bounded.then_some(WHOLE), make).await?;
+    Ok(reply.modified(None).stale(stale))
+}
+
+/// An answer, and the request for its log line.
+struct Found {
+    answer: wire::Answer,
+    query: String,
+    ceiling: usize,
+}
+
+impl ChunkSource for Found {
+    fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
+        let more = self.answer.write(out, length)?;
+        if !more && self.answer.is_cut() {
+            log::warn!(
+                "More than {} candidates for {:?}: the answer ends there; ask with a limit, or raise [placet] \
+                 max_candidates",
+                self.ceiling,
+                self.query
+            );
+        }
+        Ok(more)
+    }
+
+    fn is_found(&self) -> bool {
+        self.answer.is_found()
+    }
+
+    fn remaining_bytes(&self) -> Option<usize> {
+        self.answer.left()
+    }
+}

@@ -1,0 +1,44 @@
+//! `/allocations` and `/resource_providers/{uuid}/allocations`
+
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::error::Result;
+use crate::model::allocations::{self, Release};
+use crate::wire::allocations as wire;
+
+pub async fn show(context: RequestContext) -> Result<Reply> {
+    let consumer = context.field("consumer_uuid").to_owned();
+    let found = context
+        .reader()
+        .read(move |conn| allocations::of_consumer(conn, &consumer))
+        .await?;
+    Ok(Reply::json(wire::write_consumer(context.version, &found)).modified(found.modified))
+}
+
+pub async fn replace(context: RequestContext) -> Result<Reply> {
+    let claim = wire::read_put(context.version, context.field("consumer_uuid"), &context.body)?;
+    context.model().submit(claim).await?;
+    Ok(Reply::no_content())
+}
+
+pub async fn replace_many(context: RequestContext) -> Result<Reply> {
+    let claim = wire::read_post(context.version, &context.body)?;
+    context.model().submit(claim).await?;
+    Ok(Reply::no_content())
+}
+
+pub async fn release(context: RequestContext) -> Result<Reply> {
+    context
+        .model()
+        .submit(Release {
+            consumer: context.field("consumer_uuid").to_owned(),
+        })
+        .await?;
+    Ok(Reply::no_content())
+}
+
+pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
+    let uuid = context.field("uuid").to_owned();
+    let found = context.reader().allocations(uuid).await?;
+    Ok(Reply::json(wire::write_provider(context.version, &found)).modified(found.modified))
+}

@@ -1,0 +1,59 @@
+//! `/resource_classes`
+
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::error::Result;
+use crate::model::resource_classes::{self, Delete};
+use crate::wire::resource_classes as wire;
+
+pub async fn list(context: RequestContext) -> Result<Reply> {
+    let found = context.reader().read(resource_classes::list).await?;
+    let newest = found.iter().filter_map(|it| it.modified).max();
+    Ok(Reply::json(wire::write_list(context.prefix(), &found)).modified(newest))
+}
+
+pub async fn create(context: RequestContext) -> Result<Reply> {
+    let create = wire::read_create(context.version, &context.body)?;
+    let url = url(&context, &create.name);
+    context.model().submit(create).await?;
+    Ok(Reply::created(true).location(url))
+}
+
+pub async fn show(context: RequestContext) -> Result<Reply> {
+    let name = context.field("name").to_owned();
+    let found = context
+        .reader()
+        .ask(move |conn| resource_classes::show(conn, &name))
+        .await?;
+    Ok(Reply::json(wire::write_one(context.prefix(), &found.name)).modified(found.modified))
+}
+
+/// From 1.7.
+pub async fn ensure(context: RequestContext) -> Result<Reply> {
+    let ensure = wire::read_ensure(context.version, context.field("name"))?;
+    let url = url(&context, &ensure.name);
+    let ensured = context.model().submit(ensure).await?;
+    Ok(Reply::created(ensured.created).location(url))
+}
+
+/// Before 1.7.
+pub async fn rename(context: RequestContext) -> Result<Reply> {
+    let rename = wire::read_rename(context.version, context.field("name"), &context.body)?;
+    let name = rename.to.clone();
+    context.model().submit(rename).await?;
+    Ok(Reply::json(wire::write_one(context.prefix(), &name)))
+}
+
+pub async fn delete(context: RequestContext) -> Result<Reply> {
+    context
+        .model()
+        .submit(Delete {
+            name: context.field("name").to_owned(),
+        })
+        .await?;
+    Ok(Reply::no_content())
+}
+
+fn url(context: &RequestContext, name: &str) -> String {
+    context.location(&format!("/resource_classes/{name}"))
+}

@@ -1,0 +1,130 @@
+//! `/resource_providers`
+
+use std::sync::{Arc, OnceLock};
+
+use chrono::DateTime;
+
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::api::http::streaming::{ChunkSource, LogContext};
+use crate::error::Result;
+use crate::model::Shown;
+use crate::model::resource_providers::{self, Delete, Provider};
+use crate::search::{self, Interrupt};
+use crate::wire::resource_providers as wire;
+
+/// Up to this many providers are listed on the worker that read the request: each is a round.
+const ROUNDS: u64 = 1024;
+
+pub async fn list(context: RequestContext) -> Result<Reply> {
+    let query = wire::read_list(context.version, &context.query)?;
+    let strict = context.settings().search.strict_step;
+    let Shown { snapshot, stale } = context.model().shown(&query, context.settings().stale_reads).await?;
+    let (version, prefix) = (context.version, context.prefix().to_owned());
+    let about = LogContext {
+        what: format!("/resource_providers?{}", context.query),
+        advice: "",
+    };
+    let newest = Arc::new(OnceLock::new());
+    let names_few = query.in_tree.is_some() || query.uuid.is_some() || query.name.is_some();
+    let rounds = if names_few { ROUNDS } else { 0 };
+    let make = {
+        let newest = Arc::clone(&newest);
+        move |interrupt: Interrupt| {
+            let found = search::providers(&snapshot, &query, strict)?;
+            interrupt.spend(found.len() as u64);
+            newest.get_or_init(|| found.iter().map(|&slot| snapshot.modified(slot)).max());
+            let list = wire::List::new(version, &prefix, Arc::clone(&snapshot), found);
+            let source: Box<dyn ChunkSource> = Box::new(Listed(list));
+            Ok(source)
+        }
+    };
+    let reply = context.stream(about, rounds, None, make).await?;
+    let newest = newest.get().copied().flatten();
+    let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
+    Ok(reply.modified(newest).stale(stale))
+}
+
+struct Listed(wire::List);
+
+impl ChunkSource for Listed {
+    fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
+        Ok(self.0.write(out, length))
+    }
+
+    fn is_found(&self) -> bool {
+        true
+    }
+
+    fn remaining_bytes(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// From 1.20 the answer shows the provider.
+pub async fn create(context: RequestContext) -> Result<Reply> {
+    let provider = context
+        .model()
+        .submit(wire::read_create(context.version, &context.body)?)
+        .await?;
+    Ok(shown(&context, &provider).location(url(&context, &provider)))
+}
+
+/// Before 1.20 the answer has only the provider's location.
+pub async fn create_silently(context: RequestContext) -> Result<Reply> {
+    let provider = context
+        .model()
+        .submit(wire::read_create(context.version, &context.body)?)
+        .await?;
+    Ok(Reply::created(true).location(url(&context, &provider)))
+}
+
+pub async fn show(context: RequestContext) -> Result<Reply> {
+    let uuid = context.field("uuid").to_owned();
+    let provider = context
+        .reader()
+        .ask(move |conn| resource_providers::show(conn, &uuid))
+        .await?;
+    Ok(shown(&context, &provider))
+}
+
+/// `Last-Modified` is the time of the update before this one, as in OpenStack Placement; absent if there was none.
+pub async fn update(context: RequestContext) -> Result<Reply> {
+    let uuid = context.field("uuid").to_owned();
+    let before = context
+        .model()
+        .ask(move |conn| resource_providers::last_update(conn, &uuid))
+        .await?;
+    let update = wire::read_update(context.version, context.field("uuid"), &context.body)?;
+    let provider = context.model().submit(update).await?;
+    Ok(Reply::json(wire::write_one(context.version, context.prefix(), &provider)).modified_if(before))
+}
+
+pub async fn delete(context: RequestContext) -> Result<Reply> {
+    context
+        .model()
+        .submit(Delete {
+            uuid: context.field("uuid").to_owned(),
+        })
+        .await?;
+    Ok(Reply::no_content())
+}
+
+/// The result of reading a body about a provider. If the body is bad and the provider does not exist, the missing provider
+/// is the error. If the body is good, the command that uses it finds out whether the provider exists.
+pub async fn of_provider<T>(context: &RequestContext, read: Result<T>) -> Result<T> {
+    if read.is_err() {
+        let uuid = context.field("uuid").to_owned();
+        let look = move |conn: &mut _| resource_providers::exists(conn, &uuid);
+        context.model().ask(look).await?;
+    }
+    read
+}
+
+fn shown(context: &RequestContext, provider: &Provider) -> Reply {
+    Reply::json(wire::write_one(context.version, context.prefix(), provider)).modified(provider.modified)
+}
+
+fn url(context: &RequestContext, provider: &Provider) -> String {
+    context.location(&format!("/resource_providers/{}", provider.uuid))
+}

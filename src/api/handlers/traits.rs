@@ -1,0 +1,64 @@
+//! `/traits` and `/resource_providers/{uuid}/traits`
+
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::error::Result;
+use crate::model::traits::{self, Clear, Delete, ProviderTraits};
+use crate::wire::traits as wire;
+
+pub async fn list(context: RequestContext) -> Result<Reply> {
+    let filter = wire::read_list(context.version, &context.query)?;
+    let found = context.reader().ask(move |conn| traits::list(conn, &filter)).await?;
+    let newest = found.iter().map(|it| it.modified).max();
+    Ok(Reply::json(wire::write_list(&found)).modified(newest))
+}
+
+pub async fn show(context: RequestContext) -> Result<Reply> {
+    let name = context.field("name").to_owned();
+    let found = context.reader().ask(move |conn| traits::show(conn, &name)).await?;
+    Ok(Reply::no_content().modified(found.modified))
+}
+
+pub async fn ensure(context: RequestContext) -> Result<Reply> {
+    let ensure = wire::read_ensure(context.version, context.field("name"))?;
+    let url = context.location(&format!("/traits/{}", ensure.name));
+    let ensured = context.model().submit(ensure).await?;
+    Ok(Reply::created(ensured.created).location(url).modified(ensured.since))
+}
+
+pub async fn delete(context: RequestContext) -> Result<Reply> {
+    context
+        .model()
+        .submit(Delete {
+            name: context.field("name").to_owned(),
+        })
+        .await?;
+    Ok(Reply::no_content())
+}
+
+pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
+    let uuid = context.field("uuid").to_owned();
+    let found = context.reader().traits(uuid).await?;
+    Ok(shown(&found))
+}
+
+/// Unlike on other routes, the body is validated before the provider is looked up.
+pub async fn replace_of_provider(context: RequestContext) -> Result<Reply> {
+    let replace = wire::read_replace(context.version, context.field("uuid"), &context.body)?;
+    Ok(shown(&context.model().submit(replace).await?))
+}
+
+pub async fn clear_of_provider(context: RequestContext) -> Result<Reply> {
+    context
+        .model()
+        .submit(Clear {
+            provider: context.field("uuid").to_owned(),
+        })
+        .await?;
+    Ok(Reply::no_content())
+}
+
+fn shown(found: &ProviderTraits) -> Reply {
+    let newest = found.traits.iter().map(|it| it.modified).max();
+    Reply::json(wire::write_provider(found)).modified(newest)
+}

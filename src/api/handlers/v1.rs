@@ -1,0 +1,27 @@
+//! `/v1/`: what the native API offers.
+
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::api::openapi;
+use crate::api::route::{Family, Route};
+use crate::api::routes::ROUTES;
+use crate::error::Result;
+use crate::wire::v1::{self as wire, Operation};
+
+/// `GET /v1/`: every operation of the native API, as the route table has it.
+pub async fn show(context: RequestContext) -> Result<Reply> {
+    wire::read(&context.query)?;
+    let native = ROUTES.iter().filter(|route| route.family == Family::Native);
+    let operations: Vec<Operation> = native.map(operation).collect();
+    let description = format!("{}{}", context.prefix(), openapi::URL);
+    Ok(Reply::json(wire::write(&operations, &description)))
+}
+
+fn operation(route: &'static Route) -> Operation {
+    Operation {
+        method: route.method.as_str(),
+        path: route.path,
+        summary: openapi::summary(route),
+        rule: route.rule().map(|rule| rule.name),
+    }
+}

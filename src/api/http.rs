@@ -1,0 +1,19 @@
+//! What every request passes, whatever its noun: the server, dispatch, negotiation, replies, refusals, streaming.
+
+pub mod accept;
+pub mod access;
+pub mod base_url;
+pub mod checks;
+pub mod cors;
+pub mod disconnect;
+pub mod dispatch;
+pub mod errors;
+pub mod native_codes;
+pub mod negotiate;
+pub mod refusal;
+pub mod reply;
+pub mod request_context;
+pub mod request_head;
+pub mod server;
+pub mod stream;
+pub mod streaming;

@@ -1,0 +1,76 @@
+//! The access log: one line for each request.
+
+use std::fmt::{self, Display, Write};
+use std::time::Duration;
+
+use actix_web::body::{BodySize, MessageBody};
+use actix_web::{HttpRequest, HttpResponse};
+
+use super::request_head::RequestHead;
+
+/// Writes the line.
+pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, took: Duration) {
+    let length = match response.body().size() {
+        BodySize::None => "0".to_owned(),
+        BodySize::Sized(length) => length.to_string(),
+        // The body is still being sent: the line is about the head of the answer.
+        BodySize::Stream => "-".to_owned(),
+    };
+    log::info!(
+        target: "placet::access",
+        "{}{} {} \"{} {}\" status: {} len: {length} microversion: {} time: {:.3} ms",
+        head.request_id,
+        Global(head.global_id.as_deref()),
+        Plain(&head.remote),
+        head.method,
+        Plain(request.uri().path_and_query().map_or("-", |it| it.as_str())),
+        response.status().as_u16(),
+        Spoken(head),
+        took.as_secs_f64() * 1000.0,
+    );
+}
+
+/// Text from the client, escaped: it must not end the log line or move the terminal's cursor.
+struct Plain<'a>(&'a str);
+
+impl Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            if c.is_control() || c == '"' || c == '\\' {
+                write!(f, "{}", c.escape_default())?
+            } else {
+                f.write_char(c)?
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Global<'a>(Option<&'a str>);
+
+impl Display for Global<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |id| write!(f, " (global {id})"))
+    }
+}
+
+struct Spoken<'a>(&'a RequestHead);
+
+impl Display for Spoken<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.version {
+            Some(version) => version.fmt(f),
+            None => f.write_char('-'),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_cannot_write_lines_of_its_own() {
+        assert_eq!(Plain("1.2.3.4\n\x1b[2J\"é").to_string(), "1.2.3.4\\n\\u{1b}[2J\\\"é");
+    }
+}

@@ -1,0 +1,68 @@
+//! The base URL under which clients see the service: the prefix to strip from a request's path and to put before links.
+
+use actix_web::HttpRequest;
+use percent_encoding::percent_decode_str;
+
+use super::request_head::{Forwarded, text};
+use crate::api::service::Settings;
+
+/// The base URL as one request sees it.
+#[derive(Debug)]
+pub struct BaseUrl {
+    /// The prefix of a route in a link.
+    pub prefix: String,
+    /// Scheme and host as the client used them, for `Location`; empty if it named no host.
+    pub origin: String,
+}
+
+impl BaseUrl {
+    pub fn of(request: &HttpRequest, settings: &Settings) -> BaseUrl {
+        let forwarded = Forwarded::of(request, settings);
+        let host = forwarded.host.or_else(|| text(request, "host"));
+        let host = host.or_else(|| request.uri().authority().map(ToString::to_string));
+        let scheme = forwarded.scheme.as_deref().unwrap_or("http");
+        BaseUrl {
+            prefix: forwarded.prefix.unwrap_or_default() + &settings.url_prefix,
+            origin: host.map(|host| format!("{scheme}://{host}")).unwrap_or_default(),
+        }
+    }
+}
+
+/// The path of the route: decoded, and without the prefix if the request has it (a proxy may have stripped it). Each byte
+/// becomes one character, as in OpenStack Placement, whose refusals quote paths so.
+pub fn route_path(path: &str, settings: &Settings) -> String {
+    let inside = path.strip_prefix(settings.url_prefix.as_str());
+    let path = inside
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+        .unwrap_or(path);
+    decoded(path)
+}
+
+fn decoded(path: &str) -> String {
+    let mut path: String = percent_decode_str(path).map(char::from).collect();
+    // OpenStack Placement's route patterns match before a final line feed, but a field of a path must not be empty.
+    if path.ends_with('\n') && (path == "/\n" || !path.ends_with("/\n")) {
+        path.pop();
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_feed_at_the_end_of_a_path_is_not_seen() {
+        for (path, head) in [
+            ("/traits/CUSTOM_A%0a", "/traits/CUSTOM_A"),
+            ("/traits/CUSTOM_A%0a%0a", "/traits/CUSTOM_A\n"),
+            ("/traits/%0a", "/traits/\n"),
+            ("/%0a", "/"),
+            ("%0a", ""),
+            ("/traits%0a/x", "/traits\n/x"),
+            ("/traits/%C3%A9", "/traits/\u{c3}\u{a9}"),
+        ] {
+            assert_eq!(decoded(path), head, "{path}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The checks of dispatch, one function each.
+
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use actix_web::http::StatusCode;
+use actix_web::web::{Bytes, Payload};
+use tokio::time::timeout;
+
+use super::negotiate::{self, Unserved};
+use super::refusal::Refusal;
+use super::request_head::{RequestHead, text};
+use crate::api::route::{Authorization, Family, Media, Outside, Route};
+use crate::api::routes::ROUTES;
+use crate::api::service::Service;
+use crate::auth::{AuthContext, AuthHeaders};
+use crate::error::Error;
+use crate::policy::{self, Caller, Target, Verdict};
+use crate::version::Version;
+use crate::wire::usages;
+
+const JSON: &str = "application/json";
+/// How long a client may take to send a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The rows of the route table that match this path.
+pub fn rows(path: &str) -> Vec<&'static Route> {
+    ROUTES.iter().filter(|route| route.fits(path)).collect()
+}
+
+/// Authenticates the caller. If all rows of the path are public, as those of the root, no token is needed for any method.
+pub fn authenticate(request: &HttpRequest, rows: &[&Route], service: &Service) -> Result<Option<AuthContext>, Refusal> {
+    if !rows.is_empty()
+        && rows
+            .iter()
+            .all(|route| matches!(route.authorization, Authorization::Public))
+    {
+        return Ok(None);
+    }
+    let header = |name| text(request, name);
+    let headers = AuthHeaders { header: &header };
+    let context = service.auth.authenticate(&headers);
+    context
+        .map(Some)
+        .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, "").at_any_version())
+}
+
+/// Which microversion the request speaks, and from here on its answer says so; `None` for the native API, which has none.
+pub fn negotiate_version(request: &HttpRequest, head: &mut RequestHead) -> Result<Option<Version>, Refusal> {
+    if head.native {
+        return Ok(None);
+    }
+    let header = text(request, "openstack-api-version");
+    let version = negotiate::version(header.as_deref()).map_err(|unserved| match unserved {
+        Unserved::Malformed(why) => Refusal::new(StatusCode::BAD_REQUEST, why),
+        Unserved::Unsupported(why) => Refusal::not_acceptable(head.accept.text(), &why),
+    });
+    let version = version.map_err(Refusal::at_any_version)?;
+    head.version = Some(version);
+    Ok(head.version)
+}
+
+/// A request that announces a body must have a `Content-Type`.
+pub fn check_length_has_type(request: &HttpRequest) -> Result<(), Refusal> {
+    let has_body = text(request, "content-length").is_some_and(|length| !length.trim_start_matches('0').is_empty());
+    let has_type = text(request, "content-type").is_some_and(|content_type| !content_type.is_empty());
+    if has_body && !has_type {
+        let detail = "content-type header required when content-length > 0";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).at_any_version());
+    }
+    Ok(())
+}
+
+/// The row that serves the request, among the rows of its path.
+pub fn find_route(
+    request: &HttpRequest,
+    here: &[&'static Route],
+    version: Option<Version>,
+    head: &RequestHead,
+) -> Result<&'static Route, Refusal> {
+    if here.is_empty() {
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "").at_any_version());
+    }
+    let method = request.method();
+    let Some(first) = here.iter().find(|route| route.method == *method) else {
+        return Err(Refusal::method_not_allowed(method, Some(methods(here))));
+    };
+    if first.media_first {
+        check_media(request, first.media, head)?;
+    }
+    let outside = match first.family {
+        Family::Placement {
+            outside: Outside::MethodNotAllowed,
+            ..
+        } => Refusal::method_not_allowed(method, None),
+        Family::Placement { .. } | Family::Native => Refusal::new(StatusCode::NOT_FOUND, ""),
+    };
+    let mut serving = here
+        .iter()
+        .filter(|route| route.method == *method && route.serves(version));
+    let route = *serving.next().ok_or(outside)?;
+    if !route.media_first {
+        check_media(request, route.media, head)?;
+    }
+    Ok(route)
+}
+
+/// The value of `Allow`: each method once, in the order of the table.
+fn methods(routes: &[&Route]) -> String {
+    let mut methods: Vec<&str> = Vec::new();
+    for route in routes {
+        if !methods.contains(&route.method.as_str()) {
+            methods.push(route.method.as_str());
+        }
+    }
+    methods.join(", ")
+}
+
+fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Result<(), Refusal> {
+    match media {
+        Media::Takes => {
+            let header = text(request, "content-type");
+            let content_type = header.as_deref().and_then(|text| text.split(';').next());
+            if content_type != Some(JSON) {
+                return Err(Refusal::unsupported_media_type(header.as_deref(), JSON));
+            }
+        }
+        Media::Gives if !head.accept.accepts_json() => {
+            return Err(Refusal::not_acceptable(
+                head.accept.text(),
+                "Only application/json is provided",
+            ));
+        }
+        Media::Gives | Media::Bare => {}
+    }
+    Ok(())
+}
+
+/// Checks the policy rule of the route.
+pub fn authorize(
+    request: &HttpRequest,
+    route: &Route,
+    context: Option<AuthContext>,
+    service: &Service,
+) -> Result<(), Refusal> {
+    let Some(rule) = route.rule() else { return Ok(()) };
+    let caller = caller(context.unwrap_or_default());
+    let project;
+    let target = match route.authorization {
+        Authorization::RuleOfProject(_) => {
+            project = usages::read_project(request.query_string())?;
+            Target::Project(project.as_deref())
+        }
+        Authorization::Rule(_) | Authorization::Public => Target::Own(&caller),
+    };
+    match service.policy.now().judge(rule, &caller, &target) {
+        Verdict::Allowed => Ok(()),
+        Verdict::Denied => Err(Error::Forbidden {
+            rule: rule.name.to_owned(),
+        }
+        .into()),
+        // A token of the wrong scope is refused with the rule's name alone.
+        Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
+        Verdict::Undecided(why) => Err(Refusal::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("The policy {} cannot be decided: {why}.", rule.name),
+        )),
+    }
+}
+
+fn caller(context: AuthContext) -> Caller {
+    let service = context.service;
+    Caller {
+        user_id: context.user_id,
+        user_domain_id: context.user_domain_id,
+        project_id: context.project_id,
+        project_domain_id: context.project_domain_id,
+        domain_id: context.domain_id,
+        system_scope: context.system_scope,
+        roles: context.roles,
+        is_admin_project: context.is_admin_project,
+        service: policy::Service {
+            user_id: service.user_id,
+            user_domain_id: service.user_domain_id,
+            project_id: service.project_id,
+            project_domain_id: service.project_domain_id,
+            roles: service.roles,
+        },
+    }
+}
+
+/// Reads the whole body, up to the limit.
+pub async fn read_body(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Bytes, Refusal> {
+    let too_large = || {
+        Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("Request is too large. Larger than {limit}."),
+        )
+    };
+    let announced = text(request, "content-length").and_then(|length| length.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    let refused = |status, detail| Err(Refusal::new(status, detail));
+    match timeout(BODY_TIMEOUT, payload.to_bytes_limited(limit)).await {
+        Ok(Ok(Ok(body))) => Ok(body),
+        Ok(Ok(Err(broken))) => refused(StatusCode::BAD_REQUEST, format!("The body could not be read: {broken}")),
+        Ok(Err(_)) => Err(too_large()),
+        Err(_) => refused(
+            StatusCode::REQUEST_TIMEOUT,
+            "Its body did not arrive in time.".to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,96 @@
+//! The HTTP status and the error code of each error. No other place decides them.
+
+use actix_web::http::StatusCode;
+
+use crate::error::Error;
+
+/// The code of an error that has none of its own.
+pub const UNDEFINED: &str = "placement.undefined_code";
+const CONCURRENT_UPDATE: &str = "placement.concurrent_update";
+const DUPLICATE_NAME: &str = "placement.duplicate_name";
+const INVENTORY_IN_USE: &str = "placement.inventory.inuse";
+const PROVIDER_NOT_FOUND: &str = "placement.resource_provider.not_found";
+const PROVIDER_IN_USE: &str = "placement.resource_provider.inuse";
+const PROVIDER_HAS_CHILDREN: &str = "placement.resource_provider.cannot_delete_parent";
+const QUERY_BAD_VALUE: &str = "placement.query.bad_value";
+const QUERY_DUPLICATE_KEY: &str = "placement.query.duplicate_key";
+const QUERY_MISSING_VALUE: &str = "placement.query.missing_value";
+
+/// Whether the answer to an error has `Vary` with the version header. As in OpenStack Placement, it has not if the URL
+/// names something that does not exist, or if the caller is not authorized.
+pub fn varies(error: &Error) -> bool {
+    !matches!(
+        error,
+        Error::Forbidden { .. } | Error::ProviderNotFound { .. } | Error::ClassNotFound { .. }
+    )
+}
+
+/// The status and the error code of an error.
+pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
+    use Error as E;
+    match error {
+        E::BadQueryValue { .. } => (StatusCode::BAD_REQUEST, QUERY_BAD_VALUE),
+        E::DuplicateQueryKey { .. } => (StatusCode::BAD_REQUEST, QUERY_DUPLICATE_KEY),
+        E::MissingQueryValue { .. } => (StatusCode::BAD_REQUEST, QUERY_MISSING_VALUE),
+        E::ProviderNotFoundForReshape { .. } => (StatusCode::BAD_REQUEST, PROVIDER_NOT_FOUND),
+        E::MalformedJson(_)
+        | E::InvalidBody(_)
+        | E::InvalidQuery(_)
+        | E::BadRequest { .. }
+        | E::CannotCreateProvider { .. }
+        | E::CannotSaveProvider { .. }
+        | E::InventoryNotFoundForUpdate { .. }
+        | E::InvalidInventory { .. }
+        | E::UnknownClassInInventory { .. }
+        | E::CannotUpdateStandardClass { .. }
+        | E::CannotDeleteStandardClass { .. }
+        | E::UnknownTraits { .. }
+        | E::CannotDeleteStandardTrait { .. }
+        | E::ClaimProviderNotFound { .. }
+        | E::ClaimClassNotFound { .. }
+        | E::ReshapeClassNotFound { .. }
+        | E::UnknownClassInQuery { .. }
+        | E::UnknownTraitsInQuery { .. }
+        | E::UnknownTraitsInCandidates { .. } => (StatusCode::BAD_REQUEST, UNDEFINED),
+
+        E::Forbidden { .. } => (StatusCode::FORBIDDEN, UNDEFINED),
+
+        E::ProviderNotFound { .. }
+        | E::ProviderNotFoundForInventories { .. }
+        | E::ProviderNotFoundForTraits { .. }
+        | E::ProviderNotFoundForUsages { .. }
+        | E::ProviderNotFoundForAllocations { .. }
+        | E::ProviderNotFoundForDelete { .. }
+        | E::InventoryNotFound { .. }
+        | E::InventoryNotFoundForDelete { .. }
+        | E::InventoryClassNotFoundForDelete { .. }
+        | E::ClassNotFound { .. }
+        | E::TraitNotFound { .. }
+        | E::NoAllocations { .. } => (StatusCode::NOT_FOUND, UNDEFINED),
+
+        E::StaleInventoryGeneration
+        | E::StaleProviderGeneration
+        | E::StaleReshapeGeneration { .. }
+        | E::StaleConsumerGeneration { .. }
+        | E::InventoryExists { .. }
+        | E::InventoryInUse { .. } => (StatusCode::CONFLICT, CONCURRENT_UPDATE),
+        E::DuplicateProvider { .. } => (StatusCode::CONFLICT, DUPLICATE_NAME),
+        E::ProviderInUse { .. } => (StatusCode::CONFLICT, PROVIDER_IN_USE),
+        E::ProviderHasChildren { .. } => (StatusCode::CONFLICT, PROVIDER_HAS_CHILDREN),
+        E::InventoriesInUse { .. } | E::AllInventoriesInUse { .. } => (StatusCode::CONFLICT, INVENTORY_IN_USE),
+        E::ClassExists { .. }
+        | E::ClassExistsForRename { .. }
+        | E::ClassInUse { .. }
+        | E::TraitInUse { .. }
+        | E::ClaimWithoutInventory { .. }
+        | E::CapacityExceeded { .. }
+        | E::ConstraintsViolated { .. } => (StatusCode::CONFLICT, UNDEFINED),
+
+        // `Busy` and `Unavailable` changed nothing. After `UnknownOutcome` a client may repeat its request too: if it was
+        // committed, the generation in it keeps it from being applied twice.
+        E::Busy { .. } | E::Unavailable { .. } | E::UnknownOutcome { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, UNDEFINED)
+        }
+        E::Internal { .. } => (StatusCode::INTERNAL_SERVER_ERROR, UNDEFINED),
+    }
+}

@@ -1,0 +1,257 @@
+//! Error answers, in the form that the client accepts: JSON, HTML or plain text; in the native API always JSON.
+
+use std::sync::LazyLock;
+
+use actix_web::HttpResponse;
+use actix_web::http::{Method, StatusCode, header};
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::errors::{self, UNDEFINED};
+use super::native_codes::native_code;
+use super::request_head::RequestHead;
+use crate::error::Error;
+use crate::version::{self, Version};
+
+/// An error answer to a request.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    status: StatusCode,
+    /// The sentence that comes before the detail.
+    lead: Lead,
+    detail: String,
+    code: &'static str,
+    /// The methods of the URL, for `Allow`.
+    allow: Option<String>,
+    /// Whether the answer has `Vary` with the version header.
+    varies: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Lead {
+    /// The standard sentence of the status.
+    OfStatus,
+    /// A sentence about this request.
+    Own(String),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let (status, code) = errors::status_and_code(&error);
+        Refusal {
+            code,
+            varies: errors::varies(&error),
+            ..Refusal::new(status, error.to_string())
+        }
+    }
+}
+
+impl Refusal {
+    /// A refusal with the standard sentence of its status.
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Refusal {
+        Refusal {
+            status,
+            lead: Lead::OfStatus,
+            detail: detail.into(),
+            code: UNDEFINED,
+            allow: None,
+            varies: true,
+        }
+    }
+
+    /// The same refusal at every version, so it does not vary.
+    pub fn at_any_version(self) -> Refusal {
+        Refusal { varies: false, ..self }
+    }
+
+    fn with_lead(status: StatusCode, lead: String, detail: &str) -> Refusal {
+        Refusal {
+            lead: Lead::Own(lead),
+            ..Refusal::new(status, detail)
+        }
+    }
+
+    /// The URL does not have this method; `allow` lists the methods that it has, if the answer names them.
+    pub fn method_not_allowed(method: &Method, allow: Option<String>) -> Refusal {
+        let lead = format!("The method {method} is not allowed for this resource. ");
+        let detail = allow
+            .as_ref()
+            .map_or("", |_| "The method specified is not allowed for this resource.");
+        Refusal {
+            allow,
+            ..Refusal::with_lead(StatusCode::METHOD_NOT_ALLOWED, lead, detail)
+        }
+    }
+
+    /// No media type that the client accepts can be served.
+    pub fn not_acceptable(accept: &str, detail: &str) -> Refusal {
+        let lead = format!(
+            "The resource could not be generated that was acceptable to your browser\n(content of type {accept}. "
+        );
+        Refusal::with_lead(StatusCode::NOT_ACCEPTABLE, lead, detail)
+    }
+
+    /// The route does not take the body's media type.
+    pub fn unsupported_media_type(content_type: Option<&str>, good: &str) -> Refusal {
+        let bad = content_type.filter(|text| !text.is_empty()).unwrap_or("None");
+        let lead = format!("The request media type {bad} is not supported by this server. ");
+        let without_parameters = bad.split(';').next().unwrap_or(bad);
+        let detail = format!("The media type {without_parameters} is not supported, use {good}");
+        Refusal::with_lead(StatusCode::UNSUPPORTED_MEDIA_TYPE, lead, &detail)
+    }
+
+    pub fn varies(&self) -> bool {
+        self.varies
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The detail for the client.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// The response, without the headers that every response has.
+    pub fn respond(&self, head: &RequestHead) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        if let Some(allow) = &self.allow {
+            response.insert_header((header::ALLOW, allow.as_str()));
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.insert_header((header::RETRY_AFTER, "1"));
+        }
+        let (html, json) = (
+            head.accept.quality("text", "html"),
+            head.accept.quality("application", "json"),
+        );
+        if head.method == Method::HEAD {
+            response.content_type("text/html; charset=UTF-8").finish()
+        } else if head.native {
+            response
+                .content_type("application/json")
+                .body(self.native_json(head).to_string())
+        } else if html > 0.0 && html >= json {
+            response.content_type("text/html; charset=UTF-8").body(self.html())
+        } else if json > 0.0 {
+            response
+                .content_type("application/json")
+                .body(self.json(head).to_string())
+        } else {
+            response.content_type("text/plain; charset=UTF-8").body(self.plain())
+        }
+    }
+
+    /// The JSON for a request that could not be read.
+    pub fn unheard(&self, request_id: &str) -> String {
+        json!({"errors": [{
+            "status": self.status.as_u16(),
+            "title": self.title(),
+            "detail": without_tags(&self.text(str::to_owned)),
+            "request_id": request_id,
+        }]})
+        .to_string()
+    }
+
+    fn json(&self, head: &RequestHead) -> Value {
+        if self.status == StatusCode::UNAUTHORIZED {
+            return json!({"message": self.text(str::to_owned), "code": self.status_line(), "title": self.title()});
+        }
+        let mut error = json!({
+            "status": self.status.as_u16(),
+            "title": self.title(),
+            "detail": without_tags(&self.text(str::to_owned)),
+        });
+        if head.version.is_some_and(|version| version >= version::ERROR_CODES) {
+            error["code"] = self.code.into();
+        }
+        error["request_id"] = head.request_id.as_str().into();
+        if self.status == StatusCode::NOT_ACCEPTABLE && head.version.is_none() {
+            error["max_version"] = Version::MAX.to_string().into();
+            error["min_version"] = Version::MIN.to_string().into();
+        }
+        json!({"errors": [error]})
+    }
+
+    /// The form of the native API: always with a code, and with the detail alone.
+    fn native_json(&self, head: &RequestHead) -> Value {
+        let lead = || without_tags(&self.text(str::to_owned)).trim().to_owned();
+        json!({"errors": [{
+            "status": self.status.as_u16(),
+            "title": self.title(),
+            "detail": if self.detail.is_empty() { lead() } else { self.detail.clone() },
+            "code": native_code(self.status, self.code),
+            "request_id": head.request_id,
+        }]})
+    }
+
+    fn html(&self) -> String {
+        let (line, text) = (self.status_line(), self.text(escaped));
+        format!(
+            "<html>\n <head>\n  <title>{line}</title>\n </head>\n <body>\n  <h1>{line}</h1>\n  {text}\n </body>\n</html>"
+        )
+    }
+
+    fn plain(&self) -> String {
+        format!("{}\n\n{}", self.status_line(), without_tags(&self.text(str::to_owned)))
+    }
+
+    /// Lead and detail, with the markup between them that OpenStack Placement uses.
+    fn text(&self, escape: fn(&str) -> String) -> String {
+        let detail = escape(&self.detail);
+        match &self.lead {
+            Lead::OfStatus => format!("{}<br /><br />\n{detail}\n\n", self.explanation()),
+            Lead::Own(lead) => format!("{}<br /><br />\n{detail}", escape(lead)),
+        }
+    }
+
+    fn status_line(&self) -> String {
+        format!("{} {}", self.status.as_u16(), self.title())
+    }
+
+    fn title(&self) -> &'static str {
+        match self.status {
+            StatusCode::PAYLOAD_TOO_LARGE => "Request Entity Too Large",
+            status => status.canonical_reason().unwrap_or("Error"),
+        }
+    }
+
+    fn explanation(&self) -> &'static str {
+        match self.status {
+            StatusCode::BAD_REQUEST => {
+                "The server could not comply with the request since it is either malformed or otherwise incorrect."
+            }
+            StatusCode::UNAUTHORIZED => {
+                "This server could not verify that you are authorized to access the document you requested. Either \
+                 you supplied the wrong credentials (e.g., bad password), or your browser does not understand how to \
+                 supply the credentials required."
+            }
+            StatusCode::FORBIDDEN => "Access was denied to this resource.",
+            StatusCode::NOT_FOUND => "The resource could not be found.",
+            StatusCode::REQUEST_TIMEOUT => "The server has waited too long for the request to be sent by the client.",
+            StatusCode::CONFLICT => "There was a conflict when trying to complete your request.",
+            StatusCode::PAYLOAD_TOO_LARGE => "The body of your request was too large for this server.",
+            StatusCode::SERVICE_UNAVAILABLE => "The server is currently unavailable. Please try again at a later time.",
+            _ => "The server has either erred or is incapable of performing the requested operation.",
+        }
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#x27;")
+}
+
+/// The text without markup: line feeds become blanks, `<br />` becomes a line feed, other tags are removed.
+fn without_tags(text: &str) -> String {
+    static BREAKS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?is)<br.*?>").expect("a constant pattern that the tests compile"));
+    static TAGS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?s)<!--|-->|<.*?>").expect("a constant pattern that the tests compile"));
+    let line = text.replace('\n', " ").replace('\r', "");
+    TAGS.replace_all(&BREAKS.replace_all(&line, "\n"), "").into_owned()
+}

@@ -1,0 +1,133 @@
+//! Successful answers, and the headers that depend on the microversion.
+
+use std::time::Duration;
+
+use actix_web::HttpResponse;
+use actix_web::http::{StatusCode, header};
+use chrono::{DateTime, Utc};
+
+use super::streaming::StreamingBody;
+use crate::version::{self, Version};
+
+/// A body in JSON.
+#[derive(Debug)]
+enum Body {
+    Whole(Vec<u8>),
+    Streaming(StreamingBody),
+}
+
+/// What a handler answers.
+#[derive(Debug)]
+pub struct Reply {
+    status: StatusCode,
+    body: Option<Body>,
+    location: Option<String>,
+    modified: Option<DateTime<Utc>>,
+    /// Whether it has `Cache-Control: no-cache`.
+    no_cache: bool,
+    stale: Option<Duration>,
+}
+
+impl Reply {
+    /// 200 with a JSON body.
+    pub fn json(body: Vec<u8>) -> Reply {
+        Reply {
+            body: Some(Body::Whole(body)),
+            ..Reply::empty(StatusCode::OK)
+        }
+    }
+
+    /// The same, sent while it is made.
+    pub fn streaming(body: StreamingBody) -> Reply {
+        Reply {
+            body: Some(Body::Streaming(body)),
+            ..Reply::empty(StatusCode::OK)
+        }
+    }
+
+    /// 204.
+    pub fn no_content() -> Reply {
+        Reply::empty(StatusCode::NO_CONTENT)
+    }
+
+    /// 201 if something was created, else 204; both without a body.
+    pub fn created(created: bool) -> Reply {
+        Reply::empty(if created {
+            StatusCode::CREATED
+        } else {
+            StatusCode::NO_CONTENT
+        })
+    }
+
+    fn empty(status: StatusCode) -> Reply {
+        Reply {
+            status,
+            body: None,
+            location: None,
+            modified: None,
+            no_cache: false,
+            stale: None,
+        }
+    }
+
+    /// 201 instead of 200, with `Location`.
+    pub fn created_at(self, url: String) -> Reply {
+        Reply {
+            status: StatusCode::CREATED,
+            ..self.location(url)
+        }
+    }
+
+    /// With `Location`.
+    pub fn location(self, url: String) -> Reply {
+        Reply {
+            location: Some(url),
+            ..self
+        }
+    }
+
+    /// From 1.15, with `Last-Modified` and `Cache-Control: no-cache`. Without a time of its own the answer was modified now.
+    pub fn modified(self, moment: impl Into<Option<DateTime<Utc>>>) -> Reply {
+        self.modified_if(Some(moment.into().unwrap_or_else(Utc::now)))
+    }
+
+    /// As `modified`, but without a time there is no `Last-Modified`.
+    pub fn modified_if(self, modified: Option<DateTime<Utc>>) -> Reply {
+        Reply {
+            modified,
+            no_cache: true,
+            ..self
+        }
+    }
+
+    /// With the age of the snapshot, if it may lack what was committed since: `Age` and `placet-stale`.
+    pub fn stale(self, stale: Option<Duration>) -> Reply {
+        Reply { stale, ..self }
+    }
+
+    /// The response, without the headers that every response has.
+    pub(in crate::api) fn respond(self, version: Option<Version>) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        if let Some(location) = self.location {
+            response.insert_header((header::LOCATION, location));
+        }
+        if self.no_cache && version >= Some(version::LAST_MODIFIED) {
+            response.insert_header((header::CACHE_CONTROL, "no-cache"));
+            if let Some(modified) = self.modified {
+                let time = modified.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+                response.insert_header((header::LAST_MODIFIED, time));
+            }
+        }
+        if let Some(age) = self.stale {
+            // Rounded up: 0 would say that nothing is missing.
+            let seconds = age.as_secs() + 1;
+            response.insert_header((header::AGE, seconds.to_string()));
+            response.insert_header(("placet-stale", seconds.to_string()));
+        }
+        match self.body {
+            Some(Body::Whole(body)) => response.content_type("application/json").body(body),
+            Some(Body::Streaming(body)) => response.content_type("application/json").body(body),
+            None => response.finish(),
+        }
+    }
+}

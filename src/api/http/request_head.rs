@@ -1,0 +1,128 @@
+//! The head of a request: what its answer and its log line need, known before the body is read.
+
+use actix_web::HttpRequest;
+use actix_web::http::Method;
+use actix_web::http::header::{HeaderName, HeaderValue};
+use uuid::Uuid;
+
+use super::accept::Accept;
+use crate::api::service::Settings;
+use crate::version::Version;
+
+/// The head of a request.
+#[derive(Debug)]
+pub struct RequestHead {
+    pub method: Method,
+    /// The id that placet gave it.
+    pub request_id: String,
+    /// The id that its sender gave it.
+    pub global_id: Option<String>,
+    pub accept: Accept,
+    /// The address of the client; a proxy's word counts only with `enable_proxy_headers_parsing`.
+    pub remote: String,
+    /// Whether it is for the native API, which has no microversions.
+    pub native: bool,
+    /// `None` until it was negotiated.
+    pub version: Option<Version>,
+}
+
+impl RequestHead {
+    pub fn of(request: &HttpRequest, settings: &Settings) -> RequestHead {
+        let peer = || request.peer_addr().map_or("-".to_owned(), |peer| peer.ip().to_string());
+        RequestHead {
+            method: request.method().clone(),
+            request_id: format!("req-{}", Uuid::new_v4()),
+            global_id: text(request, "x-openstack-request-id").filter(|id| is_request_id(id)),
+            accept: Accept::read(text(request, "accept").as_deref()),
+            remote: Forwarded::of(request, settings).address.unwrap_or_else(peer),
+            native: false,
+            version: None,
+        }
+    }
+}
+
+/// What a proxy reports about the request; empty without `enable_proxy_headers_parsing`.
+#[derive(Debug, Default)]
+pub struct Forwarded {
+    pub scheme: Option<String>,
+    pub host: Option<String>,
+    pub address: Option<String>,
+    pub prefix: Option<String>,
+}
+
+impl Forwarded {
+    pub fn of(request: &HttpRequest, settings: &Settings) -> Forwarded {
+        if !settings.parse_proxy_headers {
+            return Forwarded::default();
+        }
+        let prefix = text(request, "x-forwarded-prefix");
+        match text(request, "forwarded") {
+            Some(header) => {
+                let first = header.split(',').next().unwrap_or_default();
+                let field = |wanted: &str| {
+                    let mut pairs = first.split(';').filter_map(|pair| pair.split_once('='));
+                    pairs
+                        .find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted))
+                        .map(|(_, v)| v.trim().to_owned())
+                };
+                Forwarded {
+                    scheme: field("proto"),
+                    host: field("host"),
+                    address: field("for"),
+                    prefix,
+                }
+            }
+            None => Forwarded {
+                scheme: text(request, "x-forwarded-proto"),
+                host: text(request, "x-forwarded-host"),
+                address: text(request, "x-forwarded-for"),
+                prefix,
+            },
+        }
+    }
+}
+
+/// The text of a header, one character for each byte, as refusals quote it. Headers of the same name are joined by commas.
+pub fn text(request: &HttpRequest, name: &'static str) -> Option<String> {
+    let mut values = request.headers().get_all(HeaderName::from_static(name));
+    let characters = |value: &HeaderValue| {
+        value
+            .as_bytes()
+            .iter()
+            .map(|byte| char::from(*byte))
+            .collect::<String>()
+    };
+    let mut text = characters(values.next()?);
+    for value in values {
+        text.push(',');
+        text.push_str(&characters(value));
+    }
+    Some(text)
+}
+
+fn is_request_id(text: &str) -> bool {
+    let hex = |group: &str| group.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    text.strip_prefix("req-").is_some_and(|uuid| {
+        let groups: Vec<&str> = uuid.split('-').collect();
+        groups.iter().all(|group| hex(group)) && groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_request_id_is_a_global_id() {
+        assert!(is_request_id("req-3875499c-74fd-4723-ac9a-c34bbb5f9738"));
+        for text in [
+            "",
+            "req-",
+            "3875499c-74fd-4723-ac9a-c34bbb5f9738",
+            "req-3875499C-74fd-4723-ac9a-c34bbb5f9738",
+        ] {
+            assert!(!is_request_id(text), "{text}");
+        }
+        assert!(!is_request_id("req-3875499c-74fd-4723-ac9a-c34bbb5f9738\n"));
+    }
+}

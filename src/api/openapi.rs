@@ -1,0 +1,224 @@
+//! The OpenAPI 3.1 description of the API, generated from the route table, the schemas of `wire`, the errors, and texts.
+//!
+//! Nothing is written twice, so the description cannot differ from the server; tests compare live answers with it.
+//! OpenAPI has no microversions: the whole document marks with `x-openstack` from and until which version something
+//! holds. The document of one microversion, or of the native API, is plain OpenAPI.
+
+mod operations;
+mod parameters;
+mod refusals;
+mod responses;
+mod schemas;
+mod sentences;
+mod span;
+mod texts;
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+
+use super::http::reply::Reply;
+use super::http::request_context::RequestContext;
+use super::route::Route;
+use super::routes::ROUTES;
+use crate::error::Result;
+use crate::version::{LAST_MODIFIED, Version};
+use crate::wire::documents::NATIVE_STEP;
+use schemas::Schemas;
+use span::Span;
+use texts::Texts;
+
+/// Where it is served.
+pub const URL: &str = "/openapi.json";
+
+const ABOUT: &str = "The REST API of placet, which is that of OpenStack Placement.\n\n\
+    A request names a microversion in `OpenStack-API-Version: placement 1.N`; without one it speaks 1.0. `x-errors` \
+    lists how an operation may refuse, with names in braces for what differs. Errors are JSON; a client that prefers \
+    `text/html` or `text/plain` gets that.";
+
+const ABOUT_NATIVE: &str = "\n\nBelow `/v1` is placet's own API, which has no microversions.";
+
+const ABOUT_VERSIONS: &str = "\n\n`x-openstack` says from which microversion (`min-ver`) to which (`max-ver`) an \
+    operation, a parameter, a schema or a response holds; where a schema has several steps, `anyOf` lists them. Before \
+    its first microversion an operation is not there (404, in one case 405).";
+
+/// `GET /openapi.json`. It is public: it is the same for every installation, and tools need it before they have a token.
+pub async fn show(context: RequestContext) -> Result<Reply> {
+    static WHOLE: LazyLock<Value> = LazyLock::new(|| document(None));
+    let mut document = WHOLE.clone();
+    if !context.prefix().is_empty() {
+        document["servers"][0]["url"] = context.prefix().into();
+    }
+    Ok(Reply::json(document.to_string().into_bytes()))
+}
+
+/// The document as a text: of everything, of one microversion, or of the native API (`v1`). `None` if there is no such
+/// version.
+pub fn text(version: Option<&str>) -> Option<String> {
+    let only = match version {
+        Some(NATIVE_STEP) => Some(Span::Native),
+        Some(text) => Some(Span::at(text.parse().ok()?)),
+        None => None,
+    };
+    Some(format!("{:#}\n", document(only)))
+}
+
+/// The summary of the operation that a route serves.
+pub fn summary(route: &Route) -> String {
+    static TEXTS: LazyLock<Texts> = LazyLock::new(Texts::read);
+    let summary = TEXTS.operation(route)["summary"].as_str();
+    summary.unwrap_or_default().to_owned()
+}
+
+fn document(only: Option<Span>) -> Value {
+    let everything = [Span::ALL, Span::Native];
+    let scope = only.as_ref().map_or(&everything[..], std::slice::from_ref);
+    let texts = Texts::read();
+    let mut schemas = Schemas::new(&texts);
+    let paths = paths(ROUTES, scope, &texts, &mut schemas);
+    let refused = responses::refused(&paths, scope, &mut schemas);
+    let components: Map<String, Value> = std::mem::take(&mut schemas.components).into_iter().collect();
+    let (about, version) = match only {
+        None => (
+            format!("{ABOUT}{ABOUT_NATIVE}{ABOUT_VERSIONS}"),
+            Version::MAX.to_string(),
+        ),
+        Some(Span::Native) => (texts.noun(NATIVE_STEP).to_owned(), NATIVE_STEP.to_owned()),
+        Some(Span::Microversions { last, .. }) => (
+            format!("{ABOUT}\n\nThis is microversion {last} alone."),
+            last.to_string(),
+        ),
+    };
+    let mut document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Placement",
+            "version": version,
+            "description": about,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "x-openstack": scope[0].json(),
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}],
+        "tags": tags(&texts, &paths),
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "responses": refused,
+            "parameters": parameters(scope[0]),
+            "headers": headers(scope[0], &texts),
+            "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token"}},
+        },
+    });
+    if only.is_some() {
+        without_versions(&mut document);
+    }
+    document
+}
+
+/// The operations by path, in the order of the table.
+fn paths(routes: &[Route], scope: &[Span], texts: &Texts, schemas: &mut Schemas<'_>) -> Value {
+    let mut paths = Map::new();
+    // The empty path is another spelling of the root.
+    for route in routes.iter().filter(|route| !route.path.is_empty()) {
+        let method = route.method.as_str().to_lowercase();
+        if paths.get(route.path).is_some_and(|path| path.get(&method).is_some()) {
+            continue;
+        }
+        let same = |other: &&Route| other.path == route.path && other.method == route.method;
+        let rows: Vec<&Route> = routes.iter().filter(same).collect();
+        if let Some(operation) = operations::operation(&rows, scope, texts, schemas) {
+            paths.entry(route.path).or_insert_with(|| json!({}))[method] = operation;
+        }
+    }
+    paths.into()
+}
+
+/// The nouns of the paths: first those with a description, in the order of the documents.
+fn tags(texts: &Texts, paths: &Value) -> Value {
+    let mut names: Vec<&str> = Texts::nouns().collect();
+    for path in paths
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(path, _)| operations::noun(path))
+    {
+        if !names.contains(&path) {
+            names.push(path);
+        }
+    }
+    let there = |name: &&str| {
+        paths
+            .as_object()
+            .into_iter()
+            .flatten()
+            .any(|(path, _)| operations::noun(path) == *name)
+    };
+    let tags = names.into_iter().filter(there);
+    tags.map(|name| json!({"name": name, "description": texts.noun(name)}))
+        .collect()
+}
+
+/// The parameters that operations share: the header with the microversion, in a document that has microversions.
+fn parameters(span: Span) -> Value {
+    let Span::Microversions { first, last } = span else {
+        return json!({});
+    };
+    let only = (first == last).then_some(first);
+    let schema = match only {
+        Some(version) => json!({"type": "string", "enum": [format!("placement {version}")]}),
+        None => json!({"type": "string", "default": "placement 1.0"}),
+    };
+    json!({"OpenStack-API-Version": {
+        "name": "OpenStack-API-Version",
+        "in": "header",
+        "required": only.is_some_and(|version| version > Version::MIN),
+        "description": "The microversion that the request speaks: `placement 1.N`, or `placement latest`.",
+        "schema": schema,
+    }})
+}
+
+/// The headers of answers, each with the version from which it is always present.
+fn headers(span: Span, texts: &Texts) -> Value {
+    let headers = [
+        ("Allow", None),
+        ("Cache-Control", Some(LAST_MODIFIED)),
+        ("Last-Modified", Some(LAST_MODIFIED)),
+        ("Last-Modified-If-Any", None),
+        ("Location", Some(Version::MIN)),
+        ("OpenStack-API-Version", None),
+        ("Retry-After", Some(Version::MIN)),
+        ("Vary", Some(Version::MIN)),
+        ("Vary-If-Any", None),
+        ("X-Openstack-Request-Id", Some(Version::MIN)),
+    ];
+    let of_microversions = |name: &str| name.starts_with("Vary") || name == "OpenStack-API-Version";
+    let headers = headers
+        .into_iter()
+        .filter(|(name, _)| span != Span::Native || !of_microversions(name));
+    let headers = headers.map(|(name, always)| {
+        let header = json!({
+            "description": texts.word("headers", name).unwrap_or(name),
+            "required": always.is_some_and(|since| span.begins_at(since)),
+            "schema": {"type": "string"},
+        });
+        (name.to_owned(), header)
+    });
+    headers.collect::<Map<_, _>>().into()
+}
+
+/// Removes everything about versions.
+fn without_versions(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.shift_remove("x-openstack");
+            members.shift_remove("x-changes");
+            members.values_mut().for_each(without_versions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_versions),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

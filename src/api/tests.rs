@@ -1,0 +1,205 @@
+//! The edge as clients see it, over the real model on a file of its own.
+
+mod base_urls;
+mod bodies;
+mod candidates;
+mod cors;
+mod heads;
+mod native;
+mod reads;
+mod streaming;
+mod table;
+mod unreadable;
+
+use std::time::Duration;
+
+use actix_web::body::{BodySize, MessageBody};
+use actix_web::dev::ServiceResponse;
+use actix_web::http::StatusCode;
+use actix_web::test::{TestRequest, call_service, init_service, read_body};
+use actix_web::web::{Data, to};
+use actix_web::{App, test};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::http::dispatch;
+use super::service::{Service, Settings};
+use crate::auth::AuthStrategy;
+use crate::db::writer::{WalLimits, WriterSettings};
+use crate::db::{self, Database};
+use crate::model::allocations::Owner;
+use crate::model::{Model, Rules, Running, Serving};
+use crate::policy::live::{LivePolicy, PolicyFiles};
+use crate::policy::{self, PolicyFile};
+use crate::search;
+
+/// A service with a database of its own.
+pub struct Edge {
+    service: Data<Service>,
+    _running: Running,
+    directory: TempDir,
+}
+
+struct NoFiles;
+
+impl PolicyFiles for NoFiles {
+    fn changed(&self) -> bool {
+        false
+    }
+
+    fn read(&self) -> Result<Vec<PolicyFile>, String> {
+        Ok(Vec::new())
+    }
+}
+
+/// What came back.
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: actix_web::http::header::HeaderMap,
+    /// As its head says.
+    pub length: Option<u64>,
+    pub body: Vec<u8>,
+}
+
+impl Edge {
+    pub fn new() -> Edge {
+        Edge::with(|_| ())
+    }
+
+    pub fn with(change: impl FnOnce(&mut Settings)) -> Edge {
+        Edge::make(change, false)
+    }
+
+    /// As one of several processes on one database.
+    pub fn shared(change: impl FnOnce(&mut Settings)) -> Edge {
+        Edge::make(change, true)
+    }
+
+    /// Takes the database away; who holds it open does not notice.
+    pub fn lose_database(&self) {
+        std::fs::rename(
+            self.directory.path().join("placet.sqlite"),
+            self.directory.path().join("lost"),
+        )
+        .expect("a file");
+    }
+
+    fn make(change: impl FnOnce(&mut Settings), shared: bool) -> Edge {
+        let directory = tempfile::tempdir().expect("a directory");
+        let url = format!("sqlite:///{}", directory.path().join("placet.sqlite").display());
+        let database = Database::open(&db::Settings::new(url)).expect("a database");
+        database.sync().expect("a schema");
+        let writer = WriterSettings {
+            queue_size: 100,
+            commit_timeout: Duration::from_secs(10),
+            wal: WalLimits::default(),
+        };
+        let owner = Owner {
+            project: "nobody".into(),
+            user: "nobody".into(),
+        };
+        let rules = Rules {
+            strict_step_size: false,
+            incomplete_owner: owner,
+        };
+        let serving = match shared {
+            true => Serving::Shared,
+            false => database.lock_for_serving().expect("a lock").into(),
+        };
+        let (model, running) = Model::start(database, &writer, rules, serving).expect("a model");
+        let mut settings = Settings {
+            url_prefix: String::new(),
+            max_body_size: 1000,
+            parse_proxy_headers: false,
+            search: search::SearchSettings {
+                seed: 1,
+                max: None,
+                ceiling: 100_000,
+                tree_order: search::TreeOrder::default(),
+                strict_step: false,
+                limits: search::SearchLimits::default(),
+                interrupt: search::Interrupt::default(),
+            },
+            stale_reads: Duration::ZERO,
+            slave_routes: Vec::new(),
+            randomize: false,
+            cors: None,
+        };
+        change(&mut settings);
+        let defaults = policy::PolicySettings {
+            enforce_new_defaults: true,
+            default_rule: "default".into(),
+        };
+        let policy = LivePolicy::start(defaults, Box::new(NoFiles)).expect("a policy");
+        let auth = AuthStrategy::NoAuth2;
+        Edge {
+            service: Data::new(Service {
+                model,
+                policy,
+                auth,
+                settings,
+            }),
+            _running: running,
+            directory,
+        }
+    }
+
+    pub async fn send(&self, request: TestRequest) -> Answer {
+        let app = App::new()
+            .app_data(self.service.clone())
+            .default_service(to(dispatch::answer));
+        let response: ServiceResponse = call_service(&init_service(app).await, request.to_request()).await;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let length = match response.response().body().size() {
+            BodySize::Sized(length) => Some(length),
+            _ => None,
+        };
+        Answer {
+            status,
+            headers,
+            length,
+            body: read_body(response).await.to_vec(),
+        }
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().expect("a text"))
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("JSON")
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("a text")
+    }
+
+    /// A field of the error.
+    pub fn error(&self, field: &str) -> Value {
+        self.json()["errors"][0][field].clone()
+    }
+
+    pub fn detail(&self) -> String {
+        self.error("detail").as_str().expect("a detail").to_owned()
+    }
+}
+
+/// A request of the administrator's.
+pub fn admin(method: &str, url: &str, version: &str) -> TestRequest {
+    of("admin", method, url, version)
+}
+
+/// A request of somebody's.
+pub fn of(token: &str, method: &str, url: &str, version: &str) -> TestRequest {
+    anonymous(method, url, version).insert_header(("x-auth-token", token.to_owned()))
+}
+
+/// A request of nobody's.
+pub fn anonymous(method: &str, url: &str, version: &str) -> TestRequest {
+    let request = test::TestRequest::default()
+        .method(method.parse().expect("a method"))
+        .uri(url);
+    request.insert_header(("openstack-api-version", format!("placement {version}")))
+}

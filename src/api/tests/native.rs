@@ -1,0 +1,56 @@
+//! The native API: no microversion, its own policy rules, errors that always have a code.
+
+use super::{Edge, admin, anonymous, of};
+
+#[actix_web::test]
+async fn its_root_lists_every_operation_with_its_rule() {
+    let answer = Edge::new().send(of("demo", "GET", "/v1/", "1.7")).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("openstack-api-version"), None, "it has no microversion");
+    assert_eq!(answer.header("vary"), None);
+    let body = answer.json();
+    assert_eq!(body["api"], "v1");
+    assert_eq!(
+        body["operations"][0],
+        serde_json::json!({
+            "method": "GET", "path": "/v1/", "summary": "Show what the native API offers", "rule": "placet:api:show",
+        })
+    );
+}
+
+#[actix_web::test]
+async fn every_refusal_has_a_code_and_no_microversion() {
+    let edge = Edge::new();
+    for (request, status, code) in [
+        (anonymous("GET", "/v1/", "1.0"), 401, "placet.unauthenticated"),
+        (admin("GET", "/v1/unknown", "1.0"), 404, "placet.not_found"),
+        (admin("GET", "/v1", "1.0"), 404, "placet.not_found"),
+        (admin("PUT", "/v1/", "1.0"), 405, "placet.method_not_allowed"),
+        (admin("GET", "/v1/?limit=1", "1.0"), 400, "placet.bad_request"),
+        (
+            admin("GET", "/v1/", "1.0").insert_header(("accept", "text/html")),
+            406,
+            "placet.not_acceptable",
+        ),
+    ] {
+        let answer = edge.send(request).await;
+        assert_eq!(answer.status, status, "{code}");
+        assert_eq!(answer.error("code"), code);
+        assert_eq!(answer.error("status"), status);
+        let detail = answer.detail();
+        assert!(!detail.is_empty() && !detail.contains('<'), "{detail}");
+        assert!(
+            answer
+                .error("request_id")
+                .as_str()
+                .is_some_and(|id| id.starts_with("req-"))
+        );
+        assert_eq!(answer.header("openstack-api-version"), None);
+    }
+}
+
+#[actix_web::test]
+async fn a_microversion_that_is_not_served_is_no_concern_of_it() {
+    let answer = Edge::new().send(admin("GET", "/v1/", "9.99")).await;
+    assert_eq!(answer.status, 200);
+}

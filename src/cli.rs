@@ -1,0 +1,195 @@
+//! The command line. Each subcommand has a file.
+
+mod config;
+mod data_migrations;
+mod db;
+mod logging;
+mod openapi;
+mod policy;
+mod policy_files;
+mod serve;
+mod status;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use thiserror::Error;
+
+use crate::config::{ConfigError, ConfigSources};
+use crate::db::SetupError;
+
+const LONG_ABOUT: &str = "\
+placet is a placement service. It keeps the inventories of resource providers and the allocations of consumers, finds \
+allocation candidates, and grants claims without ever oversubscribing a provider. It serves OpenStack Placement's REST \
+API, and uses its placement.conf and its database.
+
+First steps:
+  1. placet                          serves on 127.0.0.1:8778, with its data in ./placet.sqlite
+  2. T='X-Auth-Token: admin'         in another terminal; every token is accepted
+     V='OpenStack-API-Version: placement latest'
+     U=http://127.0.0.1:8778/resource_providers
+  3. curl -H \"$T\" -H \"$V\" $U -X POST -H 'Content-Type: application/json' \\
+       -d '{\"name\": \"host1\", \"uuid\": \"4e8e5957-649f-477b-9e5b-f1f75b21c03c\"}'
+  4. curl -H \"$T\" -H \"$V\" $U/4e8e5957-649f-477b-9e5b-f1f75b21c03c/inventories -X PUT \\
+       -H 'Content-Type: application/json' \\
+       -d '{\"resource_provider_generation\": 0, \"inventories\": {\"VCPU\": {\"total\": 8}}}'
+  5. curl -H \"$T\" -H \"$V\" 'http://127.0.0.1:8778/allocation_candidates?resources=VCPU:2'";
+
+const AFTER_HELP: &str = "\
+Configuration is read from these sources; a later one overrides an earlier one:
+  - the defaults. Without any other source: no authentication, on loopback, and a database in
+    ./placet.sqlite that is created and upgraded at start
+  - --config-file, else $OS_PLACEMENT_CONFIG_DIR/placement.conf, else
+    /etc/placement/placement.conf
+  - the *.conf files of --config-dir, else of /etc/placement/placement.conf.d
+  - environment variables OS_<SECTION>__<OPTION>: OS_PLACEMENT_DATABASE__CONNECTION=sqlite:///x
+  - --bind
+  The format is oslo.config's INI; placet's own options are in [placet]. `placet config options`
+  explains all options; `placet config show` prints the values in force and their sources.
+  RUST_LOG sets the log level (RUST_LOG=debug, RUST_LOG=info,placet::model=trace). The log goes to
+  stderr or to [DEFAULT] log_file.
+
+Examples:
+  placet --bind 127.0.0.1:9000
+  placet --config-file /etc/placement/placement.conf config show
+  placet --config-file /etc/placement/placement.conf db sync
+  OS_PLACET__WORKERS=4 placet --config-file placement.conf
+
+Exit codes:
+  0  success; a service: stopped by SIGTERM or SIGINT, after the requests in flight
+  1  failure; a line on stderr gives the reason
+     (`placet status upgrade check` and `placet db online_data_migrations` have their own, see --help)
+  2  invalid command line";
+
+/// A placement service that is a drop-in for OpenStack Placement.
+#[derive(Debug, Parser)]
+#[command(name = "placet", version, long_about = LONG_ABOUT, after_long_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Read this configuration file instead of the default one. May be repeated; later files override earlier ones.
+    #[arg(long, global = true, value_name = "FILE")]
+    config_file: Vec<PathBuf>,
+    /// Read the *.conf files of this directory, sorted by name, after every --config-file.
+    #[arg(long, global = true, value_name = "DIR")]
+    config_dir: Vec<PathBuf>,
+    /// Serve on this address and port instead of [placet] bind. Port 0 chooses a free one.
+    #[arg(long, global = true, value_name = "ADDR")]
+    bind: Option<String>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the REST API (the default).
+    Serve,
+    /// Create, upgrade or inspect the database.
+    Db {
+        #[command(subcommand)]
+        command: db::Command,
+    },
+    /// Check whether an upgrade requires preparation.
+    Status {
+        #[command(subcommand)]
+        command: status::Command,
+    },
+    /// Show the policy: which roles are allowed to do what.
+    Policy {
+        #[command(subcommand)]
+        command: policy::Command,
+    },
+    /// Show the configuration.
+    Config {
+        #[command(subcommand)]
+        command: config::Command,
+    },
+    /// Print the description of the REST API, as OpenAPI 3.1 in JSON.
+    Openapi(openapi::Command),
+}
+
+/// Why a command failed, as one line for the operator.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Database(#[from] SetupError),
+    #[error("{0}")]
+    Policy(String),
+    #[error("{0}, or set [placement_database] sync_on_startup = true")]
+    Unprepared(SetupError),
+    #[error("cannot write the log to {}: {reason}", path.display())]
+    Log { path: PathBuf, reason: std::io::Error },
+    #[error("cannot serve on {bind}: {reason}")]
+    Listen {
+        bind: std::net::SocketAddr,
+        reason: std::io::Error,
+    },
+    #[error("there is no microversion {0}: GET / shows the oldest and the newest")]
+    Microversion(String),
+    #[error("[placet] slave_routes: {0}")]
+    SlaveRoutes(String),
+    #[error("serving failed: {0}")]
+    Serve(std::io::Error),
+}
+
+impl Arguments {
+    /// Runs the command. The service returns after a signal to stop.
+    ///
+    /// # Errors
+    /// The failure, as a line to print.
+    pub fn run(self) -> Result<ExitCode, CommandError> {
+        let sources = ConfigSources {
+            files: self.config_file,
+            dirs: self.config_dir,
+            arguments: self.bind.map(|bind| ("placet", "bind", bind)).into_iter().collect(),
+            ..ConfigSources::of_process()
+        };
+        match self.command {
+            Some(Command::Openapi(command)) => return command.run().map(|()| ExitCode::SUCCESS),
+            Some(Command::Config { command }) => return command.run(&sources).map(|()| ExitCode::SUCCESS),
+            _ => {}
+        }
+        let configuration = crate::config::load(&sources)?;
+        if let Some(Command::Policy { command }) = self.command {
+            return command
+                .run(&configuration.options.oslo_policy)
+                .map(|()| ExitCode::SUCCESS);
+        }
+        logging::start(&configuration.options.default)?;
+        match self.command {
+            Some(Command::Db { command }) => command.run(&configuration.options),
+            Some(Command::Status { command }) => command.run(&configuration.options),
+            _ => serve::run(&configuration).map(|()| ExitCode::SUCCESS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_definition_is_valid() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn global_options_may_precede_or_follow_the_subcommand() {
+        for line in [
+            "placet --config-file a --config-file b db sync",
+            "placet db sync --config-file a --config-file b",
+        ] {
+            let arguments = Arguments::try_parse_from(line.split(' ')).unwrap();
+            assert_eq!(
+                arguments.config_file,
+                [PathBuf::from("a"), PathBuf::from("b")],
+                "{line}"
+            );
+        }
+        assert!(Arguments::try_parse_from(["placet"]).unwrap().command.is_none());
+    }
+}

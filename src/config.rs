@@ -1,0 +1,152 @@
+//! The configuration: `placement.conf` by oslo.config's rules, environment variables over it, read into one struct.
+//!
+//! [`load`] has three steps. It finds and parses what there is ([`sources`], [`ini`]), keeps it with its origin ([`raw`],
+//! [`interpolation`]), and reads it into types ([`options`], [`value`]). There are no globals: [`Options`] is passed down.
+//!
+//! Every option is declared once, in [`options`]; [`spec`] is the table of them all.
+
+mod error;
+mod ini;
+mod interpolation;
+mod mask;
+mod options;
+mod raw;
+mod reader;
+mod reference;
+mod show;
+mod sources;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::fmt;
+
+pub use error::{ConfigError, Result};
+pub use mask::url as masked_url;
+pub use options::{AuthStrategy, Cors, DefaultSection, GenerationStrategy, Options, OsloPolicy, Placement};
+use raw::{Origin, RawConfig};
+pub use reference::{conf as sample, markdown as reference, sections};
+pub use sources::ConfigSources;
+pub use value::Secret;
+
+/// The configuration, and where each value came from.
+#[derive(Clone)]
+pub struct Configuration {
+    pub options: Options,
+    raw: RawConfig,
+}
+
+/// Finds and reads the configuration.
+///
+/// Without any (no file, no variable of an option) the defaults serve a first try: `noauth2`, and an embedded database in
+/// the working directory that is made and upgraded at start.
+///
+/// # Errors
+/// What cannot be read or does not fit, as a sentence that names the place.
+pub fn load(sources: &ConfigSources) -> Result<Configuration> {
+    let raw = sources.read()?;
+    refuse_unknown(&raw)?;
+    let options = Options::read(&raw)?;
+    Ok(Configuration { options, raw })
+}
+
+/// Refuses an unknown option in `[placet]`, which is likely a typing mistake. In other sections unknown options are
+/// ignored, as oslo.config does.
+fn refuse_unknown(raw: &RawConfig) -> Result<()> {
+    let check = |name: &str, origin: Origin| match spec::find("placet", name) {
+        Some(_) => Ok(()),
+        None => Err(ConfigError::UnknownOption {
+            name: name.to_owned(),
+            nearest: spec::nearest(name),
+            origin,
+        }),
+    };
+    for (path, entries) in &raw.files {
+        for entry in entries.iter().filter(|entry| entry.section == "placet") {
+            check(
+                &entry.key,
+                Origin::File {
+                    path: path.clone(),
+                    line: entry.line,
+                },
+            )?;
+        }
+    }
+    for variable in raw.environment.keys() {
+        if let Some(name) = variable.strip_prefix("OS_PLACET__") {
+            check(&name.to_lowercase(), Origin::Environment(variable.clone()))?;
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Configuration {
+    /// Without the raw values, which hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Configuration")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Configuration {
+    /// The effective configuration as INI, secrets masked. Comments say where each value came from.
+    ///
+    /// # Errors
+    /// A `$name` that names no option.
+    pub fn ini(&self) -> Result<String> {
+        show::ini(&self.raw)
+    }
+
+    /// One sentence for each option that is set but not used, and for each that is set by an older name.
+    pub fn warnings(&self) -> Vec<String> {
+        show::warnings(&self.raw)
+    }
+}
+
+impl Options {
+    /// Checks that a service may start with these options. Returns warnings, as sentences.
+    ///
+    /// # Errors
+    /// Keystone, which is not built yet; no authentication on an address that other machines can reach; no database, or no
+    /// replica for `slave_routes`.
+    pub fn check_serving(&self) -> Result<Vec<String>> {
+        if self.api.auth_strategy == AuthStrategy::Keystone {
+            return Err(ConfigError::KeystoneNotBuilt);
+        }
+        self.placement_database.required()?;
+        let mut warnings = Vec::new();
+        match (
+            &self.placement_database.slave_connection,
+            self.placet.slave_routes.as_slice(),
+        ) {
+            (None, [_, ..]) => return Err(ConfigError::NoReplica),
+            (Some(_), []) => warnings.push(
+                "[placement_database] slave_connection: it is not used, because [placet] slave_routes names no routes"
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+        let bind = self.placet.bind;
+        if !bind.ip().is_loopback() {
+            if !self.placet.allow_noauth2_anywhere {
+                return Err(ConfigError::Noauth2Anywhere { bind });
+            }
+            warnings.push(format!(
+                "auth_strategy = noauth2 on {bind}: every client that reaches this address may do anything"
+            ));
+        }
+        Ok(warnings)
+    }
+}
+
+impl Default for Options {
+    /// The options if nothing is configured.
+    fn default() -> Self {
+        // The defaults are part of this crate, and tests read them: this cannot fail at run time.
+        load(&ConfigSources::default())
+            .map(|configuration| configuration.options)
+            .expect("the declared defaults fit their types and ranges")
+    }
+}

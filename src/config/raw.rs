@@ -1,0 +1,205 @@
+//! What was set and where, before it is interpreted. If an option is set more than once, the order of precedence is
+//! oslo.config's: command line, environment, files (a later file before an earlier one), default.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use super::error::{BadValue, ConfigError, Result};
+use super::ini::Entry;
+use super::spec::{self, OptionSpec};
+use super::{interpolation, mask};
+
+/// Where a value was set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    File {
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// The name of the variable.
+    Environment(String),
+    CommandLine,
+    Default,
+    /// The default of a process for which nothing at all is configured.
+    Unconfigured,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path, line } => write!(f, "from {}:{line}", path.display()),
+            Self::Environment(variable) => write!(f, "from environment {variable}"),
+            Self::CommandLine => f.write_str("from command line"),
+            Self::Default => f.write_str("default"),
+            Self::Unconfigured => f.write_str("default if nothing is configured"),
+        }
+    }
+}
+
+/// What was set for one option, not yet substituted.
+pub struct Assignment {
+    /// More than one only for a repeatable option.
+    pub values: Vec<String>,
+    /// Of the value that wins; if the values add up, of the last one.
+    pub origin: Origin,
+    /// The older (section, name) that a file used.
+    pub older_name: Option<(&'static str, &'static str)>,
+}
+
+impl Assignment {
+    fn new(value: impl Into<String>, origin: Origin) -> Self {
+        Self {
+            values: vec![value.into()],
+            origin,
+            older_name: None,
+        }
+    }
+}
+
+/// Everything that was set. It holds secrets, so it has no `Debug`.
+#[derive(Clone, Default)]
+pub struct RawConfig {
+    /// In the order in which they were read: the last one wins.
+    pub files: Vec<(PathBuf, Vec<Entry>)>,
+    /// The variables whose names look like those of options.
+    pub environment: BTreeMap<String, String>,
+    /// From the command line: (section, name, value).
+    pub arguments: Vec<(&'static str, &'static str, String)>,
+    /// Where files that the configuration names by relative paths are looked for, the first match wins.
+    pub search_dirs: Vec<PathBuf>,
+}
+
+/// The defaults if nothing at all is configured: (section, name, value). With any configuration OpenStack Placement's
+/// defaults hold instead.
+const UNCONFIGURED: [(&str, &str, &str); 2] = [
+    ("api", "auth_strategy", "noauth2"),
+    ("placement_database", "connection", "sqlite:///placet.sqlite"),
+];
+
+impl RawConfig {
+    /// What was set for an option, or `None` if its default holds.
+    pub fn assignment(&self, spec: &OptionSpec) -> Option<Assignment> {
+        let argument = self
+            .arguments
+            .iter()
+            .rfind(|(section, name, _)| (*section, *name) == (spec.section, spec.name));
+        if let Some((_, _, value)) = argument {
+            return Some(Assignment::new(value, Origin::CommandLine));
+        }
+        // oslo.config splits the variable of a repeatable option into letters; here it is one value.
+        let variable = spec.variable();
+        if let Some(value) = self.environment.get(&variable) {
+            return Some(Assignment::new(value, Origin::Environment(variable)));
+        }
+        if self.unconfigured() {
+            let default = UNCONFIGURED
+                .iter()
+                .find(|(section, name, _)| (*section, *name) == (spec.section, spec.name));
+            return default.map(|(_, _, value)| Assignment::new(*value, Origin::Unconfigured));
+        }
+        self.assignment_in_files(spec)
+    }
+
+    /// Whether there is no file and no variable at all. Arguments do not count as configuration.
+    pub fn unconfigured(&self) -> bool {
+        self.files.is_empty() && self.environment.is_empty()
+    }
+
+    /// The last file wins, even with an older name over a newer one; inside a file the newest name wins.
+    fn assignment_in_files(&self, spec: &OptionSpec) -> Option<Assignment> {
+        let mut found: Option<Assignment> = None;
+        for (path, entries) in self.files.iter().rev() {
+            for (section, name) in [(spec.section, spec.name)].iter().chain(spec.deprecated) {
+                let hits = entries
+                    .iter()
+                    .filter(|entry| entry.section == *section && entry.key == *name);
+                let Some(last) = hits.clone().next_back() else { continue };
+                let origin = Origin::File {
+                    path: path.clone(),
+                    line: last.line,
+                };
+                let older_name = ((*section, *name) != (spec.section, spec.name)).then_some((*section, *name));
+                if !spec.repeatable {
+                    return Some(Assignment {
+                        older_name,
+                        ..Assignment::new(&last.value, origin)
+                    });
+                }
+                // Files are visited from the last one back, so these values come before those found so far.
+                let earlier = hits.map(|entry| entry.value.clone());
+                match &mut found {
+                    Some(found) => drop(found.values.splice(0..0, earlier)),
+                    None => {
+                        found = Some(Assignment {
+                            values: earlier.collect(),
+                            origin,
+                            older_name,
+                        });
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The values of an option with `$name` substituted, and where they were set. Empty if there is no value.
+    ///
+    /// # Errors
+    /// [`BadValue`] for a `$name` that names no option, or that leads back to itself.
+    pub fn resolve(&self, spec: &OptionSpec) -> Result<(Vec<String>, Origin)> {
+        self.resolve_inside(spec, &mut Vec::new())
+    }
+
+    /// `outer` has the options whose values are being substituted, the outermost first.
+    fn resolve_inside(&self, spec: &OptionSpec, outer: &mut Vec<(&str, &str)>) -> Result<(Vec<String>, Origin)> {
+        let (values, origin) = match self.assignment(spec) {
+            Some(assignment) => (assignment.values, assignment.origin),
+            None => (spec.default.map(str::to_owned).into_iter().collect(), Origin::Default),
+        };
+        let bad = |value: &str, reason: String| {
+            ConfigError::from(Box::new(BadValue {
+                section: spec.section.to_owned(),
+                name: spec.name.to_owned(),
+                shown: mask::value(spec, value),
+                reason,
+                origin: origin.clone(),
+            }))
+        };
+        if outer.contains(&(spec.section, spec.name)) {
+            return Err(bad(
+                values.first().map_or("", String::as_str),
+                "its value leads back to itself".to_owned(),
+            ));
+        }
+        outer.push((spec.section, spec.name));
+        let mut substituted = Vec::with_capacity(values.len());
+        for value in &values {
+            substituted.push(interpolation::substitute(value, &mut |name| {
+                let Some(other) = named(spec.section, name) else {
+                    // The name may be a part of a password.
+                    let what = if spec.secret {
+                        "a $name in it"
+                    } else {
+                        &format!("${name}")
+                    };
+                    return Err(bad(value, format!("{what} names no option; write $$ for a plain $")));
+                };
+                Ok(self.resolve_inside(other, outer)?.0.join(","))
+            })?);
+        }
+        outer.pop();
+        Ok((substituted, origin))
+    }
+}
+
+/// The option that `$name` or `$section.name` means inside a value of `section`.
+fn named(section: &str, name: &str) -> Option<&'static OptionSpec> {
+    match name.split_once('.') {
+        // oslo.config has no group of the name DEFAULT.
+        Some(("DEFAULT", _)) => None,
+        Some((section, name)) => spec::find(section, name),
+        None => spec::find(section, name).or_else(|| spec::find("DEFAULT", name)),
+    }
+}

@@ -1,0 +1,178 @@
+//! Finds the configuration: files, directories and environment variables.
+//!
+//! Files: those of `--config-file`, else `placement.conf` in `$OS_PLACEMENT_CONFIG_DIR`, else
+//! `/etc/placement/placement.conf`. Then the `*.conf` files, by name, of the directories of `--config-dir`, else of
+//! `/etc/placement/placement.conf.d`. Environment variables `OS_<SECTION>__<OPTION>` override all files. oslo.config also
+//! looks into the home directory; placet, a service, does not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::error::{ConfigError, Result};
+use super::raw::RawConfig;
+use super::{ini, spec};
+
+const FILE_NAME: &str = "placement.conf";
+const DIR_NAME: &str = "placement.conf.d";
+
+/// Where to look. [`ConfigSources::default`] finds nothing. It holds secrets, so it has no `Debug`.
+#[derive(Clone, Default)]
+pub struct ConfigSources {
+    /// `--config-file`, in the order given.
+    pub files: Vec<PathBuf>,
+    /// `--config-dir`, in the order given; read after the files.
+    pub dirs: Vec<PathBuf>,
+    /// Name and value of every environment variable.
+    pub environment: BTreeMap<String, String>,
+    /// The directory of an installed service's configuration, `/etc/placement`.
+    pub system_dir: Option<PathBuf>,
+    /// Options from the command line: (section, name, value). They override a configuration, and are none themselves.
+    pub arguments: Vec<(&'static str, &'static str, String)>,
+}
+
+impl ConfigSources {
+    /// The environment of this process, and `/etc/placement`.
+    pub fn of_process() -> Self {
+        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        Self {
+            environment: std::env::vars_os()
+                .map(|(name, value)| (lossy(name), lossy(value)))
+                .collect(),
+            system_dir: Some("/etc/placement".into()),
+            ..Self::default()
+        }
+    }
+
+    /// Reads what is there.
+    ///
+    /// # Errors
+    /// A named file or directory that does not exist, an unreadable file, a line that is not INI.
+    pub(super) fn read(&self) -> Result<RawConfig> {
+        let mut files = Vec::new();
+        for path in self.paths()? {
+            let bytes = fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+            let text = String::from_utf8(bytes).map_err(|_| ConfigError::Unreadable {
+                path: path.clone(),
+                reason: "it is not UTF-8".into(),
+            })?;
+            let entries = ini::parse(&path, &text)?;
+            files.push((path, entries));
+        }
+        Ok(RawConfig {
+            search_dirs: self.search_dirs(&files),
+            files,
+            environment: self.options_in_environment(),
+            arguments: self.arguments.clone(),
+        })
+    }
+
+    /// The order is oslo.config's: the directories named, then those of the files read (the last file first), then the
+    /// system's.
+    fn search_dirs<T>(&self, files: &[(PathBuf, T)]) -> Vec<PathBuf> {
+        let named = self.dirs.iter().map(|dir| self.without_tilde(dir));
+        let of_files = files
+            .iter()
+            .rev()
+            .filter_map(|(path, _)| Some(path.parent()?.to_owned()));
+        let system = self
+            .system_dir
+            .iter()
+            .flat_map(|dir| [Some(dir.as_path()), dir.parent()])
+            .flatten();
+        named.chain(of_files).chain(system.map(Path::to_owned)).collect()
+    }
+
+    /// The files to read, in order. As in oslo.config, those that are named come after those that are found.
+    fn paths(&self) -> Result<Vec<PathBuf>> {
+        let mut paths = Vec::new();
+        if self.files.is_empty() {
+            paths.extend(self.default_file()?);
+        }
+        if self.dirs.is_empty()
+            && let Some(dir) = self.system_dir.as_ref().map(|dir| dir.join(DIR_NAME))
+            && dir.exists()
+        {
+            paths.extend(conf_files(&dir)?);
+        }
+        for file in &self.files {
+            paths.push(self.without_tilde(file));
+        }
+        for dir in &self.dirs {
+            paths.extend(conf_files(&self.without_tilde(dir))?);
+        }
+        Ok(paths)
+    }
+
+    fn default_file(&self) -> Result<Option<PathBuf>> {
+        let dir = self
+            .environment
+            .get("OS_PLACEMENT_CONFIG_DIR")
+            .map_or("", |dir| dir.trim());
+        if !dir.is_empty() {
+            return Ok(Some(Path::new(dir).join(FILE_NAME)));
+        }
+        let Some(file) = self.system_dir.as_ref().map(|dir| dir.join(FILE_NAME)) else {
+            return Ok(None);
+        };
+        // A file that exists but must not be read is an error: to serve without configuration would open the service.
+        match file.try_exists() {
+            Ok(exists) => Ok(exists.then_some(file)),
+            Err(error) => Err(unreadable(&file, &error)),
+        }
+    }
+
+    /// Shells do not expand the `~` of `--config-file=~/x`; oslo.config does.
+    fn without_tilde(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.environment.get("HOME")) {
+            (Ok(rest), Some(home)) => Path::new(home).join(rest),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// The variables `OS_<SECTION>__<OPTION>` of sections that exist; a client's `OS_AUTH_URL` is not one of them.
+    fn options_in_environment(&self) -> BTreeMap<String, String> {
+        let prefixes: BTreeSet<String> = spec::all()
+            .map(|spec| format!("OS_{}__", spec.section.to_uppercase()))
+            .collect();
+        self.environment
+            .iter()
+            .filter(|(name, _)| {
+                name.find("__")
+                    .is_some_and(|at| prefixes.contains(&name[..at + 2]) && name.len() > at + 2)
+            })
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+}
+
+/// Sorted by name. Without hidden files, like a shell's `*.conf`.
+fn conf_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir).map_err(|error| unreadable(dir, &error))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| unreadable(dir, &error))?.path();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        if name.ends_with(".conf") && !name.starts_with('.') {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
+    let reason = match error.kind() {
+        ErrorKind::NotFound => "it does not exist".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    };
+    ConfigError::Unreadable {
+        path: path.to_owned(),
+        reason,
+    }
+}

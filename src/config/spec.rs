@@ -1,0 +1,138 @@
+//! The table of all options as data: what looks an option up by name, shows it or documents it reads this table.
+//!
+//! It covers what OpenStack Placement and its libraries register (release 16.0.0), so that a `placement.conf` that was
+//! written for them works here. Each option is either honoured, or accepted with one warning that says what replaces it.
+
+use super::options::{
+    Api, Cors, DefaultSection, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet, default, keystone,
+    oslo, placement,
+};
+
+/// One option.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionSpec {
+    pub section: &'static str,
+    /// As files spell it, with underscores.
+    pub name: &'static str,
+    /// As text, before substitution; `None` if there is no value unless one is set.
+    pub default: Option<&'static str>,
+    /// Whether values add up if the option is repeated (oslo.config's `MultiStrOpt`).
+    pub repeatable: bool,
+    /// Whether logs and terminals must not show the value.
+    pub secret: bool,
+    /// Older names as (section, name). Files may use them; environment variables may not, as in oslo.config.
+    pub deprecated: &'static [(&'static str, &'static str)],
+    /// What may be written, such as `whole number`.
+    pub kind: &'static str,
+    /// The least and the greatest number allowed.
+    pub range: Option<(i64, i64)>,
+    /// The unit of a number, such as `seconds`; may be empty.
+    pub unit: &'static str,
+    pub treatment: Treatment,
+}
+
+/// What placet does with an option that is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Treatment {
+    /// With the help text: a paragraph of Markdown.
+    Honoured(&'static str),
+    /// Accepted and ignored. The text says what replaces it.
+    Unused(&'static str),
+}
+
+impl OptionSpec {
+    const fn new(section: &'static str, name: &'static str, treatment: Treatment) -> Self {
+        Self {
+            section,
+            name,
+            default: None,
+            repeatable: false,
+            secret: false,
+            deprecated: &[],
+            kind: "text",
+            range: None,
+            unit: "",
+            treatment,
+        }
+    }
+
+    /// An option without a default.
+    pub const fn honoured(section: &'static str, name: &'static str, help: &'static str) -> Self {
+        Self::new(section, name, Treatment::Honoured(help.trim_ascii_start()))
+    }
+
+    pub const fn unused(section: &'static str, name: &'static str, replacement: &'static str) -> Self {
+        Self::new(section, name, Treatment::Unused(replacement))
+    }
+
+    pub const fn defaults_to(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
+    }
+
+    pub const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
+    pub const fn formerly(mut self, names: &'static [(&'static str, &'static str)]) -> Self {
+        self.deprecated = names;
+        self
+    }
+
+    /// The environment variable that sets this option, by oslo.config's rule.
+    pub fn variable(&self) -> String {
+        format!("OS_{}__{}", self.section.to_uppercase(), self.name.to_uppercase())
+    }
+
+    /// The help text, if the option is honoured.
+    pub fn help(&self) -> Option<&'static str> {
+        match self.treatment {
+            Treatment::Honoured(help) => Some(help),
+            Treatment::Unused(_) => None,
+        }
+    }
+}
+
+/// Every option, those of `[placet]` first.
+pub fn all() -> impl Iterator<Item = &'static OptionSpec> {
+    [
+        Placet::SPECS,
+        Api::SPECS,
+        Placement::SPECS,
+        PlacementDatabase::SPECS,
+        default::SUBSTITUTED,
+        DefaultSection::SPECS,
+        OsloPolicy::SPECS,
+        OsloMiddleware::SPECS,
+        Cors::SPECS,
+        placement::UNUSED,
+        oslo::UNUSED,
+        default::UNUSED,
+        keystone::UNUSED,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The options that placet uses, in the order in which they are shown: `[placet]` comes last, because an operator of
+/// OpenStack Placement knows the other sections.
+pub fn honoured() -> Vec<&'static OptionSpec> {
+    let mut specs: Vec<_> = all().filter(|spec| spec.help().is_some()).collect();
+    specs.sort_by_key(|spec| (spec.section == "placet", spec.section != "DEFAULT", spec.section));
+    specs
+}
+
+pub fn find(section: &str, name: &str) -> Option<&'static OptionSpec> {
+    all().find(|spec| spec.section == section && spec.name == name)
+}
+
+/// The option of `[placet]` whose name is most like `name`.
+pub fn nearest(name: &str) -> &'static str {
+    let likeness = |spec: &&OptionSpec| strsim::jaro_winkler(spec.name, &name.to_lowercase());
+    let best = Placet::SPECS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    best.map_or("", |spec| spec.name)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Tests of the table of options, also against what OpenStack Placement registers.
+
+use std::collections::HashSet;
+
+use super::*;
+
+#[test]
+fn every_name_and_older_name_is_declared_once() {
+    let mut seen = HashSet::new();
+    for spec in all() {
+        assert!(
+            seen.insert((spec.section, spec.name)),
+            "[{}] {} twice",
+            spec.section,
+            spec.name
+        );
+        for older in spec.deprecated {
+            assert!(seen.insert(*older), "[{}] {} twice", older.0, older.1);
+        }
+    }
+}
+
+#[test]
+fn names_are_spelled_as_files_spell_them() {
+    for spec in all() {
+        assert!(
+            spec.section == "DEFAULT" || spec.section == spec.section.to_lowercase(),
+            "{}",
+            spec.section
+        );
+        assert!(
+            spec.name
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'),
+            "{}",
+            spec.name
+        );
+    }
+}
+
+#[test]
+fn an_unused_option_says_what_replaces_it() {
+    for spec in all() {
+        if let Treatment::Unused(replacement) = spec.treatment {
+            assert!(
+                replacement.len() > 10 && !replacement.ends_with('.'),
+                "[{}] {}",
+                spec.section,
+                spec.name
+            );
+        }
+    }
+}
+
+#[test]
+fn the_help_of_an_option_is_sentences() {
+    for spec in honoured() {
+        let help = spec.help().unwrap();
+        assert!(
+            help.len() > 20 && help.ends_with('.') && !help.contains("  "),
+            "[{}] {}: {help:?}",
+            spec.section,
+            spec.name
+        );
+    }
+}
+
+/// upstream.txt has every option that OpenStack Placement and its libraries register, made by listing their `list_opts`.
+#[test]
+fn every_upstream_option_is_in_the_table() {
+    let mut section = "";
+    let mut counted = 0;
+    for line in include_str!("upstream.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+    {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']');
+        } else if !line.is_empty() {
+            let mut names = line.split_whitespace();
+            let name = names.next().unwrap();
+            let spec = find(section, name).unwrap_or_else(|| panic!("[{section}] {name} is not in the table"));
+            let older: HashSet<_> = spec.deprecated.iter().map(|(s, n)| format!("{s}/{n}")).collect();
+            assert_eq!(
+                older,
+                names.map(str::to_owned).collect(),
+                "older names of [{section}] {name}"
+            );
+            counted += 1;
+        }
+    }
+    assert!(counted > 150, "{counted} options");
+}
+
+#[test]
+fn the_nearest_name_is_the_one_that_was_meant() {
+    for (typo, meant) in [
+        ("bnid", "bind"),
+        ("url-prefix", "url_prefix"),
+        ("max_body", "max_body_size"),
+        ("shutdown_timout", "shutdown_timeout"),
+    ] {
+        assert_eq!(nearest(typo), meant);
+    }
+}

@@ -1,0 +1,27 @@
+//! The database: connections, engines, schema, the writer and its change feed. Knows tables and transactions, and
+//! none of the API's rules.
+
+pub mod change_feed;
+pub mod connect;
+pub mod engines;
+pub mod fault;
+pub mod schema;
+pub mod statements;
+pub mod thread;
+mod wal_checkpointer;
+pub mod writer;
+
+pub use connect::connection::DbConnection;
+pub use connect::lock::ServingLock;
+pub use connect::pool::{Database, ReadPermit, Settings};
+pub use connect::replica::Replica;
+pub use fault::{Fault, SetupError};
+pub use writer::identity::Commit;
+#[cfg(test)]
+pub use writer::identity::{CommitOutcome, Identity};
+
+/// The result of a query. [`fault::classify`] says what to do about an error.
+pub type DbResult<T> = diesel::QueryResult<T>;
+
+#[cfg(test)]
+pub mod tests;

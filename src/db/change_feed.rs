@@ -1,0 +1,265 @@
+//! The change feed: what other processes have committed, read by one query.
+//!
+//! Each writer has a row in `placet_writers` with its revision, and each of its commits leaves a row in
+//! `placet_changes`. The revisions of a writer have no gaps and become visible in order. So the last revision that
+//! was applied, of each writer, says exactly which changes are missing.
+//!
+//! Happy path: a page has all changes after those revisions, and they are applied. Unhappy path: changes were pruned,
+//! or the database was restored. Then [`FeedPage::after`] says why, and all tables have to be read again.
+
+mod query;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::engines::dialect::Purpose;
+use super::engines::guarded::GuardedWrite;
+use super::engines::rows::{CountFrom, Value};
+use super::{Database, DbConnection, DbResult, SetupError};
+use crate::mutants::{self, Mutant};
+use query::FeedRow;
+
+/// How far a writer has been followed: a revision, and the random token of that commit. The default is where each
+/// begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    pub revision: i64,
+    pub token: String,
+}
+
+/// The position of every writer, under one epoch. The epoch changes when a writer is pruned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Revisions {
+    pub epoch: String,
+    pub writers: BTreeMap<String, Position>,
+}
+
+impl Revisions {
+    /// The last revision of a writer that was followed; 0, where each begins, for an unknown one.
+    pub fn of(&self, writer: &str) -> i64 {
+        self.writers.get(writer).map_or(0, |position| position.revision)
+    }
+
+    /// Takes each position of `newer` that is not behind the one known here.
+    pub fn advance(&mut self, newer: Revisions) {
+        for (writer, position) in newer.writers {
+            if position.revision >= self.of(&writer) {
+                self.writers.insert(writer, position);
+            }
+        }
+    }
+}
+
+/// A row of `placet_changes`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeRecord {
+    pub writer: String,
+    pub revision: i64,
+    pub token: String,
+    pub body: String,
+}
+
+/// What one query of the feed found, at one moment of the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedPage {
+    /// The position of every writer at that moment.
+    pub revisions: Revisions,
+    /// The changes that were missing, by writer and revision.
+    pub changes: Vec<ChangeRecord>,
+}
+
+/// Why changes alone cannot bring a snapshot up to date.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FeedError {
+    #[error("a writer without a heartbeat was pruned, with its changes")]
+    EpochChanged,
+    #[error("the row of writer {0} is gone (restored backup?)")]
+    WriterMissing(String),
+    #[error("writer {0} is at an older revision, or at another one of the same number (restored backup?)")]
+    WriterRewound(String),
+    #[error("changes of writer {0} were pruned before they were read")]
+    Gap(String),
+}
+
+impl FeedPage {
+    /// The changes after `known`, which the query was sent with.
+    ///
+    /// # Errors
+    /// If changes may be missing from the page.
+    pub fn after(&self, known: &Revisions) -> Result<&[ChangeRecord], FeedError> {
+        if self.revisions.epoch != known.epoch {
+            return Err(FeedError::EpochChanged);
+        }
+        for (writer, was) in &known.writers {
+            match self.revisions.writers.get(writer) {
+                None => return Err(FeedError::WriterMissing(writer.clone())),
+                Some(is) if is.revision < was.revision => return Err(FeedError::WriterRewound(writer.clone())),
+                Some(is) if is.revision == was.revision && is.token != was.token => {
+                    return Err(FeedError::WriterRewound(writer.clone()));
+                }
+                Some(_) => {}
+            }
+        }
+        for (writer, is) in &self.revisions.writers {
+            let from = known.of(writer);
+            let changes = self.changes.iter().filter(|change| change.writer == *writer);
+            let is_gapless = changes.map(|change| change.revision).eq(from + 1..=is.revision);
+            if !is_gapless && !mutants::is(Mutant::IgnoreGaps) {
+                return Err(FeedError::Gap(writer.clone()));
+            }
+        }
+        Ok(&self.changes)
+    }
+}
+
+/// Opens a read-only connection for following the feed.
+pub fn connect(database: &Database) -> Result<DbConnection, SetupError> {
+    database.connect_to(Purpose::Read)
+}
+
+/// All changes after `known`, by one statement, which sees one moment on every engine.
+///
+/// The statement asks for the changes of known writers. If it shows an unknown writer that has committed, it is sent
+/// again with that writer, which happens once for each.
+pub fn read_page(conn: &mut DbConnection, known: &Revisions) -> DbResult<FeedPage> {
+    let mut asked = Cow::Borrowed(known);
+    loop {
+        let page = page(query::read(conn, &asked)?);
+        let writers = page.revisions.writers.keys();
+        let unknown: Vec<String> = writers.filter(|id| !asked.writers.contains_key(*id)).cloned().collect();
+        if unknown.iter().all(|id| page.revisions.of(id) == 0) {
+            return Ok(page);
+        }
+        let begins = unknown.into_iter().map(|id| (id, Position::default()));
+        asked.to_mut().writers.extend(begins);
+    }
+}
+
+fn page(rows: Vec<FeedRow>) -> FeedPage {
+    let (mut revisions, mut changes) = (Revisions::default(), Vec::new());
+    for row in rows {
+        let FeedRow {
+            kind,
+            writer,
+            revision,
+            token,
+            body,
+        } = row;
+        match kind {
+            query::EPOCH => revisions.epoch = token,
+            query::WRITER => drop(revisions.writers.insert(writer, Position { revision, token })),
+            _ => changes.push(ChangeRecord {
+                writer,
+                revision,
+                token,
+                body,
+            }),
+        }
+    }
+    changes.sort_by(|one, other| (&one.writer, one.revision).cmp(&(&other.writer, other.revision)));
+    FeedPage { revisions, changes }
+}
+
+/// The position of every writer, by a cheaper statement than [`read_page`]'s. Rows that are read together with it, in
+/// one transaction, show exactly the changes up to these revisions.
+pub fn revisions(conn: &mut DbConnection) -> DbResult<Revisions> {
+    let rows = query::positions(conn)?;
+    if rows.is_empty() {
+        // There is no epoch, as when only OpenStack's tables were restored; there may be writers all the same.
+        return Ok(read_page(conn, &Revisions::default())?.revisions);
+    }
+    let mut now = Revisions::default();
+    for row in rows {
+        now.epoch = row.epoch;
+        if let (Some(writer), Some(revision), Some(token)) = (row.writer, row.revision, row.token) {
+            now.writers.insert(writer, Position { revision, token });
+        }
+    }
+    Ok(now)
+}
+
+/// Precondition: every writer is at the position in `known`, and there is no other writer. Selects the epoch's row if
+/// it holds.
+pub fn assert_peers_unchanged(known: &Revisions) -> GuardedWrite {
+    let position = "id = ? AND revision = ? AND token = ?";
+    let positions = match known.writers.len() {
+        0 => "1 = 0".to_owned(),
+        writers => vec![position; writers].join(" OR "),
+    };
+    let count = Value::Int(known.writers.len() as i64);
+    let text = |value: &str| Value::Text(value.to_owned());
+    let mut values = vec![text(&known.epoch), count.clone(), count];
+    for (id, position) in &known.writers {
+        values.extend([text(id), Value::Int(position.revision), text(&position.token)]);
+    }
+    let from = format!(
+        "placet_epoch WHERE epoch = ? AND (SELECT COUNT(*) FROM placet_writers) = ? \
+         AND ? = (SELECT COUNT(*) FROM placet_writers WHERE {positions})"
+    );
+    GuardedWrite::AssertExists(CountFrom(from), values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn revisions(epoch: &str, writers: &[(&str, i64, &str)]) -> Revisions {
+        let position = |(id, revision, token): &(&str, i64, &str)| {
+            let (revision, token) = (*revision, (*token).to_owned());
+            ((*id).to_owned(), Position { revision, token })
+        };
+        Revisions {
+            epoch: epoch.into(),
+            writers: writers.iter().map(position).collect(),
+        }
+    }
+
+    fn change(writer: &str, revision: i64) -> ChangeRecord {
+        ChangeRecord {
+            writer: writer.into(),
+            revision,
+            token: "t".into(),
+            body: "{}".into(),
+        }
+    }
+
+    /// How many changes a page with these writers and changes has for a reader that knows `a` at 2 under the epoch
+    /// `e`.
+    fn applicable(epoch: &str, writers: &[(&str, i64, &str)], changes: &[(&str, i64)]) -> Result<usize, FeedError> {
+        let page = FeedPage {
+            revisions: revisions(epoch, writers),
+            changes: changes
+                .iter()
+                .map(|(writer, revision)| change(writer, *revision))
+                .collect(),
+        };
+        page.after(&revisions("e", &[("a", 2, "t")])).map(<[ChangeRecord]>::len)
+    }
+
+    #[test]
+    fn a_page_is_applied_only_if_no_change_can_be_missing() {
+        assert_eq!(applicable("e", &[("a", 2, "t")], &[]), Ok(0));
+        assert_eq!(applicable("e", &[("a", 4, "u")], &[("a", 3), ("a", 4)]), Ok(2));
+        assert_eq!(
+            applicable("e", &[("a", 2, "t"), ("b", 1, "x")], &[("b", 1)]),
+            Ok(1),
+            "a new writer"
+        );
+        assert_eq!(applicable("f", &[("a", 2, "t")], &[]), Err(FeedError::EpochChanged));
+        let missing = Err(FeedError::WriterMissing("a".into()));
+        assert_eq!(applicable("e", &[("b", 0, "")], &[]), missing);
+        let rewound = Err(FeedError::WriterRewound("a".into()));
+        assert_eq!(applicable("e", &[("a", 1, "t")], &[]), rewound);
+        assert_eq!(applicable("e", &[("a", 2, "u")], &[]), rewound);
+        for pruned in [&[][..], &[("a", 4)], &[("a", 3)], &[("a", 3), ("a", 5)]] {
+            let gap = Err(FeedError::Gap("a".into()));
+            assert_eq!(applicable("e", &[("a", 4, "u")], pruned), gap, "{pruned:?}");
+        }
+        let writers = [("a", 2, "t"), ("b", 3, "x")];
+        assert_eq!(
+            applicable("e", &writers, &[("b", 3)]),
+            Err(FeedError::Gap("b".into())),
+            "of a new writer"
+        );
+    }
+}

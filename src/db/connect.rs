@@ -1,0 +1,9 @@
+//! Connections to the database: URLs, pools, the lock on an SQLite file, a replica.
+
+pub mod connection;
+pub mod lock;
+pub mod pool;
+pub mod replica;
+#[cfg(all(feature = "mariadb", target_os = "linux"))]
+pub mod tcp_keepalive;
+pub mod url;

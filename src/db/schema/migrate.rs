@@ -1,0 +1,212 @@
+//! The schema: made where there is nothing, adopted where OpenStack Placement made it, refused where neither holds.
+//!
+//! Two parts are versioned apart. OpenStack's tables are at the revision that `alembic_version` says, and its own tool
+//! keeps working on them. placet's tables, all named `placet_…`, are versioned by `placet_migrations`.
+
+use diesel::backend::Backend;
+use diesel::connection::BoxableConnection;
+use diesel::migration::MigrationSource;
+use diesel::prelude::*;
+use diesel_migrations::EmbeddedMigrations;
+
+use super::alembic;
+use super::{alembic_version, placet_migrations};
+use crate::db::engines::dialect::{self, Purpose, insert_rows, on_each};
+use crate::db::{Database, DbConnection, SetupError};
+
+/// The alembic revision of the OpenStack tables that placet makes and works on.
+pub const ALEMBIC_HEAD: &str = alembic::HEAD;
+
+/// What both parts of the schema are at; `None` where a part is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Version {
+    pub alembic: Option<String>,
+    pub placet: Option<String>,
+}
+
+/// What a sync did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Synced {
+    /// The database was empty: all was made.
+    Created,
+    /// OpenStack Placement had made it: placet's tables were added.
+    Adopted,
+    /// Some of placet's tables were added or changed.
+    Upgraded,
+    /// There was nothing to do.
+    Current,
+}
+
+/// What is there before a sync.
+struct Found {
+    /// Tables that are not placet's.
+    others: bool,
+    /// Whether placet had begun to make it: MariaDB commits each table by itself, and a sync may be interrupted.
+    begun: bool,
+    alembic: Option<String>,
+    placet: Vec<String>,
+}
+
+impl Database {
+    /// Brings the schema to what this placet needs. Two at once are safe: one waits, then finds nothing to do.
+    pub fn sync(&self) -> Result<Synced, SetupError> {
+        dialect::change_schema(&mut self.connect_to(Purpose::Create)?, sync)
+    }
+
+    /// Whether the schema is the one that this placet needs; an error says what to do where it is not.
+    pub fn check(&self) -> Result<(), SetupError> {
+        let found = look(&mut self.connect_to(Purpose::Read)?)?;
+        found.refuse_unknown()?;
+        if let Some(old) = found.alembic.as_ref().filter(|found| *found != ALEMBIC_HEAD) {
+            return Err(SetupError::OldRevision { found: old.clone() });
+        }
+        match (found.alembic, found.placet.last() == known()?.last()) {
+            (None, _) => Err(SetupError::NotSynced),
+            (Some(_), false) => Err(SetupError::NotCurrent),
+            (Some(_), true) => Ok(()),
+        }
+    }
+
+    /// What the schema is at. A database that is not there is at nothing.
+    pub fn version(&self) -> Result<Version, SetupError> {
+        match self.connect_to(Purpose::Read) {
+            Err(SetupError::Missing { .. }) => Ok(Version::default()),
+            Err(error) => Err(error),
+            Ok(mut conn) => {
+                let found = look(&mut conn)?;
+                Ok(Version {
+                    alembic: found.alembic,
+                    placet: found.placet.into_iter().next_back(),
+                })
+            }
+        }
+    }
+}
+
+fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
+    let found = look(conn)?;
+    found.refuse_unknown()?;
+    let migrations = dialect::migrations(conn);
+    let upgraded = match &found.alembic {
+        Some(from) => alembic::upgrade(conn, from)?,
+        None => false,
+    };
+    // First, as the sign that whatever is found half-made next time is placet's own work.
+    make_version_table(conn)?;
+    if found.alembic.is_none() {
+        on_each!(&mut *conn, inner => run(inner, &migrations.openstack, &[]))?;
+    }
+    if found.alembic.is_none() || found.begun {
+        alembic::settle(conn)?;
+    }
+    let done = on_each!(&mut *conn, inner => run(inner, &migrations.placet, &found.placet))?;
+    let run_at = dialect::now();
+    let rows: Vec<_> = done
+        .iter()
+        .map(|version| {
+            (
+                placet_migrations::version.eq(version),
+                placet_migrations::run_at.eq(run_at),
+            )
+        })
+        .collect();
+    // Another node of a cluster may have done the same.
+    insert_rows!(conn, placet_migrations::table, &rows, or_ignore)?;
+    Ok(
+        match (found.alembic, found.placet.is_empty(), done.is_empty() && !upgraded) {
+            (None, ..) => Synced::Created,
+            (Some(_), true, _) => Synced::Adopted,
+            (Some(_), false, false) => Synced::Upgraded,
+            (Some(_), false, true) => Synced::Current,
+        },
+    )
+}
+
+impl Found {
+    /// Refuses what placet must not touch: a strange database, another revision, the work of a newer placet.
+    fn refuse_unknown(&self) -> Result<(), SetupError> {
+        match &self.alembic {
+            None if self.others && !self.begun => return Err(SetupError::Foreign),
+            Some(found) if !alembic::is_known(found) => return Err(SetupError::OtherRevision { found: found.clone() }),
+            _ => {}
+        }
+        let known = known()?;
+        match self.placet.iter().find(|version| !known.contains(version)) {
+            Some(migration) => Err(SetupError::Newer {
+                migration: migration.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn look(conn: &mut DbConnection) -> Result<Found, SetupError> {
+    let tables = dialect::table_names(conn)?;
+    let has = |name: &str| tables.iter().any(|table| table == name);
+    let mut alembic: Vec<String> = match has("alembic_version") {
+        true => alembic_version::table
+            .select(alembic_version::version_num)
+            .order(alembic_version::version_num)
+            .load(conn)?,
+        false => Vec::new(),
+    };
+    if alembic.len() > 1 {
+        return Err(SetupError::SeveralRevisions {
+            found: alembic.join(", "),
+        });
+    }
+    let placet = match has("placet_migrations") {
+        true => placet_migrations::table
+            .select(placet_migrations::version)
+            .order(placet_migrations::version)
+            .load(conn)?,
+        false => Vec::new(),
+    };
+    let others = tables.iter().any(|table| !table.starts_with("placet_"));
+    Ok(Found {
+        others,
+        begun: has("placet_migrations") && placet.is_empty(),
+        alembic: alembic.pop(),
+        placet,
+    })
+}
+
+fn make_version_table(conn: &mut DbConnection) -> QueryResult<usize> {
+    diesel::sql_query(format!(
+        "CREATE TABLE IF NOT EXISTS placet_migrations \
+         (version VARCHAR(50) NOT NULL, run_at {} NOT NULL, PRIMARY KEY (version))",
+        dialect::moment_type(conn)
+    ))
+    .execute(conn)
+}
+
+/// Runs the migrations that are not among `done`, in order, and says which they were.
+fn run<C, DB>(conn: &mut C, source: &EmbeddedMigrations, done: &[String]) -> Result<Vec<String>, SetupError>
+where
+    DB: Backend,
+    C: BoxableConnection<DB> + 'static,
+{
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| SetupError::Migration(error.to_string());
+    let mut pending = MigrationSource::<DB>::migrations(source).map_err(failed)?;
+    pending.sort_by_key(|migration| migration.name().version().to_string());
+    pending.retain(|migration| !done.contains(&migration.name().version().to_string()));
+    for migration in &pending {
+        migration.run(conn).map_err(failed)?;
+    }
+    Ok(pending
+        .iter()
+        .map(|migration| migration.name().version().to_string())
+        .collect())
+}
+
+/// The versions of placet's migrations, oldest first: the same on every engine.
+fn known() -> Result<Vec<String>, SetupError> {
+    let migrations = MigrationSource::<diesel::sqlite::Sqlite>::migrations(dialect::placet_migrations())
+        .map_err(|error| SetupError::Migration(error.to_string()))?;
+    let mut versions: Vec<_> = migrations
+        .iter()
+        .map(|migration| migration.name().version().to_string())
+        .collect();
+    versions.sort();
+    Ok(versions)
+}

@@ -1,0 +1,135 @@
+//! The parts of statements over many rows that are SQL, by table. `model` runs them by name and knows no SQL.
+//!
+//! Their types say what they are put together to, and how each engine does it (`src/db/engines/rows/`).
+
+pub mod allocations {
+    use crate::db::engines::rows::{CountKeys, InsertFromRows};
+
+    pub const INSERT: InsertFromRows = InsertFromRows {
+        table: "allocations",
+        columns: &["resource_provider_id", "consumer_id", "resource_class_id", "used"],
+    };
+
+    /// The allocations of consumers.
+    pub const OF_CONSUMERS: CountKeys = CountKeys {
+        table: "allocations",
+        column: "consumer_id",
+    };
+}
+
+pub mod consumers {
+    use crate::db::engines::rows::{InsertFromRows, UpdateFromRows};
+
+    /// Guarded by the generation.
+    pub const UPDATE: UpdateFromRows = UpdateFromRows {
+        table: "consumers",
+        columns: &[
+            "id",
+            "generation_was",
+            "generation_is",
+            "project_id",
+            "user_id",
+            "type_id",
+        ],
+        set: "generation = v.generation_is, project_id = v.project_id, user_id = v.user_id, \
+              consumer_type_id = v.type_id, updated_at = {now}",
+        filter: "consumers.id = v.id AND consumers.generation = v.generation_was",
+    };
+
+    /// Fills in the row of a new consumer that was inserted to lock it.
+    pub const FILL_LOCK_ROW: UpdateFromRows = UpdateFromRows {
+        table: "consumers",
+        columns: &["id", "generation_is", "project_id", "user_id", "type_id"],
+        set: "generation = v.generation_is, project_id = v.project_id, user_id = v.user_id, \
+              consumer_type_id = v.type_id, created_at = {now}",
+        filter: "consumers.id = v.id",
+    };
+
+    pub const INSERT: InsertFromRows = InsertFromRows {
+        table: "consumers",
+        columns: &["uuid", "project_id", "user_id", "generation", "consumer_type_id"],
+    };
+}
+
+pub mod inventories {
+    use crate::db::engines::rows::{DeleteRows, UpdateFromRows};
+
+    pub const UPDATE: UpdateFromRows = UpdateFromRows {
+        table: "inventories",
+        columns: &[
+            "provider",
+            "class",
+            "total",
+            "reserved",
+            "min_unit",
+            "max_unit",
+            "step_size",
+            "ratio",
+        ],
+        set: "total = v.total, reserved = v.reserved, min_unit = v.min_unit, max_unit = v.max_unit, \
+              step_size = v.step_size, allocation_ratio = v.ratio, updated_at = {now}",
+        filter: "inventories.resource_provider_id = v.provider AND inventories.resource_class_id = v.class",
+    };
+
+    pub const DELETE: DeleteRows = DeleteRows {
+        table: "inventories",
+        columns: ["resource_provider_id", "resource_class_id"],
+    };
+}
+
+pub mod resource_classes {
+    use crate::db::engines::rows::CountFrom;
+
+    /// One row if `classes` classes are named as given, else none. Values: id and name of each, and how many they are.
+    pub fn are_named(classes: usize) -> CountFrom {
+        let named = vec!["id = ? AND name = ?"; classes].join(" OR ");
+        CountFrom(format!(
+            "(SELECT COUNT(*) AS many FROM resource_classes WHERE {named}) c WHERE c.many = ?"
+        ))
+    }
+}
+
+pub mod resource_provider_aggregates {
+    use crate::db::engines::rows::DeleteRows;
+
+    pub const DELETE: DeleteRows = DeleteRows {
+        table: "resource_provider_aggregates",
+        columns: ["resource_provider_id", "aggregate_id"],
+    };
+}
+
+pub mod resource_provider_traits {
+    use crate::db::engines::rows::DeleteRows;
+
+    pub const DELETE: DeleteRows = DeleteRows {
+        table: "resource_provider_traits",
+        columns: ["resource_provider_id", "trait_id"],
+    };
+}
+
+pub mod resource_providers {
+    use crate::db::engines::rows::UpdateFromRows;
+
+    /// The compare-and-update that every claim rests on. It compares the uuid too, because SQLite reuses ids.
+    pub const RAISE_GENERATION: UpdateFromRows = UpdateFromRows {
+        table: "resource_providers",
+        columns: &["id", "uuid", "generation", "moves"],
+        set: "generation = v.generation + v.moves, updated_at = {now}",
+        filter: "resource_providers.id = v.id AND resource_providers.uuid = v.uuid \
+                 AND COALESCE(resource_providers.generation, 0) = v.generation",
+    };
+
+    /// A mutant's: it compares nothing.
+    pub const RAISE_GENERATION_UNGUARDED: UpdateFromRows = UpdateFromRows {
+        filter: "resource_providers.id = v.id",
+        ..RAISE_GENERATION
+    };
+
+    /// Writes the name, and the place in the tree.
+    pub const RENAME: UpdateFromRows = UpdateFromRows {
+        table: "resource_providers",
+        columns: &["id", "name", "root", "parent"],
+        set: "name = v.name, root_provider_id = v.root, parent_provider_id = v.parent, updated_at = {now}",
+        filter: "resource_providers.id = v.id",
+    };
+}

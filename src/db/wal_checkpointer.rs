@@ -1,0 +1,267 @@
+//! Checkpoints SQLite's write-ahead log (WAL) on a thread and a connection of its own, so that commits hardly ever
+//! wait for it.
+//!
+//! Naively, SQLite does it: the commit that finds the WAL too long copies its pages into the database file. With
+//! 4,000 pages that took 60 ms, several times a second under load, in which no request was answered.
+//!
+//! Another thread can copy pages while the writer commits (a passive checkpoint). That alone does not do: the WAL
+//! restarts from its beginning only when all pages are copied and no reader uses them. While the writer commits, there
+//! are always new pages, so the WAL grows.
+//!
+//! So this thread copies nearly all pages, and the writer copies the rest between two batches, when the thread asks for
+//! that ([`handshake`]).
+//!
+//! Happy path: after 100 ms without a commit the thread copies all pages itself, and the next commit restarts the WAL.
+//! Under steady load it copies pages until few are left, flushes the database file, and asks the writer.
+//!
+//! Unhappy path: a long-running reader pins old pages. The WAL grows until the reader ends, and no commit waits for it.
+//! If the thread is gone or far behind, SQLite's own checkpoint takes over at twice [`WalLimits::force_pages`].
+//!
+//! Durability is SQLite's business: it flushes the database file before it restarts the WAL. Flushing here only
+//! leaves less to do then.
+
+mod handshake;
+
+use std::fs::File;
+use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::engines::dialect::{self, CheckpointMode, Purpose, WalStatus};
+use super::{Database, DbConnection, SetupError, thread};
+use handshake::{Handshake, Wakeup};
+
+/// When the WAL is checkpointed, in pages that are not in the database file yet, or that the WAL has.
+#[derive(Debug, Clone, Copy)]
+pub struct WalLimits {
+    /// Checkpoint at this many pages while the writer commits. Many pages were written several times by then, and are
+    /// copied once.
+    pub checkpoint_pages: i32,
+    /// Checkpoint at this many pages when the writer is idle.
+    pub idle_checkpoint_pages: i32,
+    /// Leave at most this many pages to the writer: less work than a commit.
+    pub remainder_pages: i32,
+    /// Ask the writer at this length of the WAL, however many pages are left: it writes faster than the disk takes
+    /// them.
+    pub force_pages: i32,
+}
+
+impl Default for WalLimits {
+    /// 96 MB, 4 MB, 4 MB and 192 MB, in pages of 4 KB.
+    fn default() -> Self {
+        WalLimits {
+            checkpoint_pages: 24_000,
+            idle_checkpoint_pages: 1_000,
+            remainder_pages: 1_000,
+            force_pages: 48_000,
+        }
+    }
+}
+
+/// The time between two looks at the WAL while the writer commits.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// The time until the next attempt after one that could not copy all pages.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// The writer is idle after this time without a commit.
+const IDLE_AFTER: Duration = Duration::from_millis(100);
+/// How often pages are copied at most before the writer is asked to copy the rest.
+const PASSIVE_ROUNDS: usize = 5;
+/// How long the thread waits for the writer to begin. One that does not has no batch, so it adds no pages either.
+const WRITER_TIMEOUT: Duration = Duration::from_millis(50);
+/// How long the writer waits for readers of the WAL when it copies the rest.
+const READER_TIMEOUT: Duration = Duration::from_millis(10);
+
+/// The writer's handle of the checkpoint thread. Dropping it ends the thread.
+pub struct WalCheckpointer {
+    handshake: Arc<Handshake>,
+    limits: WalLimits,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WalCheckpointer {
+    /// Starts the thread. `None` on a server, which checkpoints by itself.
+    pub fn start(database: &Database, limits: WalLimits) -> Result<Option<WalCheckpointer>, SetupError> {
+        let Some(path) = database.target().file().map(Path::to_owned) else {
+            return Ok(None);
+        };
+        let handshake = Arc::new(Handshake::default());
+        let mut checkpointer = CheckpointThread {
+            database: database.clone(),
+            path,
+            limits,
+            handshake: handshake.clone(),
+            conn: None,
+            file: None,
+            incomplete: None,
+        };
+        let thread = thread::spawn("placet-checkpt", move || checkpointer.run())?;
+        Ok(Some(WalCheckpointer {
+            handshake,
+            limits,
+            thread: Some(thread),
+        }))
+    }
+
+    /// Takes checkpoints over from the commits of this connection: SQLite starts one itself only if the WAL gets much
+    /// too long.
+    pub fn take_over(&self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
+        dialect::set_wal_limit(conn, self.limits.force_pages.saturating_mul(2))
+    }
+
+    /// Reports a commit to the thread. If the thread has asked for that, copies the rest of the pages on the writer's
+    /// connection, whose lock timeout is `lock_timeout`. False if that could not be restored.
+    pub fn after_batch(&self, conn: &mut DbConnection, lock_timeout: Duration) -> bool {
+        self.handshake.notify_commit();
+        self.handshake.serve(|| finish(conn, lock_timeout)).unwrap_or(true)
+    }
+}
+
+fn finish(conn: &mut DbConnection, lock_timeout: Duration) -> bool {
+    let finished = dialect::set_lock_timeout(conn, READER_TIMEOUT)
+        .and_then(|()| dialect::wal_checkpoint(conn, CheckpointMode::Restart));
+    if let Err(error) = finished {
+        log::warn!("The checkpoint of SQLite's WAL could not be finished and will be tried again: {error}");
+    }
+    dialect::set_lock_timeout(conn, lock_timeout).is_ok()
+}
+
+impl Drop for WalCheckpointer {
+    fn drop(&mut self) {
+        self.handshake.stop();
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            log::error!(
+                "The thread placet-checkpt, which checkpoints SQLite's WAL, ended in a panic, a defect of placet: report \
+                 it with the lines before this one"
+            );
+        }
+    }
+}
+
+/// What the thread works with.
+struct CheckpointThread {
+    database: Database,
+    path: PathBuf,
+    limits: WalLimits,
+    handshake: Arc<Handshake>,
+    conn: Option<DbConnection>,
+    /// The database file, from the first flush on. It is never closed: closing any handle of a file releases all
+    /// POSIX locks that this process holds on it, and SQLite's connections rely on theirs.
+    file: Option<ManuallyDrop<File>>,
+    /// The last checkpoint that could not copy all pages.
+    incomplete: Option<Incomplete>,
+}
+
+#[derive(Clone, Copy)]
+struct Incomplete {
+    at: Instant,
+    /// The length of the WAL then.
+    pages: i32,
+}
+
+impl CheckpointThread {
+    fn run(&mut self) {
+        // The first look is at what another process left behind.
+        let (mut timeout, mut pause) = (Some(POLL_INTERVAL), POLL_INTERVAL);
+        while let Some(wakeup) = self.handshake.wait_for_commit(timeout, pause) {
+            (timeout, pause) = match self.checkpoint_if_due(wakeup) {
+                Ok(wal) => (self.next_timeout(wal), POLL_INTERVAL),
+                Err(why) => {
+                    log::warn!("SQLite's WAL could not be checkpointed and will be tried again in a second: {why}");
+                    self.conn = None;
+                    (Some(RETRY_INTERVAL), RETRY_INTERVAL)
+                }
+            };
+        }
+    }
+
+    /// After what time the WAL is looked at again if there is no commit before. `None` if only a commit makes that
+    /// necessary.
+    fn next_timeout(&self, wal: WalStatus) -> Option<Duration> {
+        let timeout = if self.incomplete.is_some() {
+            RETRY_INTERVAL
+        } else {
+            IDLE_AFTER
+        };
+        (wal.remaining() >= self.limits.idle_checkpoint_pages).then_some(timeout)
+    }
+
+    /// Checkpoints the WAL if it is long enough, and returns its status after that.
+    fn checkpoint_if_due(&mut self, wakeup: Wakeup) -> Result<WalStatus, SetupError> {
+        let limit = match wakeup {
+            Wakeup::Commits => self.limits.checkpoint_pages,
+            Wakeup::Idle => self.limits.idle_checkpoint_pages,
+        };
+        let wal = self.checkpoint(CheckpointMode::Noop)?;
+        if wal.remaining() < limit || !self.is_worth_trying(wal) {
+            return Ok(wal);
+        }
+        // An idle writer is not asked: all pages are copied here, and its next commit restarts the WAL by itself.
+        if self.copy_pages()? && wakeup == Wakeup::Commits {
+            self.handshake.request(WRITER_TIMEOUT);
+        }
+        let wal = self.checkpoint(CheckpointMode::Noop)?;
+        self.incomplete = (wal.remaining() >= limit).then(|| Incomplete {
+            at: Instant::now(),
+            pages: wal.pages,
+        });
+        Ok(wal)
+    }
+
+    /// Whether the reader that made the last checkpoint incomplete may be gone.
+    fn is_worth_trying(&self, wal: WalStatus) -> bool {
+        self.incomplete.is_none_or(|incomplete| {
+            incomplete.at.elapsed() >= RETRY_INTERVAL
+                || wal.pages < incomplete.pages
+                || wal.pages - incomplete.pages >= self.limits.checkpoint_pages
+        })
+    }
+
+    /// Copies pages until few are left. False if a long-running reader pins old pages. (The writer waits for short
+    /// readers itself.)
+    fn copy_pages(&mut self) -> Result<bool, SetupError> {
+        let mut copied = self.checkpoint(CheckpointMode::Noop)?.checkpointed;
+        for _ in 0..PASSIVE_ROUNDS {
+            let wal = self.checkpoint(CheckpointMode::Passive)?;
+            if self.handshake.is_stopped() || wal.remaining() > 0 && wal.checkpointed == copied {
+                return Ok(false);
+            }
+            copied = wal.checkpointed;
+            self.flush()?;
+            let wal = self.checkpoint(CheckpointMode::Noop)?;
+            if wal.remaining() <= self.limits.remainder_pages || wal.pages >= self.limits.force_pages {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Flushes the copied pages to the disk, so that the writer need not wait for that when it copies the rest.
+    fn flush(&mut self) -> Result<(), SetupError> {
+        let failed = |error: std::io::Error| SetupError::Connect {
+            place: self.path.display().to_string(),
+            detail: error.to_string(),
+        };
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => ManuallyDrop::new(File::open(&self.path).map_err(failed)?),
+        };
+        let flushed = file.sync_data().map_err(failed);
+        self.file = Some(file);
+        flushed
+    }
+
+    fn checkpoint(&mut self, mode: CheckpointMode) -> Result<WalStatus, SetupError> {
+        let conn = match self.conn.take() {
+            Some(conn) => conn,
+            // Its statements are not counted among those of requests.
+            None => dialect::connect(self.database.target(), Purpose::Write, self.database.lock_timeout())?,
+        };
+        let conn = self.conn.insert(conn);
+        Ok(dialect::wal_checkpoint(conn, mode)?.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+//! The handshake between the writer and the checkpoint thread, over a condition variable.
+//!
+//! The writer reports commits; the thread may request that the writer finishes its checkpoint. The writer never waits
+//! for the thread. The thread waits for the writer only until that has begun, or a timeout, and then until it is
+//! done.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The state that both share.
+#[derive(Default)]
+pub struct Handshake {
+    state: Mutex<HandshakeState>,
+    changed: Condvar,
+    /// There were commits since the thread last woke up.
+    committed: AtomicBool,
+    /// Whether a request is pending: the writer looks here after each batch, without the lock.
+    is_requested: AtomicBool,
+}
+
+/// Why the thread woke up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wakeup {
+    /// There were commits.
+    Commits,
+    /// There was no commit until the timeout.
+    Idle,
+}
+
+#[derive(Default)]
+struct HandshakeState {
+    stopped: bool,
+    request: CheckpointRequest,
+}
+
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum CheckpointRequest {
+    #[default]
+    None,
+    Pending,
+    /// The writer is serving it.
+    Running,
+}
+
+impl Handshake {
+    /// For the writer: reports a commit. Takes no lock if the thread knows of commits already.
+    pub fn notify_commit(&self) {
+        if !self.committed.swap(true, Ordering::AcqRel) {
+            let _state = self.state();
+            self.changed.notify_all();
+        }
+    }
+
+    /// For the writer: runs `finish` if a request is pending.
+    pub fn serve<T>(&self, finish: impl FnOnce() -> T) -> Option<T> {
+        if !self.is_requested.load(Ordering::Acquire)
+            || !self.change(CheckpointRequest::Pending, CheckpointRequest::Running)
+        {
+            return None;
+        }
+        let _served = Served(self);
+        Some(finish())
+    }
+
+    /// Ends all waits of the thread, now and later.
+    pub fn stop(&self) {
+        self.state().stopped = true;
+        self.changed.notify_all();
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.state().stopped
+    }
+
+    /// For the thread: waits up to `timeout` for a commit, and if there was one, for `pause` to let more commits
+    /// come. `None` when it is stopped.
+    pub fn wait_for_commit(&self, timeout: Option<Duration>, pause: Duration) -> Option<Wakeup> {
+        let is_idle = |state: &mut HandshakeState| !state.stopped && !self.committed.load(Ordering::Acquire);
+        let state = self.state();
+        let state = match timeout {
+            Some(timeout) => self.wait(state, timeout, is_idle),
+            None => self
+                .changed
+                .wait_while(state, is_idle)
+                .unwrap_or_else(PoisonError::into_inner),
+        };
+        if !self.committed.load(Ordering::Acquire) {
+            return (!state.stopped).then_some(Wakeup::Idle);
+        }
+        let state = self.wait(state, pause, |state| !state.stopped);
+        self.committed.store(false, Ordering::Release);
+        (!state.stopped).then_some(Wakeup::Commits)
+    }
+
+    /// For the thread: makes a request, and waits until the writer has served it. Withdraws the request if the writer
+    /// has not begun after `timeout`.
+    pub fn request(&self, timeout: Duration) {
+        self.change(CheckpointRequest::None, CheckpointRequest::Pending);
+        let state = self.state();
+        let is_pending = |state: &mut HandshakeState| !state.stopped && state.request == CheckpointRequest::Pending;
+        let state = self.wait(state, timeout, is_pending);
+        let is_running = |state: &mut HandshakeState| state.request == CheckpointRequest::Running;
+        drop(self.changed.wait_while(state, is_running));
+        self.change(CheckpointRequest::Pending, CheckpointRequest::None);
+    }
+
+    /// Changes the request if it is `from`, and returns whether it was.
+    fn change(&self, from: CheckpointRequest, to: CheckpointRequest) -> bool {
+        let mut state = self.state();
+        let matches = state.request == from;
+        if matches {
+            state.request = to;
+            self.is_requested
+                .store(to == CheckpointRequest::Pending, Ordering::Release);
+            self.changed.notify_all();
+        }
+        matches
+    }
+
+    fn state(&self) -> MutexGuard<'_, HandshakeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, HandshakeState>,
+        timeout: Duration,
+        while_: impl FnMut(&mut HandshakeState) -> bool,
+    ) -> MutexGuard<'a, HandshakeState> {
+        let waited = self.changed.wait_timeout_while(state, timeout, while_);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Ends the request when it is dropped, so that the thread does not wait for a writer that panicked.
+struct Served<'a>(&'a Handshake);
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        self.0.change(CheckpointRequest::Running, CheckpointRequest::None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread::JoinHandle;
+    use std::time::Instant;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+    const SHORT: Duration = Duration::from_millis(20);
+
+    /// Makes a request on another thread, which returns how long that took. Returns once the request is pending.
+    fn request(handshake: &Arc<Handshake>, timeout: Duration) -> JoinHandle<Duration> {
+        let requester = handshake.clone();
+        let thread = std::thread::spawn(move || {
+            let began = Instant::now();
+            requester.request(timeout);
+            began.elapsed()
+        });
+        while !handshake.is_requested.load(Ordering::Acquire) && !thread.is_finished() {
+            std::thread::yield_now();
+        }
+        thread
+    }
+
+    #[test]
+    fn a_request_waits_until_it_is_served_once() {
+        let handshake = Arc::new(Handshake::default());
+        assert_eq!(handshake.serve(|| "without a request"), None);
+        let thread = request(&handshake, SHORT);
+        let served = handshake.serve(|| {
+            // Longer than the request would wait for this to begin.
+            std::thread::sleep(5 * SHORT);
+            assert!(!thread.is_finished());
+            "served"
+        });
+        assert_eq!(served, Some("served"));
+        assert!(thread.join().unwrap() >= 5 * SHORT);
+        assert_eq!(handshake.serve(|| "again"), None);
+    }
+
+    #[test]
+    fn a_request_is_withdrawn_after_its_timeout_and_not_served_later() {
+        let handshake = Arc::new(Handshake::default());
+        assert!(request(&handshake, SHORT).join().unwrap() < LONG);
+        assert_eq!(handshake.serve(|| "late"), None);
+    }
+
+    #[test]
+    fn a_request_ends_if_the_writer_panics() {
+        let handshake = Arc::new(Handshake::default());
+        let thread = request(&handshake, LONG);
+        let writer = handshake.clone();
+        let panicked = std::thread::spawn(move || writer.serve(|| panic!("a defect"))).join();
+        assert!(panicked.is_err());
+        assert!(thread.join().unwrap() < LONG);
+    }
+
+    #[test]
+    fn a_commit_ends_the_wait_and_so_does_a_stop() {
+        let handshake = Handshake::default();
+        let began = Instant::now();
+        assert_eq!(handshake.wait_for_commit(Some(SHORT), LONG), Some(Wakeup::Idle));
+        assert!(began.elapsed() < LONG, "without a commit there is no pause for more");
+        handshake.notify_commit();
+        assert_eq!(handshake.wait_for_commit(None, Duration::ZERO), Some(Wakeup::Commits));
+        handshake.stop();
+        assert_eq!(handshake.wait_for_commit(None, LONG), None);
+        handshake.request(LONG);
+    }
+}

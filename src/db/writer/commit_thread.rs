@@ -1,0 +1,105 @@
+//! The thread that writes a plan and commits it, while the writer's own thread answers the batch before and plans the
+//! next.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use diesel::result::Error as DbError;
+
+use super::catch_panic;
+use super::failure::BatchFailure;
+use super::plan::PreparedWrite;
+use super::queue::CommitGate;
+use super::transaction::{TransactionEnd, send_commit};
+use crate::db::engines::dialect::Capabilities;
+use crate::db::engines::guarded::ExecMode;
+use crate::db::{DbConnection, SetupError, thread};
+
+/// What to write and commit, and the connection to do it on, without a transaction: writing begins one.
+pub(super) struct CommitJob {
+    pub conn: DbConnection,
+    pub prepared: PreparedWrite,
+    pub gates: Vec<CommitGate>,
+    pub capabilities: Capabilities,
+}
+
+enum CommitReport {
+    /// All is written, and COMMIT is about to be sent.
+    Committing,
+    Ended(Box<DbConnection>, TransactionEnd),
+}
+
+/// The writer's handle of the thread, which has one job at a time. The thread ends when this is dropped.
+pub(super) struct CommitThread {
+    jobs: Sender<CommitJob>,
+    reports: Receiver<CommitReport>,
+    /// The last report, if it was received by [`Self::is_committing`] and is meant for [`Self::finish`].
+    received: Option<CommitReport>,
+}
+
+impl CommitThread {
+    pub fn start() -> Result<CommitThread, SetupError> {
+        let (jobs, submitted) = channel::<CommitJob>();
+        let (report, reports) = channel();
+        thread::spawn("placet-commit", move || {
+            for job in submitted {
+                let ended = execute(job, &report);
+                if report.send(ended).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(CommitThread {
+            jobs,
+            reports,
+            received: None,
+        })
+    }
+
+    /// Gives the job back if the thread has ended.
+    pub fn submit(&self, job: CommitJob) -> Result<(), Box<CommitJob>> {
+        self.jobs.send(job).map_err(|unsent| Box::new(unsent.0))
+    }
+
+    /// Waits until COMMIT is about to be sent. False if it will not be sent.
+    pub fn is_committing(&mut self) -> bool {
+        match self.reports.recv() {
+            Ok(CommitReport::Committing) => true,
+            other => {
+                self.received = other.ok();
+                false
+            }
+        }
+    }
+
+    /// Waits for the end of the job. If the thread panicked, there is no connection, and the outcome is in doubt.
+    pub fn finish(&mut self) -> (Option<DbConnection>, TransactionEnd) {
+        loop {
+            match self.received.take().map_or_else(|| self.reports.recv(), Ok) {
+                Ok(CommitReport::Committing) => {}
+                Ok(CommitReport::Ended(conn, ended)) => return (Some(*conn), ended),
+                Err(_) => return (None, TransactionEnd::CommitSent(Err(DbError::BrokenTransactionManager))),
+            }
+        }
+    }
+}
+
+fn execute(job: CommitJob, report: &Sender<CommitReport>) -> CommitReport {
+    let CommitJob {
+        mut conn,
+        prepared,
+        gates,
+        capabilities,
+    } = job;
+    let written =
+        catch_panic(|| prepared.write(&mut conn, ExecMode::CombinedWithBegin)).unwrap_or(Err(BatchFailure::Panicked));
+    let ended = match written {
+        Err(failure) => TransactionEnd::NotCommitted(failure),
+        Ok(()) => {
+            if report.send(CommitReport::Committing).is_err() {
+                log::debug!("The writer has ended; its last batch is committed all the same");
+            }
+            send_commit(&mut conn, gates.iter(), capabilities)
+        }
+    };
+    CommitReport::Ended(Box::new(conn), ended)
+}

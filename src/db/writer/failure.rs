@@ -1,0 +1,125 @@
+//! Why an attempt to commit a batch failed, and what the writer does about it.
+
+use crate::db::{Fault, SetupError, fault};
+use crate::error::Error;
+
+/// Why an attempt to commit a batch failed.
+pub(in crate::db) enum BatchFailure {
+    Database(diesel::result::Error),
+    Setup(SetupError),
+    /// Another writer changed what the batch rests on. Nothing is wrong: decide again.
+    Conflict,
+    /// COMMIT was sent, and its outcome cannot be found out.
+    UnknownOutcome(String),
+    /// A defect of placet, met before COMMIT was sent.
+    Panicked,
+    /// A caller cancelled its command before COMMIT was sent.
+    Cancelled,
+    /// The writer's row is not as this writer left it: these are not the tables that it knew.
+    IdentityLost,
+    /// Peers committed what this process has not applied yet; nothing was decided.
+    Stale,
+    /// Under locks, the snapshot was not enough to decide: something is refused, or not in memory.
+    NeedsDatabase,
+}
+
+impl From<diesel::result::Error> for BatchFailure {
+    fn from(error: diesel::result::Error) -> Self {
+        BatchFailure::Database(error)
+    }
+}
+
+impl From<SetupError> for BatchFailure {
+    fn from(error: SetupError) -> Self {
+        BatchFailure::Setup(error)
+    }
+}
+
+impl BatchFailure {
+    fn fault(&self) -> Option<Fault> {
+        match self {
+            BatchFailure::Database(error) => Some(fault::classify(error)),
+            _ => None,
+        }
+    }
+
+    pub fn is_connection_lost(&self) -> bool {
+        matches!(self.fault(), Some(Fault::ConnectionLost)) || matches!(self, BatchFailure::UnknownOutcome(_))
+    }
+
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            BatchFailure::Conflict
+            | BatchFailure::Cancelled
+            | BatchFailure::IdentityLost
+            | BatchFailure::Stale
+            | BatchFailure::NeedsDatabase
+            | BatchFailure::Setup(SetupError::Connect { .. }) => true,
+            BatchFailure::Database(error) => matches!(fault::classify(error), Fault::Retry | Fault::ConnectionLost),
+            _ => false,
+        }
+    }
+
+    /// Whether another writer was first, and the database or a guard reported that without delay.
+    pub fn is_conflict(&self) -> bool {
+        matches!(
+            self,
+            BatchFailure::Conflict | BatchFailure::Stale | BatchFailure::NeedsDatabase
+        ) || matches!(self.fault(), Some(Fault::Retry))
+    }
+
+    pub fn may_be_caused_by_one_command(&self) -> bool {
+        matches!(self, BatchFailure::Panicked)
+            || matches!(
+                self.fault(),
+                Some(Fault::Refuse { .. } | Fault::Unstorable | Fault::Unknown)
+            )
+    }
+
+    /// The answer to a caller whose deadline passed before another attempt. Nothing was done.
+    pub fn timeout_error(&self) -> Error {
+        let detail = match self {
+            BatchFailure::Conflict | BatchFailure::Stale | BatchFailure::NeedsDatabase => {
+                return Error::Busy {
+                    detail: "Others kept changing the same rows.".to_owned(),
+                };
+            }
+            BatchFailure::Cancelled => "it was given up before it was done".to_owned(),
+            other => other.to_string(),
+        };
+        Error::Unavailable { detail }
+    }
+
+    pub fn into_error(self) -> Error {
+        match self {
+            BatchFailure::Database(error) => error.into(),
+            BatchFailure::Setup(error) => error.into(),
+            BatchFailure::IdentityLost
+            | BatchFailure::Conflict
+            | BatchFailure::Stale
+            | BatchFailure::NeedsDatabase
+            | BatchFailure::Cancelled => self.timeout_error(),
+            BatchFailure::UnknownOutcome(detail) => Error::UnknownOutcome { detail },
+            BatchFailure::Panicked => Error::Internal {
+                detail: "The change met a defect of placet; nothing was done.".into(),
+            },
+        }
+    }
+}
+
+/// For the log: what happened.
+impl std::fmt::Display for BatchFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BatchFailure::Database(error) => error.fmt(f),
+            BatchFailure::Setup(error) => error.fmt(f),
+            BatchFailure::Conflict => f.write_str("another writer changed the same rows"),
+            BatchFailure::Stale => f.write_str("another process committed first, and its changes are read now"),
+            BatchFailure::NeedsDatabase => f.write_str("the snapshot does not decide it, so the database is asked"),
+            BatchFailure::UnknownOutcome(detail) => f.write_str(detail),
+            BatchFailure::Panicked => f.write_str("a defect of placet"),
+            BatchFailure::Cancelled => f.write_str("a caller stopped waiting for its change"),
+            BatchFailure::IdentityLost => f.write_str("the writer's row changed (restored backup?)"),
+        }
+    }
+}

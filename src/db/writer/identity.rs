@@ -1,0 +1,291 @@
+//! The writer's identity: its row in `placet_writers`, whose revision every commit raises, and the fence that decides
+//! an in-doubt commit.
+//!
+//! A revision and its random token name one commit of one writer. A writer's revisions have no gaps and become
+//! visible in order, so peers know exactly which changes they lack. If the row is not at the revision and token where
+//! this writer left it, the database was restored, or the row was pruned.
+
+#[cfg(test)]
+mod tests;
+
+use diesel::prelude::*;
+use uuid::Uuid;
+
+use super::{RETRY_PAUSE, pruning};
+use crate::db::engines::dialect;
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::{OneRow, Value};
+use crate::db::schema::{placet_changes, placet_writers};
+use crate::db::{DbConnection, DbResult, Fault, fault};
+use crate::mutants::{self, Mutant};
+
+/// How often a registration is tried.
+const REGISTRATION_ATTEMPTS: usize = 5;
+
+/// A writer's identity.
+#[derive(Clone)]
+pub struct Identity {
+    id: String,
+    /// The last revision that is known to be committed, and its token. The writer's row has both, unless a commit is
+    /// in doubt.
+    revision: i64,
+    token: String,
+    /// The token of the current batch. It tells the batch from a fence of the same revision.
+    batch_token: String,
+    /// The token of the current batch's fence: the same for each attempt to put it.
+    fence_token: String,
+}
+
+const RAISE: OneRow = OneRow(
+    "UPDATE placet_writers SET revision = revision + 1, token = ?, seen_at = CURRENT_TIMESTAMP \
+            WHERE id = ? AND revision = ? AND token = ?",
+);
+
+const RECORD: OneRow = OneRow(
+    "INSERT INTO placet_changes (writer, revision, token, committed_at, body) \
+            VALUES (?, ?, ?, CURRENT_TIMESTAMP, ?)",
+);
+
+/// One commit of one writer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    pub writer: String,
+    pub revision: i64,
+    pub token: String,
+}
+
+/// What a fence found out about an in-doubt commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitOutcome {
+    Committed,
+    /// It was not committed, and never will be.
+    NotCommitted,
+    /// The rows that would tell are gone. Asking again does not help.
+    Unknown,
+    /// Nothing is visible yet: put the fence again.
+    Undecided,
+}
+
+impl Identity {
+    /// Registers a new writer, and prunes writers that are gone.
+    pub fn register(conn: &mut DbConnection) -> DbResult<Identity> {
+        let identity = Identity {
+            id: Uuid::new_v4().to_string(),
+            revision: 0,
+            token: String::new(),
+            batch_token: String::new(),
+            fence_token: String::new(),
+        };
+        retry_on_conflict(|| {
+            dialect::write_transaction(conn, |conn| {
+                // A transaction that holds all writers' rows must not miss one that is inserted
+                // (`dialect::hold_writers`).
+                dialect::hold_registrations(conn)?;
+                identity.insert(conn)
+            })
+        })?;
+        retry_on_conflict(|| pruning::gone_writers(conn, &identity.id))?;
+        Ok(identity)
+    }
+
+    /// Inserts the writer's row. Its times are the database's: processes compare them, and their clocks need not
+    /// agree.
+    fn insert(&self, conn: &mut DbConnection) -> DbResult<()> {
+        use placet_writers as w;
+        diesel::insert_into(w::table)
+            .values((
+                w::id.eq(&self.id),
+                w::revision.eq(self.revision),
+                w::token.eq(&self.token),
+                w::seen_at.eq(diesel::dsl::now),
+            ))
+            .execute(conn)
+            .map(|_| ())
+    }
+
+    /// Raises the revision with a new token. False if the row is not as this writer left it.
+    pub fn raise_revision(&mut self, conn: &mut DbConnection) -> DbResult<bool> {
+        self.draw_tokens();
+        self.raise_with(conn, &self.batch_token)
+    }
+
+    fn draw_tokens(&mut self) {
+        self.batch_token = Uuid::new_v4().to_string();
+        self.fence_token = Uuid::new_v4().to_string();
+    }
+
+    fn raise_with(&self, conn: &mut DbConnection, token: &str) -> DbResult<bool> {
+        use placet_writers as w;
+        let own = w::table
+            .filter(w::id.eq(&self.id))
+            .filter(w::revision.eq(self.revision))
+            .filter(w::token.eq(&self.token));
+        let raised = diesel::update(own)
+            .set((
+                w::revision.eq(self.revision + 1),
+                w::token.eq(token),
+                w::seen_at.eq(diesel::dsl::now),
+            ))
+            .execute(conn)?;
+        Ok(raised == 1)
+    }
+
+    /// [`Self::raise_revision`] and [`Self::record`] as guarded writes, for a statement that begins and ends with
+    /// them.
+    pub fn raise_and_record(&mut self, body: String) -> (GuardedWrite, GuardedWrite) {
+        self.draw_tokens();
+        let text = |value: &str| Value::Text(value.to_owned());
+        let (revision, next) = (Value::Int(self.revision), Value::Int(self.revision + 1));
+        let raise = vec![text(&self.batch_token), text(&self.id), revision, text(&self.token)];
+        let record = vec![text(&self.id), next, text(&self.batch_token), Value::Text(body)];
+        (
+            GuardedWrite::UpdateOne(RAISE, raise),
+            GuardedWrite::UpdateOne(RECORD, record),
+        )
+    }
+
+    /// Inserts the row of `placet_changes` that says what the batch changed.
+    pub fn record(&self, conn: &mut DbConnection, body: &str) -> DbResult<()> {
+        self.record_with(conn, &self.batch_token, body)
+    }
+
+    fn record_with(&self, conn: &mut DbConnection, token: &str, body: &str) -> DbResult<()> {
+        use placet_changes as c;
+        diesel::insert_into(c::table)
+            .values((
+                c::writer.eq(&self.id),
+                c::revision.eq(self.revision + 1),
+                c::token.eq(token),
+                c::committed_at.eq(diesel::dsl::now),
+                c::body.eq(body),
+            ))
+            .execute(conn)
+            .map(|_| ())
+    }
+
+    /// What the current batch will be if it is committed.
+    pub fn pending_commit(&self) -> Commit {
+        Commit {
+            writer: self.id.clone(),
+            revision: self.revision + 1,
+            token: self.batch_token.clone(),
+        }
+    }
+
+    /// Moves on to the next revision: the current batch is known to be committed.
+    pub fn committed(&mut self) -> Commit {
+        let commit = self.pending_commit();
+        self.advance(self.batch_token.clone());
+        commit
+    }
+
+    fn advance(&mut self, token: String) {
+        self.revision += 1;
+        self.token = token;
+    }
+
+    /// Finds out whether the current batch was committed, by committing the same revision with another token.
+    ///
+    /// If that succeeds, the batch was not committed, and never will be: its guard on the revision cannot hold any
+    /// more. If the revision is taken, its token tells by what.
+    pub fn fence(&mut self, conn: &mut DbConnection) -> DbResult<CommitOutcome> {
+        if mutants::is(Mutant::DropFence) {
+            return Ok(match self.token_of_next(conn)? {
+                Some(token) if token == self.batch_token => CommitOutcome::Committed,
+                _ => CommitOutcome::NotCommitted,
+            });
+        }
+        dialect::begin_write(conn)?;
+        if self.raise_with(conn, &self.fence_token)? {
+            self.record_with(conn, &self.fence_token, "{}")?;
+            dialect::commit(conn)?;
+            self.advance(self.fence_token.clone());
+            return Ok(CommitOutcome::NotCommitted);
+        }
+        dialect::rollback(conn)?;
+        Ok(match self.token_of_next(conn)? {
+            Some(token) if token == self.batch_token => {
+                self.barrier_commit(conn)?;
+                CommitOutcome::Committed
+            }
+            Some(token) if token == self.fence_token => {
+                self.advance(token);
+                CommitOutcome::NotCommitted
+            }
+            None if self.is_in_place(conn)? => CommitOutcome::Undecided,
+            _ => CommitOutcome::Unknown,
+        })
+    }
+
+    /// Commits once more after the batch, so that a synchronous standby has both.
+    ///
+    /// PostgreSQL shows a commit that its standby never got, if the primary was killed or the waiting connection was
+    /// ended while the standby was away. A later commit that is acknowledged takes the earlier one along.
+    fn barrier_commit(&self, conn: &mut DbConnection) -> DbResult<()> {
+        use placet_writers as w;
+        let own = w::table.filter(w::id.eq(&self.id));
+        diesel::update(own)
+            .set(w::seen_at.eq(diesel::dsl::now))
+            .execute(conn)
+            .map(|_| ())
+    }
+
+    /// The token of the next revision: from its change, or from the writer's row if the change was pruned.
+    fn token_of_next(&self, conn: &mut DbConnection) -> DbResult<Option<String>> {
+        use {placet_changes as c, placet_writers as w};
+        let next = self.revision + 1;
+        let change = c::table
+            .filter(c::writer.eq(&self.id))
+            .filter(c::revision.eq(next))
+            .select(c::token)
+            .first(conn)
+            .optional()?;
+        if change.is_some() {
+            return Ok(change);
+        }
+        let own = w::table.filter(w::id.eq(&self.id)).filter(w::revision.eq(next));
+        own.select(w::token).first(conn).optional()
+    }
+
+    /// Whether the row is as this writer left it.
+    fn is_in_place(&self, conn: &mut DbConnection) -> DbResult<bool> {
+        use placet_writers as w;
+        let found: Option<(i64, String)> = w::table
+            .filter(w::id.eq(&self.id))
+            .select((w::revision, w::token))
+            .first(conn)
+            .optional()?;
+        Ok(found == Some((self.revision, self.token.clone())))
+    }
+
+    /// Updates `seen_at`, and prunes this writer's old changes and writers that are gone. Not to be called while a
+    /// commit is in doubt. False if the row is not as this writer left it.
+    pub fn heartbeat(&self, conn: &mut DbConnection) -> DbResult<bool> {
+        use placet_writers as w;
+        let own = w::table
+            .filter(w::id.eq(&self.id))
+            .filter(w::revision.eq(self.revision))
+            .filter(w::token.eq(&self.token));
+        // MariaDB counts the row even if its value stays the same, as twice within a second: diesel asks for found
+        // rows.
+        let found = diesel::update(own).set(w::seen_at.eq(diesel::dsl::now)).execute(conn)?;
+        if found == 0 {
+            return Ok(false);
+        }
+        pruning::own_changes(conn, &self.id, self.revision)?;
+        pruning::gone_writers(conn, &self.id)?;
+        Ok(true)
+    }
+}
+
+/// Repeats an attempt that another transaction stood in the way of. Such transactions are short, and a start should
+/// not fail because of one.
+fn retry_on_conflict<T>(mut attempt: impl FnMut() -> DbResult<T>) -> DbResult<T> {
+    for _ in 1..REGISTRATION_ATTEMPTS {
+        match attempt() {
+            Err(error) if fault::classify(&error) == Fault::Retry => std::thread::sleep(RETRY_PAUSE),
+            done => return done,
+        }
+    }
+    attempt()
+}

@@ -1,0 +1,65 @@
+//! In-doubt commits: COMMIT ended with an error, so the batch may be committed or not.
+//!
+//! Naively, a new connection reads the writer's revision: if it was raised, the batch was committed. That is wrong,
+//! because the server may still be executing the old COMMIT (measured: wrong in 20% to 100% of trials).
+//!
+//! So the writer puts a fence where the batch would be: on a new connection it commits the same next revision itself,
+//! with a token of its own ([`super::identity::Identity::fence`]). Only one of the two can raise the revision.
+//!
+//! - The fence is committed: the batch was not, and never will be. It is tried again.
+//! - The fence finds the revision taken: the token tells by whom. If it is the batch's, the batch was committed.
+//! - Neither can be found out before the timeout: callers get 503, and the outcome is said to be unknown.
+
+use std::time::Instant;
+
+use super::failure::BatchFailure;
+use super::identity::CommitOutcome;
+use super::{Batch, BatchResult, RETRY_PAUSE, Writer};
+use crate::db::engines::dialect;
+use crate::db::{Fault, fault};
+
+impl<B: Batch> Writer<B> {
+    /// Finds out whether the batch was committed whose COMMIT ended with `error`. `Ok` if it was.
+    pub(super) fn resolve_in_doubt(&mut self, error: diesel::result::Error) -> BatchResult<()> {
+        log::warn!("COMMIT ended with an error, and placet is finding out whether it happened: {error}");
+        let deadline = Instant::now() + self.timeout;
+        self.conn = None;
+        self.batch.invalidate();
+        loop {
+            let outcome = match self.connected() {
+                Ok(_) => self.fence(deadline),
+                Err(failure) => Err(failure),
+            };
+            match outcome {
+                Ok(CommitOutcome::Committed) => return Ok(()),
+                Ok(CommitOutcome::NotCommitted) if fault::classify(&error) == Fault::Stop => return Err(error.into()),
+                Ok(CommitOutcome::NotCommitted) => return Err(BatchFailure::Conflict),
+                Ok(CommitOutcome::Unknown) => {
+                    return Err(BatchFailure::UnknownOutcome("the writer's own row is gone.".to_owned()));
+                }
+                Ok(CommitOutcome::Undecided) | Err(_) if Instant::now() < deadline => std::thread::sleep(RETRY_PAUSE),
+                Ok(CommitOutcome::Undecided) => {
+                    return Err(BatchFailure::UnknownOutcome("the database does not say.".to_owned()));
+                }
+                Err(failure) => return Err(BatchFailure::UnknownOutcome(format!("{failure}."))),
+            }
+        }
+    }
+
+    /// Tries to put the fence, until `deadline` at most: the old COMMIT may hold the lock on the writer's row. If
+    /// that fails, the connection is dropped.
+    fn fence(&mut self, deadline: Instant) -> BatchResult<CommitOutcome> {
+        let Some(mut conn) = self.conn.take() else {
+            return Ok(CommitOutcome::Undecided);
+        };
+        let default = self.database.lock_timeout();
+        let left = deadline.saturating_duration_since(Instant::now());
+        dialect::set_lock_timeout(&mut conn, left.clamp(RETRY_PAUSE, default.max(RETRY_PAUSE)))?;
+        let outcome = self.identity.fence(&mut conn)?;
+        // The outcome is known, whatever happens to this connection.
+        if dialect::set_lock_timeout(&mut conn, default).is_ok() {
+            self.conn = Some(conn);
+        }
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,209 @@
+//! Pipelining: plans batch N+1 while batch N is being committed.
+//!
+//! Naively, a batch is planned, written, committed, published and answered, and only then the next one is planned. On
+//! a database server the writer then idles during each round trip, most of all during COMMIT, which waits for a disk.
+//!
+//! So the commit thread (`commit_thread.rs`) writes and commits. When it is about to send COMMIT for batch N, the
+//! writer plans batch N+1 on a speculative snapshot: the one that will be published if N is committed.
+//!
+//! Happy path: N is committed, and N+1 is submitted immediately. While N+1 is being written, N is published, and its
+//! callers are answered.
+//!
+//! Unhappy path: N fails, or its outcome is in doubt. The plan of N+1 is dropped, and its commands are deferred: they
+//! are the next batch. Nothing rests on the speculation, because the writes of a plan are guarded, whatever it was
+//! planned on.
+//!
+//! With 32 clients on random hosts this raised PostgreSQL from 7,270 to 8,739 claims a second on flat hosts and from
+//! 5,197 to 6,806 on nested ones, and MariaDB from 7,230 to 7,355.
+
+use std::time::Instant;
+
+use super::commit_thread::CommitJob;
+use super::failure::BatchFailure;
+use super::plan::BatchPlan;
+use super::transaction::TransactionEnd;
+use super::{
+    Batch, BatchResult, HEARTBEAT_INTERVAL, Job, MAX_BATCH, RETRY_PAUSE, Writer, catch_panic, commands, refuse_expired,
+};
+use crate::db::Commit;
+use crate::db::change_feed::{Position, Revisions};
+use crate::error::Result;
+
+/// The fewest commands that are pipelined. Below it, handing a batch to another thread and back takes as long as
+/// planning and answering it.
+const MIN_BATCH: usize = 6;
+
+/// The batch that the commit thread has.
+struct InFlight<B: Batch> {
+    answers: Vec<B::Answer>,
+    change: B::Change,
+    /// What it will be if it is committed.
+    commit: Commit,
+}
+
+/// The batch that was planned on the speculative snapshot.
+struct NextBatch<B: Batch> {
+    jobs: Vec<Job<B>>,
+    plan: BatchPlan<B>,
+    expected_peers: Revisions,
+}
+
+impl<B: Batch> Writer<B> {
+    /// Whether the jobs are worth the other thread, and none of them needs a shorter lock timeout.
+    pub(super) fn can_pipeline(&self, jobs: &[Job<B>]) -> bool {
+        self.commit_thread.is_some()
+            && self.capabilities.compound_writes
+            && jobs.len() >= MIN_BATCH
+            && !self.is_lock_timeout_short
+    }
+
+    /// Commits the plan for `jobs`, and plans and commits further batches as long as commands arrive. Answers all of
+    /// them but the last: when this returns, `jobs` are the last batch's, and so is the result.
+    pub(super) fn run_pipeline(
+        &mut self,
+        jobs: &mut Vec<Job<B>>,
+        plan: BatchPlan<B>,
+        expected_peers: Option<&Revisions>,
+    ) -> BatchResult<Vec<Result<B::Answer>>> {
+        let mut in_flight = self.submit(jobs, plan, expected_peers)?;
+        loop {
+            let next = self.plan_next(&in_flight);
+            let (ended, was_acknowledged) = self.finish_in_flight();
+            let next = self.keep_if_valid(next, was_acknowledged);
+            let commit = ended?;
+            let answers = in_flight.answers.into_iter().map(Ok);
+            let Some(next) = next else {
+                self.publish(in_flight.change, &commit);
+                return Ok(answers.collect());
+            };
+            self.pipelined += 1;
+            let submitted = self.submit(&next.jobs, next.plan, Some(&next.expected_peers));
+            self.publish(in_flight.change, &commit);
+            let answered = std::mem::replace(jobs, next.jobs);
+            answered
+                .into_iter()
+                .zip(answers)
+                .for_each(|(job, answer)| job.answer(answer));
+            in_flight = submitted?;
+        }
+    }
+
+    fn submit(
+        &mut self,
+        jobs: &[Job<B>],
+        plan: BatchPlan<B>,
+        expected_peers: Option<&Revisions>,
+    ) -> BatchResult<InFlight<B>> {
+        let prepared = self.prepare(&plan.change, plan.writes, plan.now, expected_peers)?;
+        let commit_thread = self.commit_thread.as_ref().ok_or(BatchFailure::Conflict)?;
+        let conn = self.conn.take().ok_or(BatchFailure::Conflict)?;
+        let job = CommitJob {
+            conn,
+            prepared,
+            gates: jobs.iter().map(|job| job.gate.clone()).collect(),
+            capabilities: self.capabilities,
+        };
+        if let Err(unsent) = commit_thread.submit(job) {
+            self.conn = Some(unsent.conn);
+            self.stop_pipelining();
+            return Err(BatchFailure::Conflict);
+        }
+        Ok(InFlight {
+            answers: plan.answers,
+            change: plan.change,
+            commit: self.identity.pending_commit(),
+        })
+    }
+
+    /// Waits for the end of the batch in flight, and takes the connection back. Returns its commit, and whether
+    /// COMMIT itself was acknowledged, so that no fence had to find that out.
+    fn finish_in_flight(&mut self) -> (BatchResult<Commit>, bool) {
+        let Some(commit_thread) = &mut self.commit_thread else {
+            return (Err(BatchFailure::Conflict), false);
+        };
+        let (conn, ended) = commit_thread.finish();
+        if conn.is_none() {
+            self.stop_pipelining();
+        }
+        self.conn = conn;
+        let was_acknowledged = matches!(ended, TransactionEnd::CommitSent(Ok(())));
+        (self.settle(ended), was_acknowledged)
+    }
+
+    fn stop_pipelining(&mut self) {
+        log::error!(
+            "The thread placet-commit ended in a panic, a defect of placet. Writes go on without it, more slowly; \
+             restart placet to have it back, and report the lines before this one"
+        );
+        self.commit_thread = None;
+    }
+
+    /// The next batch, if its plan may be written; otherwise its jobs are deferred. After a COMMIT that was not
+    /// acknowledged the database may be another one, and a near deadline needs a shorter lock timeout.
+    fn keep_if_valid(&mut self, next: Option<NextBatch<B>>, was_acknowledged: bool) -> Option<NextBatch<B>> {
+        let next = next?;
+        if !was_acknowledged || self.needs_short_lock_timeout(&next.jobs) {
+            self.deferred.extend(next.jobs);
+            return None;
+        }
+        Some(next)
+    }
+
+    /// Plans the commands that wait when the batch in flight is about to be committed, as if it were. Jobs that it
+    /// takes from the queue and cannot plan are deferred.
+    fn plan_next(&mut self, in_flight: &InFlight<B>) -> Option<NextBatch<B>> {
+        let is_committing = self
+            .commit_thread
+            .as_mut()
+            .is_some_and(|commit_thread| commit_thread.is_committing());
+        if !is_committing || self.has_other_work() {
+            return None;
+        }
+        let mut expected_peers = self.batch.expected_peers()?;
+        let jobs = self.take_plannable();
+        let commands = commands(&jobs);
+        let mut needs_locks = || catch_panic(|| self.batch.needs_locks(&commands, false)).unwrap_or(true);
+        let is_for_later = jobs.len() < MIN_BATCH || needs_locks() || self.needs_short_lock_timeout(&jobs);
+        let planned = if is_for_later {
+            None
+        } else {
+            catch_panic(|| self.batch.speculate(&in_flight.change, &in_flight.commit, &commands)).flatten()
+        };
+        let Some(plan) = planned else {
+            self.deferred.extend(jobs);
+            return None;
+        };
+        let Commit {
+            writer,
+            revision,
+            token,
+        } = in_flight.commit.clone();
+        expected_peers.writers.insert(writer, Position { revision, token });
+        Some(NextBatch {
+            jobs,
+            plan,
+            expected_peers,
+        })
+    }
+
+    /// Whether other jobs are next, or work is due that needs the connection.
+    fn has_other_work(&self) -> bool {
+        let is_heartbeat_due = self.last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL;
+        self.is_stale || self.has_waiters || !self.deferred.is_empty() || is_heartbeat_due
+    }
+
+    /// The plannable jobs of the queue; the others are deferred.
+    fn take_plannable(&mut self) -> Vec<Job<B>> {
+        let arrived = refuse_expired(self.queue.try_iter().take(MAX_BATCH).collect());
+        let (plannable, others) = arrived.into_iter().partition(|job| B::is_plannable(&job.command));
+        self.deferred = others;
+        plannable
+    }
+
+    /// Whether a job's deadline comes before the session's lock timeout would end (`lock_timeout.rs`). The timeout
+    /// cannot be changed while the commit thread uses the session.
+    fn needs_short_lock_timeout(&self, jobs: &[Job<B>]) -> bool {
+        let enough = Instant::now() + self.database.lock_timeout();
+        jobs.iter().any(|job| job.deadline + RETRY_PAUSE < enough)
+    }
+}

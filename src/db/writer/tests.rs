@@ -1,0 +1,355 @@
+//! The writer with a batch of the tests: numbers that are inserted into a table, some of which fail in their own way.
+
+mod pessimistic;
+mod pipeline;
+mod preinserts;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+
+use super::queue::WriterHandle;
+use super::{Batch, BatchPlan, PlanOutcome, RunOutcome, WalLimits, WriterSettings, start};
+use crate::db::engines::dialect;
+use crate::db::tests::support::{Kind, TestDatabase};
+use crate::db::{Commit, Database, DbConnection, DbResult, Settings};
+use crate::error::{Error, Result};
+use pessimistic::Script;
+
+/// What some numbers do when they are run.
+const DUPLICATE: i64 = -1;
+const PANICS: i64 = -2;
+/// Is committed, and cannot be published.
+const UNPUBLISHABLE: i64 = -3;
+/// Finds its transaction rolled back by the server, once.
+const UNDONE: i64 = -4;
+/// Hangs for longer than its caller waits, as a paused database does.
+const HANGS: i64 = -5;
+
+/// Inserts numbers; each batch is published into `published`.
+struct Numbers {
+    published: Arc<Mutex<Vec<Vec<i64>>>>,
+    is_invalid: Arc<AtomicBool>,
+    undone: bool,
+    script: Arc<Script>,
+}
+
+impl Batch for Numbers {
+    type Command = i64;
+    type Answer = i64;
+    type Change = Vec<i64>;
+
+    fn is_plannable(number: &i64) -> bool {
+        pessimistic::is_plannable(*number)
+    }
+
+    fn plan(&mut self, _: &mut DbConnection, commands: &[&i64]) -> DbResult<PlanOutcome<Self>> {
+        Ok(self.script.plan(commands))
+    }
+
+    fn speculate(&mut self, change: &Vec<i64>, _: &Commit, commands: &[&i64]) -> Option<BatchPlan<Self>> {
+        self.script.speculate(change, commands)
+    }
+
+    fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], from_database: bool) -> DbResult<RunOutcome<Self>> {
+        self.script.record(pessimistic::Call::Run { from_database });
+        for number in commands.iter().filter(|number| !pessimistic::is_refused(***number)) {
+            assert!(**number != PANICS, "a defect");
+            if **number == UNDONE && !std::mem::replace(&mut self.undone, true) {
+                conn.batch_execute("ROLLBACK")?;
+            }
+            if **number == HANGS {
+                std::thread::sleep(5 * SHORT);
+            }
+            let times = if **number == DUPLICATE { 2 } else { 1 };
+            for _ in 0..times {
+                diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({number})")).execute(conn)?;
+            }
+        }
+        let answers: Vec<Result<i64>> = commands.iter().map(|number| pessimistic::answer(**number)).collect();
+        let granted = commands.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
+        let written: Vec<i64> = granted.map(|(number, _)| **number).collect();
+        Ok(RunOutcome::Decided {
+            answers,
+            change: (!written.is_empty()).then_some(written),
+        })
+    }
+
+    fn encode(&self, change: &Vec<i64>) -> String {
+        format!("{change:?}")
+    }
+
+    fn publish(&mut self, change: Vec<i64>, commit: &Commit) -> bool {
+        if change.contains(&UNPUBLISHABLE) {
+            return false;
+        }
+        self.script.committed(commit);
+        // A caller that is answered too early has time to notice.
+        std::thread::sleep(Duration::from_millis(5));
+        self.published.lock().unwrap().push(change);
+        true
+    }
+
+    fn reload(&mut self, _: &mut DbConnection) -> DbResult<()> {
+        panic!("a defect");
+    }
+
+    fn follow(&mut self, _: &mut DbConnection) -> DbResult<()> {
+        self.script.record(pessimistic::Call::Follow);
+        Ok(())
+    }
+
+    fn expected_peers(&self) -> Option<crate::db::change_feed::Revisions> {
+        self.script.expected_peers()
+    }
+
+    fn needs_locks(&mut self, commands: &[&i64], after_conflict: bool) -> bool {
+        self.script.needs_locks(commands, after_conflict)
+    }
+
+    fn lock(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+        if self.script.lock() {
+            Ok(())
+        } else {
+            conn.batch_execute("ROLLBACK")
+        }
+    }
+
+    fn can_join(&self, number: &i64) -> bool {
+        self.script.can_join(*number)
+    }
+
+    fn catch_up(&mut self, _: &mut DbConnection) -> DbResult<bool> {
+        Ok(self.script.catch_up())
+    }
+
+    fn invalidate(&mut self) {
+        self.is_invalid.store(true, Ordering::Release);
+    }
+}
+
+/// A writer of numbers, and another connection to its database.
+struct NumberWriter {
+    handle: WriterHandle<Numbers>,
+    published: Arc<Mutex<Vec<Vec<i64>>>>,
+    is_invalid: Arc<AtomicBool>,
+    script: Arc<Script>,
+    conn: DbConnection,
+    _kept: TestDatabase,
+}
+
+fn number_writer(queue_size: usize, timeout: Duration) -> NumberWriter {
+    number_writer_with(queue_size, timeout, Duration::from_millis(20))
+}
+
+fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Duration) -> NumberWriter {
+    let kept = TestDatabase::empty();
+    let settings = Settings {
+        lock_timeout,
+        ..Settings::new(&kept.url)
+    };
+    let database = Database::open(&settings).unwrap();
+    database.sync().unwrap();
+    let mut conn = database.connect().unwrap();
+    diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE, created_at TIMESTAMP NULL)")
+        .execute(&mut conn)
+        .unwrap();
+    let (published, is_invalid, script) = (Arc::default(), Arc::default(), Arc::<Script>::default());
+    let batch = Numbers {
+        published: Arc::clone(&published),
+        is_invalid: Arc::clone(&is_invalid),
+        undone: false,
+        script: Arc::clone(&script),
+    };
+    let settings = WriterSettings {
+        queue_size,
+        commit_timeout: timeout,
+        wal: WalLimits::default(),
+    };
+    let (handle, (), _) = start(database, &settings, |_| Ok((batch, ()))).unwrap();
+    NumberWriter {
+        handle,
+        published,
+        is_invalid,
+        script,
+        conn,
+        _kept: kept,
+    }
+}
+
+impl NumberWriter {
+    /// Holds the row that the writer locks first, until it is rolled back.
+    fn lock(&mut self) {
+        dialect::begin_write(&mut self.conn).unwrap();
+        diesel::sql_query("UPDATE placet_writers SET revision = revision")
+            .execute(&mut self.conn)
+            .unwrap();
+    }
+
+    /// Submits numbers while the database is locked for the time `locked`, so that they wait together.
+    async fn submit_while_locked(&mut self, numbers: &[i64], locked: Duration) -> Vec<Result<i64>> {
+        self.lock();
+        let tasks: Vec<_> = numbers.iter().map(|number| self.submit(*number)).collect();
+        actix_web::rt::time::sleep(locked).await;
+        dialect::rollback(&mut self.conn).unwrap();
+        let mut answers = Vec::new();
+        for task in tasks {
+            answers.push(task.await.unwrap());
+        }
+        answers
+    }
+
+    /// Submits a number on another task.
+    fn submit(&self, number: i64) -> actix_web::rt::task::JoinHandle<Result<i64>> {
+        let handle = self.handle.clone();
+        actix_web::rt::spawn(async move { handle.submit(number).await })
+    }
+
+    fn count(&mut self) -> i64 {
+        #[derive(QueryableByName)]
+        struct Count {
+            #[diesel(sql_type = BigInt)]
+            n: i64,
+        }
+        diesel::sql_query("SELECT COUNT(*) AS n FROM numbers")
+            .get_result::<Count>(&mut self.conn)
+            .unwrap()
+            .n
+    }
+}
+
+const LONG: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(300);
+
+#[actix_web::test]
+async fn commands_that_wait_together_share_a_transaction() {
+    let mut writer = number_writer(100, LONG);
+    let numbers: Vec<i64> = (1..=20).collect();
+    let answers = writer.submit_while_locked(&numbers, SHORT).await;
+    assert_eq!(
+        answers,
+        numbers.iter().map(|number| Ok(number * 10)).collect::<Vec<_>>()
+    );
+    let batches = writer.published.lock().unwrap().clone();
+    assert!(
+        batches.len() <= 2,
+        "the first may be a batch of its own, the others are one: {batches:?}"
+    );
+    assert_eq!(writer.count(), 20);
+}
+
+#[actix_web::test]
+async fn the_command_at_fault_is_found_and_the_others_are_committed() {
+    for at_fault in [DUPLICATE, PANICS] {
+        let mut writer = number_writer(100, LONG);
+        let answers = writer.submit_while_locked(&[1, 2, at_fault, 3, 4, 5], SHORT).await;
+        for (number, answer) in [1, 2, at_fault, 3, 4, 5].iter().zip(&answers) {
+            match (*number == at_fault, answer) {
+                (true, Err(Error::Internal { .. })) => {}
+                (false, Ok(granted)) => assert_eq!(*granted, number * 10),
+                other => panic!("{number}: {other:?}"),
+            }
+        }
+        assert_eq!(writer.count(), 5);
+        assert_eq!(writer.handle.submit(9).await, Ok(90), "the writer goes on");
+    }
+}
+
+#[actix_web::test]
+async fn a_lock_that_outlasts_the_timeout_is_answered_and_leaves_nothing() {
+    let mut writer = number_writer(100, SHORT);
+    let answers = writer.submit_while_locked(&[1, 2, 3], 4 * SHORT).await;
+    for answer in answers {
+        assert!(
+            matches!(answer, Err(Error::Unavailable { .. } | Error::Busy { .. })),
+            "{answer:?}"
+        );
+    }
+    assert_eq!(writer.handle.submit(4).await, Ok(40));
+    assert_eq!(writer.count(), 1, "a refused command is not committed later");
+}
+
+#[actix_web::test]
+async fn a_cancelled_command_is_never_committed() {
+    let mut writer = number_writer(100, SHORT);
+    let cancelled = writer.handle.submit(HANGS).await;
+    assert!(matches!(cancelled, Err(Error::Unavailable { .. })), "{cancelled:?}");
+    // The writer still runs the command, and looks at its gate before COMMIT.
+    actix_web::rt::time::sleep(3 * SHORT).await;
+    assert_eq!(writer.handle.submit(1).await, Ok(10));
+    assert_eq!(writer.count(), 1, "its caller was answered that nothing was done");
+}
+
+#[actix_web::test]
+async fn the_timeout_bounds_waiting_and_retries_together() {
+    let timeout = Duration::from_secs(2);
+    let mut writer = number_writer(100, timeout);
+    writer.lock();
+    let began = Instant::now();
+    let submit = |number: i64| {
+        let handle = writer.handle.clone();
+        actix_web::rt::spawn(async move { (handle.submit(number).await, began.elapsed()) })
+    };
+    let first = submit(1);
+    actix_web::rt::time::sleep(timeout / 2).await;
+    let second = submit(2);
+    assert!(first.await.unwrap().0.is_err());
+    let (refused, after) = second.await.unwrap();
+    assert!(refused.is_err(), "the lock is held");
+    assert!(
+        after < 7 * timeout / 4,
+        "the timeout began again with the first attempt: {after:?}"
+    );
+    dialect::rollback(&mut writer.conn).unwrap();
+}
+
+#[actix_web::test]
+async fn a_full_queue_refuses_immediately() {
+    let mut writer = number_writer(2, LONG);
+    writer.lock();
+    // The writer takes the first alone, and waits with it for the lock.
+    let mut tasks = vec![writer.submit(1)];
+    actix_web::rt::time::sleep(SHORT).await;
+    tasks.extend((2..=8).map(|number| writer.submit(number)));
+    actix_web::rt::time::sleep(SHORT).await;
+    dialect::rollback(&mut writer.conn).unwrap();
+    let mut granted = Vec::new();
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(answer) => granted.push(answer),
+            Err(error) => assert!(matches!(error, Error::Busy { .. }), "{error:?}"),
+        }
+    }
+    assert_eq!(granted, [10, 20, 30]);
+    assert_eq!(writer.count(), 3);
+}
+
+#[actix_web::test]
+async fn a_commit_that_cannot_be_published_is_acknowledged_and_invalidates_the_snapshot() {
+    let mut writer = number_writer(100, LONG);
+    assert_eq!(writer.handle.submit(1).await, Ok(10));
+    assert!(!writer.is_invalid.load(Ordering::Acquire));
+    let answer = writer.handle.submit(UNPUBLISHABLE).await;
+    assert_eq!(answer, Ok(UNPUBLISHABLE * 10), "it is committed");
+    assert!(writer.is_invalid.load(Ordering::Acquire));
+    assert_eq!(writer.count(), 2);
+}
+
+/// Galera does this if another node committed first. No outcome is in doubt, and no half of a batch is acknowledged.
+#[actix_web::test]
+async fn a_batch_that_the_server_rolled_back_before_commit_is_tried_again() {
+    let mut writer = number_writer(100, LONG);
+    if Kind::of(&writer.conn) != Kind::Mariadb {
+        return;
+    }
+    assert_eq!(
+        writer.submit_while_locked(&[1, UNDONE, 2], SHORT).await,
+        [Ok(10), Ok(UNDONE * 10), Ok(20)]
+    );
+    assert_eq!(writer.count(), 3);
+    assert!(!writer.is_invalid.load(Ordering::Acquire), "no fence is needed");
+}

@@ -1,0 +1,386 @@
+//! Numbers that are planned, optimistically or under locks.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+
+use super::*;
+use crate::db::change_feed::{Position, Revisions};
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::{CountFrom, InsertFromRows, Value};
+
+/// Numbers from here on are plannable. Each thousand of them stands for a provider.
+const PLANNABLE: i64 = 1000;
+/// The contended providers.
+const CONTENDED: [i64; 2] = [2, 3];
+/// What some numbers of each thousand do. Refused: by any decision.
+const REFUSED: i64 = 404;
+/// A plan for it misses data.
+const MISSING_DATA: i64 = 405;
+/// Each plan writes it as another number.
+pub const UNSTABLE: i64 = 406;
+/// The first plan for it is refused.
+pub const REFUSED_ONCE: i64 = 407;
+const PANICS_IN_PLAN: i64 = 500;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+pub const A_MOMENT: Duration = Duration::from_millis(100);
+
+const INSERT: InsertFromRows = InsertFromRows {
+    table: "numbers",
+    columns: &["n"],
+};
+
+/// A call of the batch that shows how the writer tries to commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    Follow,
+    Lock,
+    CatchUp,
+    Plan(Vec<i64>),
+    /// A plan for the second numbers while the first are committed.
+    Speculate(Vec<i64>, Vec<i64>),
+    Run {
+        from_database: bool,
+    },
+}
+use Call::*;
+
+/// What a test makes happen, and what was called.
+#[derive(Default)]
+pub struct Script {
+    /// A call that does not return as long as it is here.
+    blocked: Mutex<Option<Call>>,
+    /// Each plan takes a moment.
+    is_slow: AtomicBool,
+    unstable: AtomicI64,
+    was_refused: AtomicBool,
+    /// How many more transactions the server rolls back while locks are taken.
+    undone: AtomicUsize,
+    /// How many more times catching up would have to read rows.
+    uncatchable: AtomicUsize,
+    /// How many more plans have a guard that fails.
+    conflicts: AtomicUsize,
+    /// The peers' revisions, if the change feed need not be read. The writer's own commits are added.
+    expected_peers: Mutex<Option<Revisions>>,
+    /// The providers that the last `needs_locks` chose.
+    locked: Mutex<BTreeSet<i64>>,
+    calls: Mutex<Vec<Call>>,
+}
+
+pub fn is_plannable(number: i64) -> bool {
+    number >= PLANNABLE
+}
+
+pub fn is_refused(number: i64) -> bool {
+    is(number, REFUSED)
+}
+
+pub fn answer(number: i64) -> Result<i64> {
+    if is_refused(number) {
+        Err(Error::StaleProviderGeneration)
+    } else {
+        Ok(number * 10)
+    }
+}
+
+fn is(number: i64, kind: i64) -> bool {
+    is_plannable(number) && number % PLANNABLE == kind
+}
+
+fn provider(number: i64) -> i64 {
+    number / PLANNABLE
+}
+
+/// Whether something that is to happen a number of times happens now.
+fn happens(times: &AtomicUsize) -> bool {
+    let one_less = times.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
+    one_less.is_ok()
+}
+
+impl Script {
+    pub fn record(&self, call: Call) {
+        self.calls.lock().unwrap().push(call.clone());
+        while self.blocked.lock().unwrap().as_ref() == Some(&call) {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    pub fn plan(&self, commands: &[&i64]) -> PlanOutcome<Numbers> {
+        let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
+        self.record(Plan(numbers.clone()));
+        if self.is_slow.load(Ordering::Acquire) {
+            std::thread::sleep(A_MOMENT);
+        }
+        self.plan_for(numbers)
+    }
+
+    pub fn speculate(&self, change: &[i64], commands: &[&i64]) -> Option<BatchPlan<Numbers>> {
+        let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
+        self.record(Speculate(change.to_vec(), numbers.clone()));
+        match self.plan_for(numbers) {
+            PlanOutcome::Plan(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    fn plan_for(&self, numbers: Vec<i64>) -> PlanOutcome<Numbers> {
+        let any = |kind| numbers.iter().any(|number| is(*number, kind));
+        assert!(!any(PANICS_IN_PLAN), "a defect");
+        if any(REFUSED) || any(REFUSED_ONCE) && !self.was_refused.swap(true, Ordering::AcqRel) {
+            return PlanOutcome::Refused;
+        }
+        if any(MISSING_DATA) {
+            return PlanOutcome::MissingData;
+        }
+        let written = |number: i64| {
+            if is(number, UNSTABLE) {
+                self.unstable.fetch_add(-1, Ordering::AcqRel) - PLANNABLE
+            } else {
+                number
+            }
+        };
+        let rows = numbers
+            .iter()
+            .map(|number| vec![Value::Int(written(*number))])
+            .collect();
+        let mut writes = vec![GuardedWrite::Insert(INSERT, rows)];
+        if happens(&self.conflicts) {
+            writes.push(GuardedWrite::AssertExists(
+                CountFrom("numbers WHERE 1 = 0".to_owned()),
+                Vec::new(),
+            ));
+        }
+        PlanOutcome::Plan(BatchPlan {
+            answers: numbers.iter().map(|number| number * 10).collect(),
+            change: numbers,
+            writes,
+            now: dialect::now(),
+        })
+    }
+
+    pub fn expected_peers(&self) -> Option<Revisions> {
+        self.expected_peers.lock().unwrap().clone()
+    }
+
+    pub fn committed(&self, commit: &Commit) {
+        if let Some(expected) = self.expected_peers.lock().unwrap().as_mut() {
+            let Commit {
+                writer,
+                revision,
+                token,
+            } = commit.clone();
+            expected.writers.insert(writer, Position { revision, token });
+        }
+    }
+
+    pub fn needs_locks(&self, commands: &[&i64], after_conflict: bool) -> bool {
+        let providers = commands.iter().map(|number| provider(**number));
+        let mut locked = self.locked.lock().unwrap();
+        *locked = providers
+            .filter(|provider| after_conflict || CONTENDED.contains(provider))
+            .collect();
+        !locked.is_empty()
+    }
+
+    /// False if the server is to roll the transaction back, as Galera does if another node commits first.
+    pub fn lock(&self) -> bool {
+        self.record(Lock);
+        !happens(&self.undone)
+    }
+
+    pub fn can_join(&self, number: i64) -> bool {
+        let locked = self.locked.lock().unwrap();
+        is_plannable(number) && (locked.contains(&provider(number)) || !CONTENDED.contains(&provider(number)))
+    }
+
+    pub fn catch_up(&self) -> bool {
+        self.record(CatchUp);
+        !happens(&self.uncatchable)
+    }
+
+    pub fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    /// Has a guard of the next plans fail.
+    pub fn fail_guards(&self, times: usize) {
+        self.conflicts.store(times, Ordering::Release);
+    }
+
+    pub fn roll_back_locks(&self, times: usize) {
+        self.undone.store(times, Ordering::Release);
+    }
+
+    fn fail_to_catch_up(&self, times: usize) {
+        self.uncatchable.store(times, Ordering::Release);
+    }
+
+    pub fn slow_down(&self) {
+        self.is_slow.store(true, Ordering::Release);
+    }
+
+    pub fn expect_peers(&self, revisions: Revisions) {
+        *self.expected_peers.lock().unwrap() = Some(revisions);
+    }
+}
+
+/// Submits the first number, and the others while the writer is in `call` with it, which takes the time `blocked`.
+pub async fn submit_during(
+    call: Call,
+    writer: &NumberWriter,
+    first: i64,
+    others: &[i64],
+    blocked: Duration,
+) -> Vec<Result<i64>> {
+    let script = &writer.script;
+    *script.blocked.lock().unwrap() = Some(call.clone());
+    let mut tasks = vec![writer.submit(first)];
+    let began = Instant::now();
+    while script.calls().last() != Some(&call) {
+        assert!(began.elapsed() < LONG, "it is never called: {:?}", script.calls());
+        actix_web::rt::time::sleep(POLL_INTERVAL).await;
+    }
+    tasks.extend(others.iter().map(|number| writer.submit(*number)));
+    actix_web::rt::time::sleep(blocked).await;
+    *script.blocked.lock().unwrap() = None;
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(task.await.unwrap());
+    }
+    answers
+}
+
+/// Submits the others while the first number is planned for the pre-inserts, before the locks are taken.
+pub async fn submit_before_locks(
+    writer: &NumberWriter,
+    first: i64,
+    others: &[i64],
+    blocked: Duration,
+) -> Vec<Result<i64>> {
+    submit_during(Plan(vec![first]), writer, first, others, blocked).await
+}
+
+pub fn granted(numbers: &[i64]) -> Vec<Result<i64>> {
+    numbers.iter().map(|number| Ok(number * 10)).collect()
+}
+
+#[actix_web::test]
+async fn a_locked_batch_has_no_more_commands_than_any_other() {
+    let writer = number_writer(1000, LONG);
+    let others: Vec<i64> = (2002..2302).collect();
+    let answers = submit_before_locks(&writer, 2001, &others, A_MOMENT).await;
+    assert_eq!(answers, granted(&(2001..2302).collect::<Vec<i64>>()));
+    let batches = writer.published.lock().unwrap().clone();
+    let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [256, 45]);
+}
+
+#[actix_web::test]
+async fn an_expired_command_does_not_join_a_locked_batch() {
+    let mut writer = number_writer(100, SHORT);
+    let answers = submit_before_locks(&writer, 2001, &[2002, 2003], 2 * SHORT).await;
+    assert_eq!(answers[0], Ok(20010), "its attempt began in time");
+    for answer in &answers[1..] {
+        assert!(matches!(answer, Err(Error::Busy { .. })), "{answer:?}");
+    }
+    assert_eq!(writer.count(), 1);
+}
+
+#[actix_web::test]
+async fn a_locked_batch_that_cannot_catch_up_follows_and_locks_again() {
+    let mut writer = number_writer(100, LONG);
+    writer.script.fail_to_catch_up(1);
+    assert_eq!(writer.handle.submit(2001).await, Ok(20010));
+    let planned = Plan(vec![2001]);
+    let attempt = [planned.clone(), Lock, CatchUp];
+    assert_eq!(
+        writer.script.calls(),
+        [&attempt[..], &[Follow], &attempt, &[planned]].concat()
+    );
+    // The next locked batch does not follow again.
+    assert_eq!(writer.handle.submit(2002).await, Ok(20020));
+    let planned = Plan(vec![2002]);
+    assert_eq!(writer.script.calls()[8..], [planned.clone(), Lock, CatchUp, planned]);
+    assert_eq!(writer.count(), 2);
+}
+
+#[actix_web::test]
+async fn a_locked_batch_that_twice_cannot_catch_up_is_decided_from_the_database() {
+    let mut writer = number_writer(100, LONG);
+    writer.script.fail_to_catch_up(2);
+    assert_eq!(writer.handle.submit(2001).await, Ok(20010));
+    let attempt = [Plan(vec![2001]), Lock, CatchUp, Follow];
+    let run = [Run { from_database: true }];
+    assert_eq!(writer.script.calls(), [&attempt[..], &attempt, &run].concat());
+    assert_eq!(writer.count(), 1);
+}
+
+#[actix_web::test]
+async fn a_locked_batch_refuses_nothing_and_is_decided_from_the_database() {
+    for (other, is_granted) in [(2000 + REFUSED, false), (2000 + MISSING_DATA, true)] {
+        let writer = number_writer(100, LONG);
+        let answers = submit_before_locks(&writer, 2001, &[other], A_MOMENT).await;
+        assert_eq!(answers, [Ok(20010), answer(other)]);
+        let calls = [
+            Plan(vec![2001]),
+            Plan(vec![other]),
+            Lock,
+            CatchUp,
+            Plan(vec![2001, other]),
+            Follow,
+            Run { from_database: true },
+        ];
+        assert_eq!(writer.script.calls(), calls);
+        let batches = writer.published.lock().unwrap().clone();
+        let committed = if is_granted { vec![2001, other] } else { vec![2001] };
+        assert_eq!(batches, [committed]);
+    }
+}
+
+#[actix_web::test]
+async fn a_refused_plan_is_decided_from_the_database_and_one_without_data_need_not_be() {
+    for (number, from_database) in [(1000 + REFUSED, true), (1000 + MISSING_DATA, false)] {
+        let writer = number_writer(100, LONG);
+        assert_eq!(writer.handle.submit(number).await, answer(number));
+        assert_eq!(
+            writer.script.calls(),
+            [Follow, Plan(vec![number]), Run { from_database }]
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_conflict_leads_to_locks_and_a_conflict_under_locks_to_the_database() {
+    let planned = Plan(vec![1001]);
+    let locked = [Follow, planned.clone(), planned.clone(), Lock, CatchUp, planned];
+    // The second plan is for the pre-inserts, which have no guard that can fail.
+    for (conflicts, then) in [(1, vec![]), (3, vec![Follow, Run { from_database: true }])] {
+        let mut writer = number_writer(100, LONG);
+        writer.script.fail_guards(conflicts);
+        assert_eq!(writer.handle.submit(1001).await, Ok(10010));
+        assert_eq!(writer.script.calls(), [&locked[..], &then].concat());
+        assert_eq!(writer.count(), 1, "a failed attempt leaves nothing");
+    }
+}
+
+#[actix_web::test]
+async fn a_plan_that_finds_peers_ahead_follows_and_is_made_again() {
+    let mut writer = number_writer(100, LONG);
+    // Expects no writer at all, which is wrong.
+    writer.script.expect_peers(Revisions::default());
+    assert_eq!(writer.handle.submit(1001).await, Ok(10010));
+    let planned = Plan(vec![1001]);
+    assert_eq!(writer.script.calls(), [planned.clone(), Follow, planned]);
+    assert_eq!(writer.count(), 1);
+}
+
+#[actix_web::test]
+async fn the_command_at_fault_is_found_in_a_locked_batch() {
+    let mut writer = number_writer(100, LONG);
+    let answers = submit_before_locks(&writer, 2001, &[2002, 2000 + PANICS_IN_PLAN, 2003], A_MOMENT).await;
+    assert!(matches!(answers[2], Err(Error::Internal { .. })), "{:?}", answers[2]);
+    assert_eq!([&answers[..2], &answers[3..]].concat(), granted(&[2001, 2002, 2003]));
+    assert_eq!(writer.count(), 3);
+    assert_eq!(writer.handle.submit(2004).await, Ok(20040), "the writer goes on");
+}

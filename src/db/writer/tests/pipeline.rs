@@ -1,0 +1,259 @@
+//! Numbers that are planned while another batch is committed. Only for servers: on SQLite nothing is pipelined.
+
+use super::pessimistic::{Call, granted};
+use super::*;
+use crate::db::change_feed;
+
+/// What some numbers of each thousand do: their INSERT takes a while, or longer than any caller waits.
+const SLOW: i64 = 600;
+const TOO_SLOW: i64 = 601;
+
+/// How long the INSERT of a slow number takes, and when within that time other numbers are submitted.
+const INSERT_TIME: Duration = Duration::from_millis(400);
+const WITHIN: Duration = Duration::from_millis(150);
+
+/// The first batch has enough commands to be pipelined, and one that is slow. The others are submitted during it.
+const FIRST: [i64; 7] = [5001, 5002, 5003, 5004, 5005, 5006, 5000 + SLOW];
+const OTHERS: [i64; 6] = [6001, 6002, 6003, 6004, 6005, 6006];
+
+/// `None` on SQLite.
+fn pipelined_writer(timeout: Duration) -> Option<NumberWriter> {
+    with_slow_inserts(number_writer(100, timeout))
+}
+
+fn with_slow_inserts(mut writer: NumberWriter) -> Option<NumberWriter> {
+    let trigger = match Kind::of(&writer.conn) {
+        Kind::Sqlite => return None,
+        #[cfg(feature = "postgresql")]
+        Kind::Postgresql => {
+            "CREATE FUNCTION wait_for_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 PERFORM pg_sleep(CASE NEW.n % 1000 WHEN 600 THEN 0.4 WHEN 601 THEN 3 ELSE 0 END);
+                 RETURN NEW;
+             END $$;
+             CREATE TRIGGER waits_for_slow BEFORE INSERT ON numbers FOR EACH ROW EXECUTE FUNCTION wait_for_slow()"
+        }
+        Kind::Mariadb => {
+            "CREATE TRIGGER waits_for_slow BEFORE INSERT ON numbers FOR EACH ROW
+                 SET @waited = CASE NEW.n % 1000 WHEN 600 THEN SLEEP(0.4) WHEN 601 THEN SLEEP(3) ELSE 0 END"
+        }
+    };
+    writer.conn.batch_execute(trigger).unwrap();
+    // The writer knows the peers' revisions, or it would follow before each plan.
+    let page = change_feed::read_page(&mut writer.conn, &Default::default()).unwrap();
+    writer.script.expect_peers(page.revisions);
+    Some(writer)
+}
+
+type Task = actix_web::rt::task::JoinHandle<Result<i64>>;
+
+/// Submits numbers, and checks that each is published when it is answered.
+fn submit(writer: &NumberWriter, numbers: &[i64]) -> Vec<Task> {
+    let submit = |number: &i64| {
+        let (handle, published, number) = (writer.handle.clone(), Arc::clone(&writer.published), *number);
+        actix_web::rt::spawn(async move {
+            let answer = handle.submit(number).await;
+            let is_published = || published.lock().unwrap().concat().contains(&number);
+            assert!(
+                answer.is_err() || is_published(),
+                "{number} is answered and not published"
+            );
+            answer
+        })
+    };
+    numbers.iter().map(submit).collect()
+}
+
+async fn answers(tasks: Vec<Task>) -> Vec<Result<i64>> {
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(task.await.unwrap());
+    }
+    answers
+}
+
+/// The first numbers wait while a single slow one is written, so that they are one batch; the others are submitted
+/// while that batch is written.
+async fn submit_in_two_waves(writer: &NumberWriter, first: &[i64], others: &[i64]) -> Vec<Result<i64>> {
+    let mut tasks = submit(writer, &[1000 + SLOW]);
+    actix_web::rt::time::sleep(WITHIN).await;
+    tasks.extend(submit(writer, first));
+    actix_web::rt::time::sleep(INSERT_TIME).await;
+    tasks.extend(submit(writer, others));
+    answers(tasks).await.split_off(1)
+}
+
+/// The batches after the single slow one.
+fn batches(writer: &NumberWriter) -> Vec<Vec<i64>> {
+    writer.published.lock().unwrap()[1..].to_vec()
+}
+
+fn speculation() -> Call {
+    Call::Speculate(FIRST.to_vec(), OTHERS.to_vec())
+}
+
+fn was_called(writer: &NumberWriter, call: &Call) -> bool {
+    writer.script.calls().contains(call)
+}
+
+#[actix_web::test]
+async fn commands_that_arrive_while_a_batch_is_written_are_planned_before_it_is_committed() {
+    let Some(mut writer) = pipelined_writer(LONG) else {
+        return;
+    };
+    let answers = submit_in_two_waves(&writer, &FIRST, &OTHERS).await;
+    assert_eq!(answers, granted(&[&FIRST[..], &OTHERS].concat()));
+    assert_eq!(batches(&writer), [FIRST.to_vec(), OTHERS.to_vec()]);
+    let calls = writer.script.calls();
+    assert_eq!(calls[1..], [Call::Plan(FIRST.to_vec()), speculation()]);
+    assert_eq!(writer.count(), 1 + 13);
+}
+
+#[actix_web::test]
+async fn a_command_that_is_not_plannable_is_next_after_the_pipelined_batch() {
+    let Some(mut writer) = pipelined_writer(LONG) else {
+        return;
+    };
+    let others = [6001, 5, 6002, 6003, 6004, 6005, 6006];
+    let answers = submit_in_two_waves(&writer, &FIRST, &others).await;
+    assert_eq!(answers, granted(&[&FIRST[..], &others].concat()));
+    assert_eq!(batches(&writer), [FIRST.to_vec(), OTHERS.to_vec(), vec![5]]);
+    assert_eq!(writer.count(), 1 + 14);
+}
+
+#[actix_web::test]
+async fn no_batch_is_pipelined_past_a_command_that_waits_for_the_end_of_the_first() {
+    let Some(writer) = pipelined_writer(LONG) else { return };
+    // It arrives with the first batch, and cannot share its transaction.
+    let answers = submit_in_two_waves(&writer, &[&FIRST[..], &[5]].concat(), &OTHERS).await;
+    assert_eq!(answers, granted(&[&FIRST[..], &[5], &OTHERS].concat()));
+    assert_eq!(batches(&writer), [FIRST.to_vec(), vec![5], OTHERS.to_vec()]);
+}
+
+/// They need a shorter lock timeout, which cannot be set while the commit thread uses the session.
+#[actix_web::test]
+async fn commands_with_a_near_deadline_are_not_pipelined() {
+    let (timeout, lock_timeout) = (Duration::from_millis(3500), Duration::from_millis(2900));
+    let Some(writer) = with_slow_inserts(number_writer_with(100, timeout, lock_timeout)) else {
+        return;
+    };
+    let first = [5001, 5002, 5003, 5004, 5005, 5000 + TOO_SLOW];
+    let answers = submit_in_two_waves(&writer, &first, &OTHERS).await;
+    assert_eq!(answers, granted(&[&first[..], &OTHERS].concat()));
+    assert!(was_called(&writer, &Call::Plan(first.to_vec())));
+    assert!(was_called(&writer, &Call::Plan(OTHERS.to_vec())), "after the commit");
+}
+
+#[actix_web::test]
+async fn commands_that_need_locks_are_planned_after_the_commit() {
+    let Some(writer) = pipelined_writer(LONG) else { return };
+    let others = [2001, 6001, 6002, 6003, 6004, 6005];
+    let answers = submit_in_two_waves(&writer, &FIRST, &others).await;
+    assert_eq!(answers, granted(&[&FIRST[..], &others].concat()));
+    assert!(was_called(&writer, &Call::Lock));
+    let speculation = Call::Speculate(FIRST.to_vec(), others.to_vec());
+    assert!(!was_called(&writer, &speculation));
+}
+
+#[actix_web::test]
+async fn a_conflict_of_a_pipelined_batch_leads_to_locks_and_the_batch_before_it_stays() {
+    let Some(writer) = pipelined_writer(LONG) else { return };
+    let mut tasks = submit(&writer, &[1000 + SLOW]);
+    actix_web::rt::time::sleep(WITHIN).await;
+    tasks.extend(submit(&writer, &FIRST));
+    actix_web::rt::time::sleep(INSERT_TIME).await;
+    writer.script.fail_guards(1);
+    tasks.extend(submit(&writer, &OTHERS));
+    assert!(answers(tasks).await.iter().all(Result::is_ok));
+    assert_eq!(batches(&writer), [FIRST.to_vec(), OTHERS.to_vec()]);
+    let calls = writer.script.calls();
+    let planned = Call::Plan(OTHERS.to_vec());
+    let locked = [planned.clone(), Call::Lock, Call::CatchUp, planned];
+    assert_eq!(calls[2..], [&[speculation()][..], &locked].concat());
+}
+
+/// Only on PostgreSQL can a deferred check fail COMMIT.
+#[cfg(feature = "postgresql")]
+#[actix_web::test]
+async fn a_plan_that_speculated_on_a_failed_commit_is_dropped_and_its_commands_are_planned_again() {
+    const FAILS: i64 = 700;
+    let undone = "RAISE EXCEPTION 'not now' USING ERRCODE = 'serialization_failure'";
+    let broken = "PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1)";
+    for how in [undone, broken] {
+        let Some(mut writer) = pipelined_writer(LONG) else {
+            return;
+        };
+        if Kind::of(&writer.conn) != Kind::Postgresql {
+            return;
+        }
+        let trigger = format!(
+            "CREATE SEQUENCE times;
+             CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 IF NEW.n % 1000 = {FAILS} AND nextval('times') = 1 THEN {how}; END IF;
+                 RETURN NULL;
+             END $$;
+             CREATE CONSTRAINT TRIGGER fails_once AFTER INSERT ON numbers
+                 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail_once()"
+        );
+        writer.conn.batch_execute(&trigger).unwrap();
+        let first = [&FIRST[..], &[5000 + FAILS]].concat();
+        let answers = submit_in_two_waves(&writer, &first, &OTHERS).await;
+        assert_eq!(answers, granted(&[&first[..], &OTHERS].concat()));
+        assert!(was_called(&writer, &Call::Speculate(first.clone(), OTHERS.to_vec())));
+        assert_eq!(writer.count(), 1 + 14);
+        let mut published = batches(&writer).concat();
+        published.sort_unstable();
+        let mut all = [&first[..], &OTHERS].concat();
+        all.sort_unstable();
+        assert_eq!(published, all, "each is published once");
+        assert!(
+            writer.is_invalid.load(Ordering::Acquire),
+            "the commit was in doubt: {how}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn a_cancelled_command_is_not_committed_by_the_commit_thread_either() {
+    let Some(mut writer) = pipelined_writer(2 * SHORT) else {
+        return;
+    };
+    let first = [5001, 5002, 5003, 5004, 5005, 5000 + TOO_SLOW];
+    let answers = submit_in_two_waves(&writer, &first, &[]).await;
+    for answer in answers {
+        assert!(matches!(answer, Err(Error::Unavailable { .. })), "{answer:?}");
+    }
+    // The slow statement has ended when this is granted.
+    while writer.handle.submit(1001).await.is_err() {}
+    assert_eq!(writer.count(), 2, "their callers were answered that nothing was done");
+}
+
+/// Which commands share a batch is chance here. Each is committed once and published once.
+#[actix_web::test]
+async fn commands_of_many_clients_are_each_committed_once() {
+    const EACH: i64 = 20;
+    let Some(mut writer) = pipelined_writer(LONG) else {
+        return;
+    };
+    let client = |client: i64| {
+        // Some are not plannable, and some need locks.
+        let first = [10_000, 11_000, 12_000, 2_000, 0][(client % 5) as usize] + 1 + client * EACH;
+        let numbers: Vec<i64> = (first..first + EACH).collect();
+        let (handle, submitted) = (writer.handle.clone(), numbers.clone());
+        let task = actix_web::rt::spawn(async move {
+            for number in numbers {
+                assert_eq!(handle.submit(number).await, Ok(number * 10));
+            }
+        });
+        (submitted, task)
+    };
+    let (numbers, tasks): (Vec<_>, Vec<_>) = (0..16).map(client).unzip();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let mut published = writer.published.lock().unwrap().concat();
+    published.sort_unstable();
+    let mut all = numbers.concat();
+    all.sort_unstable();
+    assert_eq!(published, all);
+    assert_eq!(writer.count(), 16 * EACH);
+}

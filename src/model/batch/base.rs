@@ -1,0 +1,106 @@
+//! The providers and names from before the batch: the snapshot, or rows that the batch's own transaction read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::search::{Catalog, ProviderId, ProviderRow, Snapshot};
+
+/// Providers and names as they were before the batch.
+pub enum Base {
+    /// All providers as the snapshot shows them, without traits and aggregates: no command decided on it needs those.
+    Snapshot(Arc<Snapshot>),
+    /// The providers that the batch names, as the tables have them.
+    Rows(Rows),
+}
+
+/// Rows of the tables, by id, uuid and name.
+pub struct Rows {
+    catalog: Catalog,
+    rows: HashMap<ProviderId, ProviderRow>,
+    uuids: HashMap<Arc<str>, ProviderId>,
+    names: HashMap<Arc<str>, ProviderId>,
+}
+
+impl Rows {
+    /// `uuids` and `names` belong to `rows`, in the spelling of the commands.
+    pub fn new(
+        catalog: Catalog,
+        rows: Vec<ProviderRow>,
+        uuids: HashMap<Arc<str>, ProviderId>,
+        names: HashMap<Arc<str>, ProviderId>,
+    ) -> Rows {
+        Rows {
+            catalog,
+            uuids,
+            names,
+            rows: rows.into_iter().map(|row| (row.id, row)).collect(),
+        }
+    }
+}
+
+impl Base {
+    /// The number of providers. A batch cannot change more.
+    pub fn count(&self) -> usize {
+        match self {
+            Base::Snapshot(snapshot) => snapshot.len(),
+            Base::Rows(rows) => rows.rows.len(),
+        }
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        match self {
+            Base::Snapshot(snapshot) => snapshot.catalog(),
+            Base::Rows(rows) => &rows.catalog,
+        }
+    }
+
+    pub fn by_uuid(&self, uuid: &str) -> Option<ProviderId> {
+        match self {
+            Base::Snapshot(snapshot) => snapshot.by_uuid(uuid).map(|slot| snapshot.id(slot)),
+            Base::Rows(rows) => rows.uuids.get(uuid).copied(),
+        }
+    }
+
+    pub fn by_name(&self, name: &str) -> Option<ProviderId> {
+        match self {
+            Base::Snapshot(snapshot) => snapshot.by_name(name).map(|slot| snapshot.id(slot)),
+            Base::Rows(rows) => rows.names.get(name).copied(),
+        }
+    }
+
+    pub fn row(&self, id: ProviderId) -> Option<ProviderRow> {
+        match self {
+            Base::Snapshot(snapshot) => snapshot.by_id(id).map(|slot| snapshot.capacity_row(slot)),
+            Base::Rows(rows) => rows.rows.get(&id).cloned(),
+        }
+    }
+
+    /// The ids of all providers whose root is `root`. [`Base::Rows`] has whole trees only if a command needs them.
+    pub fn tree(&self, root: ProviderId) -> Vec<ProviderId> {
+        match self {
+            Base::Snapshot(snapshot) => {
+                let tree = snapshot.by_id(root).map(|slot| snapshot.tree(slot)).unwrap_or_default();
+                tree.into_iter().map(|slot| snapshot.id(slot)).collect()
+            }
+            Base::Rows(rows) => rows
+                .rows
+                .values()
+                .filter(|row| row.root == root)
+                .map(|row| row.id)
+                .collect(),
+        }
+    }
+
+    /// Replaces the usage and keeps the generations, for a mutant.
+    #[cfg(feature = "mutants")]
+    pub fn replace_usage(
+        &mut self,
+        used: impl Fn(ProviderId) -> std::collections::BTreeMap<crate::search::ClassId, i64>,
+    ) {
+        if let Base::Rows(rows) = self {
+            for row in rows.rows.values_mut() {
+                row.used = used(row.id);
+            }
+        }
+    }
+}

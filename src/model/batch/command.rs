@@ -1,0 +1,109 @@
+//! The commands of the writer's queue, and their answers.
+
+use crate::model::{aggregates, allocations, inventories, reshaper, resource_classes, resource_providers, traits};
+
+/// One change that a client asked for, as the writer takes it from its queue.
+#[derive(Debug, Clone)]
+pub enum Command {
+    CreateProvider(resource_providers::Create),
+    UpdateProvider(resource_providers::Update),
+    DeleteProvider(resource_providers::Delete),
+    ReplaceInventories(inventories::Replace),
+    AddInventory(inventories::Add),
+    UpdateInventory(inventories::Update),
+    RemoveInventory(inventories::Remove),
+    ClearInventories(inventories::Clear),
+    ReplaceTraits(traits::Replace),
+    ClearTraits(traits::Clear),
+    ReplaceAggregates(aggregates::Replace),
+    EnsureTrait(traits::Ensure),
+    DeleteTrait(traits::Delete),
+    CreateClass(resource_classes::Create),
+    EnsureClass(resource_classes::Ensure),
+    RenameClass(resource_classes::Rename),
+    DeleteClass(resource_classes::Delete),
+    Claim(allocations::Claim),
+    Release(allocations::Release),
+    Reshape(reshaper::Reshape),
+}
+
+/// The answer of a command, given after its commit.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    Done,
+    Provider(resource_providers::Provider),
+    Inventories(inventories::Inventories),
+    Traits(traits::ProviderTraits),
+    Aggregates(aggregates::ProviderAggregates),
+    Ensured(Ensured),
+}
+
+/// The answer of a `PUT` that creates a class or trait unless it exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ensured {
+    pub created: bool,
+    /// When the class or trait was created.
+    pub since: crate::model::Moment,
+}
+
+/// A command with the type of its answer, so that a caller needs no `match`.
+pub trait Write: Send + 'static {
+    type Answer: Send;
+    fn into_command(self) -> Command;
+    /// The answer in its type, or `None` if it belongs to another command.
+    fn typed(answer: Answer) -> Option<Self::Answer>;
+}
+
+macro_rules! write_commands {
+    ($($command:ty => $variant:ident answers $answer:ident($type:ty);)*) => {$(
+        impl Write for $command {
+            type Answer = $type;
+            fn into_command(self) -> Command {
+                Command::$variant(self)
+            }
+            fn typed(answer: Answer) -> Option<$type> {
+                match answer {
+                    Answer::$answer(answer) => Some(answer),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+    ($($command:ty => $variant:ident;)*) => {$(
+        impl Write for $command {
+            type Answer = ();
+            fn into_command(self) -> Command {
+                Command::$variant(self)
+            }
+            fn typed(answer: Answer) -> Option<()> {
+                matches!(answer, Answer::Done).then_some(())
+            }
+        }
+    )*};
+}
+
+write_commands! {
+    resource_providers::Create => CreateProvider answers Provider(resource_providers::Provider);
+    resource_providers::Update => UpdateProvider answers Provider(resource_providers::Provider);
+    inventories::Replace => ReplaceInventories answers Inventories(inventories::Inventories);
+    inventories::Add => AddInventory answers Inventories(inventories::Inventories);
+    inventories::Update => UpdateInventory answers Inventories(inventories::Inventories);
+    traits::Replace => ReplaceTraits answers Traits(traits::ProviderTraits);
+    traits::Ensure => EnsureTrait answers Ensured(Ensured);
+    aggregates::Replace => ReplaceAggregates answers Aggregates(aggregates::ProviderAggregates);
+    resource_classes::Ensure => EnsureClass answers Ensured(Ensured);
+}
+
+write_commands! {
+    resource_providers::Delete => DeleteProvider;
+    inventories::Remove => RemoveInventory;
+    inventories::Clear => ClearInventories;
+    traits::Clear => ClearTraits;
+    traits::Delete => DeleteTrait;
+    resource_classes::Create => CreateClass;
+    resource_classes::Rename => RenameClass;
+    resource_classes::Delete => DeleteClass;
+    allocations::Claim => Claim;
+    allocations::Release => Release;
+    reshaper::Reshape => Reshape;
+}

@@ -1,0 +1,65 @@
+//! Contention: which providers other processes update at the moment. A batch that touches one locks it before planning
+//! (`lock_set`, `db::writer`), because an optimistic plan would have one conflict after the other.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use crate::search::ProviderId;
+
+/// How many reports of foreign updates are kept.
+const REPORTS_MAX: usize = 64;
+/// How long a report counts.
+const WINDOW: Duration = Duration::from_secs(1);
+/// A provider is contended from this many updates within the window: a single one is chance.
+const MIN_UPDATES: usize = 2;
+
+/// Counts updates by other processes within the last second.
+#[derive(Default)]
+pub struct ContentionTracker {
+    reports: VecDeque<(Instant, HashSet<ProviderId>)>,
+}
+
+impl ContentionTracker {
+    /// Another process updated these providers.
+    pub fn record(&mut self, now: Instant, providers: HashSet<ProviderId>) {
+        if self.reports.len() == REPORTS_MAX {
+            self.reports.pop_front();
+        }
+        self.reports.push_back((now, providers));
+    }
+
+    /// Providers that other processes updated at least twice in the last second.
+    pub fn contended(&self, now: Instant) -> HashSet<ProviderId> {
+        let mut updates: HashMap<ProviderId, usize> = HashMap::new();
+        let recent = self.reports.iter().rev().take_while(|(then, _)| now - *then < WINDOW);
+        for provider in recent.flat_map(|(_, providers)| providers) {
+            *updates.entry(*provider).or_default() += 1;
+        }
+        updates.retain(|_, updates| *updates >= MIN_UPDATES);
+        updates.into_keys().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_contended_after_two_foreign_updates_within_a_second() {
+        let (mut tracker, start) = (ContentionTracker::default(), Instant::now());
+        let some = |ids: &[i32]| ids.iter().map(|id| ProviderId(*id)).collect::<HashSet<_>>();
+        tracker.record(start, some(&[1, 2]));
+        assert_eq!(tracker.contended(start), some(&[]));
+        tracker.record(start + WINDOW / 2, some(&[2, 3]));
+        assert_eq!(tracker.contended(start + WINDOW / 2), some(&[2]));
+        assert_eq!(
+            tracker.contended(start + WINDOW),
+            some(&[]),
+            "the first report is too old"
+        );
+        for _ in 0..REPORTS_MAX {
+            tracker.record(start, some(&[4]));
+        }
+        assert_eq!(tracker.contended(start), some(&[4]), "older reports are dropped");
+    }
+}

@@ -1,0 +1,68 @@
+//! The rules of each command: it changes the batch's state, or it is refused. Pure functions: no SQL, and the only
+//! clock is the batch's time.
+
+mod aggregates;
+mod allocations;
+mod inventories;
+mod reshaper;
+mod resource_classes;
+mod resource_providers;
+mod traits;
+
+use super::command::{Answer, Command};
+use super::state::{ConsumerRow, State};
+use crate::error::Result;
+use crate::model::allocations::{ConsumerClaim, Owner};
+
+/// The rules that an operator can configure.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// `[placet] strict_step_size`: an amount equal to `min_unit` must be a multiple of `step_size` too.
+    pub strict_step_size: bool,
+    /// `[placement] incomplete_consumer_project_id` and `…_user_id`: the owner of a claim that names none.
+    pub incomplete_owner: Owner,
+}
+
+impl Rules {
+    /// The row of a consumer that a claim creates: its generation begins at 1.
+    pub fn new_consumer(&self, claim: &ConsumerClaim) -> ConsumerRow {
+        let Owner { project, user } = claim.owner.clone().unwrap_or_else(|| self.incomplete_owner.clone());
+        ConsumerRow {
+            id: 0,
+            generation: 1,
+            project,
+            user,
+            consumer_type: claim.consumer_type.clone(),
+        }
+    }
+}
+
+/// Decides one command on the state that the earlier commands of the batch left. A refusal leaves the state unchanged.
+pub fn decide(state: &mut State, rules: &Rules, command: &Command) -> Result<Answer> {
+    match command {
+        Command::CreateProvider(command) => resource_providers::create(state, command).map(Answer::Provider),
+        Command::UpdateProvider(command) => resource_providers::update(state, command).map(Answer::Provider),
+        Command::DeleteProvider(command) => done(resource_providers::delete(state, command)),
+        Command::ReplaceInventories(command) => inventories::replace(state, command).map(Answer::Inventories),
+        Command::AddInventory(command) => inventories::add(state, command).map(Answer::Inventories),
+        Command::UpdateInventory(command) => inventories::update(state, command).map(Answer::Inventories),
+        Command::RemoveInventory(command) => done(inventories::remove(state, command)),
+        Command::ClearInventories(command) => done(inventories::clear(state, command)),
+        Command::ReplaceTraits(command) => traits::replace(state, command).map(Answer::Traits),
+        Command::ClearTraits(command) => done(traits::clear(state, command)),
+        Command::ReplaceAggregates(command) => aggregates::replace(state, command).map(Answer::Aggregates),
+        Command::EnsureTrait(command) => Ok(traits::ensure(state, command)),
+        Command::DeleteTrait(command) => done(traits::delete(state, command)),
+        Command::CreateClass(command) => done(resource_classes::create(state, command)),
+        Command::EnsureClass(command) => Ok(resource_classes::ensure(state, command)),
+        Command::RenameClass(command) => done(resource_classes::rename(state, command)),
+        Command::DeleteClass(command) => done(resource_classes::delete(state, command)),
+        Command::Claim(command) => done(allocations::claim(state, rules, command)),
+        Command::Release(command) => done(allocations::release(state, command)),
+        Command::Reshape(command) => done(reshaper::reshape(state, rules, command)),
+    }
+}
+
+fn done(result: Result<()>) -> Result<Answer> {
+    result.map(|()| Answer::Done)
+}

@@ -1,0 +1,31 @@
+//! The rules of aggregates. Naming an aggregate creates it. From 1.19 a request carries the provider's generation: it
+//! is checked, and every such request moves it.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, Result};
+use crate::model::aggregates::{ProviderAggregates, Replace};
+use crate::model::batch::state::State;
+
+/// `PUT …/aggregates`.
+pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderAggregates> {
+    let id = super::resource_providers::find(state, &replace.provider)?;
+    let generation = state.provider(id).map_or(0, |row| row.generation);
+    if replace.generation.is_some_and(|wanted| wanted != generation) {
+        return Err(Error::StaleProviderGeneration);
+    }
+    let aggregates: BTreeSet<_> = replace
+        .aggregates
+        .iter()
+        .map(|uuid| state.ensure_aggregate(uuid))
+        .collect();
+    state.edit(id, |row| row.aggregates = aggregates);
+    if replace.generation.is_some() {
+        state.move_generation(id);
+    }
+    let generation = state.provider(id).map_or(generation, |row| row.generation);
+    Ok(ProviderAggregates {
+        generation,
+        aggregates: replace.aggregates.iter().map(|uuid| uuid.as_str().into()).collect(),
+    })
+}

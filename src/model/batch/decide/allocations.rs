@@ -1,0 +1,279 @@
+//! The rules of claims and releases.
+//!
+//! Generations move as in OpenStack Placement, because clients compare them:
+//! - of every provider that a claim names;
+//! - of every provider of a wiped consumer: one for which a claim names no allocations;
+//! - of every consumer that keeps allocations.
+//!
+//! They do not move of a provider that a replacement or a `DELETE` only releases.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Rules;
+use crate::error::{Error, Result};
+use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release};
+use crate::model::batch::state::{ConsumerRow, State};
+use crate::model::inventories::Inventory;
+use crate::search::{ClassId, ProviderId};
+
+/// A requested amount of one class of one provider for one consumer, by ids.
+pub struct AllocationRequest<'a> {
+    pub consumer: &'a str,
+    pub provider: ProviderId,
+    pub class: ClassId,
+    pub amount: i64,
+}
+
+/// `PUT /allocations/{consumer}` and `POST /allocations`: all of the claim, or nothing.
+pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
+    for consumer_claim in &claim.consumers {
+        check_consumer(state, consumer_claim)?;
+    }
+    let provider_requests = find_providers(state, &claim.consumers)?;
+    let requests = find_classes(state, provider_requests, |class| unknown_class(claim, class))?;
+    let change = AllocationChange::of(state, &claim.consumers, requests);
+    check_room(state, rules, &InterimInventories::new(), &change)?;
+    apply(state, rules, &claim.consumers, &change.requests);
+    Ok(())
+}
+
+/// `DELETE /allocations/{consumer}`.
+pub fn release(state: &mut State, release: &Release) -> Result<()> {
+    if state.consumer(&release.consumer).allocations.is_empty() {
+        return Err(Error::NoAllocations {
+            consumer: release.consumer.clone(),
+        });
+    }
+    state.take_allocations(&release.consumer);
+    state.consumer(&release.consumer).now = None;
+    Ok(())
+}
+
+/// Compares the consumer's generation with the one that the claim expects.
+pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
+    let current = state.consumer(&claim.consumer).now.as_ref().map(|row| row.generation);
+    let given = match &claim.generation {
+        Expected::Is(generation) => Some(Given::from(*generation)),
+        Expected::Raw(given) => Some(given.clone()),
+        Expected::Any => return Ok(()),
+        Expected::New => None,
+    };
+    let (expected, got) = match (given, current) {
+        (None, None) => return Ok(()),
+        (Some(given), Some(generation)) if given.generation == generation => return Ok(()),
+        (Some(given), Some(generation)) => (generation.to_string(), given.spelled),
+        (Some(given), None) => ("null".to_owned(), given.spelled),
+        // OpenStack Placement prints a null as Python does, and clients match on the sentence.
+        (None, Some(generation)) => (generation.to_string(), "None".to_owned()),
+    };
+    Err(Error::StaleConsumerGeneration { expected, got })
+}
+
+/// The amounts that one consumer requests of one provider, with classes by name.
+pub struct ProviderRequest<'a> {
+    consumer: &'a str,
+    provider: ProviderId,
+    resources: &'a [(String, i64)],
+}
+
+/// Finds the providers that the consumers name. A step of its own, because an unknown provider is refused before an
+/// unknown class.
+pub fn find_providers<'a>(state: &State, consumers: &'a [ConsumerClaim]) -> Result<Vec<ProviderRequest<'a>>> {
+    let mut found = Vec::new();
+    for claim in consumers {
+        for (uuid, resources) in &claim.allocations {
+            let provider = state
+                .find_provider(uuid)
+                .ok_or_else(|| Error::ClaimProviderNotFound { uuid: uuid.clone() })?;
+            found.push(ProviderRequest {
+                consumer: &claim.consumer,
+                provider,
+                resources,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Finds the classes that the requests name. `unknown` makes the error for an unknown class.
+pub fn find_classes<'a>(
+    state: &State,
+    provider_requests: Vec<ProviderRequest<'a>>,
+    unknown: impl Fn(&str) -> Error,
+) -> Result<Vec<AllocationRequest<'a>>> {
+    let mut requests = Vec::new();
+    for of_provider in provider_requests {
+        for (name, amount) in of_provider.resources {
+            requests.push(AllocationRequest {
+                consumer: of_provider.consumer,
+                provider: of_provider.provider,
+                class: state.class_id(name).ok_or_else(|| unknown(name))?,
+                amount: *amount,
+            });
+        }
+    }
+    Ok(requests)
+}
+
+fn unknown_class(claim: &Claim, class: &str) -> Error {
+    let consumer = claim.consumers.first().filter(|_| claim.names_consumer);
+    Error::ClaimClassNotFound {
+        context: consumer.map_or_else(String::new, |first| format!("for consumer {}: ", first.consumer)),
+        class: class.to_owned(),
+    }
+}
+
+/// Amounts by provider and class.
+pub type Amounts = BTreeMap<(ProviderId, ClassId), i64>;
+
+/// Inventories that replace those of the providers while a reshape is checked.
+pub type InterimInventories = BTreeMap<ProviderId, BTreeMap<ClassId, Inventory>>;
+
+/// The allocations that a command requests, and the usage that they change.
+pub struct AllocationChange<'a> {
+    pub requests: Vec<AllocationRequest<'a>>,
+    /// The usage before the command, by all consumers, of each requested provider and class.
+    before: Amounts,
+    /// The amounts that the command's consumers release.
+    pub released: Amounts,
+    /// Classes that wiped consumers release. Refusals name them too.
+    wiped: BTreeSet<ClassId>,
+}
+
+impl AllocationChange<'_> {
+    pub fn of<'a>(
+        state: &mut State,
+        consumers: &[ConsumerClaim],
+        requests: Vec<AllocationRequest<'a>>,
+    ) -> AllocationChange<'a> {
+        let (mut released, mut wiped) = (Amounts::new(), BTreeSet::new());
+        for claim in consumers {
+            for (provider, class, used) in &state.consumer(&claim.consumer).allocations {
+                *released.entry((*provider, *class)).or_insert(0) += used;
+                if claim.allocations.is_empty() {
+                    wiped.insert(*class);
+                }
+            }
+        }
+        let before = requests.iter().map(|request| {
+            let row = state.provider(request.provider);
+            let used = row.and_then(|row| row.used.get(&request.class)).copied().unwrap_or(0);
+            ((request.provider, request.class), used)
+        });
+        AllocationChange {
+            before: before.collect(),
+            requests,
+            released,
+            wiped,
+        }
+    }
+}
+
+/// Checks that every requested amount is allowed and has room.
+pub fn check_room(
+    state: &mut State,
+    rules: &Rules,
+    interim: &InterimInventories,
+    change: &AllocationChange<'_>,
+) -> Result<()> {
+    check_some_inventory(state, interim, change)?;
+    let mut requested = Amounts::new();
+    for request in &change.requests {
+        let key = (request.provider, request.class);
+        let sum = requested.entry(key).or_insert(0);
+        *sum = sum.saturating_add(request.amount);
+        let Some(row) = state.provider(request.provider) else {
+            continue;
+        };
+        let provider = row.uuid.to_string();
+        let inventories = interim.get(&request.provider).unwrap_or(&row.inventories);
+        let inventory = inventories.get(&request.class).copied();
+        let class = state.class_name(request.class).to_string();
+        let Some(inventory) = inventory else {
+            return Err(Error::ClaimWithoutInventory { class, provider });
+        };
+        if !inventory.allows_amount(request.amount, rules.strict_step_size) {
+            return Err(Error::ConstraintsViolated { class, provider });
+        }
+        let previous = change.before.get(&key).copied().unwrap_or(0);
+        let used = previous - change.released.get(&key).copied().unwrap_or(0);
+        // An overcommitment may stay, if the change does not make it worse. Without usage there is none.
+        let no_worse = previous != 0 && used + *sum <= previous;
+        if !inventory.has_room(used, *sum) && !no_worse {
+            return Err(Error::CapacityExceeded { class, provider });
+        }
+    }
+    Ok(())
+}
+
+/// As OpenStack Placement, first refuses providers that have no inventory of any class that the command names.
+fn check_some_inventory(state: &mut State, interim: &InterimInventories, change: &AllocationChange<'_>) -> Result<()> {
+    let mut classes = change.wiped.clone();
+    classes.extend(change.requests.iter().map(|request| request.class));
+    let providers: BTreeSet<ProviderId> = change.requests.iter().map(|request| request.provider).collect();
+    let mut without = Vec::new();
+    for id in providers {
+        let Some(row) = state.provider(id) else { continue };
+        let inventories = interim.get(&id).unwrap_or(&row.inventories);
+        if !classes.iter().any(|class| inventories.contains_key(class)) {
+            without.push(row.uuid.to_string());
+        }
+    }
+    if without.is_empty() {
+        return Ok(());
+    }
+    let class = classes
+        .iter()
+        .map(|id| state.class_name(*id).to_string())
+        .collect::<Vec<_>>()
+        .join(", ");
+    Err(Error::ClaimWithoutInventory {
+        class,
+        provider: without.join(", "),
+    })
+}
+
+/// Replaces the consumers' allocations by the requested ones, and moves generations.
+pub fn apply(state: &mut State, rules: &Rules, consumers: &[ConsumerClaim], requests: &[AllocationRequest<'_>]) {
+    let mut moved: BTreeSet<ProviderId> = requests.iter().map(|request| request.provider).collect();
+    for claim in consumers {
+        let had = state.take_allocations(&claim.consumer);
+        if claim.allocations.is_empty() {
+            moved.extend(had.iter().map(|(provider, ..)| *provider));
+            state.consumer(&claim.consumer).now = None;
+        } else {
+            keep_consumer(state, rules, claim);
+        }
+    }
+    for request in requests {
+        state.give_allocation(request.consumer, request.provider, request.class, request.amount);
+    }
+    for provider in moved {
+        state.move_generation(provider);
+    }
+}
+
+/// Creates or updates the consumer's row, and moves its generation. That of a new consumer begins at 1.
+fn keep_consumer(state: &mut State, rules: &Rules, claim: &ConsumerClaim) {
+    let entry = state.consumer(&claim.consumer);
+    let new = rules.new_consumer(claim);
+    entry.now = Some(match entry.now.take().or_else(|| wiped_row(entry.base.as_ref())) {
+        Some(row) => ConsumerRow {
+            id: row.id,
+            generation: row.generation + 1,
+            consumer_type: new.consumer_type.or(row.consumer_type),
+            ..new
+        },
+        None => new,
+    });
+}
+
+/// The row for a consumer that this batch wiped and now creates again: a new consumer, but with the id of the row
+/// that is still in the table.
+fn wiped_row(base: Option<&ConsumerRow>) -> Option<ConsumerRow> {
+    base.map(|row| ConsumerRow {
+        generation: 0,
+        consumer_type: None,
+        ..row.clone()
+    })
+}

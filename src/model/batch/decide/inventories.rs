@@ -1,0 +1,248 @@
+//! The rules of inventories. Every write moves the provider's generation, even if it changes no value.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::model::batch::state::State;
+use crate::model::inventories::{Add, Clear, Inventories, Inventory, Remove, Replace, Update};
+use crate::search::{ClassId, ProviderId};
+
+use super::resource_providers::find;
+
+/// `PUT …/inventories`.
+pub fn replace(state: &mut State, replace: &Replace) -> Result<Inventories> {
+    let id = find(state, &replace.provider)?;
+    check_generation(state, id, replace.generation)?;
+    for (class, inventory) in &replace.inventories {
+        check_capacity(
+            "update",
+            &replace.provider,
+            class,
+            inventory,
+            replace.reserved_may_equal_total,
+        )?;
+    }
+    let mut wanted = BTreeMap::new();
+    for (class, inventory) in &replace.inventories {
+        let known = state.class_id(class).ok_or_else(|| Error::UnknownClassInInventory {
+            class: class.clone(),
+            provider: replace.provider.clone(),
+        })?;
+        wanted.insert(known, *inventory);
+    }
+    if let Some(classes) = in_use(state, id, |class| !wanted.contains_key(&class)) {
+        return Err(Error::InventoriesInUse {
+            classes,
+            provider: replace.provider.clone(),
+        });
+    }
+    for (class, inventory) in &wanted {
+        warn_over_capacity(state, id, *class, inventory);
+        state.rewrite_inventory(id, *class);
+    }
+    state.edit(id, |row| row.inventories = wanted);
+    state.move_generation(id);
+    let written = replace
+        .inventories
+        .iter()
+        .map(|(class, inventory)| (class.as_str().into(), *inventory));
+    Ok(answer(state, id, written.collect()))
+}
+
+/// `POST …/inventories`.
+pub fn add(state: &mut State, add: &Add) -> Result<Inventories> {
+    let id = find(state, &add.provider)?;
+    check_capacity(
+        "create",
+        &add.provider,
+        &add.class,
+        &add.inventory,
+        add.reserved_may_equal_total,
+    )?;
+    let class = state.class_id(&add.class).ok_or_else(|| Error::InvalidInventory {
+        action: "create",
+        provider: add.provider.clone(),
+        reason: format!("No such resource class {}.", add.class),
+    })?;
+    if state
+        .provider(id)
+        .is_some_and(|row| row.inventories.contains_key(&class))
+    {
+        return Err(Error::InventoryExists {
+            class: add.class.clone(),
+            provider: add.provider.clone(),
+        });
+    }
+    Ok(write_one(state, id, class, &add.class, add.inventory))
+}
+
+/// `PUT …/inventories/{class}`.
+pub fn update(state: &mut State, update: &Update) -> Result<Inventories> {
+    let id = find(state, &update.provider)?;
+    check_generation(state, id, update.generation)?;
+    check_capacity(
+        "update",
+        &update.provider,
+        &update.class,
+        &update.inventory,
+        update.reserved_may_equal_total,
+    )?;
+    // As in OpenStack Placement, an unknown class is a 404, and a class without an inventory here is a 400.
+    let class = state.class_id(&update.class).ok_or_else(|| Error::ClassNotFound {
+        name: update.class.clone(),
+    })?;
+    if !state
+        .provider(id)
+        .is_some_and(|row| row.inventories.contains_key(&class))
+    {
+        return Err(Error::InventoryNotFoundForUpdate {
+            class: update.class.clone(),
+            provider: update.provider.clone(),
+        });
+    }
+    warn_over_capacity(state, id, class, &update.inventory);
+    Ok(write_one(state, id, class, &update.class, update.inventory))
+}
+
+/// `DELETE …/inventories/{class}`.
+pub fn remove(state: &mut State, remove: &Remove) -> Result<()> {
+    let id = find(state, &remove.provider)?;
+    let class = state
+        .class_id(&remove.class)
+        .ok_or_else(|| Error::InventoryClassNotFoundForDelete {
+            class: remove.class.clone(),
+        })?;
+    if let Some(classes) = in_use(state, id, |used| used == class) {
+        return Err(Error::InventoryInUse {
+            class: classes,
+            provider: remove.provider.clone(),
+        });
+    }
+    if !state
+        .provider(id)
+        .is_some_and(|row| row.inventories.contains_key(&class))
+    {
+        return Err(Error::InventoryNotFoundForDelete {
+            class: remove.class.clone(),
+        });
+    }
+    state.edit(id, |row| {
+        row.inventories.remove(&class);
+    });
+    state.move_generation(id);
+    Ok(())
+}
+
+/// `DELETE …/inventories`.
+pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
+    let id = find(state, &clear.provider)?;
+    if let Some(classes) = in_use(state, id, |_| true) {
+        return Err(Error::AllInventoriesInUse {
+            classes,
+            provider: clear.provider.clone(),
+        });
+    }
+    state.edit(id, |row| row.inventories.clear());
+    state.move_generation(id);
+    Ok(())
+}
+
+fn check_generation(state: &mut State, id: ProviderId, wanted: i64) -> Result<()> {
+    match state.provider(id) {
+        Some(row) if row.generation != wanted => Err(Error::StaleInventoryGeneration),
+        _ => Ok(()),
+    }
+}
+
+/// The capacity, which is `total` less `reserved`, times the ratio, rounded down, must be positive. From 1.26
+/// (`may_be_zero`) it may be 0.
+fn check_capacity(
+    action: &'static str,
+    provider: &str,
+    class: &str,
+    inventory: &Inventory,
+    may_be_zero: bool,
+) -> Result<()> {
+    check_ratio(action, provider, class, inventory)?;
+    let capacity = inventory.capacity().trunc();
+    if capacity > 0.0 || (may_be_zero && capacity >= 0.0) {
+        return Ok(());
+    }
+    let relation = if may_be_zero {
+        "greater than"
+    } else {
+        "greater than or equal to"
+    };
+    let reason = format!(
+        "Invalid inventory for '{class}' on resource provider '{provider}'. The reserved value is {relation} total."
+    );
+    Err(Error::InvalidInventory {
+        action,
+        provider: provider.to_owned(),
+        reason,
+    })
+}
+
+/// The ratio must be a finite number. The schema cannot say so, because clients' JSON may have `NaN` and `Infinity`.
+pub fn check_ratio(action: &'static str, provider: &str, class: &str, inventory: &Inventory) -> Result<()> {
+    if inventory.allocation_ratio.is_finite() {
+        return Ok(());
+    }
+    Err(Error::InvalidInventory {
+        action,
+        provider: provider.to_owned(),
+        reason: format!("The allocation_ratio of '{class}' is no finite number."),
+    })
+}
+
+/// Names of the chosen classes of which the provider has usage, joined by `, `; `None` if there are none.
+fn in_use(state: &mut State, id: ProviderId, chosen: impl Fn(ClassId) -> bool) -> Option<String> {
+    let row = state.provider(id)?;
+    let used: Vec<ClassId> = row
+        .inventories
+        .keys()
+        .filter(|class| chosen(**class) && row.used.contains_key(class))
+        .copied()
+        .collect();
+    let names: Vec<Arc<str>> = used.into_iter().map(|class| state.class_name(class)).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Warns in the log if the inventory becomes smaller than its usage. That is allowed, because it is the operator's
+/// decision.
+pub fn warn_over_capacity(state: &mut State, id: ProviderId, class: ClassId, inventory: &Inventory) {
+    let Some(row) = state.provider(id) else { return };
+    let used = row.used.get(&class).copied().unwrap_or(0);
+    if used as f64 > inventory.capacity() {
+        let uuid = row.uuid.clone();
+        let name = state.class_name(class);
+        state.warnings.push(format!(
+            "Resource provider {uuid} is now over capacity for {name}: {used} used of {}; no further claim fits",
+            inventory.capacity()
+        ));
+    }
+}
+
+/// Writes one inventory, and answers with it.
+fn write_one(state: &mut State, id: ProviderId, class: ClassId, name: &str, inventory: Inventory) -> Inventories {
+    state.edit(id, |row| {
+        row.inventories.insert(class, inventory);
+    });
+    state.rewrite_inventory(id, class);
+    state.move_generation(id);
+    answer(state, id, vec![(name.into(), inventory)])
+}
+
+fn answer(state: &mut State, id: ProviderId, inventories: Vec<(Arc<str>, Inventory)>) -> Inventories {
+    let modified = (!inventories.is_empty()).then_some(state.now);
+    let (provider, generation) = state
+        .provider(id)
+        .map_or_else(|| ("".into(), 0), |row| (row.uuid.clone(), row.generation));
+    Inventories {
+        provider,
+        generation,
+        inventories,
+        modified,
+    }
+}

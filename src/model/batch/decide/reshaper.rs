@@ -1,0 +1,163 @@
+//! The rules of the reshaper: one command replaces the inventories of providers and the allocations in them.
+//!
+//! Naively, it sets the new inventories and then the new allocations. But an inventory may not be removed while an old
+//! allocation uses it. In the reverse order the new allocations lack their inventories.
+//!
+//! So there are three steps, as in OpenStack Placement: add the new inventories to the old ones (the *interim*
+//! inventories), replace the allocations, and remove the inventories that the request leaves out. A provider's
+//! generation moves once for each step that concerns it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Rules;
+use super::allocations::{self, AllocationChange, AllocationRequest, Amounts, InterimInventories};
+use super::inventories::{check_ratio, warn_over_capacity};
+use crate::error::{Error, Result};
+use crate::model::batch::state::State;
+use crate::model::inventories::Inventory;
+use crate::model::reshaper::{Reshape, Reshaped};
+use crate::search::{ClassId, ProviderId};
+
+/// The inventories that a provider gets, with classes by id.
+struct TargetInventories<'a> {
+    id: ProviderId,
+    reshaped: &'a Reshaped,
+    inventories: BTreeMap<ClassId, Inventory>,
+}
+
+/// `POST /reshaper`.
+pub fn reshape(state: &mut State, rules: &Rules, reshape: &Reshape) -> Result<()> {
+    let providers = find_providers(state, reshape)?;
+    for claim in &reshape.consumers {
+        allocations::check_consumer(state, claim)?;
+    }
+    let provider_requests = allocations::find_providers(state, &reshape.consumers)?;
+    let targets = resolve(state, &providers)?;
+    let unknown = |class: &str| Error::ReshapeClassNotFound {
+        class: class.to_owned(),
+    };
+    let requests = allocations::find_classes(state, provider_requests, unknown)?;
+    let change = AllocationChange::of(state, &reshape.consumers, requests);
+    let interim = interim(state, &targets);
+    allocations::check_room(state, rules, &interim, &change)?;
+    check_in_use(state, &interim, &targets, &change)?;
+    apply(state, rules, reshape, targets, &change.requests);
+    Ok(())
+}
+
+fn find_providers<'a>(state: &mut State, reshape: &'a Reshape) -> Result<Vec<(ProviderId, &'a Reshaped)>> {
+    let mut found = Vec::new();
+    for reshaped in &reshape.providers {
+        let uuid = &reshaped.provider;
+        let id = state
+            .find_provider(uuid)
+            .ok_or_else(|| Error::ProviderNotFoundForReshape { uuid: uuid.clone() })?;
+        let actual = state.provider(id).map_or(0, |row| row.generation);
+        if actual != reshaped.generation.generation {
+            return Err(Error::StaleReshapeGeneration {
+                provider: uuid.clone(),
+                actual,
+                given: reshaped.generation.spelled.clone(),
+            });
+        }
+        found.push((id, reshaped));
+    }
+    Ok(found)
+}
+
+fn resolve<'a>(state: &State, providers: &[(ProviderId, &'a Reshaped)]) -> Result<Vec<TargetInventories<'a>>> {
+    let mut targets = Vec::new();
+    for (id, reshaped) in providers {
+        let mut inventories = BTreeMap::new();
+        for (class, inventory) in &reshaped.inventories {
+            let known = state
+                .class_id(class)
+                .ok_or_else(|| Error::ReshapeClassNotFound { class: class.clone() })?;
+            check_ratio("update", &reshaped.provider, class, inventory)?;
+            inventories.insert(known, *inventory);
+        }
+        targets.push(TargetInventories {
+            id: *id,
+            reshaped,
+            inventories,
+        });
+    }
+    Ok(targets)
+}
+
+fn interim(state: &mut State, targets: &[TargetInventories<'_>]) -> InterimInventories {
+    let mut interim = InterimInventories::new();
+    for target in targets {
+        let mut inventories = state
+            .provider(target.id)
+            .map(|row| row.inventories.clone())
+            .unwrap_or_default();
+        inventories.extend(&target.inventories);
+        interim.insert(target.id, inventories);
+    }
+    interim
+}
+
+/// Refuses to remove an inventory that is still used after the allocations are replaced.
+fn check_in_use(
+    state: &mut State,
+    interim: &InterimInventories,
+    targets: &[TargetInventories<'_>],
+    change: &AllocationChange<'_>,
+) -> Result<()> {
+    let mut requested = Amounts::new();
+    for request in &change.requests {
+        *requested.entry((request.provider, request.class)).or_insert(0) += request.amount;
+    }
+    for target in targets {
+        let removed = interim.get(&target.id).into_iter().flat_map(BTreeMap::keys);
+        let removed: Vec<ClassId> = removed
+            .filter(|class| !target.inventories.contains_key(class))
+            .copied()
+            .collect();
+        let mut used: Vec<Arc<str>> = Vec::new();
+        for class in removed {
+            let key = (target.id, class);
+            let now = state.provider(target.id).and_then(|row| row.used.get(&class)).copied();
+            let sum = |sums: &Amounts| sums.get(&key).copied().unwrap_or(0);
+            if now.unwrap_or(0) - sum(&change.released) + sum(&requested) != 0 {
+                used.push(state.class_name(class));
+            }
+        }
+        if !used.is_empty() {
+            return Err(Error::InventoriesInUse {
+                classes: used.join(", "),
+                provider: target.reshaped.provider.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn apply(
+    state: &mut State,
+    rules: &Rules,
+    reshape: &Reshape,
+    targets: Vec<TargetInventories<'_>>,
+    requests: &[AllocationRequest<'_>],
+) {
+    // The first step concerns only providers that get inventories: those of the others do not change in it.
+    let extended: BTreeSet<ProviderId> = targets
+        .iter()
+        .filter(|target| !target.inventories.is_empty())
+        .map(|target| target.id)
+        .collect();
+    for id in extended {
+        state.move_generation(id);
+    }
+    allocations::apply(state, rules, &reshape.consumers, requests);
+    for target in targets {
+        for (class, inventory) in &target.inventories {
+            warn_over_capacity(state, target.id, *class, inventory);
+            state.rewrite_inventory(target.id, *class);
+        }
+        state.edit(target.id, |row| row.inventories = target.inventories);
+        state.move_generation(target.id);
+    }
+}

@@ -1,0 +1,205 @@
+//! The rules of providers and their trees. A change of name or parent moves no generation.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::DateTime;
+
+use crate::error::{Error, Result};
+use crate::model::batch::state::State;
+use crate::model::resource_providers::{Create, Delete, NewParent, Provider, Update};
+use crate::search::{ProviderId, ProviderRow};
+
+const NO_SUCH_PARENT: &str = "parent provider UUID does not exist.";
+
+/// The id of the provider that a path names.
+pub fn find(state: &State, uuid: &str) -> Result<ProviderId> {
+    state
+        .find_provider(uuid)
+        .ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })
+}
+
+/// `POST /resource_providers`.
+pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
+    let refuse = |reason| Error::CannotCreateProvider {
+        name: create.name.clone(),
+        uuid: create.uuid.clone(),
+        reason,
+    };
+    if create.name.is_empty() {
+        return Err(refuse("name is required"));
+    }
+    let parent = match &create.parent {
+        None => None,
+        Some(parent) if *parent == create.uuid => {
+            return Err(refuse(
+                "parent provider UUID cannot be same as UUID. Please set parent provider UUID to None if there is \
+                 no parent.",
+            ));
+        }
+        Some(parent) => Some(state.find_provider(parent).ok_or_else(|| refuse(NO_SUCH_PARENT))?),
+    };
+    if create.name.is_empty() {
+        return Err(refuse("name is required"));
+    }
+    check_unique(state, create)?;
+    let root = parent.and_then(|id| state.provider(id)).map(|row| row.root);
+    let row = ProviderRow {
+        parent,
+        root: root.unwrap_or(ProviderId(0)),
+        modified: state.now.timestamp_micros(),
+        ..ProviderRow::bare(ProviderId(0), create.uuid.as_str(), create.name.as_str())
+    };
+    let id = state.add_provider(row, root.is_none());
+    Ok(view(state, id))
+}
+
+/// Refuses a taken uuid or name. If both are taken, the error names the one that the database checks first, as in
+/// OpenStack Placement.
+fn check_unique(state: &State, create: &Create) -> Result<()> {
+    let uuid = state
+        .find_provider(&create.uuid)
+        .map(|_| format!("uuid: {}", create.uuid));
+    let name = state.find_name(&create.name).map(|_| format!("name: {}", create.name));
+    let duplicate = if state.names_first {
+        name.or(uuid)
+    } else {
+        uuid.or(name)
+    };
+    duplicate.map_or(Ok(()), |duplicate| Err(Error::DuplicateProvider { duplicate }))
+}
+
+/// `PUT /resource_providers/{uuid}`.
+pub fn update(state: &mut State, update: &Update) -> Result<Provider> {
+    let id = find(state, &update.uuid)?;
+    let parent = state.provider(id).and_then(|row| row.parent);
+    let new_parent = match &update.parent {
+        NewParent::Keep => parent,
+        NewParent::Set(wanted) => check_parent(state, update, id, parent, wanted.as_deref())?,
+    };
+    if state.find_name(&update.name).is_some_and(|other| other != id) {
+        return Err(Error::DuplicateProvider {
+            duplicate: update.name.clone(),
+        });
+    }
+    let now = state.now.timestamp_micros();
+    if state.provider(id).is_some_and(|row| row.name.as_ref() != update.name) {
+        state.rename_provider(id, &update.name);
+        state.edit(id, |row| row.modified = now);
+    }
+    if new_parent != parent {
+        move_subtree(state, id, new_parent);
+        state.edit(id, |row| row.modified = now);
+    }
+    Ok(view(state, id))
+}
+
+/// The requested parent, if the update may set it.
+fn check_parent(
+    state: &mut State,
+    update: &Update,
+    id: ProviderId,
+    parent: Option<ProviderId>,
+    wanted: Option<&str>,
+) -> Result<Option<ProviderId>> {
+    let refuse = |action, reason| Error::CannotSaveProvider {
+        uuid: update.uuid.clone(),
+        action,
+        reason,
+    };
+    let Some(wanted) = wanted else {
+        if parent.is_some() && !update.may_reparent {
+            return Err(refuse("update", "un-parenting a provider is not currently allowed."));
+        }
+        return Ok(None);
+    };
+    // OpenStack Placement calls this action `create`, and clients match on the sentence.
+    let wanted = state
+        .find_provider(wanted)
+        .ok_or_else(|| refuse("create", NO_SUCH_PARENT))?;
+    if parent.is_some_and(|current| current != wanted) && !update.may_reparent {
+        return Err(refuse("update", "re-parenting a provider is not currently allowed."));
+    }
+    if subtree(state, id).contains(&wanted) {
+        return Err(refuse("update", "creating loop in the provider tree is not allowed."));
+    }
+    Ok(Some(wanted))
+}
+
+/// Sets the provider's parent, and the root of all providers in its subtree.
+fn move_subtree(state: &mut State, id: ProviderId, parent: Option<ProviderId>) {
+    let root = parent
+        .and_then(|parent| state.provider(parent))
+        .map_or(id, |row| row.root);
+    let now = state.now.timestamp_micros();
+    for member in subtree(state, id) {
+        state.edit(member, |row| {
+            if row.root != root {
+                row.root = root;
+                row.modified = now;
+            }
+        });
+    }
+    state.edit(id, |row| row.parent = parent);
+}
+
+/// The provider and all its descendants.
+fn subtree(state: &mut State, id: ProviderId) -> BTreeSet<ProviderId> {
+    let mut found = BTreeSet::from([id]);
+    let Some(root) = state.provider(id).map(|row| row.root) else {
+        return found;
+    };
+    let members: Vec<(ProviderId, Option<ProviderId>)> = state
+        .tree(root)
+        .into_iter()
+        .map(|member| (member, state.provider(member).and_then(|row| row.parent)))
+        .collect();
+    loop {
+        let below = members
+            .iter()
+            .filter(|(member, parent)| !found.contains(member) && parent.is_some_and(|parent| found.contains(&parent)));
+        let below: Vec<ProviderId> = below.map(|(member, _)| *member).collect();
+        if below.is_empty() {
+            return found;
+        }
+        found.extend(below);
+    }
+}
+
+/// `DELETE /resource_providers/{uuid}`.
+pub fn delete(state: &mut State, delete: &Delete) -> Result<()> {
+    let uuid = &delete.uuid;
+    let id = state
+        .find_provider(uuid)
+        .ok_or_else(|| Error::ProviderNotFoundForDelete { uuid: uuid.clone() })?;
+    if subtree(state, id).len() > 1 {
+        return Err(Error::ProviderHasChildren { uuid: uuid.clone() });
+    }
+    if state.provider(id).is_some_and(|row| !row.used.is_empty()) {
+        return Err(Error::ProviderInUse { uuid: uuid.clone() });
+    }
+    state.delete_provider(id);
+    Ok(())
+}
+
+/// The provider as clients see it.
+fn view(state: &mut State, id: ProviderId) -> Provider {
+    let uuid_of = |state: &mut State, id: ProviderId| -> Arc<str> {
+        state.provider(id).map_or_else(|| "".into(), |row| row.uuid.clone())
+    };
+    let (parent, root) = state.provider(id).map_or((None, id), |row| (row.parent, row.root));
+    let parent = parent.map(|parent| uuid_of(state, parent));
+    let root = uuid_of(state, root);
+    let now = state.now;
+    let row = state.provider(id);
+    Provider {
+        uuid: row.map_or_else(|| "".into(), |row| row.uuid.clone()),
+        name: row.map_or_else(|| "".into(), |row| row.name.clone()),
+        generation: row.map_or(0, |row| row.generation),
+        parent,
+        root,
+        modified: row
+            .and_then(|row| DateTime::from_timestamp_micros(row.modified))
+            .unwrap_or(now),
+    }
+}

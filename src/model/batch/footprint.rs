@@ -1,0 +1,137 @@
+//! The footprint of a batch: the consumers, providers and names that its commands may read or write.
+//!
+//! Naively, each command would read its own rows, some statements a command. So the footprints of all commands are
+//! joined first, and `batch_rows` reads and locks each kind of row once a batch.
+
+use std::collections::BTreeSet;
+
+use super::command::Command;
+use crate::model::allocations::ConsumerClaim;
+use crate::model::resource_providers::NewParent;
+
+/// What the commands of a batch name, by kind.
+#[derive(Debug, Default)]
+pub struct Footprint<'a> {
+    pub consumers: BTreeSet<&'a str>,
+    /// Uuids of providers.
+    pub providers: BTreeSet<&'a str>,
+    /// Those of `providers` whose roots are needed too.
+    pub parents: BTreeSet<&'a str>,
+    /// Those of `providers` whose whole trees are needed.
+    pub trees: BTreeSet<&'a str>,
+    /// Names that commands give to providers.
+    pub names: BTreeSet<&'a str>,
+    /// Names of the classes in claims.
+    pub classes: BTreeSet<&'a str>,
+    /// Names of traits that commands create, or give to providers.
+    pub traits: BTreeSet<&'a str>,
+    /// Classes that commands delete or rename. A renamed one counts, because a later command may delete it by its new
+    /// name.
+    pub removed_classes: Vec<&'a str>,
+    pub removed_traits: Vec<&'a str>,
+    /// Whether a command is neither a claim nor a release.
+    pub beyond_claims: bool,
+    /// Whether a command is neither a claim, nor a release, nor a change of inventories.
+    pub beyond_inventories: bool,
+}
+
+impl<'a> Footprint<'a> {
+    pub fn of(commands: &[&'a Command]) -> Footprint<'a> {
+        let mut footprint = Footprint::default();
+        for command in commands {
+            footprint.add(command);
+        }
+        footprint
+    }
+
+    fn add(&mut self, command: &'a Command) {
+        match command {
+            Command::Claim(claim) => self.add_claims(&claim.consumers),
+            Command::Release(release) => {
+                self.consumers.insert(&release.consumer);
+            }
+            other => {
+                self.beyond_claims = true;
+                self.beyond_inventories |= !changes_inventories(other);
+                self.add_other(other);
+            }
+        }
+    }
+
+    fn add_claims(&mut self, consumers: &'a [ConsumerClaim]) {
+        for claim in consumers {
+            self.consumers.insert(&claim.consumer);
+            for (provider, resources) in &claim.allocations {
+                self.providers.insert(provider);
+                self.classes.extend(resources.iter().map(|(class, _)| class.as_str()));
+            }
+        }
+    }
+
+    /// Adds a command that is neither a claim nor a release.
+    fn add_other(&mut self, command: &'a Command) {
+        match command {
+            Command::CreateProvider(command) => {
+                self.providers.insert(&command.uuid);
+                self.providers.extend(command.parent.as_deref());
+                self.parents.extend(command.parent.as_deref());
+                self.names.insert(&command.name);
+            }
+            Command::UpdateProvider(command) => {
+                self.providers.insert(&command.uuid);
+                self.trees.insert(&command.uuid);
+                self.names.insert(&command.name);
+                if let NewParent::Set(parent) = &command.parent {
+                    self.providers.extend(parent.as_deref());
+                    self.parents.extend(parent.as_deref());
+                }
+            }
+            Command::DeleteProvider(command) => {
+                self.providers.insert(&command.uuid);
+                self.trees.insert(&command.uuid);
+            }
+            Command::Reshape(command) => {
+                self.add_claims(&command.consumers);
+                self.providers
+                    .extend(command.providers.iter().map(|reshaped| reshaped.provider.as_str()));
+            }
+            Command::DeleteClass(command) => self.removed_classes.push(&command.name),
+            Command::RenameClass(command) => self.removed_classes.push(&command.from),
+            Command::DeleteTrait(command) => self.removed_traits.push(&command.name),
+            Command::EnsureTrait(command) => {
+                self.traits.insert(&command.name);
+            }
+            Command::ReplaceTraits(command) => {
+                self.providers.insert(&command.provider);
+                self.traits.extend(command.traits.iter().map(String::as_str));
+            }
+            Command::CreateClass(_) | Command::EnsureClass(_) => {}
+            other => self.providers.extend(provider_of(other)),
+        }
+    }
+}
+
+fn changes_inventories(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::ReplaceInventories(_)
+            | Command::AddInventory(_)
+            | Command::UpdateInventory(_)
+            | Command::RemoveInventory(_)
+            | Command::ClearInventories(_)
+    )
+}
+
+/// The provider of a command on one provider's inventories, traits or aggregates.
+fn provider_of(command: &Command) -> Option<&str> {
+    Some(match command {
+        Command::ReplaceInventories(command) => &command.provider,
+        Command::AddInventory(command) => &command.provider,
+        Command::UpdateInventory(command) => &command.provider,
+        Command::RemoveInventory(command) => &command.provider,
+        Command::ClearInventories(command) => &command.provider,
+        Command::ClearTraits(command) => &command.provider,
+        Command::ReplaceAggregates(command) => &command.provider,
+        _ => return None,
+    })
+}

@@ -1,0 +1,79 @@
+//! Which batches can be decided before BEGIN, on the snapshot alone.
+//!
+//! Naively, any command could be decided on the snapshot. But the snapshot may lag behind other writers, so each fact
+//! that a decision rests on needs a guard in the statement that writes it. Two kinds of command have guards for all
+//! of them:
+//! - A claim of a consumer that the client says is new. The insert of its row fails if the consumer exists, and each
+//!   provider's usage is guarded by the provider's generation.
+//! - A replacement of inventories, if the provider keeps its classes. The provider's generation guards it.
+//!
+//! All other commands are decided inside the transaction, on rows that it reads.
+
+use std::collections::HashSet;
+
+use super::batch_rows::UUID_MAX;
+use super::command::Command;
+use super::state::State;
+use crate::model::allocations::{ConsumerClaim, Expected};
+
+/// Whether the command can be planned, as far as the command alone shows it. [`fits_one_batch`] and [`keeps_classes`]
+/// add what depends on the batch and on the snapshot.
+pub fn is_eligible(command: &Command) -> bool {
+    match command {
+        Command::Claim(claim) => claim.consumers.iter().all(is_new),
+        Command::ReplaceInventories(_) | Command::UpdateInventory(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether the client says that the consumer is new. A uuid longer than the column is not eligible: MariaDB would cut
+/// it, possibly to the uuid of another consumer.
+fn is_new(claim: &ConsumerClaim) -> bool {
+    claim.generation == Expected::New && !claim.allocations.is_empty() && claim.consumer.chars().count() <= UUID_MAX
+}
+
+/// The most rows in a plan, because all of them are sent in one statement.
+const PLAN_ROWS_MAX: usize = 10_000;
+/// The most inventories in a plan. The check of the names of custom classes is an expression with a level for each, and
+/// SQLite allows a thousand levels.
+const PLAN_INVENTORIES_MAX: usize = 500;
+
+/// Whether the commands can share a plan: the plan is not too large, and no consumer is claimed for twice. To the
+/// second of two claims the consumer would not be new.
+pub fn fits_one_batch(commands: &[&Command]) -> bool {
+    let claims = || commands.iter().flat_map(|command| claims_of(command));
+    let mut consumers = HashSet::new();
+    commands.iter().map(|command| rows(command)).sum::<usize>() <= PLAN_ROWS_MAX
+        && commands.iter().map(|command| inventories(command)).sum::<usize>() <= PLAN_INVENTORIES_MAX
+        && claims().all(|claim| consumers.insert(claim.consumer.as_str()))
+}
+
+/// Whether every provider keeps the classes of its inventories. Removing a class requires that it is unused, and
+/// adding one can race with the deletion of the class: no constraint ties an inventory to its class.
+pub fn keeps_classes(state: &State) -> bool {
+    state.providers.values().all(|entry| match (&entry.base, &entry.now) {
+        (Some(base), Some(now)) => base.inventories.keys().eq(now.inventories.keys()),
+        _ => false,
+    })
+}
+
+/// The number of rows that the command writes to `allocations` and `inventories`.
+fn rows(command: &Command) -> usize {
+    let of_claim = |claim: &ConsumerClaim| claim.allocations.iter().map(|(_, it)| it.len()).sum::<usize>();
+    claims_of(command).iter().map(of_claim).sum::<usize>() + inventories(command)
+}
+
+fn inventories(command: &Command) -> usize {
+    match command {
+        Command::ReplaceInventories(replace) => replace.inventories.len(),
+        Command::UpdateInventory(_) => 1,
+        _ => 0,
+    }
+}
+
+fn claims_of(command: &Command) -> &[ConsumerClaim] {
+    match command {
+        Command::Claim(claim) => &claim.consumers,
+        _ => &[],
+    }
+}

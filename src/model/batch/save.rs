@@ -1,0 +1,272 @@
+//! Writes the net effect of a batch: the difference between `base` and `now` of each entry of its state.
+//!
+//! Naively, each command writes its own rows. Then a batch of claims on one provider updates that provider once a
+//! claim, and nothing notices if another writer changed a row since it was read.
+//!
+//! So the difference is written once a table, in a number of statements that does not depend on the number of commands.
+//! Each statement that changes or deletes rows is guarded: its WHERE clause names what the batch read, a generation
+//! or an id, and the count of touched rows is checked. A count that is off means that the state was out of date. Then
+//! the transaction must be rolled back.
+
+mod allocations;
+mod catalog;
+mod consumers;
+mod inventories;
+mod owner_ids;
+mod plan;
+mod resource_providers;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chrono::NaiveDateTime;
+
+use super::state::{ProviderEntry, State};
+use crate::db::engines::dialect::Precision;
+use crate::db::{DbConnection, DbResult};
+use crate::search::{AggregateId, ClassId, Delta, Inventory, ProviderId, ProviderRow, TraitId};
+pub use owner_ids::OwnerIds;
+pub use plan::plan;
+
+/// What a committed batch changed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Committed {
+    /// Providers of which only usage and generation changed.
+    pub deltas: Vec<Delta>,
+    /// Providers that are new, or of which more changed: every process must read them again.
+    pub reload: BTreeSet<ProviderId>,
+    pub removed: Vec<ProviderId>,
+    /// Whether classes, traits or aggregates were created, renamed or deleted.
+    pub catalog: bool,
+    /// Those of `reload` that this process can apply without reading them. Peers do not get them: a delta adds an
+    /// amount, but an inventory is set to a value, so it would matter in which order a peer applies the changes of
+    /// several writers.
+    pub rewritten: Vec<Rewritten>,
+    /// Lines for the log of this process. Peers do not get them.
+    pub warnings: Vec<String>,
+}
+
+/// A provider of which only inventories, usage and generation changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewritten {
+    pub delta: Delta,
+    pub inventories: BTreeMap<ClassId, Inventory>,
+}
+
+/// The outcome of [`save`].
+pub enum Saved {
+    /// Every guard held. `wrote`: whether there was anything to write.
+    Written { committed: Committed, wrote: bool },
+    /// A guard failed: the state that the batch was decided on is out of date.
+    Conflict,
+}
+
+/// Ids that the database gave to the batch's new rows, by their provisional negative ids.
+#[derive(Default)]
+struct NewRowIds {
+    providers: HashMap<ProviderId, i32>,
+    traits: HashMap<TraitId, i32>,
+    aggregates: HashMap<AggregateId, i32>,
+}
+
+impl NewRowIds {
+    fn provider(&self, id: ProviderId) -> i32 {
+        self.providers.get(&id).copied().unwrap_or(id.0)
+    }
+
+    fn trait_(&self, id: TraitId) -> i32 {
+        self.traits.get(&id).copied().unwrap_or(id.0)
+    }
+
+    fn aggregate(&self, id: AggregateId) -> i32 {
+        self.aggregates.get(&id).copied().unwrap_or(id.0)
+    }
+}
+
+/// Whether a guarded statement touched as many rows as expected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GuardOutcome {
+    Held,
+    Failed,
+}
+
+impl GuardOutcome {
+    fn expect(expected: usize, touched: usize) -> GuardOutcome {
+        if expected == touched {
+            GuardOutcome::Held
+        } else {
+            GuardOutcome::Failed
+        }
+    }
+}
+
+/// One save in progress.
+struct Save<'a> {
+    conn: &'a mut DbConnection,
+    state: &'a State,
+    now: NaiveDateTime,
+    ids: NewRowIds,
+}
+
+/// Writes one part of the difference.
+type SaveStep = fn(&mut Save<'_>) -> DbResult<GuardOutcome>;
+
+/// Writes the difference between `base` and `now` of all entries.
+pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
+    let wrote = has_changes(state);
+    let mut save = Save {
+        conn,
+        state,
+        now: state.now.naive_utc(),
+        ids: NewRowIds::default(),
+    };
+    let steps: &[SaveStep] = &[
+        // Consumers before providers: all writers lock in this order, so they cannot deadlock.
+        consumers::update,
+        resource_providers::move_generations,
+        allocations::delete,
+        resource_providers::delete,
+        catalog::write,
+        resource_providers::write,
+        inventories::write,
+        consumers::insert_and_delete,
+        allocations::insert,
+        catalog::delete,
+    ];
+    for step in steps {
+        if step(&mut save)? == GuardOutcome::Failed {
+            return Ok(Saved::Conflict);
+        }
+    }
+    let committed = committed_change(Precision::of(save.conn), state, &save.ids);
+    Ok(Saved::Written { committed, wrote })
+}
+
+/// Whether there is anything to write.
+fn has_changes(state: &State) -> bool {
+    let names = |entry: &super::state::NameEntry| entry.base != entry.now;
+    state
+        .providers
+        .values()
+        .any(|entry| entry.moves > 0 || !entry.rewritten.is_empty() || entry.base != entry.now)
+        || state
+            .consumers
+            .values()
+            .any(|entry| entry.base != entry.now || (entry.replaced && !entry.held.is_empty()))
+        || state.classes.values().any(names)
+        || state.traits.values().any(names)
+        || !state.new_aggregates.is_empty()
+}
+
+/// Whether more of a provider changed than a [`Delta`] carries, so that peers must read it again.
+fn needs_reload(entry: &ProviderEntry) -> bool {
+    let inventories = |base: &ProviderRow, now: &ProviderRow| base.inventories != now.inventories;
+    match (&entry.base, &entry.now) {
+        (Some(base), Some(now)) => {
+            !entry.rewritten.is_empty() || inventories(base, now) || changed_beyond_inventories(base, now)
+        }
+        (None, Some(_)) => true,
+        _ => false,
+    }
+}
+
+/// Whether more of a provider changed than its inventories and what a [`Delta`] carries. The pattern names all
+/// fields, so that a new field cannot be forgotten: its changes would be written and never reach the peers.
+fn changed_beyond_inventories(base: &ProviderRow, now: &ProviderRow) -> bool {
+    let ProviderRow {
+        // They never change.
+        id: _,
+        uuid: _,
+        name,
+        // Deltas carry these.
+        generation: _,
+        modified: _,
+        used: _,
+        parent,
+        root,
+        // Compared by `needs_reload`.
+        inventories: _,
+        traits,
+        aggregates,
+    } = base;
+    *name != now.name
+        || *parent != now.parent
+        || *root != now.root
+        || *traits != now.traits
+        || *aggregates != now.aggregates
+}
+
+/// The change for this process: the one for peers, with what saves this process a reload.
+fn committed_change(precision: Precision, state: &State, ids: &NewRowIds) -> Committed {
+    let mut committed = change_for_peers(state, ids);
+    let entries = state.providers.iter();
+    committed.rewritten = entries
+        .filter_map(|(id, entry)| rewritten(precision, *id, entry))
+        .collect();
+    committed.warnings = state.warnings.clone();
+    committed
+}
+
+/// The change as peers apply it.
+fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
+    let mut committed = Committed::default();
+    for (id, entry) in &state.providers {
+        match (&entry.base, &entry.now) {
+            (Some(_), None) => committed.removed.push(*id),
+            (_, Some(_)) if needs_reload(entry) => {
+                committed.reload.insert(ProviderId(ids.provider(*id)));
+            }
+            _ => committed.deltas.extend(delta(*id, entry)),
+        }
+    }
+    let names = |entry: &super::state::NameEntry| entry.base != entry.now;
+    committed.catalog =
+        state.classes.values().any(names) || state.traits.values().any(names) || !state.new_aggregates.is_empty();
+    committed
+}
+
+/// The provider's new inventories and its delta, if nothing else of it changed.
+fn rewritten(precision: Precision, id: ProviderId, entry: &ProviderEntry) -> Option<Rewritten> {
+    let (base, now) = (entry.base.as_ref()?, entry.now.as_ref()?);
+    if !needs_reload(entry) || changed_beyond_inventories(base, now) {
+        return None;
+    }
+    // As a reload would read it: the column may round the ratio.
+    let as_read = |(class, inventory): (&ClassId, &Inventory)| {
+        let allocation_ratio = precision.ratio(inventory.allocation_ratio);
+        (
+            *class,
+            Inventory {
+                allocation_ratio,
+                ..*inventory
+            },
+        )
+    };
+    Some(Rewritten {
+        delta: delta(id, entry)?,
+        inventories: now.inventories.iter().map(as_read).collect(),
+    })
+}
+
+/// What changed of the provider's usage and generation; `None` if nothing did.
+fn delta(id: ProviderId, entry: &ProviderEntry) -> Option<Delta> {
+    let (base, now) = (entry.base.as_ref()?, entry.now.as_ref()?);
+    let classes: BTreeSet<_> = base.used.keys().chain(now.used.keys()).copied().collect();
+    let used: Vec<_> = classes
+        .into_iter()
+        .map(|class| {
+            (
+                class,
+                now.used.get(&class).unwrap_or(&0) - base.used.get(&class).unwrap_or(&0),
+            )
+        })
+        .filter(|(_, more)| *more != 0)
+        .collect();
+    let modified = (entry.moves > 0).then_some(now.modified);
+    (entry.moves > 0 || !used.is_empty()).then_some(Delta {
+        provider: id,
+        moves: entry.moves,
+        generation: now.generation,
+        modified,
+        used,
+    })
+}

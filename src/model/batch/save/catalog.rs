@@ -1,0 +1,137 @@
+//! Writes classes, traits and aggregates: new ones before the rows that refer to them, deleted ones after.
+
+use std::collections::HashMap;
+
+use diesel::dsl::{exists, not};
+use diesel::prelude::*;
+
+use super::{GuardOutcome, Save};
+use crate::db::DbResult;
+use crate::db::engines::dialect::{in_lists, insert_rows};
+use crate::db::schema::{inventories, placement_aggregates, resource_classes, resource_provider_traits, traits};
+use crate::model::batch::state::NameEntry;
+
+/// Inserts new classes, traits and aggregates, and renames classes.
+pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    if write_classes(save)? == GuardOutcome::Failed {
+        return Ok(GuardOutcome::Failed);
+    }
+    write_traits(save)?;
+    write_aggregates(save)?;
+    Ok(GuardOutcome::Held)
+}
+
+fn write_classes(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    use resource_classes as t;
+    let mut new = Vec::new();
+    for (id, entry) in &save.state.classes {
+        match (&entry.base, &entry.now) {
+            (None, Some(name)) => new.push((t::created_at.eq(save.now), t::id.eq(id.0), t::name.eq(name.as_ref()))),
+            (Some(base), Some(now)) if base != now => {
+                let renamed = diesel::update(t::table.filter(t::id.eq(id.0)))
+                    .set((t::name.eq(now.as_ref()), t::updated_at.eq(save.now)))
+                    .execute(save.conn)?;
+                if renamed != 1 {
+                    return Ok(GuardOutcome::Failed);
+                }
+            }
+            _ => {}
+        }
+    }
+    insert_rows!(save.conn, t::table, &new)?;
+    Ok(GuardOutcome::Held)
+}
+
+fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
+    use traits as t;
+    let new: Vec<_> = save
+        .state
+        .traits
+        .iter()
+        .filter(|(id, _)| id.0 < 0)
+        .filter_map(|(id, entry)| Some((*id, entry.now.as_ref()?)))
+        .collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<_> = new
+        .iter()
+        .map(|(_, name)| (t::created_at.eq(save.now), t::name.eq(name.as_ref())))
+        .collect();
+    insert_rows!(save.conn, t::table, &rows)?;
+    let names: Vec<&str> = new.iter().map(|(_, name)| name.as_ref()).collect();
+    let found: Vec<(String, i32)> = in_lists(&names, |names| {
+        t::table
+            .filter(t::name.eq_any(names))
+            .select((t::name, t::id))
+            .load(&mut *save.conn)
+    })?;
+    let found: HashMap<String, i32> = found.into_iter().collect();
+    let real = new
+        .iter()
+        .filter_map(|(id, name)| Some((*id, *found.get(name.as_ref())?)));
+    save.ids.traits.extend(real);
+    Ok(())
+}
+
+fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
+    use placement_aggregates as t;
+    let new = &save.state.new_aggregates;
+    if new.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<_> = new
+        .keys()
+        .map(|uuid| (t::created_at.eq(save.now), t::uuid.eq(uuid.as_ref())))
+        .collect();
+    insert_rows!(save.conn, t::table, &rows)?;
+    let uuids: Vec<Option<&str>> = new.keys().map(|uuid| Some(uuid.as_ref())).collect();
+    let found: Vec<(Option<String>, i32)> = in_lists(&uuids, |uuids| {
+        t::table
+            .filter(t::uuid.eq_any(uuids))
+            .select((t::uuid, t::id))
+            .load(&mut *save.conn)
+    })?;
+    for (uuid, real) in found {
+        if let Some(id) = uuid.and_then(|uuid| new.get(uuid.as_str())) {
+            save.ids.aggregates.insert(*id, real);
+        }
+    }
+    Ok(())
+}
+
+/// Deletes classes and traits. Guard: only unused ones are deleted, and the count is checked. That they are unused
+/// was read before, but another writer may have begun to use one.
+pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    let is_deleted = |entry: &NameEntry| entry.base.is_some() && entry.now.is_none();
+    let classes = save
+        .state
+        .classes
+        .iter()
+        .filter(|(_, entry)| is_deleted(entry))
+        .map(|(id, _)| id.0);
+    let classes: Vec<i32> = classes.collect();
+    let mut deleted = 0;
+    if !classes.is_empty() {
+        use resource_classes as t;
+        let users = inventories::table.filter(inventories::resource_class_id.eq(t::id));
+        let unused = t::table.filter(t::id.eq_any(&classes)).filter(not(exists(users)));
+        deleted += diesel::delete(unused).execute(save.conn)?;
+    }
+    let deleted_traits = save
+        .state
+        .traits
+        .iter()
+        .filter(|(_, entry)| is_deleted(entry))
+        .map(|(id, _)| id.0);
+    let deleted_traits: Vec<i32> = deleted_traits.collect();
+    if !deleted_traits.is_empty() {
+        use traits as t;
+        let users = resource_provider_traits::table.filter(resource_provider_traits::trait_id.eq(t::id));
+        let unused = t::table
+            .filter(t::id.eq_any(&deleted_traits))
+            .filter(not(exists(users)));
+        deleted += diesel::delete(unused).execute(save.conn)?;
+    }
+    Ok(GuardOutcome::expect(classes.len() + deleted_traits.len(), deleted))
+}

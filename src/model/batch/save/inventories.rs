@@ -1,0 +1,194 @@
+//! Writes the inventories, traits and aggregates of providers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use diesel::prelude::*;
+
+use super::resource_providers::with_existing_row;
+use super::{GuardOutcome, Save};
+use crate::db::DbResult;
+use crate::db::engines::dialect::insert_rows;
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::{DeleteRows, Rows, Value};
+use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits};
+use crate::db::statements;
+use crate::model::batch::state::State;
+use crate::model::standard::FIRST_CUSTOM_CLASS;
+use crate::search::{ClassId, Inventory, ProviderId};
+
+/// The difference of a set per provider: of its classes with an inventory, its traits or its aggregates.
+struct SetDifference<T> {
+    removed: Vec<(ProviderId, T)>,
+    added: Vec<(ProviderId, T)>,
+}
+
+impl<T: Copy + Ord> SetDifference<T> {
+    /// Compares the sets before and after the batch.
+    fn between(changes: impl Iterator<Item = (ProviderId, BTreeSet<T>, BTreeSet<T>)>) -> SetDifference<T> {
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        for (id, before, after) in changes {
+            removed.extend(before.difference(&after).map(|item| (id, *item)));
+            added.extend(after.difference(&before).map(|item| (id, *item)));
+        }
+        SetDifference { removed, added }
+    }
+
+    /// Deletes the rows of `removed`. Guard: their count.
+    fn delete(&self, save: &mut Save<'_>, statement: &DeleteRows, id_of: fn(&T) -> i32) -> DbResult<GuardOutcome> {
+        let rows: Vec<(i32, i32)> = self
+            .removed
+            .iter()
+            .map(|(provider, item)| (provider.0, id_of(item)))
+            .collect();
+        Ok(GuardOutcome::expect(rows.len(), statement.run(save.conn, &rows)?))
+    }
+}
+
+/// Writes the differences of all three tables.
+pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    for table in [write_inventories, write_traits, write_aggregates] {
+        if table(save)? == GuardOutcome::Failed {
+            return Ok(GuardOutcome::Failed);
+        }
+    }
+    Ok(GuardOutcome::Held)
+}
+
+fn write_inventories(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    use inventories as t;
+    let keys = |row: &BTreeMap<ClassId, Inventory>| row.keys().copied().collect::<BTreeSet<_>>();
+    let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
+        (
+            id,
+            base.map(|row| keys(&row.inventories)).unwrap_or_default(),
+            keys(&now.inventories),
+        )
+    }));
+    if difference.delete(save, &statements::inventories::DELETE, |class| class.0)? == GuardOutcome::Failed {
+        return Ok(GuardOutcome::Failed);
+    }
+    let rows: Vec<_> = difference
+        .added
+        .iter()
+        .filter_map(|(id, class)| {
+            let inventory = save.state.providers.get(id)?.now.as_ref()?.inventories.get(class)?;
+            Some((
+                t::created_at.eq(save.now),
+                t::resource_provider_id.eq(save.ids.provider(*id)),
+                t::resource_class_id.eq(class.0),
+                t::total.eq(inventory.total),
+                t::reserved.eq(inventory.reserved),
+                t::min_unit.eq(inventory.min_unit),
+                t::max_unit.eq(inventory.max_unit),
+                t::step_size.eq(inventory.step_size),
+                t::allocation_ratio.eq(inventory.allocation_ratio),
+            ))
+        })
+        .collect();
+    insert_rows!(save.conn, t::table, &rows)?;
+    let kept = kept_inventories(save.state);
+    Ok(GuardOutcome::expect(
+        kept.len(),
+        statements::inventories::UPDATE.run(save.conn, save.now, &kept)?,
+    ))
+}
+
+/// Rows for the update of inventories that existed before the batch.
+fn kept_inventories(state: &State) -> Rows {
+    let mut rows = Vec::new();
+    for (id, entry) in &state.providers {
+        let (Some(base), Some(now)) = (&entry.base, &entry.now) else {
+            continue;
+        };
+        for class in &entry.rewritten {
+            if let (Some(_), Some(inventory)) = (base.inventories.get(class), now.inventories.get(class)) {
+                let units = [
+                    inventory.total,
+                    inventory.reserved,
+                    inventory.min_unit,
+                    inventory.max_unit,
+                    inventory.step_size,
+                ];
+                let mut row = vec![Value::Int(id.0.into()), Value::Int(class.0.into())];
+                row.extend(units.map(|unit| Value::Int(unit.into())));
+                row.push(Value::Real(inventory.allocation_ratio));
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+/// The update of inventories, as a write of a plan: providers keep their classes. `None` if there is none.
+pub fn planned_update(state: &State) -> Option<GuardedWrite> {
+    let kept = kept_inventories(state);
+    (!kept.is_empty()).then_some(GuardedWrite::Update(statements::inventories::UPDATE, kept))
+}
+
+/// Precondition of a plan: the classes whose inventories it writes still have the names that the snapshot shows. A
+/// rename moves no provider's generation, so the guard of the generation does not notice it. Standard classes are
+/// never renamed.
+pub fn assert_class_names(state: &State) -> Option<GuardedWrite> {
+    let written = state.providers.values().flat_map(|entry| &entry.rewritten);
+    let custom: BTreeSet<ClassId> = written.filter(|class| class.0 >= FIRST_CUSTOM_CLASS).copied().collect();
+    if custom.is_empty() {
+        return None;
+    }
+    let names = custom.iter().flat_map(|class| {
+        [
+            Value::Int(class.0.into()),
+            Value::Text(state.class_name(*class).to_string()),
+        ]
+    });
+    let count = Value::Int(custom.len() as i64);
+    let are_named = statements::resource_classes::are_named(custom.len());
+    Some(GuardedWrite::AssertExists(are_named, names.chain([count]).collect()))
+}
+
+fn write_traits(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    use resource_provider_traits as t;
+    let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
+        (
+            id,
+            base.map(|row| row.traits.clone()).unwrap_or_default(),
+            now.traits.clone(),
+        )
+    }));
+    let rows: Vec<_> = difference
+        .added
+        .iter()
+        .map(|(id, trait_id)| {
+            (
+                t::created_at.eq(save.now),
+                t::trait_id.eq(save.ids.trait_(*trait_id)),
+                t::resource_provider_id.eq(save.ids.provider(*id)),
+            )
+        })
+        .collect();
+    insert_rows!(save.conn, t::table, &rows)?;
+    difference.delete(save, &statements::resource_provider_traits::DELETE, |id| id.0)
+}
+
+fn write_aggregates(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    use resource_provider_aggregates as t;
+    let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
+        (
+            id,
+            base.map(|row| row.aggregates.clone()).unwrap_or_default(),
+            now.aggregates.clone(),
+        )
+    }));
+    let rows: Vec<_> = difference
+        .added
+        .iter()
+        .map(|(id, aggregate)| {
+            (
+                t::created_at.eq(save.now),
+                t::resource_provider_id.eq(save.ids.provider(*id)),
+                t::aggregate_id.eq(save.ids.aggregate(*aggregate)),
+            )
+        })
+        .collect();
+    insert_rows!(save.conn, t::table, &rows)?;
+    difference.delete(save, &statements::resource_provider_aggregates::DELETE, |id| id.0)
+}

@@ -1,0 +1,167 @@
+//! Ids of projects, users and consumer types. Clients name them, and the tables of consumers refer to their ids.
+//!
+//! Naively, each batch looks up the names of its consumers, or inserts them: three statements more in every
+//! transaction.
+//!
+//! A batch that is decided in its transaction does that (`ensure`). A plan would lose the round trips that it saves.
+//! But these rows are never deleted and never change their ids, so the ids that earlier plans looked up are cached. A
+//! plan looks up only names that it meets for the first time (`load_missing`), and cannot be made if one of them does
+//! not exist.
+
+use std::collections::{BTreeSet, HashMap};
+
+use diesel::prelude::*;
+
+use super::Save;
+use crate::db::engines::dialect::{in_lists, insert_rows};
+use crate::db::schema::{consumer_types, projects, users};
+use crate::db::{DbConnection, DbResult};
+use crate::model::batch::collation::CollatedNames;
+use crate::model::batch::state::ConsumerRow;
+
+/// Ids by name, of some or all projects, users and consumer types.
+#[derive(Default)]
+pub struct OwnerIds {
+    projects: HashMap<String, i32>,
+    users: HashMap<String, i32>,
+    types: HashMap<String, i32>,
+}
+
+impl OwnerIds {
+    pub fn project(&self, row: &ConsumerRow) -> i32 {
+        self.projects.get(&row.project).copied().unwrap_or_default()
+    }
+
+    pub fn user(&self, row: &ConsumerRow) -> i32 {
+        self.users.get(&row.user).copied().unwrap_or_default()
+    }
+
+    pub fn consumer_type(&self, row: &ConsumerRow) -> Option<i32> {
+        row.consumer_type
+            .as_ref()
+            .and_then(|name| self.types.get(name))
+            .copied()
+    }
+}
+
+/// The ids of the names that exist, by the requested spelling.
+macro_rules! look_up {
+    ($conn:expr, $table:ident, $column:ident, $names:expr) => {{
+        use $table as t;
+        let (conn, names): (&mut DbConnection, &[&str]) = ($conn, $names);
+        let collated = CollatedNames::new(conn, names);
+        let found: Vec<(String, i32)> = in_lists(names, |names| {
+            t::table
+                .filter(t::$column.eq_any(names))
+                .select((t::$column, t::id))
+                .load(&mut *conn)
+        })?;
+        found
+            .into_iter()
+            .map(|(name, id)| (collated.as_requested(name), id))
+            .collect::<HashMap<String, i32>>()
+    }};
+}
+
+/// The ids of the names. Inserts the names that do not exist.
+macro_rules! ensure_names {
+    ($save:expr, $table:ident, $column:ident, $names:expr) => {{
+        use $table as t;
+        let names: Vec<&str> = $names.into_iter().collect();
+        let mut known = look_up!($save.conn, $table, $column, &names);
+        let new: Vec<_> = names
+            .iter()
+            .filter(|name| !known.contains_key(**name))
+            .map(|name| (t::created_at.eq($save.now), t::$column.eq(*name)))
+            .collect();
+        if !new.is_empty() {
+            // If another process inserts the same name first, its row serves as well.
+            insert_rows!($save.conn, t::table, &new, or_ignore)?;
+            known = look_up!($save.conn, $table, $column, &names);
+            // The collation may equate more than folding does, accents for example: let the database compare.
+            for name in names
+                .iter()
+                .filter(|name| !known.contains_key(**name))
+                .collect::<Vec<_>>()
+            {
+                let id = t::table
+                    .filter(t::$column.eq(*name))
+                    .select(t::id)
+                    .first(&mut *$save.conn)?;
+                known.insert((*name).to_owned(), id);
+            }
+        }
+        known
+    }};
+}
+
+/// The distinct names of one kind in `rows`.
+fn names<'a>(rows: &[&'a ConsumerRow], of: fn(&'a ConsumerRow) -> Option<&'a str>) -> BTreeSet<&'a str> {
+    rows.iter().filter_map(|row| of(row)).collect()
+}
+
+fn project(row: &ConsumerRow) -> Option<&str> {
+    Some(&row.project)
+}
+
+fn user(row: &ConsumerRow) -> Option<&str> {
+    Some(&row.user)
+}
+
+fn consumer_type(row: &ConsumerRow) -> Option<&str> {
+    row.consumer_type.as_deref()
+}
+
+/// The ids of all projects, users and types of `rows`, which are inserted if they do not exist.
+pub fn ensure(save: &mut Save<'_>, rows: &[&ConsumerRow]) -> DbResult<OwnerIds> {
+    Ok(OwnerIds {
+        projects: ensure_names!(save, projects, external_id, names(rows, project)),
+        users: ensure_names!(save, users, external_id, names(rows, user)),
+        types: ensure_names!(save, consumer_types, name, names(rows, consumer_type)),
+    })
+}
+
+/// The size at which the cache of one kind is emptied. A single lookup may exceed it.
+const CACHED_NAMES_MAX: usize = 10_000;
+
+impl OwnerIds {
+    /// Whether the ids of all names in `rows` are cached.
+    pub fn has_all(&self, rows: &[&ConsumerRow]) -> bool {
+        let has_row = |row: &&ConsumerRow| {
+            let consumer_type = row.consumer_type.as_ref();
+            self.projects.contains_key(&row.project)
+                && self.users.contains_key(&row.user)
+                && consumer_type.is_none_or(|name| self.types.contains_key(name))
+        };
+        rows.iter().all(has_row)
+    }
+
+    /// Looks up the names of `rows` that are not cached. Returns false if one of them does not exist. What was found
+    /// holds as long as the database is the same one.
+    pub fn load_missing(&mut self, conn: &mut DbConnection, rows: &[&ConsumerRow]) -> DbResult<bool> {
+        macro_rules! load_kind {
+            ($known:ident, $table:ident, $column:ident, $of:ident) => {{
+                let unknown = names(rows, $of)
+                    .into_iter()
+                    .filter(|name| !self.$known.contains_key(*name));
+                let unknown: Vec<&str> = unknown.collect();
+                if !unknown.is_empty() {
+                    if self.$known.len() > CACHED_NAMES_MAX {
+                        self.$known.clear();
+                        return self.load_missing(conn, rows);
+                    }
+                    let found = look_up!(&mut *conn, $table, $column, &unknown);
+                    let all = unknown.iter().all(|name| found.contains_key(*name));
+                    self.$known.extend(found);
+                    if !all {
+                        return Ok(false);
+                    }
+                }
+            }};
+        }
+        load_kind!(projects, projects, external_id, project);
+        load_kind!(users, users, external_id, user);
+        load_kind!(types, consumer_types, name, consumer_type);
+        Ok(true)
+    }
+}

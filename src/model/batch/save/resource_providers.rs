@@ -1,0 +1,175 @@
+//! Writes providers. Their generations come first, because these guard everything that was decided about the providers.
+
+use diesel::prelude::*;
+
+use super::{GuardOutcome, Save};
+use crate::db::DbResult;
+use crate::db::engines::dialect::insert_rows;
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::{Rows, UpdateFromRows, Value};
+use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits, resource_providers};
+use crate::db::statements::resource_providers as statements;
+use crate::model::batch::state::{ProviderEntry, State};
+use crate::mutants::{self, Mutant};
+use crate::search::{ProviderId, ProviderRow};
+
+/// Moves generations. Guard: each row still has the generation that the batch read.
+pub fn move_generations(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    let (statement, moved) = generation_moves(save.state);
+    Ok(GuardOutcome::expect(
+        moved.len(),
+        statement.run(save.conn, save.now, &moved)?,
+    ))
+}
+
+/// What [`move_generations`] does, as a write of a plan. Every planned command moves the generation of each provider
+/// that it names, so all of them are guarded.
+pub fn planned_generations(state: &State) -> GuardedWrite {
+    let (statement, moved) = generation_moves(state);
+    GuardedWrite::Update(statement, moved)
+}
+
+fn generation_moves(state: &State) -> (UpdateFromRows, Rows) {
+    let moved = state
+        .providers
+        .values()
+        .filter(|entry| entry.moves > 0)
+        .filter_map(|entry| {
+            // A deleted provider has no generation any more, and a new one has no row to guard yet.
+            let (base, _) = (entry.base.as_ref()?, entry.now.as_ref()?);
+            Some(vec![
+                Value::Int(base.id.0.into()),
+                Value::Key(base.uuid.to_string()),
+                Value::Int(base.generation),
+                Value::Int(entry.moves.into()),
+            ])
+        });
+    let statement = if mutants::is(Mutant::SkipGuard) {
+        statements::RAISE_GENERATION_UNGUARDED
+    } else {
+        statements::RAISE_GENERATION
+    };
+    (statement, moved.collect())
+}
+
+/// Deletes providers with their inventories, aggregates and traits.
+pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    let deleted_rows: Vec<&ProviderRow> = save
+        .state
+        .providers
+        .values()
+        .filter(|entry| entry.now.is_none())
+        .filter_map(|entry| entry.base.as_ref())
+        .collect();
+    if deleted_rows.is_empty() {
+        return Ok(GuardOutcome::Held);
+    }
+    let ids: Vec<i32> = deleted_rows.iter().map(|row| row.id.0).collect();
+    diesel::delete(inventories::table.filter(inventories::resource_provider_id.eq_any(&ids))).execute(save.conn)?;
+    diesel::delete(
+        resource_provider_aggregates::table.filter(resource_provider_aggregates::resource_provider_id.eq_any(&ids)),
+    )
+    .execute(save.conn)?;
+    diesel::delete(resource_provider_traits::table.filter(resource_provider_traits::resource_provider_id.eq_any(&ids)))
+        .execute(save.conn)?;
+    let rows = || resource_providers::table.filter(resource_providers::id.eq_any(&ids));
+    // A root refers to itself, and MariaDB does not delete a row that is referred to.
+    diesel::update(rows())
+        .set((
+            resource_providers::root_provider_id.eq(None::<i32>),
+            resource_providers::parent_provider_id.eq(None::<i32>),
+        ))
+        .execute(save.conn)?;
+    let deleted = diesel::delete(rows()).execute(save.conn)?;
+    Ok(GuardOutcome::expect(ids.len(), deleted))
+}
+
+/// Inserts new providers, and updates changed names and parents.
+///
+/// A new root refers to itself, and a new child may refer to a parent of the same batch. They get parent and root by an
+/// update, once they have ids. A child of older providers is inserted with both, and gets no `updated_at`: clients
+/// see it as not yet changed.
+pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+    let new: Vec<(&ProviderRow, u32)> = save
+        .state
+        .providers
+        .values()
+        .filter(|entry| entry.base.is_none())
+        .filter_map(|entry| Some((entry.now.as_ref()?, entry.moves)))
+        .collect();
+    if !new.is_empty() {
+        insert(save, &new)?;
+    }
+    let to_place: Vec<&ProviderRow> = save.state.providers.values().filter_map(row_to_place).collect();
+    let rows: Vec<Vec<Value>> = to_place
+        .iter()
+        .map(|row| {
+            vec![
+                Value::Int(save.ids.provider(row.id).into()),
+                Value::Text(row.name.to_string()),
+                Value::Int(save.ids.provider(row.root).into()),
+                Value::MaybeInt(row.parent.map(|parent| save.ids.provider(parent).into())),
+            ]
+        })
+        .collect();
+    Ok(GuardOutcome::expect(
+        rows.len(),
+        statements::RENAME.run(save.conn, save.now, &rows)?,
+    ))
+}
+
+fn insert(save: &mut Save<'_>, new: &[(&ProviderRow, u32)]) -> DbResult<()> {
+    use resource_providers as t;
+    let rows: Vec<_> = new
+        .iter()
+        .map(|(row, moves)| {
+            let (parent, root) = place_known_at_insert(row).unzip();
+            (
+                t::created_at.eq(save.now),
+                t::updated_at.eq((*moves > 0).then_some(save.now)),
+                t::parent_provider_id.eq(parent),
+                t::root_provider_id.eq(root),
+                t::uuid.eq(row.uuid.as_ref()),
+                t::name.eq(row.name.as_ref()),
+                t::generation.eq(row.generation as i32),
+            )
+        })
+        .collect();
+    insert_rows!(save.conn, t::table, &rows)?;
+    let uuids: Vec<&str> = new.iter().map(|(row, _)| row.uuid.as_ref()).collect();
+    let found: Vec<(i32, String)> = t::table
+        .filter(t::uuid.eq_any(&uuids))
+        .select((t::id, t::uuid))
+        .load(save.conn)?;
+    for (row, _) in new {
+        if let Some((id, _)) = found.iter().find(|(_, uuid)| uuid.as_str() == row.uuid.as_ref()) {
+            save.ids.providers.insert(row.id, *id);
+        }
+    }
+    Ok(())
+}
+
+/// The ids of a new provider's parent and root, if both existed before the batch.
+fn place_known_at_insert(row: &ProviderRow) -> Option<(i32, i32)> {
+    let (parent, root) = (row.parent?.0, row.root.0);
+    (parent > 0 && root > 0).then_some((parent, root))
+}
+
+/// The row of the provider, if its name, parent or root needs an update.
+fn row_to_place(entry: &ProviderEntry) -> Option<&ProviderRow> {
+    let now = entry.now.as_ref()?;
+    match &entry.base {
+        None => place_known_at_insert(now).is_none().then_some(now),
+        Some(base) => (base.name != now.name || base.parent != now.parent || base.root != now.root).then_some(now),
+    }
+}
+
+/// The providers that exist after the batch: id, the row before the batch if there was one, and the row now.
+pub fn with_existing_row<'a>(
+    save: &Save<'a>,
+) -> impl Iterator<Item = (ProviderId, Option<&'a ProviderRow>, &'a ProviderRow)> {
+    save.state
+        .providers
+        .iter()
+        .filter_map(|(id, entry)| Some((*id, entry.base.as_ref(), entry.now.as_ref()?)))
+}

@@ -1,0 +1,386 @@
+//! The state that a batch decides on: the rows from before the batch (`base`), overlaid with what its commands changed
+//! (`now`).
+//!
+//! Naively, each command would write its own rows. A batch of claims on one provider would then update that provider
+//! once a claim.
+//!
+//! Instead the commands change this state in memory, one after the other, and each sees what the earlier ones did. A
+//! command checks everything before it changes anything, so a refused command leaves no trace. In the end only the net
+//! effect is written: the difference between `base` and `now` of each entry (`save`).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::base::Base;
+use crate::model::Moment;
+use crate::model::standard::FIRST_CUSTOM_CLASS;
+use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
+
+/// A provider that a command of the batch read.
+#[derive(Debug, Clone)]
+pub struct ProviderEntry {
+    /// The row before the batch; `None` if the batch creates the provider.
+    pub base: Option<ProviderRow>,
+    /// The row after the commands so far; `None` if one of them deleted the provider.
+    pub now: Option<ProviderRow>,
+    /// How often the commands moved its generation.
+    pub moves: u32,
+    /// Classes whose inventory was written. An equal value counts as well, because `updated_at` moves.
+    pub rewritten: BTreeSet<ClassId>,
+}
+
+/// A row of `allocations` that a consumer had before the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldRow {
+    pub id: i32,
+    pub provider: ProviderId,
+    pub class: ClassId,
+    pub used: i64,
+}
+
+/// A row of `consumers`, with names in the place of the ids of its project, user and type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsumerRow {
+    /// 0 if the batch creates the consumer.
+    pub id: i32,
+    pub generation: i64,
+    pub project: String,
+    pub user: String,
+    pub consumer_type: Option<String>,
+}
+
+/// A consumer that the batch names.
+#[derive(Debug, Clone, Default)]
+pub struct ConsumerEntry {
+    pub base: Option<ConsumerRow>,
+    pub now: Option<ConsumerRow>,
+    /// The id of the row that was inserted to lock a consumer which had none (`batch_rows`). No other transaction
+    /// sees it: before COMMIT it is filled or deleted.
+    pub lock_row: Option<i32>,
+    /// Its allocations before the batch. They are read by uuid, so they are found even if the consumer's row is
+    /// missing.
+    pub held: Vec<HeldRow>,
+    /// Whether the batch replaced the allocations: `save` then deletes all of `held` and inserts `allocations`.
+    pub replaced: bool,
+    /// Its allocations after the commands so far.
+    pub allocations: Vec<(ProviderId, ClassId, i64)>,
+}
+
+/// A class or trait that the batch created, renamed or deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NameEntry {
+    pub base: Option<Arc<str>>,
+    pub now: Option<Arc<str>>,
+}
+
+/// The rows before the batch, and what its commands changed.
+pub struct State {
+    base: Base,
+    /// The time of the batch: of every row that it writes.
+    pub now: Moment,
+    pub providers: BTreeMap<ProviderId, ProviderEntry>,
+    uuids: HashMap<Arc<str>, Option<ProviderId>>,
+    names: HashMap<Arc<str>, Option<ProviderId>>,
+    pub classes: BTreeMap<ClassId, NameEntry>,
+    pub traits: BTreeMap<TraitId, NameEntry>,
+    pub new_aggregates: HashMap<Arc<str>, AggregateId>,
+    pub consumers: BTreeMap<String, ConsumerEntry>,
+    /// Providers that had, before the batch, an inventory of a class that a command removes.
+    pub class_users: BTreeSet<(ClassId, ProviderId)>,
+    /// Providers that had, before the batch, a trait that a command deletes.
+    pub trait_users: BTreeSet<(TraitId, ProviderId)>,
+    /// When the traits that the batch names were created, without its own new ones.
+    pub trait_times: BTreeMap<String, Moment>,
+    /// Whether a new provider whose uuid and name are both taken is refused because of its name.
+    pub names_first: bool,
+    /// Log lines for after the commit.
+    pub warnings: Vec<String>,
+    /// The id of the newest row that the batch creates. Such ids are negative until the database gives real ones.
+    last_new_id: i32,
+}
+
+impl State {
+    pub fn new(base: Base, consumers: BTreeMap<String, ConsumerEntry>, now: Moment) -> State {
+        State {
+            base,
+            now,
+            providers: BTreeMap::new(),
+            uuids: HashMap::new(),
+            names: HashMap::new(),
+            classes: BTreeMap::new(),
+            traits: BTreeMap::new(),
+            new_aggregates: HashMap::new(),
+            consumers,
+            class_users: BTreeSet::new(),
+            trait_users: BTreeSet::new(),
+            trait_times: BTreeMap::new(),
+            names_first: false,
+            warnings: Vec::new(),
+            last_new_id: 0,
+        }
+    }
+
+    /// A provisional id for a new row.
+    fn new_id(&mut self) -> i32 {
+        self.last_new_id -= 1;
+        self.last_new_id
+    }
+
+    // ---- providers ----
+
+    pub fn find_provider(&self, uuid: &str) -> Option<ProviderId> {
+        match self.uuids.get(uuid) {
+            Some(found) => *found,
+            // The base may know a deleted provider by another spelling.
+            None => self.base.by_uuid(uuid).filter(|id| self.exists(*id)),
+        }
+    }
+
+    fn exists(&self, id: ProviderId) -> bool {
+        self.providers.get(&id).is_none_or(|entry| entry.now.is_some())
+    }
+
+    pub fn find_name(&self, name: &str) -> Option<ProviderId> {
+        match self.names.get(name) {
+            Some(found) => *found,
+            None => self.base.by_name(name),
+        }
+    }
+
+    /// The entry of a provider that exists, or existed before the batch; `None` for an unknown id.
+    fn entry(&mut self, id: ProviderId) -> Option<&mut ProviderEntry> {
+        if !self.providers.contains_key(&id) {
+            let row = self.base.row(id)?;
+            let entry = ProviderEntry {
+                base: Some(row.clone()),
+                now: Some(row),
+                moves: 0,
+                rewritten: BTreeSet::new(),
+            };
+            self.providers.insert(id, entry);
+        }
+        self.providers.get_mut(&id)
+    }
+
+    /// The current row of a provider.
+    pub fn provider(&mut self, id: ProviderId) -> Option<&ProviderRow> {
+        self.entry(id)?.now.as_ref()
+    }
+
+    /// Changes the row of a provider, if it exists.
+    pub fn edit(&mut self, id: ProviderId, change: impl FnOnce(&mut ProviderRow)) {
+        if let Some(row) = self.entry(id).and_then(|entry| entry.now.as_mut()) {
+            change(row);
+        }
+    }
+
+    /// Moves a provider's generation by one; `updated_at` moves with it.
+    pub fn move_generation(&mut self, id: ProviderId) {
+        let now = self.now.timestamp_micros();
+        if let Some(entry) = self.entry(id) {
+            entry.moves += 1;
+            if let Some(row) = entry.now.as_mut() {
+                row.generation += 1;
+                row.modified = now;
+            }
+        }
+    }
+
+    /// Records that the inventory of `class` was written.
+    pub fn rewrite_inventory(&mut self, id: ProviderId, class: ClassId) {
+        if let Some(entry) = self.entry(id) {
+            entry.rewritten.insert(class);
+        }
+    }
+
+    /// Adds a provider. Sets `row.id` and, for a root, `row.root`.
+    pub fn add_provider(&mut self, mut row: ProviderRow, is_root: bool) -> ProviderId {
+        let id = ProviderId(self.new_id());
+        row.id = id;
+        if is_root {
+            row.root = id;
+        }
+        self.uuids.insert(row.uuid.clone(), Some(id));
+        self.names.insert(row.name.clone(), Some(id));
+        let entry = ProviderEntry {
+            base: None,
+            now: Some(row),
+            moves: 0,
+            rewritten: BTreeSet::new(),
+        };
+        self.providers.insert(id, entry);
+        id
+    }
+
+    pub fn rename_provider(&mut self, id: ProviderId, name: &str) {
+        let name: Arc<str> = name.into();
+        let Some(row) = self.entry(id).and_then(|entry| entry.now.as_mut()) else {
+            return;
+        };
+        let old = std::mem::replace(&mut row.name, name.clone());
+        self.names.insert(old, None);
+        self.names.insert(name, Some(id));
+    }
+
+    pub fn delete_provider(&mut self, id: ProviderId) {
+        let Some(row) = self.entry(id).and_then(|entry| entry.now.take()) else {
+            return;
+        };
+        self.uuids.insert(row.uuid, None);
+        self.names.insert(row.name, None);
+    }
+
+    /// The providers whose root is now `root`, ordered by id.
+    pub fn tree(&mut self, root: ProviderId) -> Vec<ProviderId> {
+        let mut ids: BTreeSet<ProviderId> = self.providers.keys().copied().collect();
+        ids.extend(self.base.tree(root));
+        ids.into_iter()
+            .filter(|id| self.provider(*id).is_some_and(|row| row.root == root))
+            .collect()
+    }
+
+    // ---- classes, traits, aggregates ----
+
+    pub fn class_id(&self, name: &str) -> Option<ClassId> {
+        if let Some((id, _)) = self
+            .classes
+            .iter()
+            .find(|(_, entry)| entry.now.as_deref() == Some(name))
+        {
+            return Some(*id);
+        }
+        self.base
+            .catalog()
+            .class_id(name)
+            .filter(|id| !self.classes.contains_key(id))
+    }
+
+    pub fn class_name(&self, id: ClassId) -> Arc<str> {
+        match self.classes.get(&id) {
+            Some(entry) => entry.now.clone().or_else(|| entry.base.clone()),
+            None => self.base.catalog().class_name(id).cloned(),
+        }
+        .unwrap_or_else(|| id.0.to_string().into())
+    }
+
+    /// Creates a custom class. Its id is the next above all others, as in OpenStack Placement.
+    pub fn add_class(&mut self, name: &str) {
+        let known = self.base.catalog().classes().map(|(id, _)| id.0);
+        let highest = known.chain(self.classes.keys().map(|id| id.0)).max().unwrap_or(0);
+        let id = ClassId(highest.max(FIRST_CUSTOM_CLASS - 1) + 1);
+        self.classes.insert(
+            id,
+            NameEntry {
+                base: None,
+                now: Some(name.into()),
+            },
+        );
+    }
+
+    /// Renames a class, or with `None` deletes it.
+    pub fn set_class(&mut self, id: ClassId, name: Option<&str>) {
+        let base = self.base.catalog().class_name(id).cloned();
+        self.classes
+            .entry(id)
+            .or_insert_with(|| NameEntry {
+                base: base.clone(),
+                now: base,
+            })
+            .now = name.map(Into::into);
+    }
+
+    /// Whether a provider has an inventory of the class.
+    pub fn class_in_use(&self, id: ClassId) -> bool {
+        let untouched =
+            |(class, provider): &(ClassId, ProviderId)| *class == id && !self.providers.contains_key(provider);
+        self.class_users.iter().any(untouched) || self.current_rows().any(|row| row.inventories.contains_key(&id))
+    }
+
+    /// Whether a provider has the trait.
+    pub fn trait_in_use(&self, id: TraitId) -> bool {
+        let untouched =
+            |(user, provider): &(TraitId, ProviderId)| *user == id && !self.providers.contains_key(provider);
+        self.trait_users.iter().any(untouched) || self.current_rows().any(|row| row.traits.contains(&id))
+    }
+
+    /// The current rows of the providers that the batch read.
+    fn current_rows(&self) -> impl Iterator<Item = &ProviderRow> {
+        self.providers.values().filter_map(|entry| entry.now.as_ref())
+    }
+
+    pub fn trait_id(&self, name: &str) -> Option<TraitId> {
+        if let Some((id, _)) = self.traits.iter().find(|(_, entry)| entry.now.as_deref() == Some(name)) {
+            return Some(*id);
+        }
+        self.base
+            .catalog()
+            .trait_id(name)
+            .filter(|id| !self.traits.contains_key(id))
+    }
+
+    pub fn add_trait(&mut self, name: &str) {
+        let id = TraitId(self.new_id());
+        self.traits.insert(
+            id,
+            NameEntry {
+                base: None,
+                now: Some(name.into()),
+            },
+        );
+    }
+
+    pub fn delete_trait(&mut self, id: TraitId) {
+        let base = self.base.catalog().trait_name(id).cloned();
+        self.traits
+            .entry(id)
+            .or_insert_with(|| NameEntry { base, now: None })
+            .now = None;
+    }
+
+    /// The id of an aggregate. Naming an aggregate creates it.
+    pub fn ensure_aggregate(&mut self, uuid: &str) -> AggregateId {
+        if let Some(id) = self.base.catalog().aggregate_id(uuid) {
+            return id;
+        }
+        if let Some(id) = self.new_aggregates.get(uuid) {
+            return *id;
+        }
+        let id = AggregateId(self.new_id());
+        self.new_aggregates.insert(uuid.into(), id);
+        id
+    }
+
+    // ---- consumers ----
+
+    /// The entry of a consumer. All consumers that the commands name were loaded, so a missing entry is a new consumer.
+    pub fn consumer(&mut self, uuid: &str) -> &mut ConsumerEntry {
+        self.consumers.entry(uuid.to_owned()).or_default()
+    }
+
+    /// Removes all allocations of a consumer, and subtracts them from the providers' usage. Returns them.
+    pub fn take_allocations(&mut self, uuid: &str) -> Vec<(ProviderId, ClassId, i64)> {
+        let entry = self.consumer(uuid);
+        entry.replaced = true;
+        let had = std::mem::take(&mut entry.allocations);
+        for (provider, class, used) in &had {
+            self.add_usage(*provider, *class, -used);
+        }
+        had
+    }
+
+    /// Adds an allocation of a consumer, and adds it to the provider's usage.
+    pub fn give_allocation(&mut self, uuid: &str, provider: ProviderId, class: ClassId, used: i64) {
+        self.add_usage(provider, class, used);
+        self.consumer(uuid).allocations.push((provider, class, used));
+    }
+
+    fn add_usage(&mut self, provider: ProviderId, class: ClassId, more: i64) {
+        self.edit(provider, |row| {
+            let used = row.used.entry(class).or_insert(0);
+            *used += more;
+            if *used == 0 {
+                row.used.remove(&class);
+            }
+        });
+    }
+}

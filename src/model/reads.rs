@@ -1,0 +1,6 @@
+//! Reads that go to the database: the reader, coalesced reads, and look-ups of names that memory does not have.
+
+pub mod coalescer;
+pub mod provider_reads;
+pub mod reader;
+pub mod unknown_names;

@@ -1,0 +1,149 @@
+//! Loads providers with everything that belongs to them, in a number of statements that does not depend on their number.
+//!
+//! It runs in one transaction that sees one moment: usage from another moment than its generation would be wrong.
+
+mod parts;
+
+use std::sync::Arc;
+
+use diesel::dsl::sum;
+use diesel::prelude::*;
+
+use self::parts::Parts;
+use crate::db::engines::dialect::{in_lists, keeping_no_statement};
+use crate::db::schema::{
+    allocations, inventories, placement_aggregates, resource_classes, resource_provider_aggregates,
+    resource_provider_traits, resource_providers, traits,
+};
+use crate::db::{DbConnection, DbResult};
+use crate::search::{AggregateId, Catalog, ClassId, ProviderRow, TraitId};
+
+/// Usage by provider and class, of all allocations or of those that a filter selects. A macro, because the type of the
+/// query has no name in diesel.
+macro_rules! used {
+    ($($filter:expr)?) => {
+        allocations::table
+            $(.filter($filter))?
+            .group_by((allocations::resource_provider_id, allocations::resource_class_id))
+            .select((allocations::resource_provider_id, allocations::resource_class_id, sum(allocations::used)))
+    };
+}
+
+/// The names of all classes, by id.
+pub fn classes(conn: &mut DbConnection) -> DbResult<Vec<(ClassId, Arc<str>)>> {
+    use resource_classes as t;
+    let rows: Vec<(i32, String)> = t::table.order(t::id).select((t::id, t::name)).load(conn)?;
+    Ok(rows.into_iter().map(|(id, name)| (ClassId(id), name.into())).collect())
+}
+
+/// The names of all classes, traits and aggregates.
+pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
+    let classes = classes(conn)?;
+    let traits: Vec<(i32, String)> = traits::table.select((traits::id, traits::name)).load(conn)?;
+    let aggregates: Vec<(i32, Option<String>)> = placement_aggregates::table
+        .select((placement_aggregates::id, placement_aggregates::uuid))
+        .load(conn)?;
+    Ok(Catalog::new(
+        classes,
+        traits
+            .into_iter()
+            .map(|(id, name)| (TraitId(id), name.into()))
+            .collect(),
+        aggregates
+            .into_iter()
+            .filter_map(|(id, uuid)| Some((AggregateId(id), uuid?.into())))
+            .collect(),
+    ))
+}
+
+/// Everything: the catalog and every provider, tree by tree.
+pub fn snapshot_parts(
+    conn: &mut DbConnection,
+) -> DbResult<(Catalog, impl ExactSizeIterator<Item = ProviderRow> + use<>)> {
+    let (catalog, parts) = keeping_no_statement(conn, |conn| DbResult::Ok((catalog(conn)?, all_parts(conn)?)))?;
+    Ok((catalog, parts.into_rows(conn)))
+}
+
+fn all_parts(conn: &mut DbConnection) -> DbResult<Parts> {
+    Ok(Parts {
+        providers: providers_query().load(conn)?,
+        inventories: inventories_query().load(conn)?,
+        used: used!().load(conn)?,
+        traits: traits_query().load(conn)?,
+        aggregates: aggregates_query().load(conn)?,
+    })
+}
+
+/// The providers with these ids; unknown ids are skipped.
+pub fn providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<Vec<ProviderRow>> {
+    let parts = Parts {
+        providers: in_lists(ids, |ids| {
+            providers_query()
+                .filter(resource_providers::id.eq_any(ids))
+                .load(&mut *conn)
+        })?,
+        inventories: in_lists(ids, |ids| {
+            inventories_query()
+                .filter(inventories::resource_provider_id.eq_any(ids))
+                .load(&mut *conn)
+        })?,
+        used: in_lists(ids, |ids| {
+            used!(allocations::resource_provider_id.eq_any(ids)).load(&mut *conn)
+        })?,
+        traits: in_lists(ids, |ids| {
+            traits_query()
+                .filter(resource_provider_traits::resource_provider_id.eq_any(ids))
+                .load(&mut *conn)
+        })?,
+        aggregates: in_lists(ids, |ids| {
+            aggregates_query()
+                .filter(resource_provider_aggregates::resource_provider_id.eq_any(ids))
+                .load(&mut *conn)
+        })?,
+    };
+    Ok(parts.into_rows(conn).collect())
+}
+
+#[diesel::dsl::auto_type]
+fn providers_query() -> _ {
+    resource_providers::table.select((
+        resource_providers::id,
+        resource_providers::uuid,
+        resource_providers::name,
+        resource_providers::generation,
+        resource_providers::parent_provider_id,
+        resource_providers::root_provider_id,
+        resource_providers::created_at,
+        resource_providers::updated_at,
+    ))
+}
+
+#[diesel::dsl::auto_type]
+fn inventories_query() -> _ {
+    inventories::table.select((
+        inventories::resource_provider_id,
+        inventories::resource_class_id,
+        inventories::total,
+        inventories::reserved,
+        inventories::min_unit,
+        inventories::max_unit,
+        inventories::step_size,
+        inventories::allocation_ratio,
+    ))
+}
+
+#[diesel::dsl::auto_type]
+fn traits_query() -> _ {
+    resource_provider_traits::table.select((
+        resource_provider_traits::resource_provider_id,
+        resource_provider_traits::trait_id,
+    ))
+}
+
+#[diesel::dsl::auto_type]
+fn aggregates_query() -> _ {
+    resource_provider_aggregates::table.select((
+        resource_provider_aggregates::resource_provider_id,
+        resource_provider_aggregates::aggregate_id,
+    ))
+}

@@ -1,0 +1,284 @@
+//! The model on a real database, an SQLite file or what PLACET_TEST_DATABASE names: what the tables hold is read by SQL
+//! of its own, beside placet's.
+
+mod acknowledged;
+mod batches;
+mod broken;
+mod claims;
+mod comparison;
+mod following;
+mod foreign;
+mod locked_batches;
+mod names;
+mod new_consumers;
+mod pipelines;
+mod process;
+mod providers;
+mod reads;
+mod replays;
+mod reshapes;
+mod rewrites;
+mod rewritten;
+mod several;
+mod statements;
+mod usages;
+mod writers;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+
+use super::allocations::{Claim, ConsumerClaim, Expected, Owner};
+use super::inventories::{Add, Inventory, Replace};
+use super::resource_providers::Create;
+use super::{Model, Rules, Running, Serving};
+use crate::db::engines::dialect;
+use crate::db::tests::support::{Kind, TestDatabase};
+use crate::db::writer::{WalLimits, WriterSettings};
+use crate::db::{Database, DbConnection};
+use crate::error::Result;
+use crate::search::Snapshot;
+
+/// A model on a database of its own, with a connection to look at the tables.
+struct Fixture {
+    model: Model,
+    _running: Running,
+    database: Database,
+    conn: DbConnection,
+    kept: TestDatabase,
+}
+
+fn rules() -> Rules {
+    Rules {
+        strict_step_size: false,
+        incomplete_owner: Owner {
+            project: "no-project".into(),
+            user: "no-user".into(),
+        },
+    }
+}
+
+fn writer_settings() -> WriterSettings {
+    WriterSettings {
+        queue_size: 1000,
+        commit_timeout: std::time::Duration::from_secs(10),
+        wal: WalLimits::default(),
+    }
+}
+
+fn fixture() -> Fixture {
+    let (kept, database) = TestDatabase::synced();
+    let serving = database.lock_for_serving().unwrap().into();
+    let (model, running) = Model::start(database.clone(), &writer_settings(), rules(), serving).unwrap();
+    let mut conn = database.connect().unwrap();
+    if Kind::of(&conn) == Kind::Mariadb {
+        // The tests' own SQL joins texts as the standard does.
+        diesel::sql_query("SET SESSION sql_mode = CONCAT(@@sql_mode, ',PIPES_AS_CONCAT')")
+            .execute(&mut conn)
+            .unwrap();
+    }
+    Fixture {
+        model,
+        _running: running,
+        conn,
+        database,
+        kept,
+    }
+}
+
+fn inventory(total: i32) -> Inventory {
+    Inventory {
+        total,
+        reserved: 0,
+        min_unit: 1,
+        max_unit: i32::MAX,
+        step_size: 1,
+        allocation_ratio: 1.0,
+    }
+}
+
+fn uuid(n: u32) -> String {
+    format!("00000000-0000-4000-8000-{n:012}")
+}
+
+/// An inventory that a provider has not yet.
+fn adding(provider: u32, class: &str, total: i32) -> Add {
+    Add {
+        provider: uuid(provider),
+        class: class.to_owned(),
+        inventory: inventory(total),
+        reserved_may_equal_total: true,
+    }
+}
+
+/// All inventories of provider 1.
+fn replacing(generation: i64, inventories: &[(&str, Inventory)]) -> Replace {
+    let named = inventories.iter().map(|(class, it)| ((*class).to_owned(), *it));
+    Replace {
+        provider: uuid(1),
+        generation,
+        inventories: named.collect(),
+        reserved_may_equal_total: true,
+    }
+}
+
+/// A claim of one consumer on one provider.
+fn claim(consumer: u32, provider: u32, class: &str, amount: i64, generation: Expected) -> Claim {
+    claim_of(vec![one(consumer, vec![(provider, class, amount)], generation)])
+}
+
+fn claim_of(consumers: Vec<ConsumerClaim>) -> Claim {
+    Claim {
+        consumers,
+        names_consumer: false,
+    }
+}
+
+fn one(consumer: u32, asks: Vec<(u32, &str, i64)>, generation: Expected) -> ConsumerClaim {
+    ConsumerClaim {
+        consumer: uuid(consumer),
+        allocations: asks
+            .into_iter()
+            .map(|(p, class, n)| (uuid(p), vec![(class.to_owned(), n)]))
+            .collect(),
+        owner: Some(Owner {
+            project: "p".into(),
+            user: "u".into(),
+        }),
+        generation,
+        consumer_type: None,
+    }
+}
+
+impl Fixture {
+    /// A provider with `total` of VCPU.
+    async fn host(&mut self, n: u32, total: i32) -> Result<()> {
+        let create = Create {
+            uuid: uuid(n),
+            name: format!("host-{n}"),
+            parent: None,
+        };
+        self.model.submit(create).await?;
+        self.model.submit(adding(n, "VCPU", total)).await?;
+        Ok(())
+    }
+
+    /// The first number of a query.
+    fn number(&mut self, sql: &str) -> i64 {
+        #[derive(QueryableByName)]
+        struct Number {
+            #[diesel(sql_type = BigInt)]
+            n: i64,
+        }
+        // Each engine has a type of its own for a sum, and its own name for the type that all have.
+        let integer = match self.conn {
+            #[cfg(feature = "mariadb")]
+            DbConnection::Mariadb(_) => "SIGNED",
+            _ => "BIGINT",
+        };
+        let sql = format!("SELECT CAST(n AS {integer}) AS n FROM ({sql}) it");
+        diesel::sql_query(sql).get_result::<Number>(&mut self.conn).unwrap().n
+    }
+
+    fn generation(&mut self, provider: u32) -> i64 {
+        self.number(&format!(
+            "SELECT generation AS n FROM resource_providers WHERE uuid = '{}'",
+            uuid(provider)
+        ))
+    }
+
+    fn used(&mut self, provider: u32) -> i64 {
+        self.number(&format!(
+            "SELECT COALESCE(SUM(used), 0) AS n FROM allocations a JOIN resource_providers p \
+             ON p.id = a.resource_provider_id WHERE p.uuid = '{}'",
+            uuid(provider)
+        ))
+    }
+
+    fn execute(&mut self, sql: &str) -> usize {
+        diesel::sql_query(sql).execute(&mut self.conn).unwrap()
+    }
+
+    fn texts(&mut self, sql: &str) -> Vec<String> {
+        #[derive(QueryableByName)]
+        struct One {
+            #[diesel(sql_type = Text)]
+            t: String,
+        }
+        let rows: Vec<One> = diesel::sql_query(sql).load(&mut self.conn).unwrap();
+        rows.into_iter().map(|row| row.t).collect()
+    }
+
+    /// That the snapshot shows what the tables hold, row by row.
+    async fn check_snapshot(&mut self) {
+        check_shown(&self.model.snapshot().await.unwrap(), &mut self.conn);
+    }
+
+    /// A copy of the database as it is.
+    fn backup(&mut self) -> String {
+        self.backup_as("backup")
+    }
+
+    fn backup_as(&mut self, name: &str) -> String {
+        for table in self.table_names() {
+            self.execute(&format!("CREATE TABLE kept_{name}_{table} AS SELECT * FROM {table}"));
+        }
+        name.to_owned()
+    }
+
+    fn table_names(&mut self) -> Vec<String> {
+        let mut tables = dialect::table_names(&mut self.conn).unwrap();
+        tables.retain(|table| !table.starts_with("kept_"));
+        tables
+    }
+
+    /// Takes the database back to what it was, in one transaction: connections stay, what they knew does not.
+    fn restore(&mut self, backup: &str) {
+        let (off, on) = match Kind::of(&self.conn) {
+            Kind::Sqlite => ("PRAGMA foreign_keys = OFF", "PRAGMA foreign_keys = ON"),
+            #[cfg(feature = "postgresql")]
+            Kind::Postgresql => (
+                "SET session_replication_role = replica",
+                "SET session_replication_role = DEFAULT",
+            ),
+            Kind::Mariadb => ("SET foreign_key_checks = 0", "SET foreign_key_checks = 1"),
+        };
+        let tables = self.table_names();
+        self.execute(off);
+        dialect::begin_write(&mut self.conn).unwrap();
+        for table in tables {
+            self.execute(&format!("DELETE FROM {table}"));
+            self.execute(&format!("INSERT INTO {table} SELECT * FROM kept_{backup}_{table}"));
+        }
+        dialect::commit(&mut self.conn).unwrap();
+        self.execute(on);
+    }
+}
+
+/// That a snapshot shows what the tables hold, row by row.
+fn check_shown(snapshot: &Snapshot, conn: &mut DbConnection) {
+    let (catalog, rows) = dialect::read_transaction(conn, super::snapshot::load::snapshot_parts).unwrap();
+    assert_eq!(*snapshot.catalog(), catalog);
+    assert_eq!(snapshot.len(), rows.len(), "how many providers there are");
+    for row in rows {
+        let slot = snapshot
+            .by_id(row.id)
+            .unwrap_or_else(|| panic!("{} is missing", row.name));
+        assert_eq!(snapshot.row(slot), row);
+        let children = snapshot.children(slot);
+        assert!(children.iter().all(|child| snapshot.parent(*child) == Some(slot)));
+        if let Some(parent) = snapshot.parent(slot) {
+            assert!(
+                snapshot.children(parent).contains(&slot),
+                "{} hangs on nothing",
+                row.name
+            );
+        }
+    }
+}
+
+/// What kinds of commands a test takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Claims,
+    All,
+}

@@ -1,0 +1,248 @@
+//! Claims of consumers that are new, which are written without being read first.
+
+use std::time::Duration;
+
+use actix_web::rt;
+
+use super::process::Process;
+use super::*;
+use crate::error::Error;
+use crate::model::batch::command::Write;
+use crate::model::resource_classes::{Ensure, Rename};
+
+/// So many claims that nobody stood in the way of: after the first, nobody else is expected to do anything.
+async fn settle_down(f: &mut Fixture) {
+    f.host(1, 100).await.unwrap();
+    for consumer in 10..13 {
+        let claim = claim(consumer, 1, "VCPU", 1, Expected::New);
+        f.model.submit(claim).await.unwrap();
+    }
+}
+
+/// The same, with a class of its own that the host has and that was claimed too.
+async fn settle_down_with_class(f: &mut Fixture) {
+    let ensure = Ensure {
+        name: "CUSTOM_OLD".into(),
+    };
+    f.model.submit(ensure).await.unwrap();
+    settle_down(f).await;
+    let add = adding(1, "CUSTOM_OLD", 10);
+    f.model.submit(add).await.unwrap();
+    for consumer in [30, 32, 33] {
+        let claim = claim(consumer, 1, "CUSTOM_OLD", 1, Expected::New);
+        f.model.submit(claim).await.unwrap();
+    }
+}
+
+/// OpenStack Placement's older releases left allocations behind whose consumer has no row.
+#[actix_web::test]
+async fn a_new_consumer_gives_back_what_was_left_in_its_name() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    f.execute(&format!(
+        "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) \
+         SELECT id, '{}', 0, 7 FROM resource_providers WHERE uuid = '{}'",
+        uuid(20),
+        uuid(1)
+    ));
+    f.model.submit(claim(20, 1, "VCPU", 2, Expected::New)).await.unwrap();
+    assert_eq!(f.used(1), 3 + 2);
+}
+
+/// A rename moves no generation: only who looks before it decides knows of it.
+#[actix_web::test]
+async fn what_another_process_renamed_is_known_to_the_next_claim() {
+    let mut f = fixture();
+    let database = f.kept.open();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    let (other, _running) = Model::start(database, &writer_settings(), rules(), Serving::Shared).unwrap();
+    settle_down_with_class(&mut f).await;
+    let rename = Rename {
+        from: "CUSTOM_OLD".into(),
+        to: "CUSTOM_NEW".into(),
+    };
+    other.submit(rename).await.unwrap();
+    let refused = f.model.submit(claim(31, 1, "CUSTOM_OLD", 1, Expected::New)).await;
+    assert!(matches!(refused, Err(Error::ClaimClassNotFound { .. })), "{refused:?}");
+    f.model
+        .submit(claim(31, 1, "CUSTOM_NEW", 1, Expected::New))
+        .await
+        .unwrap();
+    f.check_snapshot().await;
+}
+
+/// OwnerIds and types that are there are found as the row is made, and those that are not come with it.
+#[actix_web::test]
+async fn a_new_consumer_is_whose_the_claim_says() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    let owner_ids = [
+        ("p", "u", None),
+        ("p", "v", Some("VM")),
+        ("q", "v", Some("VM")),
+        ("p", "u", None),
+        // Known owner_ids, and a type that is not.
+        ("p", "u", Some("CONTAINER")),
+    ];
+    for (consumer, (project, user, kind)) in (20..).zip(owner_ids) {
+        let mut claim = claim(consumer, 1, "VCPU", 1, Expected::New);
+        claim.consumers[0].owner = Some(Owner {
+            project: project.into(),
+            user: user.into(),
+        });
+        claim.consumers[0].consumer_type = kind.map(str::to_owned);
+        f.model.submit(claim).await.unwrap();
+        let found = f.texts(&format!(
+            "SELECT p.external_id || ' ' || u.external_id || ' ' || COALESCE(t.name, '-') || ' ' || c.generation AS t \
+             FROM consumers c JOIN projects p ON p.id = c.project_id JOIN users u ON u.id = c.user_id \
+             LEFT JOIN consumer_types t ON t.id = c.consumer_type_id WHERE c.uuid = '{}'",
+            uuid(consumer)
+        ));
+        assert_eq!(found, [format!("{project} {user} {} 1", kind.unwrap_or("-"))]);
+    }
+}
+
+/// As everybody locks consumers: in the order of their uuids.
+#[actix_web::test]
+async fn new_consumers_stand_in_nobodys_way_who_locks_them_in_order() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    let mut other = f.database.connect().unwrap();
+    let lock = |conn: &mut DbConnection, consumer: u32| {
+        diesel::sql_query(format!(
+            "INSERT INTO consumers (uuid, project_id, user_id, generation) VALUES ('{}', -1, -1, 0)",
+            uuid(consumer)
+        ))
+        .execute(conn)
+    };
+    dialect::begin_write(&mut other).unwrap();
+    lock(&mut other, 20).unwrap();
+    let of_both = [21, 20].map(|consumer| one(consumer, vec![(1, "VCPU", 1)], Expected::New));
+    let (both, model) = (claim_of(of_both.into()), f.model.clone());
+    let claiming = rt::spawn(async move { model.submit(both).await });
+    rt::time::sleep(Duration::from_millis(300)).await;
+    assert!(!claiming.is_finished(), "the first is locked");
+    lock(&mut other, 21).expect("whoever waits for the first has not locked the second");
+    dialect::rollback(&mut other).unwrap();
+    claiming.await.unwrap().unwrap();
+    assert_eq!(f.used(1), 3 + 2);
+}
+
+/// A writer that was silent for an hour and cleared away leaves another epoch; one that is gone without it was never there
+/// for the database that this is now. What either did is not known, and no generation need have moved.
+#[actix_web::test]
+async fn a_plan_looks_whether_a_writer_was_cleared_away() {
+    for (known, traces) in [
+        (false, "UPDATE placet_epoch SET epoch = 'another'"),
+        (true, "DELETE FROM placet_writers WHERE id = 'silent'"),
+    ] {
+        let mut f = fixture();
+        if Kind::of(&f.conn) == Kind::Sqlite {
+            return;
+        }
+        if known {
+            f.execute(
+                "INSERT INTO placet_writers (id, revision, token, seen_at) VALUES ('silent', 0, '', CURRENT_TIMESTAMP)",
+            );
+        }
+        settle_down_with_class(&mut f).await;
+        f.execute("UPDATE resource_classes SET name = 'CUSTOM_NEW' WHERE name = 'CUSTOM_OLD'");
+        f.execute(traces);
+        let refused = f.model.submit(claim(31, 1, "CUSTOM_OLD", 1, Expected::New)).await;
+        assert!(
+            matches!(refused, Err(Error::ClaimClassNotFound { .. })),
+            "{traces}: {refused:?}"
+        );
+    }
+}
+
+/// Of a batch in which some consumers are new and some are not, those that are there are read.
+#[actix_web::test]
+async fn a_consumer_that_is_there_is_read_beside_one_that_is_new() {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    settle_down(&mut f).await;
+    let mut process = Process::start(&f.database, false);
+    let new = |consumer| claim(consumer, 1, "VCPU", 5, Expected::New).into_command();
+    let replaced = claim(10, 1, "VCPU", 7, Expected::Any).into_command();
+    let refused = claim(11, 1, "VCPU", 9, Expected::New).into_command();
+    let answers = process.write(&[&new(20), &replaced]);
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(f.used(1), 5 + 7 + 1 + 1);
+    let answers = process.write(&[&new(21), &refused]);
+    assert!(answers[0].is_ok() && answers[1].is_err(), "{answers:?}");
+    assert_eq!(f.used(1), 5 + 7 + 1 + 1 + 5);
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_consumer_whose_uuid_no_table_holds_is_refused_for_what_is_wrong_with_its_claim() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    let mut claim = claim(40, 99, "VCPU", 1, Expected::New);
+    claim.consumers[0].consumer += "-and-more";
+    let refused = f.model.submit(claim).await;
+    assert!(
+        matches!(refused, Err(Error::ClaimProviderNotFound { .. })),
+        "{refused:?}"
+    );
+}
+
+/// Whoever is in the middle of a batch has written his own row of `placet_writers`, and stands in nobody's way by it.
+#[actix_web::test]
+async fn a_plan_that_looks_waits_for_no_other_writer() {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    f.execute("INSERT INTO placet_writers (id, revision, token, seen_at) VALUES ('other', 0, '', CURRENT_TIMESTAMP)");
+    settle_down(&mut f).await;
+    let mut other = f.database.connect().unwrap();
+    dialect::begin_write(&mut other).unwrap();
+    diesel::sql_query("UPDATE placet_writers SET revision = 1 WHERE id = 'other'")
+        .execute(&mut other)
+        .unwrap();
+    let claiming = f.model.submit(claim(20, 1, "VCPU", 1, Expected::New));
+    let claimed = rt::time::timeout(Duration::from_secs(5), claiming).await;
+    assert!(matches!(claimed, Ok(Ok(_))), "{claimed:?}");
+    dialect::rollback(&mut other).unwrap();
+}
+
+/// More than is planned at once, and on MariaDB more than one statement binds.
+#[actix_web::test]
+async fn a_claim_of_very_many_new_consumers_is_granted_whole() {
+    let mut f = fixture();
+    settle_down(&mut f).await;
+    f.host(2, 1_000_000).await.unwrap();
+    let many = 20..20 + 12_000;
+    let consumers = many.map(|consumer| one(consumer, vec![(2, "VCPU", 1)], Expected::New));
+    f.model.submit(claim_of(consumers.collect())).await.unwrap();
+    assert_eq!(f.used(2), 12_000);
+    f.check_snapshot().await;
+}
+
+/// As in a database that was restored under a living connection: what was remembered of the one before is of no use.
+#[actix_web::test]
+async fn owners_are_looked_up_again_after_everything_was_read_again() {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    settle_down(&mut f).await;
+    f.execute("UPDATE projects SET id = id + 100");
+    f.execute("UPDATE consumers SET project_id = project_id + 100");
+    f.execute("UPDATE placet_epoch SET epoch = 'another'");
+    f.model.submit(claim(20, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    let owner = f.texts(&format!(
+        "SELECT p.external_id AS t FROM consumers c JOIN projects p ON p.id = c.project_id WHERE c.uuid = '{}'",
+        uuid(20)
+    ));
+    assert_eq!(owner, ["p"]);
+}

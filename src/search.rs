@@ -1,0 +1,44 @@
+//! Searches for providers and allocation candidates, in a snapshot of all providers that is held in memory.
+//!
+//! The layer is pure: it knows no SQL, no HTTP, no JSON, no microversion and no clock, and random numbers come from a
+//! seed that its caller gives. `model` keeps a [`Snapshot`] up to date; `wire` reads a [`Request`] or a
+//! [`ProviderQuery`] in its newest form; [`candidates()`] and [`providers()`] answer.
+//!
+//! - `snapshot/`: the data, in columns and in blocks of 64 providers, and how a new version is made from an old one;
+//! - `request`: the question, in names; `resolve`: the same in ids, with unknown names refused;
+//! - `scan`: evaluates a filter over one block, a bit for each provider that passes;
+//! - `block_walk`: the order in which blocks are visited; `zone_filter`: skips regions that cannot contain a result;
+//! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates that
+//!   several providers serve together;
+//! - `selection`: how many candidates an answer holds, and which providers its summaries show; `group_providers`: the
+//!   providers that serve a group;
+//! - `explain`: why a provider was rejected; `interrupt`: cancels a search from outside;
+//! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
+
+mod block_walk;
+mod candidates;
+mod explain;
+mod group_providers;
+mod interrupt;
+mod providers;
+mod request;
+mod resolve;
+mod scan;
+mod selection;
+mod single;
+pub mod snapshot;
+mod trees;
+mod zone_filter;
+
+#[cfg(test)]
+mod tests;
+
+pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
+pub use interrupt::Interrupt;
+pub use providers::providers;
+pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
+pub use selection::Selection;
+pub use snapshot::{
+    AggregateId, BlockSlots, Catalog, ClassId, Delta, Inventory, LANES, ProviderId, ProviderRow, Slot, Snapshot,
+    SnapshotChange, TraitId,
+};

@@ -1,0 +1,170 @@
+//! The order in which a search visits blocks.
+//!
+//! Naively, a search would visit blocks in the order of their numbers. If it stops at a limit, schedulers would then all
+//! get the same, oldest hosts. So the walk is a pseudo-random sample of the whole cloud:
+//!
+//! - Blocks come in a permutation that is computed position by position, not shuffled: it needs no memory and no
+//!   preparation, and depends on the seed alone.
+//! - Neighbours in a block are often alike, so a block gives only some of its lanes (a stripe) at a time, and the others
+//!   in later rounds. A walk to providers takes eight rounds. A walk to trees takes as many as leave about four roots
+//!   to each stripe, because checking a block for one tree costs as much as for all of its trees.
+
+use super::snapshot::{Slot, Snapshot, by_block};
+
+/// The highest number of rounds in which the lanes of a block are visited.
+const MAX_ROUNDS: usize = 8;
+
+/// A permutation of `0..len`, computed by arithmetic alone.
+#[derive(Clone, Debug)]
+struct Permutation {
+    len: usize,
+    /// `len` rounded up to a power of two, less one.
+    mask: u64,
+    shift: u32,
+    keys: [u64; 3],
+}
+
+impl Permutation {
+    fn new(len: usize, seed: u64) -> Self {
+        let mask = (len.max(2).next_power_of_two() - 1) as u64;
+        let keys = [1, 2, 3].map(|n| mix(seed.wrapping_add(n)));
+        Self {
+            len,
+            mask,
+            shift: mask.count_ones().div_ceil(2),
+            keys,
+        }
+    }
+
+    /// Cycle walking: each step permutes `0..=mask`; a value beyond `len` is permuted again until it falls below.
+    fn at(&self, position: usize) -> usize {
+        let mut value = position as u64;
+        loop {
+            for key in self.keys {
+                value = value.wrapping_mul(key | 1).wrapping_add(key >> 32) & self.mask;
+                value ^= value >> self.shift;
+            }
+            if (value as usize) < self.len {
+                return value as usize;
+            }
+        }
+    }
+}
+
+/// Spreads every bit of `seed` over all of the result (the finaliser of SplitMix64).
+pub(super) fn mix(seed: u64) -> u64 {
+    let z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A walk over all blocks, or over the blocks of one tree.
+#[derive(Clone, Debug)]
+pub(super) struct BlockWalk {
+    /// The blocks and lanes of the one tree; `None` visits all lanes of all blocks.
+    only: Option<Vec<(usize, u64)>>,
+    order: Permutation,
+    seed: u64,
+    /// The number of rounds, and the lanes of the first stripe: every `rounds`-th one.
+    rounds: usize,
+    stripe: u64,
+    round: usize,
+    at: usize,
+    /// The blocks that were visited in the first round and have fitting lanes, in order, with these lanes.
+    fitting: Vec<(usize, u64)>,
+}
+
+impl BlockWalk {
+    /// A walk to providers that are a candidate each. The same `seed` over the same version gives the same walk.
+    pub fn to_providers(snapshot: &Snapshot, tree: Option<Slot>, seed: u64) -> Self {
+        Self::new(snapshot, tree, seed, MAX_ROUNDS)
+    }
+
+    /// A walk to the roots of trees, with the same guarantee.
+    pub fn to_trees(snapshot: &Snapshot, tree: Option<Slot>, seed: u64) -> Self {
+        Self::new(snapshot, tree, seed, rounds(snapshot))
+    }
+
+    fn new(snapshot: &Snapshot, tree: Option<Slot>, seed: u64, rounds: usize) -> Self {
+        let only = tree.map(|root| by_block(snapshot.tree(root)));
+        let len = only.as_ref().map_or(snapshot.blocks().len(), Vec::len);
+        Self {
+            only,
+            order: Permutation::new(len, seed),
+            seed,
+            rounds,
+            stripe: u64::MAX / ((1 << rounds) - 1),
+            round: 0,
+            at: 0,
+            fitting: Vec::new(),
+        }
+    }
+
+    /// The next block, with the fitting lanes of its stripe in this round, which may be none. `fit` returns the lanes of a
+    /// block that fit at all; it is called once for each block, as late as possible.
+    pub fn next(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> Option<(usize, u64)> {
+        let end = if self.round == 0 {
+            self.order.len
+        } else {
+            self.fitting.len()
+        };
+        if self.at == end {
+            (self.at, self.round) = (0, self.round + 1);
+            if self.fitting.is_empty() || self.round == self.rounds {
+                (self.order.len, self.fitting) = (0, Vec::new());
+                return None;
+            }
+        }
+        let (block, fitting) = if self.round == 0 {
+            self.visit(fit)
+        } else {
+            self.fitting[self.at]
+        };
+        self.at += 1;
+        let stripe = (self.round + mix(self.seed ^ block as u64) as usize) % self.rounds;
+        Some((block, fitting & (self.stripe << stripe)))
+    }
+
+    /// The block at the current position, with its fitting lanes.
+    fn visit(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> (usize, u64) {
+        let position = self.order.at(self.at);
+        let (block, lanes) = self.only.as_ref().map_or((position, u64::MAX), |only| only[position]);
+        let fitting = fit(block, lanes);
+        if fitting != 0 {
+            self.fitting.push((block, fitting));
+        }
+        (block, fitting)
+    }
+}
+
+/// The number of rounds that leaves four roots or more to each stripe of a block: eight if trees are small, one if they
+/// are large.
+fn rounds(snapshot: &Snapshot) -> usize {
+    let tree = snapshot.len().div_ceil(snapshot.tree_count().max(1));
+    (2 * MAX_ROUNDS / tree.next_power_of_two()).clamp(1, MAX_ROUNDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Permutation;
+
+    #[test]
+    fn every_position_comes_once_for_any_length() {
+        for len in (1..70).chain([1000, 1563]) {
+            for seed in 0..20 {
+                let order = Permutation::new(len, seed);
+                let mut all: Vec<usize> = (0..len).map(|at| order.at(at)).collect();
+                all.sort_unstable();
+                assert!(all.into_iter().eq(0..len), "len {len}, seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_position_comes_first_about_equally_often() {
+        let mut first = [0; 100];
+        (0..10_000).for_each(|seed| first[Permutation::new(100, seed).at(0)] += 1);
+        assert!(first.iter().all(|times| (40..200).contains(times)), "{first:?}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a search rejects providers, for callers that want to explain an answer.
+
+use super::snapshot::{ClassId, Slot};
+
+/// Why a provider was rejected: the first reason that was found, in the order in which filters are tried. An `index`
+/// points into the request's own list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The provider has none of the traits of `required[index]`.
+    MissingTrait { index: usize },
+    /// The provider has a forbidden trait.
+    ForbiddenTrait,
+    /// Neither the provider nor its root is in one aggregate of each set.
+    NotMember,
+    /// The provider or its root is in a forbidden aggregate.
+    ForbiddenMember,
+    /// The root lacks a trait of `root_required` or has a forbidden one.
+    Root,
+    /// The provider has no inventory of the class.
+    NoInventory { class: ClassId },
+    /// The amount is not between `min_unit` and `max_unit`, or not a multiple of `step_size`.
+    Units { class: ClassId },
+    /// Capacity less usage is smaller than the amount.
+    NoRoom { class: ClassId },
+}
+
+/// Receives every provider that a search rejects. With `()` it compiles to nothing.
+///
+/// Searches are lazy: a provider that was not looked at is not reported, because it is outside the tree of `in_tree` or
+/// because enough candidates were found before it. A provider is reported once; if several providers serve a request
+/// together, once for each kind of part that it cannot serve.
+///
+/// Only tests implement it so far. It is meant for a question of placet's own API, why a request has no candidate.
+pub trait Explain {
+    /// False if reasons are ignored, so that they are not even computed and whole blocks may be skipped.
+    const ENABLED: bool = true;
+
+    fn rejected(&mut self, slot: Slot, reason: Reason);
+}
+
+/// Ignores all reasons.
+impl Explain for () {
+    const ENABLED: bool = false;
+
+    fn rejected(&mut self, _: Slot, _: Reason) {}
+}
+
+impl<E: Explain> Explain for &mut E {
+    const ENABLED: bool = E::ENABLED;
+
+    fn rejected(&mut self, slot: Slot, reason: Reason) {
+        (**self).rejected(slot, reason);
+    }
+}

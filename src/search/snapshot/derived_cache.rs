@@ -1,0 +1,53 @@
+//! Caches of data that other layers derive from names and providers. The search stores them beside their source and drops
+//! them when it changes; it does not know what they contain.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One value, derived by the first reader who needs it. It does not take part in comparisons of its source.
+#[derive(Default)]
+pub(super) struct DerivedCache(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl DerivedCache {
+    /// The value. All readers must use the same type `T`.
+    pub fn get<T: Any + Send + Sync>(&self, derive: impl FnOnce() -> T) -> &T {
+        let value = self.0.get_or_init(|| Box::new(derive()));
+        value.downcast_ref().expect("all readers derive the same type")
+    }
+}
+
+impl PartialEq for DerivedCache {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for DerivedCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DerivedCache")
+    }
+}
+
+/// The cache of a block, with the last version in which a reader used it.
+#[derive(Default, Debug)]
+pub(in crate::search) struct BlockCache {
+    value: DerivedCache,
+    last_used: AtomicU64,
+}
+
+impl BlockCache {
+    pub fn get<T: Any + Send + Sync>(&self, version: u64, derive: impl FnOnce() -> T) -> &T {
+        // Written only once per version, because readers of all threads share its cache line.
+        if self.last_used.load(Ordering::Relaxed) < version {
+            self.last_used.store(version, Ordering::Relaxed);
+        }
+        self.value.get(derive)
+    }
+
+    /// Whether there is a value that no reader used since `version`.
+    pub fn is_idle(&self, version: u64) -> bool {
+        self.value.0.get().is_some() && self.last_used.load(Ordering::Relaxed) < version
+    }
+}

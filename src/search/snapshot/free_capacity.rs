@@ -1,0 +1,84 @@
+//! Free capacity per class, summarised for a block and for a region. If the maximum is too small, the block or region is
+//! skipped; if the minimum is enough, the providers of a block need no check one by one.
+//!
+//! The summaries assume the form of the rule at [`super::Inventory::limit`].
+
+use std::collections::BTreeMap;
+
+use super::ids::{ClassId, lanes_of};
+use super::inventory::Units;
+use super::profile_columns::{Column, ProfileColumns};
+use super::usage_columns::UsageColumns;
+
+/// The free capacity of a block: classes of which it has inventories, sorted. It is one piece of memory, and mostly all
+/// that a search reads of the inventories of a block.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct FreeCapacity(Box<[(ClassId, ClassCapacity)]>);
+
+/// One class in a block.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::search) struct ClassCapacity {
+    /// The lanes that have an inventory of the class.
+    pub present: u64,
+    /// The maximum and the minimum of limit less usage over these lanes.
+    pub max_free: i64,
+    pub min_free: i64,
+    /// The bounds of an amount, if they are the same for all these lanes.
+    pub units: Option<Units>,
+}
+
+impl FreeCapacity {
+    pub fn of(profile: &ProfileColumns, usage: &UsageColumns) -> FreeCapacity {
+        let classes = profile.columns().filter_map(|(class, column)| {
+            let used = usage.used(class);
+            let free = |lane: usize| column.limits[lane].saturating_sub(used[lane]);
+            let (max, min) = (lanes_of(column.present).map(free), lanes_of(column.present).map(free));
+            let capacity = ClassCapacity {
+                present: column.present,
+                max_free: max.max()?,
+                min_free: min.min()?,
+                units: common_units(column),
+            };
+            Some((class, capacity))
+        });
+        FreeCapacity(classes.collect())
+    }
+
+    /// `None` if no provider of the block has the class.
+    pub fn of_class(&self, class: ClassId) -> Option<&ClassCapacity> {
+        let at = self.0.binary_search_by_key(&class, |(class, _)| *class).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    /// False if no provider of the block has `amount` of the class free.
+    pub fn may_fit(&self, class: ClassId, amount: i64) -> bool {
+        self.of_class(class).is_some_and(|capacity| capacity.max_free >= amount)
+    }
+}
+
+fn common_units(column: &Column) -> Option<Units> {
+    let mut all = column.units.iter();
+    let (units, _) = all.next()?;
+    all.next().is_none().then_some(units)
+}
+
+/// The maximum of free capacity over several blocks, by class, sorted.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct MaxFree(Box<[(ClassId, i64)]>);
+
+impl MaxFree {
+    pub fn of<'a>(blocks: impl Iterator<Item = &'a FreeCapacity>) -> MaxFree {
+        let mut all: BTreeMap<ClassId, i64> = BTreeMap::new();
+        for (class, capacity) in blocks.flat_map(|block| &block.0) {
+            let max = all.entry(*class).or_insert(capacity.max_free);
+            *max = (*max).max(capacity.max_free);
+        }
+        MaxFree(all.into_iter().collect())
+    }
+
+    /// False if no provider of the blocks has `amount` of the class free.
+    pub fn may_fit(&self, class: ClassId, amount: i64) -> bool {
+        let at = self.0.binary_search_by_key(&class, |(class, _)| *class);
+        at.is_ok_and(|at| self.0[at].1 >= amount)
+    }
+}

@@ -1,0 +1,29 @@
+//! Offsets of the lanes of a block into one list that holds the entries of all lanes, one lane after the other: one
+//! allocation of memory instead of one for each provider.
+
+use std::ops::Range;
+
+use super::ids::LANES;
+
+/// For each lane where its range ends, which is where the next one begins. A lane without entries has an empty range.
+#[derive(Clone, Debug)]
+pub(super) struct LaneOffsets([u32; LANES]);
+
+impl Default for LaneOffsets {
+    fn default() -> Self {
+        Self([0; LANES])
+    }
+}
+
+impl LaneOffsets {
+    pub fn range(&self, lane: usize) -> Range<usize> {
+        let start = lane.checked_sub(1).map_or(0, |before| self.0[before]);
+        start as usize..self.0[lane] as usize
+    }
+
+    /// Gives the range of a lane another length, and moves those behind it.
+    pub fn resize(&mut self, lane: usize, length: usize) {
+        let (old, new) = (self.range(lane).len() as u32, length as u32);
+        self.0[lane..].iter_mut().for_each(|end| *end = *end - old + new);
+    }
+}

@@ -1,0 +1,171 @@
+//! Profiles of the providers of a block: traits, aggregates and inventories, in columns.
+
+use super::change::ProviderRow;
+use super::ids::{AggregateId, ClassId, LANES, TraitId};
+use super::inventory::{Inventory, Units};
+use super::lanes::Lanes;
+
+/// The part of a block that changes if an operator or a host reports.
+#[derive(Clone, Debug, Default)]
+pub(in crate::search) struct ProfileColumns {
+    pub traits: Lanes<TraitId>,
+    pub aggregates: Lanes<AggregateId>,
+    /// The classes, sorted. Their columns are apart, so that finding one class touches no other's column.
+    classes: Vec<ClassId>,
+    columns: Vec<Column>,
+}
+
+impl ProfileColumns {
+    pub fn column(&self, class: ClassId) -> Option<&Column> {
+        let at = self.classes.binary_search(&class).ok()?;
+        Some(&self.columns[at])
+    }
+
+    /// All classes of which the block has an inventory, sorted.
+    pub fn columns(&self) -> impl Iterator<Item = (ClassId, &Column)> {
+        self.classes.iter().copied().zip(&self.columns)
+    }
+
+    /// The inventories of one lane, ordered by class.
+    pub fn inventories(&self, lane: usize) -> impl Iterator<Item = (ClassId, Inventory)> {
+        let columns = self.classes.iter().zip(&self.columns);
+        columns.filter_map(move |(class, column)| Some((*class, column.inventory(lane)?)))
+    }
+
+    /// Whether the lane has the traits, aggregates and inventories of `row`. All fields are named, so that a new one
+    /// cannot be forgotten here.
+    pub fn has_profile_of(&self, lane: usize, row: &ProviderRow) -> bool {
+        let ProviderRow {
+            traits,
+            aggregates,
+            inventories,
+            // In the identity columns.
+            id: _,
+            uuid: _,
+            name: _,
+            parent: _,
+            root: _,
+            // In the usage columns.
+            generation: _,
+            modified: _,
+            used: _,
+        } = row;
+        let inventories = inventories.iter().map(|(&class, &inventory)| (class, inventory));
+        self.traits.of(lane).eq(traits.iter().copied())
+            && self.aggregates.of(lane).eq(aggregates.iter().copied())
+            && self.inventories(lane).eq(inventories)
+    }
+
+    /// Replaces all of one lane.
+    pub fn set(&mut self, lane: usize, row: &ProviderRow) {
+        self.clear(lane);
+        self.traits.set(lane, row.traits.iter().copied());
+        self.aggregates.set(lane, row.aggregates.iter().copied());
+        for (&class, inventory) in &row.inventories {
+            let at = self.classes.binary_search(&class).unwrap_or_else(|at| {
+                self.classes.reserve_exact(1);
+                self.columns.reserve_exact(1);
+                self.classes.insert(at, class);
+                self.columns.insert(at, Column::empty());
+                at
+            });
+            self.columns[at].set(lane, inventory);
+        }
+    }
+
+    pub fn clear(&mut self, lane: usize) {
+        self.traits.set(lane, []);
+        self.aggregates.set(lane, []);
+        self.columns.iter_mut().for_each(|column| column.clear(lane));
+        let mut columns = self.columns.iter();
+        self.classes
+            .retain(|_| columns.next().is_some_and(|column| column.present != 0));
+        self.columns.retain(|column| column.present != 0);
+    }
+
+    pub fn shrink(&mut self) {
+        self.traits.shrink();
+        self.aggregates.shrink();
+        self.classes.shrink_to_fit();
+        self.columns.shrink_to_fit();
+        self.columns.iter_mut().for_each(|column| {
+            column.units.shrink();
+            column.amounts.shrink_to_fit();
+        });
+    }
+}
+
+/// One class in a block.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Column {
+    /// The lanes that have an inventory of the class.
+    pub present: u64,
+    /// [`Inventory::limit`] of each lane.
+    pub limits: [i64; LANES],
+    pub units: Lanes<Units>,
+    /// The other fields of the inventories, only for lanes in `present`, in their order: few providers of a tree have the
+    /// same class.
+    amounts: Vec<Amounts>,
+}
+
+/// The fields of an inventory that searches do not read.
+#[derive(Clone, Debug)]
+struct Amounts {
+    total: i32,
+    reserved: i32,
+    ratio: f64,
+}
+
+impl Column {
+    fn empty() -> Self {
+        Self {
+            present: 0,
+            limits: [0; LANES],
+            units: Lanes::default(),
+            amounts: Vec::new(),
+        }
+    }
+
+    /// The index of a lane in `amounts`, or where it would be inserted.
+    fn position(&self, lane: usize) -> usize {
+        (self.present & ((1 << lane) - 1)).count_ones() as usize
+    }
+
+    pub fn inventory(&self, lane: usize) -> Option<Inventory> {
+        let Units {
+            min_unit,
+            max_unit,
+            step_size,
+        } = self.units.of(lane).next()?;
+        let Amounts { total, reserved, ratio } = self.amounts[self.position(lane)];
+        Some(Inventory {
+            total,
+            reserved,
+            min_unit,
+            max_unit,
+            step_size,
+            allocation_ratio: ratio,
+        })
+    }
+
+    /// Adds the inventory of a lane that has none.
+    fn set(&mut self, lane: usize, inventory: &Inventory) {
+        let amounts = Amounts {
+            total: inventory.total,
+            reserved: inventory.reserved,
+            ratio: inventory.allocation_ratio,
+        };
+        self.amounts.insert(self.position(lane), amounts);
+        self.present |= 1 << lane;
+        self.limits[lane] = inventory.limit();
+        self.units.set(lane, [inventory.units()]);
+    }
+
+    fn clear(&mut self, lane: usize) {
+        if self.present >> lane & 1 == 1 {
+            self.amounts.remove(self.position(lane));
+            self.present &= !(1 << lane);
+            self.units.set(lane, []);
+        }
+    }
+}

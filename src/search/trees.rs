@@ -1,0 +1,265 @@
+//! Candidates that several providers serve together: providers of one tree, and sharing providers that reach it.
+//!
+//! Naively, one would combine every provider that suits a group with every provider that suits the next, and keep the
+//! combinations that hold. That takes time exponential in the number of groups, even if only one candidate is wanted or
+//! none exists. Instead:
+//!
+//! - `split_request` splits a request into parts, each of which one provider serves;
+//! - `roots` iterates over the trees that could serve (`root_filter` rejects most others 64 at a time, by `fit_cache`), and
+//!   collects what a tree and the sharing providers that reach it (`sharing`) offer (`offers`);
+//! - `backtracking` searches the solutions of one tree lazily. Dead ends are avoided by necessary conditions (`bound`), by
+//!   recorded nogoods (`nogoods`), and by an exact test of bin packing (`packing`, `bin_completion`, `capacity_bound`);
+//! - this module takes solutions of one tree after the other, or round-robin, and makes candidates of them.
+//!
+//! Many hosts of a cloud are alike. A tree that looks the same as one without a solution is not searched again.
+
+mod backtracking;
+mod bin_completion;
+mod bit_matrix;
+mod bound;
+mod capacity_bound;
+mod fit_cache;
+mod nogoods;
+mod offers;
+mod packing;
+mod root_filter;
+mod roots;
+mod sharing;
+mod split_request;
+mod subtrees;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::candidates::{Candidate, Placement, TreeOrder};
+use super::explain::Explain;
+use super::group_providers::GroupProviders;
+use super::snapshot::{Slot, Snapshot};
+use backtracking::BacktrackingSearch;
+use offers::TreeOffers;
+pub(super) use roots::RootIter;
+pub(super) use split_request::SplitRequest;
+
+/// An iterator over the candidates of all trees.
+pub(super) struct Trees<E> {
+    roots: RootIter<E>,
+    tree_order: TreeOrder,
+    /// Trees that were begun and may have more solutions, in the order of their next rounds. At most one if depth-first.
+    waiting: VecDeque<WaitingTree>,
+    /// The size of those that are in memory.
+    waiting_words: usize,
+    /// The last solutions of the evicted ones, one after the other: for each part the option that it took.
+    evicted_solutions: VecDeque<u32>,
+    /// The search of a finished tree, whose memory the next one takes over.
+    spare: Option<Box<TreeSearch>>,
+    no_more_trees: bool,
+    /// Solutions by sharing providers alone, by part: other trees that these reach have the same ones.
+    yielded_shared: HashSet<Box<[Slot]>>,
+    /// A buffer: the last solution, by part.
+    placed: Vec<Slot>,
+    steps: u64,
+    /// How many trees were given up before the search was through.
+    given_up: u32,
+    /// The signatures of trees without a solution, and whether they were given up: trees with the same one are skipped.
+    infeasible: HashMap<Box<[u64]>, bool>,
+}
+
+/// After this many trees were given up, no further tree is begun; after twice as many, those that were begun are left too.
+const MAX_TREES_GIVEN_UP: u32 = 20;
+
+/// How many signatures of trees without a solution are kept.
+const MAX_SIGNATURES: usize = 1 << 14;
+
+/// A tree that waits for its next round.
+enum WaitingTree {
+    /// The state of its search, with its size in words.
+    InMemory(Box<TreeSearch>, usize),
+    /// Its root alone. Its last solution is in [`Trees::evicted_solutions`].
+    Evicted(Slot),
+}
+
+/// The search of one tree.
+#[derive(Debug, Default)]
+struct TreeSearch {
+    root: Option<Slot>,
+    offers: TreeOffers,
+    search: BacktrackingSearch,
+}
+
+impl<E: Explain> Trees<E> {
+    pub fn new(roots: RootIter<E>, tree_order: TreeOrder) -> Self {
+        Self {
+            roots,
+            tree_order,
+            waiting: VecDeque::new(),
+            waiting_words: 0,
+            evicted_solutions: VecDeque::new(),
+            spare: None,
+            no_more_trees: false,
+            yielded_shared: HashSet::new(),
+            placed: Vec::new(),
+            steps: 0,
+            given_up: 0,
+            infeasible: HashMap::new(),
+        }
+    }
+
+    /// How often a part was placed so far: the cost of a search on any machine.
+    #[cfg(test)]
+    pub fn steps(&self) -> u64 {
+        let waiting = self.waiting.iter().map(|waiting| match waiting {
+            WaitingTree::InMemory(tree, _) => tree.search.steps,
+            WaitingTree::Evicted(_) => 0,
+        });
+        self.steps + waiting.sum::<u64>()
+    }
+
+    /// Whether there were trees whose search was given up.
+    pub fn gave_up(&self) -> bool {
+        self.given_up > 0
+    }
+
+    pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
+        while self.given_up < 2 * MAX_TREES_GIVEN_UP && !self.roots.request.interrupt.is_set() {
+            let mut tree = self.next_tree(snapshot)?;
+            if !tree.search.next(&self.roots.request, &tree.offers) {
+                self.given_up += u32::from(tree.search.gave_up);
+                self.record_infeasible(&tree);
+                self.steps += std::mem::take(&mut tree.search.steps);
+                self.spare = Some(tree);
+                continue;
+            }
+            let mut placed = std::mem::take(&mut self.placed);
+            find_placed(&tree, &mut placed);
+            let candidate = self.is_new(&placed).then(|| candidate(&self.roots.request, &placed));
+            self.placed = placed;
+            self.enqueue(tree);
+            if candidate.is_some() {
+                return candidate;
+            }
+        }
+        None
+    }
+
+    /// Whether no other tree gave this candidate before.
+    fn is_new(&mut self, placed: &[Slot]) -> bool {
+        let sharing = &self.roots.sharing;
+        let all_shared = !sharing.all.is_empty() && placed.iter().all(|&slot| sharing.contains(slot));
+        !all_shared || self.yielded_shared.insert(placed.into())
+    }
+
+    fn record_infeasible(&mut self, tree: &TreeSearch) {
+        let request = &self.roots.request;
+        // A tree that was rejected before any part was placed is rejected as fast again.
+        if tree.search.found || tree.search.steps == 0 || self.infeasible.len() == MAX_SIGNATURES {
+            return;
+        }
+        if let Some(signature) = nogoods::signature(request, &tree.offers) {
+            self.infeasible.insert(signature, tree.search.gave_up);
+        }
+    }
+
+    /// `Some` if a tree with the same signature was searched and has no solution: whether that search was given up.
+    fn known_infeasible(&self, offers: &TreeOffers) -> Option<bool> {
+        if self.infeasible.is_empty() {
+            return None;
+        }
+        self.infeasible
+            .get(&nogoods::signature(&self.roots.request, offers)?)
+            .copied()
+    }
+
+    /// The tree whose round it is: breadth-first, all trees are begun first and then follow each other round-robin;
+    /// depth-first, one tree goes on until it has no more solutions.
+    fn next_tree(&mut self, snapshot: &Snapshot) -> Option<Box<TreeSearch>> {
+        let begin = self.waiting.is_empty() || self.tree_order == TreeOrder::BreadthFirst;
+        if begin && !self.no_more_trees {
+            let mut new = self.spare.take().unwrap_or_default();
+            while self.given_up < MAX_TREES_GIVEN_UP {
+                new.root = self.roots.next(snapshot, &mut new.offers);
+                if new.root.is_none() {
+                    break;
+                }
+                match self.known_infeasible(&new.offers) {
+                    Some(gave_up) => self.given_up += u32::from(gave_up),
+                    None => {
+                        new.search.begin(&self.roots.request, &new.offers, self.given_up);
+                        return Some(new);
+                    }
+                }
+            }
+            self.no_more_trees = true;
+        }
+        match self.waiting.pop_front()? {
+            WaitingTree::InMemory(tree, words) => {
+                self.waiting_words -= words;
+                Some(tree)
+            }
+            WaitingTree::Evicted(root) => {
+                let mut tree = self.spare.take().unwrap_or_default();
+                self.roots.collect_again(snapshot, root, &mut tree.offers);
+                tree.root = Some(root);
+                let request = &self.roots.request;
+                let solution = self.evicted_solutions.drain(..request.parts.len());
+                tree.search.resume(request, &tree.offers, self.given_up, solution);
+                Some(tree)
+            }
+        }
+    }
+
+    /// Puts a tree at the end of the queue, to wait for its next round.
+    ///
+    /// Most searches end in the first round. So in that round a tree is evicted unless its search recorded something that
+    /// it would have to find again: the next tree takes over its memory while that is still in the processor's cache.
+    fn enqueue(&mut self, mut tree: Box<TreeSearch>) {
+        let first_round = self.tree_order == TreeOrder::BreadthFirst && !self.no_more_trees;
+        let words = size_of::<TreeSearch>() / 8 + tree.offers.size() + tree.search.size();
+        let limit = self.roots.request.limits.waiting_words;
+        let max_words = match (tree.search.has_learned(), first_round) {
+            (true, _) => 2 * limit,
+            (false, true) => 0,
+            (false, false) => limit,
+        };
+        match tree.root {
+            Some(root) if !self.waiting.is_empty() && self.waiting_words + words > max_words => {
+                self.waiting.push_back(WaitingTree::Evicted(root));
+                self.evicted_solutions.extend(tree.search.solution());
+                self.steps += std::mem::take(&mut tree.search.steps);
+                self.spare = Some(tree);
+            }
+            _ => {
+                self.waiting_words += words;
+                self.waiting.push_back(WaitingTree::InMemory(tree, words));
+            }
+        }
+    }
+}
+
+/// Fills `placed` with the provider of each part in the last solution of a tree.
+fn find_placed(tree: &TreeSearch, placed: &mut Vec<Slot>) {
+    let slots = &tree.offers.slots;
+    placed.clear();
+    placed.resize(tree.search.depth, slots[0]);
+    for (part, provider) in tree.search.placed() {
+        placed[part] = slots[provider];
+    }
+}
+
+/// The candidate of a solution: amounts of one class from one provider are added up.
+fn candidate(request: &SplitRequest, placed: &[Slot]) -> Candidate {
+    let mut placements: Vec<Placement> = Vec::with_capacity(placed.len());
+    let mut mappings: Vec<(_, GroupProviders)> = Vec::with_capacity(request.suffixes.len());
+    for (part, &slot) in request.parts.iter().zip(placed) {
+        for &(class, amount) in &request.kinds[part.kind].filter.amounts {
+            let same = |placement: &&mut Placement| placement.slot == slot && placement.class == class;
+            match placements.iter_mut().find(same) {
+                Some(placement) => placement.amount = placement.amount.saturating_add(amount),
+                None => placements.push(Placement { slot, class, amount }),
+            }
+        }
+        match mappings.get_mut(part.group) {
+            Some((_, providers)) => providers.add(slot),
+            None => mappings.push((request.suffixes[part.group].clone(), slot.into())),
+        }
+    }
+    Candidate { placements, mappings }
+}

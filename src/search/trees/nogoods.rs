@@ -1,0 +1,183 @@
+//! Nogood recording: states without a solution are recorded, so that the search of a tree does not enter them again.
+//!
+//! Naively, a state would be the parts that are placed and their providers. That state never recurs in one search.
+//! But most of it does not matter to the parts that remain, so a recorded state has only what does:
+//!
+//! - the load of contested classes, the isolated parts and the rules of `same_subtree`, if a remaining part asks for them;
+//! - the required traits that are covered.
+//!
+//! And equal providers are one (symmetry): two providers are interchangeable if swapping them changes nothing, because
+//! they serve the same kinds, with the same room, traits and relatives in the tree. States that differ only in which of
+//! several interchangeable providers took which part are the same.
+
+use std::collections::{HashMap, HashSet};
+
+use super::backtracking::BacktrackingSearch;
+use super::offers::TreeOffers;
+use super::split_request::SplitRequest;
+
+/// How many states are kept, some 10 MB. Then all are dropped.
+const MAX_NOGOODS: usize = 1 << 17;
+
+#[derive(Debug, Default)]
+pub(super) struct Nogoods {
+    states: HashSet<Box<[u64]>>,
+    /// By provider, a number that interchangeable providers have in common. Computed when the first state is recorded.
+    symmetry_classes: Vec<u64>,
+}
+
+impl Nogoods {
+    pub fn clear(&mut self) {
+        self.states.clear();
+        self.symmetry_classes.clear();
+    }
+
+    /// Its approximate size, as [`TreeOffers::size`].
+    pub fn size(&self) -> usize {
+        self.symmetry_classes.len() + self.states.len() * (4 + self.states.iter().next().map_or(0, |state| state.len()))
+    }
+
+    /// Whether the current state is known to have no solution.
+    pub fn contains(&self, request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) -> bool {
+        !self.states.is_empty() && self.states.contains(&*self.state(request, offers, search))
+    }
+
+    /// Records the current state, from which all options were tried without a solution.
+    pub fn record(&mut self, request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) {
+        if self.symmetry_classes.is_empty() {
+            self.symmetry_classes = symmetry_classes(request, offers);
+        }
+        if self.states.len() == MAX_NOGOODS {
+            self.states.clear();
+        }
+        let state = self.state(request, offers, search);
+        self.states.insert(state.into());
+    }
+
+    /// The current state, as far as it matters to the remaining parts.
+    fn state(&self, request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) -> Vec<u64> {
+        let remaining = search.order[search.depth..]
+            .iter()
+            .map(|&part| request.parts[part].kind);
+        let remaining: Vec<usize> = remaining.collect();
+        let has = |wanted: &dyn Fn(usize) -> bool| remaining.iter().any(|&kind| wanted(kind));
+        let isolated = request.isolate && has(&|kind| request.kinds[kind].granular);
+        let wants = |kind: usize, class: usize| request.kinds[kind].contested.iter().any(|&(other, _)| other == class);
+        // Sums that `step_size` may not allow are checked at the end, so they matter until then.
+        let open_class = |class| !offers.unaligned.is_empty() || has(&|kind| wants(kind, class));
+        let classes: Vec<usize> = (0..request.classes.len()).filter(|&class| open_class(class)).collect();
+        let rules: Vec<usize> = (0..request.subtrees)
+            .filter(|rule| has(&|kind| request.kinds[kind].subtrees.contains(rule)))
+            .collect();
+        let mut touched: Vec<u32> = search.chosen[..search.depth].to_vec();
+        touched.sort_unstable();
+        touched.dedup();
+        let mut rows: Vec<Vec<u64>> = Vec::with_capacity(touched.len());
+        for provider in touched {
+            let at = provider as usize;
+            let mut row = vec![self.symmetry_classes[at]];
+            row.push(u64::from(!request.nested) | u64::from(isolated && search.granular_parts[at] > 0) << 1);
+            row.extend(
+                classes
+                    .iter()
+                    .map(|class| search.load[at * request.classes.len() + class] as u64),
+            );
+            row.extend(
+                rules
+                    .iter()
+                    .map(|&rule| u64::from(search.subtrees.has(offers, rule, search.depth, at))),
+            );
+            if row[1..].iter().any(|&word| word != 0) {
+                rows.push(row);
+            }
+        }
+        rows.sort_unstable();
+        let mut state = vec![search.depth as u64];
+        state.extend_from_slice(search.covered());
+        state.extend(rows.into_iter().flatten());
+        state
+    }
+}
+
+/// All that the search of a tree looks at: trees with the same signature all have a solution, or none has. `None` if a tree
+/// may serve with one provider only, because the rows then contain the tree itself.
+pub(super) fn signature(request: &SplitRequest, offers: &TreeOffers) -> Option<Box<[u64]>> {
+    if !request.nested {
+        return None;
+    }
+    let mut rows = provider_rows(request, offers);
+    if request.subtrees == 0 {
+        rows.sort_unstable();
+    }
+    let with_length = rows
+        .into_iter()
+        .flat_map(|row| std::iter::once(row.len() as u64).chain(row));
+    Some(with_length.collect())
+}
+
+/// By provider, a number that it shares with the providers whose rows are equal.
+fn symmetry_classes(request: &SplitRequest, offers: &TreeOffers) -> Vec<u64> {
+    let mut known: HashMap<Vec<u64>, u64> = HashMap::new();
+    let rows = provider_rows(request, offers).into_iter();
+    rows.map(|row| {
+        let next = known.len() as u64;
+        *known.entry(row).or_insert(next)
+    })
+    .collect()
+}
+
+/// By provider, all that makes a difference to the search. Providers with equal rows are interchangeable.
+fn provider_rows(request: &SplitRequest, offers: &TreeOffers) -> Vec<Vec<u64>> {
+    let providers = offers.slots.len();
+    let classes = request.classes.len();
+    let mut rows: Vec<Vec<u64>> = vec![Vec::new(); providers];
+    for (kind, options) in offers.options.iter().enumerate() {
+        options
+            .iter()
+            .for_each(|&provider| rows[provider as usize].push(kind as u64));
+    }
+    for (provider, row) in rows.iter_mut().enumerate() {
+        row.push(u64::MAX);
+        row.extend(
+            offers.room[provider * classes..(provider + 1) * classes]
+                .iter()
+                .map(|&room| room as u64),
+        );
+        if request.unsuffixed.is_some() {
+            row.extend_from_slice(offers.covers.row(provider));
+        }
+        row.extend(offers.trees.get(provider).map(|tree| tree.index() as u64));
+        for unaligned in offers
+            .unaligned
+            .iter()
+            .filter(|unaligned| unaligned.provider == provider)
+        {
+            row.extend([
+                unaligned.class as u64,
+                unaligned.units.min_unit as u64,
+                unaligned.units.step_size as u64,
+            ]);
+        }
+        if request.subtrees > 0 {
+            add_relatives(offers, provider, row);
+        }
+    }
+    rows
+}
+
+/// Adds the other providers above a provider, and those below it.
+fn add_relatives(offers: &TreeOffers, provider: usize, row: &mut Vec<u64>) {
+    let others = || (0..offers.slots.len()).filter(|&other| other != provider);
+    row.push(u64::MAX);
+    row.extend(
+        others()
+            .filter(|&other| offers.is_above(other, provider))
+            .map(|other| other as u64),
+    );
+    row.push(u64::MAX);
+    row.extend(
+        others()
+            .filter(|&other| offers.is_above(provider, other))
+            .map(|other| other as u64),
+    );
+}

@@ -1,0 +1,171 @@
+//! Rejects trees that cannot serve a request, a block of roots at a time, before anything is collected of them.
+
+use super::super::scan;
+use super::super::snapshot::{Layout, Slot, Snapshot, TraitId, lanes_of};
+use super::fit_cache::FitCache;
+use super::sharing::SharingProviders;
+use super::split_request::SplitRequest;
+use crate::search::explain::Explain;
+use crate::search::resolve::ProviderFilter;
+use crate::search::zone_filter::ZoneFilter;
+
+/// Necessary conditions for a tree to have a candidate.
+pub(super) struct RootFilter {
+    /// The conditions on the root itself, if there are any.
+    root: Option<ProviderFilter>,
+    /// The sets of traits that the group without a suffix requires and of which no sharing provider has any.
+    required: Vec<Vec<TraitId>>,
+    zones: ZoneFilter,
+    /// The kinds of parts that no sharing provider serves, each with the number of providers that a tree needs for it. A
+    /// kind that rejected all trees of a block is checked first in the next block.
+    local: Vec<(usize, u32)>,
+    /// Whether one of these kinds is of the group without a suffix.
+    unsuffixed_is_local: bool,
+}
+
+/// A block of roots.
+struct RootBlock<'a> {
+    block: usize,
+    layout: &'a Layout,
+    /// [`FitCache::inside`] of the block.
+    inside: u64,
+}
+
+impl RootFilter {
+    /// `local` are the kinds that no sharing provider serves; `only` is the one tree that the search is restricted to.
+    pub fn new(
+        snapshot: &Snapshot,
+        request: &SplitRequest,
+        sharing: &SharingProviders,
+        local: &[usize],
+        only: Option<Slot>,
+    ) -> Self {
+        let mut root = ProviderFilter::default();
+        root.traits = request.root.clone();
+        if let Some(group) = &request.unsuffixed {
+            root.members.forbidden = group.members.forbidden.clone();
+        }
+        let required = request.unsuffixed.iter().flat_map(|group| &group.required);
+        Self {
+            root: (root != ProviderFilter::default()).then_some(root),
+            required: required
+                .filter(|any_of| !sharing.have(snapshot, any_of))
+                .cloned()
+                .collect(),
+            zones: ZoneFilter::new(only),
+            unsuffixed_is_local: local.iter().any(|&kind| !request.kinds[kind].granular),
+            local: local.iter().map(|&kind| (kind, request.min_providers(kind))).collect(),
+        }
+    }
+
+    /// The roots among `lanes` of a block whose trees may have a candidate.
+    pub fn roots<E: Explain>(
+        &mut self,
+        snapshot: &Snapshot,
+        request: &SplitRequest,
+        fits: &mut FitCache<E>,
+        block: usize,
+        lanes: u64,
+    ) -> u64 {
+        let may_fit = |&(kind, _): &(usize, u32)| snapshot.may_fit(block, &request.kinds[kind].filter.amounts);
+        let may_match = || self.local.iter().all(may_fit) || snapshot.may_span_blocks(block);
+        if self.zones.can_skip::<E>(block, may_match) {
+            return 0;
+        }
+        let lanes = lanes & snapshot.blocks().get(block).roots;
+        let mut roots = match &self.root {
+            Some(root) => scan::fitting(snapshot, root, block, lanes, &mut ()),
+            None => lanes,
+        };
+        // With explanations every rejected provider needs its own reason, so these two conditions on whole trees are left
+        // to the search.
+        if !E::ENABLED && roots != 0 {
+            roots = self.having_traits(snapshot, block, roots);
+            roots = self.having_members(snapshot, fits, block, roots);
+        }
+        if roots == 0 {
+            return 0;
+        }
+        let here = RootBlock {
+            block,
+            layout: snapshot.layout(block),
+            inside: fits.inside(snapshot, block),
+        };
+        for at in 0..self.local.len() {
+            roots = having_providers(snapshot, request, fits, &here, roots, self.local[at]);
+            if roots == 0 {
+                self.local[..=at].rotate_right(1);
+                return 0;
+            }
+        }
+        roots
+    }
+
+    /// Those of `roots` whose trees may have a provider in the required aggregates of the group without a suffix.
+    fn having_members<E: Explain>(&self, snapshot: &Snapshot, fits: &mut FitCache<E>, block: usize, roots: u64) -> u64 {
+        if !self.unsuffixed_is_local || roots == 0 {
+            return roots;
+        }
+        match fits.inside_or_below(snapshot, block) {
+            Some(members) => having_any(snapshot.layout(block), roots, members),
+            None => roots,
+        }
+    }
+
+    /// Those of `roots` whose trees may have each of the required traits.
+    fn having_traits(&self, snapshot: &Snapshot, block: usize, roots: u64) -> u64 {
+        if self.required.is_empty() {
+            return roots;
+        }
+        let layout = snapshot.layout(block);
+        let traits = &snapshot.blocks().get(block).profile.traits;
+        self.required
+            .iter()
+            .fold(roots, |roots, any_of| having_any(layout, roots, traits.any(any_of)))
+    }
+}
+
+/// Those of `roots` whose trees have one of these lanes, or providers in other blocks, which are not looked at.
+fn having_any(layout: &Layout, roots: u64, lanes: u64) -> u64 {
+    let has = |lane: &usize| (layout.trees[*lane] & lanes != 0) || layout.spilling >> lane & 1 == 1;
+    lanes_of(roots).filter(has).fold(0, |left, lane| left | 1 << lane)
+}
+
+/// Those of `roots` whose trees have at least `min` providers for `kind`.
+fn having_providers<E: Explain>(
+    snapshot: &Snapshot,
+    request: &SplitRequest,
+    fits: &mut FitCache<E>,
+    here: &RootBlock<'_>,
+    roots: u64,
+    (kind, min): (usize, u32),
+) -> u64 {
+    let (layout, granular) = (here.layout, request.kinds[kind].granular);
+    let fit = fits.of(snapshot, request, here.block, kind);
+    // In most blocks this decides.
+    let mut left = if fit == 0 { roots & layout.spilling } else { roots };
+    // Aggregates of the root count for its whole tree.
+    let whole_tree = |lane: usize| granular || here.inside >> lane & 1 == 1;
+    let is_enough = |lanes: u64| match min {
+        1 => lanes != 0,
+        _ => lanes.count_ones() >= min,
+    };
+    for lane in lanes_of(left & !layout.spilling) {
+        let fit = if whole_tree(lane) { fit } else { fit & here.inside };
+        left &= !(u64::from(!is_enough(fit & layout.trees[lane])) << lane);
+    }
+    for lane in lanes_of(left & layout.spilling) {
+        let blocks = layout.spilled(lane).into_iter().flatten();
+        let counts = blocks.map(|&(block, lanes)| {
+            let fit = fits.of(snapshot, request, block, kind) & lanes;
+            let fit = if whole_tree(lane) {
+                fit
+            } else {
+                fit & fits.inside(snapshot, block)
+            };
+            fit.count_ones()
+        });
+        left &= !(u64::from(counts.sum::<u32>() < min) << lane);
+    }
+    left
+}

@@ -1,0 +1,140 @@
+//! Iterates over the trees that could serve a request, and collects what each of them offers.
+
+use std::collections::HashSet;
+
+use super::super::block_walk::{BlockWalk, mix};
+use super::super::snapshot::{Slot, Snapshot};
+use super::fit_cache::FitCache;
+use super::offers::TreeOffers;
+use super::root_filter::RootFilter;
+use super::sharing::SharingProviders;
+use super::split_request::SplitRequest;
+use crate::search::explain::Explain;
+
+/// An iterator over the trees that could serve, each by its root.
+pub(in crate::search) struct RootIter<E> {
+    pub request: SplitRequest,
+    pub sharing: SharingProviders,
+    fits: FitCache<E>,
+    filter: RootFilter,
+    walk: BlockWalk,
+    /// The block that the walk is at, and the roots in it that were not returned yet.
+    block: usize,
+    lanes: u64,
+    seed: u64,
+    /// Sets of sharing providers that reached a tree which itself offers nothing. Another such tree with the same set has
+    /// the same candidates.
+    seen: HashSet<Vec<usize>>,
+    /// Buffers, whose memory is reused for the next tree.
+    reached: Vec<usize>,
+    masks: Vec<u64>,
+}
+
+impl<E: Explain> RootIter<E> {
+    pub fn new(snapshot: &Snapshot, request: SplitRequest, seed: u64, explain: E) -> Self {
+        let fits = FitCache::new(snapshot, &request, explain);
+        let sharing = SharingProviders::new(snapshot, &request, &fits);
+        let local: Vec<usize> = (0..request.kinds.len()).filter(|&kind| !sharing.serve(kind)).collect();
+        let tree_of_kind = || local.iter().find_map(|&kind| request.kinds[kind].filter.tree);
+        let only = request
+            .unsuffixed
+            .as_ref()
+            .and_then(|group| group.tree)
+            .or_else(tree_of_kind);
+        Self {
+            walk: BlockWalk::to_trees(snapshot, only, seed),
+            filter: RootFilter::new(snapshot, &request, &sharing, &local, only),
+            request,
+            sharing,
+            fits,
+            block: 0,
+            lanes: 0,
+            seed,
+            seen: HashSet::new(),
+            reached: Vec::new(),
+            masks: Vec::new(),
+        }
+    }
+
+    /// Collects what the next tree offers and returns its root; `None` after the last one. The tree may still turn out to
+    /// have no candidate.
+    pub(super) fn next(&mut self, snapshot: &Snapshot, offers: &mut TreeOffers) -> Option<Slot> {
+        loop {
+            if self.request.interrupt.is_set() {
+                return None;
+            }
+            while self.lanes == 0 {
+                if self.request.interrupt.is_set() {
+                    return None;
+                }
+                let (request, fits, filter) = (&self.request, &mut self.fits, &mut self.filter);
+                let find = |block, lanes| filter.roots(snapshot, request, fits, block, lanes);
+                (self.block, self.lanes) = self.walk.next(find)?;
+            }
+            let lane = self.lanes.trailing_zeros() as usize;
+            self.lanes &= self.lanes - 1;
+            let root = Slot::new(self.block, lane);
+            if self.collect(snapshot, root, offers, false) {
+                return Some(root);
+            }
+        }
+    }
+
+    /// Collects again what a tree that [`RootIter::next`] returned offers, in the same order.
+    pub(super) fn collect_again(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers) {
+        self.collect(snapshot, root, offers, true);
+    }
+
+    /// Collects what a tree offers. False if it cannot have a candidate, or none that an earlier tree did not have.
+    fn collect(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers, again: bool) -> bool {
+        self.collect_providers(snapshot, root, offers);
+        let reached = &self.reached;
+        let is_new = |seen: &mut HashSet<Vec<usize>>| !reached.is_empty() && (again || seen.insert(reached.clone()));
+        if offers.slots.is_empty() && !is_new(&mut self.seen) {
+            return false;
+        }
+        for &provider in reached {
+            let provider = &self.sharing.all[provider];
+            offers.add_sharing(provider.slot, &provider.kinds);
+        }
+        if offers.options.iter().any(Vec::is_empty) {
+            return false;
+        }
+        // Otherwise equal trees would all offer the same provider first.
+        let random = mix(self.seed ^ root.index() as u64) as usize;
+        for options in offers.options.iter_mut().filter(|options| options.len() > 1) {
+            let first = random % options.len();
+            options.rotate_left(first);
+        }
+        offers.finish(snapshot, &self.request);
+        true
+    }
+
+    /// Offers the providers of the tree, and finds the sharing providers of other trees that reach it.
+    fn collect_providers(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers) {
+        let layout = snapshot.layout(root.block());
+        let request = &self.request;
+        offers.clear(request);
+        let (reached, masks) = (&mut self.reached, &mut self.masks);
+        reached.clear();
+        masks.resize(request.kinds.len(), 0);
+        let root_inside = self.fits.inside(snapshot, root.block()) & root.bit() != 0;
+        let own = [(root.block(), layout.trees[root.lane()])];
+        let blocks = layout.spilled(root.lane()).unwrap_or(&own);
+        // A tree may be large, so its blocks count as steps. The interrupt is checked before the next tree.
+        request.interrupt.spend(blocks.len() as u64);
+        for &(block, lanes) in blocks {
+            for (kind, mask) in masks.iter_mut().enumerate() {
+                *mask = lanes & self.fits.of(snapshot, request, block, kind);
+                if !request.kinds[kind].granular && !root_inside {
+                    *mask &= self.fits.inside(snapshot, block);
+                }
+            }
+            offers.add_block(block, masks);
+            self.sharing.add_reaching(snapshot, block, lanes, reached);
+        }
+        reached.retain(|&provider| self.sharing.all[provider].root != root);
+        reached.sort_unstable();
+        reached.dedup();
+    }
+}

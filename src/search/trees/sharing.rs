@@ -1,0 +1,96 @@
+//! Sharing providers that could serve a request for trees other than their own, and which trees they reach.
+//!
+//! A sharing provider (trait `MISC_SHARES_VIA_AGGREGATE`) reaches a tree if it has an aggregate in common with any provider
+//! of the tree.
+
+use std::collections::HashMap;
+
+use super::super::snapshot::{AggregateId, Slot, Snapshot, TraitId};
+use super::fit_cache::FitCache;
+use super::split_request::SplitRequest;
+use crate::search::explain::Explain;
+
+/// The sharing providers that could serve a part of a request for a tree that is not theirs.
+#[derive(Debug, Default)]
+pub(in crate::search) struct SharingProviders {
+    /// Sorted by slot.
+    pub all: Vec<SharingProvider>,
+    /// Aggregates with an index into `all`, sorted.
+    by_aggregate: Vec<(AggregateId, usize)>,
+    /// By block, computed when it is first needed: lanes, and the index of a sharing provider that reaches them.
+    reach: HashMap<usize, Box<[(u64, usize)]>>,
+}
+
+#[derive(Debug)]
+pub(in crate::search) struct SharingProvider {
+    pub slot: Slot,
+    pub root: Slot,
+    /// The kinds of parts that it could serve.
+    pub kinds: Vec<usize>,
+}
+
+impl SharingProviders {
+    pub fn new<E: Explain>(snapshot: &Snapshot, request: &SplitRequest, fits: &FitCache<E>) -> Self {
+        let mut sharing = Self::default();
+        let in_one_tree = request.unsuffixed.as_ref().is_some_and(|group| group.tree.is_some());
+        for slot in snapshot.sharing() {
+            let inside = fits.is_inside(snapshot, slot);
+            let serves = |&kind: &usize| {
+                (request.kinds[kind].granular || inside && !in_one_tree) && fits.one(snapshot, request, slot, kind)
+            };
+            let kinds: Vec<usize> = (0..request.kinds.len()).filter(serves).collect();
+            if kinds.is_empty() {
+                continue;
+            }
+            let aggregates = snapshot.aggregates(slot);
+            sharing
+                .by_aggregate
+                .extend(aggregates.map(|aggregate| (aggregate, sharing.all.len())));
+            let root = snapshot.root(slot);
+            sharing.all.push(SharingProvider { slot, root, kinds });
+        }
+        sharing.by_aggregate.sort_unstable();
+        sharing
+    }
+
+    /// Whether any of them could serve a part of this kind.
+    pub fn serve(&self, kind: usize) -> bool {
+        self.all.iter().any(|provider| provider.kinds.contains(&kind))
+    }
+
+    /// Whether any of them has one of these traits.
+    pub fn have(&self, snapshot: &Snapshot, any_of: &[TraitId]) -> bool {
+        let has = |slot| any_of.iter().any(|&wanted| snapshot.has_trait(slot, wanted));
+        self.all.iter().any(|provider| has(provider.slot))
+    }
+
+    /// Whether a provider is one of them, so that other trees may use it too.
+    pub fn contains(&self, slot: Slot) -> bool {
+        self.all.binary_search_by_key(&slot, |provider| provider.slot).is_ok()
+    }
+
+    /// Adds the indexes of those that reach these lanes; an index may be added twice.
+    pub fn add_reaching(&mut self, snapshot: &Snapshot, block: usize, lanes: u64, found: &mut Vec<usize>) {
+        if self.all.is_empty() {
+            return;
+        }
+        let by_aggregate = &self.by_aggregate;
+        let reach = self.reach.entry(block).or_insert_with(|| {
+            let aggregates = snapshot.blocks().get(block).profile.aggregates.iter();
+            let reaching = |(aggregate, lanes)| {
+                let first = by_aggregate.partition_point(|&(other, _)| other < aggregate);
+                let members = by_aggregate[first..]
+                    .iter()
+                    .take_while(move |(other, _)| *other == aggregate);
+                members.map(move |&(_, provider)| (lanes, provider))
+            };
+            aggregates.flat_map(reaching).collect()
+        });
+        found.extend(
+            reach
+                .iter()
+                .filter(|(reached, _)| reached & lanes != 0)
+                .map(|&(_, provider)| provider),
+        );
+    }
+}

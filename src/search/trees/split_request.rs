@@ -1,0 +1,225 @@
+//! Splits a request into parts, each of which one provider serves.
+//!
+//! The search of a tree is a constraint satisfaction problem: the parts are its variables, the providers that suit a part
+//! are its values, and room, required traits, isolation and `same_subtree` are constraints that relate several parts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::super::candidates::{SearchLimits, SearchSettings};
+use super::super::interrupt::Interrupt;
+use super::super::request::{Group, GroupPolicy, Request};
+use super::super::snapshot::{ClassId, Slot, Snapshot, TraitId, by_block};
+use crate::search::resolve::{MemberIds, ProviderFilter, TraitIds};
+
+/// The parts of a request, and the constraints on all of them together.
+#[derive(Debug)]
+pub(in crate::search) struct SplitRequest {
+    /// Required and forbidden for the root of the tree that serves.
+    pub root: TraitIds,
+    pub unsuffixed: Option<UnsuffixedGroup>,
+    pub kinds: Vec<PartKind>,
+    pub parts: Vec<RequestPart>,
+    /// By group.
+    pub suffixes: Vec<Arc<str>>,
+    /// The contested classes: see [`PartKind::contested`].
+    pub classes: Vec<ClassId>,
+    /// By contested class, the sum over all parts.
+    pub demand: Vec<i64>,
+    /// The number of rules of `same_subtree`.
+    pub subtrees: usize,
+    /// Whether every granular group needs a provider of its own.
+    pub isolate: bool,
+    /// Whether several providers of one tree may serve.
+    pub nested: bool,
+    pub strict: bool,
+    pub limits: SearchLimits,
+    pub interrupt: Interrupt,
+}
+
+/// What the group without a suffix requires of all its providers together.
+#[derive(Debug)]
+pub(in crate::search) struct UnsuffixedGroup {
+    pub required: Vec<Vec<TraitId>>,
+    pub members: MemberIds,
+    pub tree: Option<Slot>,
+}
+
+/// What a part asks for: one class of the group without a suffix, or a granular group. Equal parts have the same kind.
+#[derive(Debug, PartialEq)]
+pub(in crate::search) struct PartKind {
+    /// What a provider needs, whatever tree it serves.
+    pub filter: ProviderFilter,
+    pub granular: bool,
+    /// The rules of `same_subtree` that name its group.
+    pub subtrees: Vec<usize>,
+    /// The amounts of classes for which several parts may compete on one provider. Each is an index into
+    /// [`SplitRequest::classes`] and an amount.
+    pub contested: Vec<(usize, i64)>,
+    /// The largest of these amounts.
+    pub largest: Option<i64>,
+    /// By block, the lanes of the tree `filter.tree`, if it has one.
+    pub lanes: Option<BTreeMap<usize, u64>>,
+}
+
+/// One part: it is placed on one provider.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::search) struct RequestPart {
+    pub group: usize,
+    pub kind: usize,
+}
+
+impl SplitRequest {
+    /// `filters` are those of the request's groups.
+    pub fn new(
+        snapshot: &Snapshot,
+        request: &Request,
+        root: TraitIds,
+        filters: Vec<ProviderFilter>,
+        settings: &SearchSettings,
+    ) -> Self {
+        let mut split = Self {
+            root,
+            unsuffixed: None,
+            kinds: Vec::new(),
+            parts: Vec::new(),
+            suffixes: request.groups.iter().map(|group| Arc::from(&*group.suffix)).collect(),
+            classes: Vec::new(),
+            demand: Vec::new(),
+            subtrees: 0,
+            isolate: request.group_policy == Some(GroupPolicy::Isolate),
+            nested: request.nested,
+            strict: settings.strict_step,
+            limits: settings.limits,
+            interrupt: settings.interrupt.clone(),
+        };
+        let subtrees = rules(request);
+        split.subtrees = subtrees.len();
+        for (index, (group, filter)) in request.groups.iter().zip(filters).enumerate() {
+            if group.suffix.is_empty() {
+                split.add_unsuffixed(index, filter);
+            } else {
+                split.add_granular(snapshot, index, group, filter, &subtrees);
+            }
+        }
+        split.find_contested();
+        split
+    }
+
+    fn add_unsuffixed(&mut self, group: usize, filter: ProviderFilter) {
+        for &amount in &filter.amounts {
+            let filter = ProviderFilter {
+                amounts: vec![amount],
+                traits: TraitIds {
+                    required: Vec::new(),
+                    forbidden: filter.traits.forbidden.clone(),
+                },
+                members: MemberIds {
+                    any_of: Vec::new(),
+                    forbidden: filter.members.forbidden.clone(),
+                },
+                strict: filter.strict,
+                ..ProviderFilter::default()
+            };
+            let kind = PartKind {
+                filter,
+                granular: false,
+                subtrees: Vec::new(),
+                contested: Vec::new(),
+                largest: None,
+                lanes: None,
+            };
+            self.add(group, kind);
+        }
+        self.unsuffixed = Some(UnsuffixedGroup {
+            required: filter.traits.required,
+            members: filter.members,
+            tree: filter.tree,
+        });
+    }
+
+    fn add_granular(
+        &mut self,
+        snapshot: &Snapshot,
+        index: usize,
+        group: &Group,
+        filter: ProviderFilter,
+        subtrees: &[BTreeSet<&str>],
+    ) {
+        let lanes = filter
+            .tree
+            .map(|root| by_block(snapshot.tree(root)).into_iter().collect());
+        let filter = ProviderFilter {
+            root: TraitIds::default(),
+            ..filter
+        };
+        let subtrees = subtrees
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| rule.contains(&*group.suffix));
+        let kind = PartKind {
+            filter,
+            granular: true,
+            subtrees: subtrees.map(|(index, _)| index).collect(),
+            contested: Vec::new(),
+            largest: None,
+            lanes,
+        };
+        self.add(index, kind);
+    }
+
+    /// Adds a part, with a new kind if none is equal.
+    fn add(&mut self, group: usize, kind: PartKind) {
+        let known = self.kinds.iter().position(|other| *other == kind);
+        let kind = known.unwrap_or_else(|| {
+            self.kinds.push(kind);
+            self.kinds.len() - 1
+        });
+        self.parts.push(RequestPart { group, kind });
+    }
+
+    /// The minimum number of providers in a tree that must suit a kind.
+    pub fn min_providers(&self, kind: usize) -> u32 {
+        if !(self.isolate && self.kinds[kind].granular) {
+            return 1;
+        }
+        self.parts.iter().map(|part| u32::from(part.kind == kind)).sum()
+    }
+
+    /// Whether placing one part may make another impossible.
+    pub fn parts_compete(&self) -> bool {
+        self.isolate || !self.classes.is_empty()
+    }
+
+    /// A class is contested if two parts that want it may share a provider. For all other classes, a provider that suits a
+    /// part alone also suits it after other parts were placed.
+    fn find_contested(&mut self) {
+        let mut wanted: BTreeMap<ClassId, (usize, usize, i64)> = BTreeMap::new();
+        for part in &self.parts {
+            let kind = &self.kinds[part.kind];
+            for &(class, amount) in &kind.filter.amounts {
+                let (granular, unsuffixed, demand) = wanted.entry(class).or_default();
+                *(if kind.granular { granular } else { unsuffixed }) += 1;
+                *demand = demand.saturating_add(amount);
+            }
+        }
+        let may_meet =
+            |granular: usize, unsuffixed: usize| granular > 0 && unsuffixed > 0 || granular > 1 && !self.isolate;
+        let contested = wanted
+            .into_iter()
+            .filter(|(_, (granular, unsuffixed, _))| may_meet(*granular, *unsuffixed));
+        (self.classes, self.demand) = contested.map(|(class, (_, _, demand))| (class, demand)).unzip();
+        for kind in &mut self.kinds {
+            let index = |&(class, amount): &(ClassId, i64)| Some((self.classes.binary_search(&class).ok()?, amount));
+            kind.contested = kind.filter.amounts.iter().filter_map(index).collect();
+            kind.largest = kind.contested.iter().map(|&(_, amount)| amount).max();
+        }
+    }
+}
+
+/// The rules of `same_subtree` that constrain anything, each once, because every rule costs time for each part placed.
+fn rules(request: &Request) -> Vec<BTreeSet<&str>> {
+    let all = request.same_subtrees.iter();
+    let all: BTreeSet<BTreeSet<&str>> = all.map(|rule| rule.iter().map(String::as_str).collect()).collect();
+    all.into_iter().filter(|rule| rule.len() > 1).collect()
+}

@@ -1,0 +1,39 @@
+//! JSON bodies and query strings, by microversion. Reading turns every version's form of a request into the newest domain
+//! type; writing gives an answer the form of the request's version. Does no I/O, and knows no HTTP.
+//!
+//! Each noun has a file. They share:
+//!
+//! - `json`, `query`: parsers of bodies and query strings; `value`: the parsed form;
+//! - `schema`, `validation`: the schemas in `schemas/*.json`, and the validation of requests against them;
+//! - `filters`, `integer`, `uuid`: the syntax of parameter values;
+//! - `python`: Python's formatting of values, for error sentences;
+//! - `output`: helpers for answers; `quoted`, `provider_texts`: caches of JSON texts;
+//! - `documents`: the list of schemas, for the description of the API.
+
+pub mod aggregates;
+pub mod allocation_candidates;
+pub mod allocations;
+pub mod documents;
+pub mod inventories;
+pub mod reshaper;
+pub mod resource_classes;
+pub mod resource_providers;
+pub mod root;
+pub mod traits;
+pub mod usages;
+pub mod v1;
+
+mod filters;
+pub mod integer;
+mod json;
+mod output;
+mod provider_texts;
+mod python;
+mod query;
+mod quoted;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod uuid;
+mod validation;
+mod value;
