@@ -19,8 +19,8 @@ use super::{Database, DbConnection, DbResult, SetupError};
 use crate::mutants::{self, Mutant};
 use query::FeedRow;
 
-/// How far a writer has been followed: a revision, and the random token of that commit. The default is where each
-/// begins.
+/// How far a writer has been followed: a revision, and the random token of that commit. The default is the position of
+/// a new writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     pub revision: i64,
@@ -35,7 +35,7 @@ pub struct Revisions {
 }
 
 impl Revisions {
-    /// The last revision of a writer that was followed; 0, where each begins, for an unknown one.
+    /// The last revision of a writer that was followed; 0 for an unknown writer, as for a new one.
     pub fn of(&self, writer: &str) -> i64 {
         self.writers.get(writer).map_or(0, |position| position.revision)
     }
@@ -165,7 +165,7 @@ fn page(rows: Vec<FeedRow>) -> FeedPage {
 pub fn revisions(conn: &mut DbConnection) -> DbResult<Revisions> {
     let rows = query::positions(conn)?;
     if rows.is_empty() {
-        // There is no epoch, as when only OpenStack's tables were restored; there may be writers all the same.
+        // No epoch, as when only OpenStack's tables were restored. There may be writers nevertheless.
         return Ok(read_page(conn, &Revisions::default())?.revisions);
     }
     let mut now = Revisions::default();

@@ -147,7 +147,7 @@ table! {
 }
 
 table! {
-    /// One row a live writer: how many batches it has committed, and the random token of the last one.
+    /// One row per live writer: the number of its commits, and the random token of the last one.
     placet_writers (id) {
         id -> Text,
         revision -> BigInt,
@@ -157,7 +157,7 @@ table! {
 }
 
 table! {
-    /// One row a committed batch: what it changed, as deltas (ARCHITECTURE.md, rule 3).
+    /// One row per committed batch: what it changed, as deltas.
     placet_changes (writer, revision) {
         writer -> Text,
         revision -> BigInt,
@@ -168,7 +168,7 @@ table! {
 }
 
 table! {
-    /// One row: a random text, replaced whenever rows of a silent writer are cleared away.
+    /// One row: a random text, replaced when a silent writer is pruned.
     placet_epoch (id) {
         id -> Integer,
         epoch -> Text,

@@ -1,6 +1,7 @@
-//! The parts of statements over many rows that are SQL, by table. `model` runs them by name and knows no SQL.
+//! The SQL of statements over many rows, by table. `model` runs them by name and knows no SQL.
 //!
-//! Their types say what they are put together to, and how each engine does it (`src/db/engines/rows/`).
+//! Each constant has the parts that are the same on every engine. Its type builds the statement, in each engine's form
+//! (`src/db/engines/rows/`).
 
 pub mod allocations {
     use crate::db::engines::rows::{CountKeys, InsertFromRows};
@@ -80,7 +81,7 @@ pub mod inventories {
 pub mod resource_classes {
     use crate::db::engines::rows::CountFrom;
 
-    /// One row if `classes` classes are named as given, else none. Values: id and name of each, and how many they are.
+    /// One row if `classes` classes have the given names, else none. Values: id and name of each class, and `classes`.
     pub fn are_named(classes: usize) -> CountFrom {
         let named = vec!["id = ? AND name = ?"; classes].join(" OR ");
         CountFrom(format!(
@@ -119,7 +120,7 @@ pub mod resource_providers {
                  AND COALESCE(resource_providers.generation, 0) = v.generation",
     };
 
-    /// A mutant's: it compares nothing.
+    /// For a mutant: without the comparison.
     pub const RAISE_GENERATION_UNGUARDED: UpdateFromRows = UpdateFromRows {
         filter: "resource_providers.id = v.id",
         ..RAISE_GENERATION

@@ -1,4 +1,4 @@
-//! The database room on real files.
+//! Tests of `db` on a real database: an SQLite file, or what PLACET_TEST_DATABASE names.
 
 mod servers;
 pub mod support;
@@ -32,8 +32,8 @@ fn database(path: &Path) -> Database {
     Database::open(&settings).expect("a URL that placet knows")
 }
 
-/// A file with its schema, in a directory that goes away with it.
-fn file() -> (TempDir, Database) {
+/// An SQLite file with the schema, in a directory that is deleted when it is dropped.
+fn synced_file() -> (TempDir, Database) {
     let directory = tempfile::tempdir().expect("a directory");
     let database = database(&directory.path().join("placet.db"));
     assert_eq!(database.sync().expect("sync"), Synced::Created);
@@ -44,14 +44,14 @@ fn synced() -> (TestDatabase, Database) {
     TestDatabase::synced()
 }
 
-fn provider(conn: &mut DbConnection, name: &str) -> QueryResult<usize> {
+fn insert_provider(conn: &mut DbConnection, name: &str) -> QueryResult<usize> {
     diesel::insert_into(resource_providers::table)
         .values((resource_providers::uuid.eq(name), resource_providers::name.eq(name)))
         .execute(conn)
 }
 
 #[test]
-fn a_missing_database_is_made_by_sync_alone() {
+fn only_sync_creates_a_missing_database() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("placet.db");
     let database = database(&path);
@@ -69,7 +69,7 @@ fn a_missing_database_is_made_by_sync_alone() {
 }
 
 #[test]
-fn an_empty_file_is_no_schema() {
+fn an_empty_file_counts_as_not_synced() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("placet.db");
     std::fs::write(&path, b"").expect("an empty file");
@@ -106,7 +106,7 @@ fn an_upstream_database_is_adopted_with_its_rows() {
 }
 
 #[test]
-fn what_is_not_ours_to_touch_is_refused_and_left_as_it_was() {
+fn an_unknown_schema_is_refused_and_left_unchanged() {
     let refusal = |sql: &str| {
         let (_directory, database) = synced();
         database.connect().expect("a connection").batch_execute(sql).expect(sql);
@@ -129,9 +129,9 @@ fn what_is_not_ours_to_touch_is_refused_and_left_as_it_was() {
 }
 
 #[test]
-fn many_syncs_at_once_make_one_schema() {
+fn concurrent_syncs_create_one_schema() {
     let kept = TestDatabase::empty();
-    let made = std::thread::scope(|scope| {
+    let created = std::thread::scope(|scope| {
         let sync = || kept.open().sync().expect("sync");
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(sync)).collect();
         threads
@@ -140,17 +140,17 @@ fn many_syncs_at_once_make_one_schema() {
             .filter(|it| *it == Synced::Created)
             .count()
     });
-    assert_eq!(made, 1);
+    assert_eq!(created, 1);
     kept.open().check().expect("a current schema");
 }
 
 #[test]
-fn a_file_that_keeps_no_log_yet_is_waited_for_while_somebody_writes_it() {
+fn a_file_without_wal_is_opened_after_the_write_that_is_in_progress() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("theirs.db");
     let database = Database::open(&Settings::new(url(&path))).expect("a URL that placet knows");
     let mut other = SqliteConnection::establish(&path.display().to_string()).expect("a file");
-    // Whoever looks whether the file may keep a log is in the way of a COMMIT for a moment.
+    // placet's attempts to switch the file to WAL block a COMMIT for a moment, so this connection waits for locks too.
     other
         .batch_execute(
             "PRAGMA busy_timeout = 10000; CREATE TABLE theirs (id INTEGER); \
@@ -166,8 +166,8 @@ fn a_file_that_keeps_no_log_yet_is_waited_for_while_somebody_writes_it() {
 }
 
 #[test]
-fn sessions_are_durable_checked_and_readers_only_read() {
-    let (_directory, database) = file();
+fn a_writer_is_durable_and_checks_foreign_keys_and_a_reader_cannot_write() {
+    let (_directory, database) = synced_file();
     let pragma = |conn: &mut DbConnection, name: &str| {
         #[derive(QueryableByName)]
         struct Row {
@@ -182,18 +182,18 @@ fn sessions_are_durable_checked_and_readers_only_read() {
     assert_eq!(pragma(writer, "synchronous"), "2");
     assert_eq!(pragma(writer, "foreign_keys"), "1");
     let refused = database
-        .read(|conn| Ok(provider(conn, "p")?))
+        .read(|conn| Ok(insert_provider(conn, "p")?))
         .expect_err("a reader that writes");
     assert!(matches!(refused, Error::Unavailable { .. }), "{refused}");
 }
 
 #[test]
-fn a_read_is_one_moment() {
+fn a_read_sees_one_moment() {
     let (_directory, database) = synced();
     let count = |conn: &mut DbConnection| resource_providers::table.count().get_result::<i64>(conn);
     let seen = database.read(|conn| {
         let before = count(conn)?;
-        provider(&mut database.connect()?, "meanwhile")?;
+        insert_provider(&mut database.connect()?, "concurrent")?;
         Ok((before, count(conn)?))
     });
     assert_eq!(seen, Ok((0, 0)));
@@ -201,7 +201,7 @@ fn a_read_is_one_moment() {
 }
 
 #[test]
-fn many_rows_are_one_statement() {
+fn many_rows_are_inserted_by_one_statement() {
     #[derive(Insertable)]
     #[diesel(table_name = traits, treat_none_as_default_value = false)]
     struct New {
@@ -225,11 +225,11 @@ fn many_rows_are_one_statement() {
 }
 
 #[test]
-fn lists_longer_than_a_statement_takes_are_parted() {
+fn a_list_that_is_too_long_for_one_statement_is_split() {
     let (_directory, database) = synced();
     let ids: Vec<i32> = (0..70_000).collect();
     let query = |conn: &mut DbConnection| {
-        provider(conn, "only")?;
+        insert_provider(conn, "only")?;
         dialect::in_lists(&ids, |ids| {
             resource_providers::table
                 .filter(resource_providers::id.eq_any(ids))
@@ -241,16 +241,19 @@ fn lists_longer_than_a_statement_takes_are_parted() {
 }
 
 #[test]
-fn a_locked_database_is_tried_again() {
-    let (_directory, database) = file();
+fn a_locked_database_is_a_fault_to_retry() {
+    let (_directory, database) = synced_file();
     let (mut one, mut other) = (database.connect().expect("one"), database.connect().expect("another"));
     dialect::begin_write(&mut one).expect("the lock");
     let error = dialect::begin_write(&mut other).expect_err("no lock");
     assert_eq!(classify(&error), Fault::Retry, "{error}");
-    assert_eq!(classify(&provider(&mut other, "p").expect_err("no lock")), Fault::Retry);
+    assert_eq!(
+        classify(&insert_provider(&mut other, "p").expect_err("no lock")),
+        Fault::Retry
+    );
     assert!(matches!(Error::from(error), Error::Unavailable { .. }));
-    dialect::rollback(&mut one).expect("the end of it");
-    provider(&mut other, "p").expect("the lock is free");
+    dialect::rollback(&mut one).expect("rolled back");
+    insert_provider(&mut other, "p").expect("the lock is free");
 }
 
 #[test]
@@ -258,7 +261,7 @@ fn a_refused_row_names_its_constraint() {
     let (_directory, database) = synced();
     let conn = &mut database.connect().expect("a connection");
     let kind = Kind::of(conn);
-    // diesel gives a kind to what is sent as a prepared statement.
+    // diesel classifies errors of prepared statements only.
     let mut refused = |sql: &str| match classify(&diesel::sql_query(sql).execute(conn).expect_err(sql)) {
         Fault::Refuse { constraint } => constraint,
         other => panic!("{sql}: {other:?}"),
@@ -292,7 +295,7 @@ fn a_refused_row_names_its_constraint() {
 
 #[test]
 fn a_full_read_only_or_broken_database_stops_the_writer() {
-    let (directory, database) = file();
+    let (directory, database) = synced_file();
     let path = directory.path().join("placet.db");
     let fault = |conn: &mut SqliteConnection, sql: &str| classify(&conn.batch_execute(sql).expect_err(sql));
     let filler = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
@@ -329,7 +332,7 @@ fn an_unknown_error_is_never_retried() {
 }
 
 #[test]
-fn moments_are_written_as_python_writes_them() {
+fn times_are_written_as_python_writes_them() {
     for _ in 0..1_000 {
         let text = dialect::now().format("%F %T%.f").to_string();
         assert_eq!(text.len(), "2026-01-01 00:00:00.000001".len(), "{text}");
@@ -346,12 +349,12 @@ fn moments_are_written_as_python_writes_them() {
 }
 
 #[test]
-fn a_reading_transaction_that_cannot_begin_leaves_none_behind() {
+fn a_read_transaction_that_cannot_begin_leaves_no_transaction_open() {
     let (_kept, database) = synced();
     let conn = &mut database.connect().expect("a connection");
     let kind = Kind::of(conn);
     if !matches!(kind, Kind::Sqlite | Kind::Mariadb) {
-        return; // PostgreSQL begins a transaction within another one, with a warning
+        return; // PostgreSQL takes BEGIN within a transaction, with a warning.
     }
     let read = |conn: &mut DbConnection| {
         dialect::read_transaction(conn, |conn| alembic_version::table.count().get_result::<i64>(conn))

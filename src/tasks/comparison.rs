@@ -24,7 +24,7 @@ impl Comparison {
         }
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new()
-            .name("placet-comparison".to_owned())
+            .name("placet-compare".to_owned())
             .spawn(move || work(&model, interval, &stopped))?;
         Ok(Comparison {
             running: Some((stop, thread)),

@@ -1,7 +1,7 @@
-//! The revisions of OpenStack's tables: the steps from each to the newest, and the one that a database is said to be at.
+//! The alembic revisions of OpenStack's tables: the steps from each known revision to the newest, and `db stamp`.
 //!
 //! The steps are those of OpenStack Placement's own migrations, and leave the same tables. Two of them change nothing:
-//! they refuse what its data migrations have to mend first.
+//! they refuse rows that its data migrations have to repair first.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -10,23 +10,23 @@ use super::{alembic_version, allocations, consumers, resource_providers};
 use crate::db::engines::dialect::{self, Purpose};
 use crate::db::{Database, DbConnection, SetupError};
 
-/// The revision of the OpenStack tables that placet makes and works on.
+/// The revision of OpenStack's tables that placet creates and works on.
 pub const HEAD: &str = "a082b8bb98d0";
-/// All there are, oldest first.
+/// All known revisions, oldest first.
 const REVISIONS: [&str; 5] = ["b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", HEAD];
 
-/// Whether a database at this revision can be brought to the newest.
+/// Whether a database at this revision can be upgraded to the newest.
 pub fn is_known(revision: &str) -> bool {
     REVISIONS.contains(&revision)
 }
 
-/// Brings the tables from a known revision to the newest; says whether there was anything to do.
+/// Upgrades the tables from a known revision to the newest. Returns whether there was a step to do.
 pub fn upgrade(conn: &mut DbConnection, from: &str) -> Result<bool, SetupError> {
     let steps = REVISIONS.iter().skip_while(|revision| **revision != from).skip(1);
     let mut done = false;
     for revision in steps {
         step(conn, revision)?;
-        // At once, because MariaDB has committed the step already.
+        // After each step, because MariaDB has already committed it.
         diesel::update(alembic_version::table)
             .set(alembic_version::version_num.eq(revision))
             .execute(conn)?;
@@ -35,10 +35,12 @@ pub fn upgrade(conn: &mut DbConnection, from: &str) -> Result<bool, SetupError> 
     Ok(done)
 }
 
-/// Ends a sync that began without tables. MariaDB commits each table by itself, so OpenStack Placement's own tool may have
-/// made some of them at the same time, as its oldest revision has them. So the steps to the newest one are taken on all
-/// tables, whoever made them, and the older revision that the tool may have noted is taken away.
-pub fn settle(conn: &mut DbConnection) -> Result<(), SetupError> {
+/// Finishes a sync that began without tables: upgrades tables that are at an older revision, and deletes an older
+/// revision from `alembic_version`.
+///
+/// MariaDB commits each table by itself. So OpenStack Placement's own tool may have created some of the tables at the
+/// same time, at its oldest revision.
+pub fn upgrade_mixed_tables(conn: &mut DbConnection) -> Result<(), SetupError> {
     if !dialect::has_old_tables(conn)? {
         return Ok(());
     }
@@ -77,7 +79,7 @@ fn refuse_missing_consumers(conn: &mut DbConnection) -> Result<(), SetupError> {
 }
 
 impl Database {
-    /// Says that OpenStack's tables are at a revision, `head` or `base` for none, and touches nothing else.
+    /// Records that OpenStack's tables are at a revision, and changes nothing else. `head` is the newest, `base` none.
     pub fn stamp(&self, revision: &str) -> Result<(), SetupError> {
         let revision = match revision {
             "head" => Some(HEAD),

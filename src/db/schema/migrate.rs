@@ -1,7 +1,7 @@
-//! The schema: made where there is nothing, adopted where OpenStack Placement made it, refused where neither holds.
+//! `db sync`: creates the schema in an empty database, adopts and upgrades OpenStack Placement's, and refuses any other.
 //!
-//! Two parts are versioned apart. OpenStack's tables are at the revision that `alembic_version` says, and its own tool
-//! keeps working on them. placet's tables, all named `placet_…`, are versioned by `placet_migrations`.
+//! The two parts of the schema have separate versions. OpenStack's tables are at the revision in `alembic_version`, and
+//! its own tool keeps working on them. placet's tables, all named `placet_…`, are versioned by `placet_migrations`.
 
 use diesel::backend::Backend;
 use diesel::connection::BoxableConnection;
@@ -14,48 +14,52 @@ use super::{alembic_version, placet_migrations};
 use crate::db::engines::dialect::{self, Purpose, insert_rows, on_each};
 use crate::db::{Database, DbConnection, SetupError};
 
-/// The alembic revision of the OpenStack tables that placet makes and works on.
+/// The alembic revision of OpenStack's tables that placet creates and works on.
 pub const ALEMBIC_HEAD: &str = alembic::HEAD;
 
-/// What both parts of the schema are at; `None` where a part is not there.
+/// The versions of both parts of the schema; `None` if a part is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Version {
     pub alembic: Option<String>,
     pub placet: Option<String>,
 }
 
-/// What a sync did.
+/// The result of a sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Synced {
-    /// The database was empty: all was made.
+    /// The database was empty: all tables were created.
     Created,
-    /// OpenStack Placement had made it: placet's tables were added.
+    /// OpenStack Placement had created the database: placet's tables were added.
     Adopted,
-    /// Some of placet's tables were added or changed.
+    /// Some tables were added or changed.
     Upgraded,
-    /// There was nothing to do.
+    /// The schema was current already.
     Current,
 }
 
-/// What is there before a sync.
+/// The schema that a sync finds.
 struct Found {
-    /// Tables that are not placet's.
-    others: bool,
-    /// Whether placet had begun to make it: MariaDB commits each table by itself, and a sync may be interrupted.
-    begun: bool,
+    /// There are tables that are not placet's.
+    has_other_tables: bool,
+    /// An earlier sync did not finish: MariaDB commits each table by itself.
+    is_interrupted: bool,
     alembic: Option<String>,
     placet: Vec<String>,
 }
 
 impl Database {
-    /// Brings the schema to what this placet needs. Two at once are safe: one waits, then finds nothing to do.
+    /// Brings the schema to the version that this placet needs. Of two concurrent syncs the second waits for the first,
+    /// and has nothing left to do.
     pub fn sync(&self) -> Result<Synced, SetupError> {
         dialect::change_schema(&mut self.connect_to(Purpose::Create)?, sync)
     }
 
-    /// Whether the schema is the one that this placet needs; an error says what to do where it is not.
+    /// Checks that the schema is the one that this placet needs.
+    ///
+    /// # Errors
+    /// If it is not; the error says what to do.
     pub fn check(&self) -> Result<(), SetupError> {
-        let found = look(&mut self.connect_to(Purpose::Read)?)?;
+        let found = find_schema(&mut self.connect_to(Purpose::Read)?)?;
         found.refuse_unknown()?;
         if let Some(old) = found.alembic.as_ref().filter(|found| *found != ALEMBIC_HEAD) {
             return Err(SetupError::OldRevision { found: old.clone() });
@@ -67,13 +71,13 @@ impl Database {
         }
     }
 
-    /// What the schema is at. A database that is not there is at nothing.
+    /// The versions of the schema. A missing database has none.
     pub fn version(&self) -> Result<Version, SetupError> {
         match self.connect_to(Purpose::Read) {
             Err(SetupError::Missing { .. }) => Ok(Version::default()),
             Err(error) => Err(error),
             Ok(mut conn) => {
-                let found = look(&mut conn)?;
+                let found = find_schema(&mut conn)?;
                 Ok(Version {
                     alembic: found.alembic,
                     placet: found.placet.into_iter().next_back(),
@@ -84,20 +88,20 @@ impl Database {
 }
 
 fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
-    let found = look(conn)?;
+    let found = find_schema(conn)?;
     found.refuse_unknown()?;
     let migrations = dialect::migrations(conn);
     let upgraded = match &found.alembic {
         Some(from) => alembic::upgrade(conn, from)?,
         None => false,
     };
-    // First, as the sign that whatever is found half-made next time is placet's own work.
-    make_version_table(conn)?;
+    // First: if this sync is interrupted, the next one recognizes the unfinished tables as placet's work by it.
+    create_version_table(conn)?;
     if found.alembic.is_none() {
         on_each!(&mut *conn, inner => run(inner, &migrations.openstack, &[]))?;
     }
-    if found.alembic.is_none() || found.begun {
-        alembic::settle(conn)?;
+    if found.alembic.is_none() || found.is_interrupted {
+        alembic::upgrade_mixed_tables(conn)?;
     }
     let done = on_each!(&mut *conn, inner => run(inner, &migrations.placet, &found.placet))?;
     let run_at = dialect::now();
@@ -110,7 +114,7 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
             )
         })
         .collect();
-    // Another node of a cluster may have done the same.
+    // A sync on another node of a cluster may have inserted the same rows.
     insert_rows!(conn, placet_migrations::table, &rows, or_ignore)?;
     Ok(
         match (found.alembic, found.placet.is_empty(), done.is_empty() && !upgraded) {
@@ -123,10 +127,10 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
 }
 
 impl Found {
-    /// Refuses what placet must not touch: a strange database, another revision, the work of a newer placet.
+    /// Refuses what placet must not touch: the tables of another program, an unknown revision, a newer placet's schema.
     fn refuse_unknown(&self) -> Result<(), SetupError> {
         match &self.alembic {
-            None if self.others && !self.begun => return Err(SetupError::Foreign),
+            None if self.has_other_tables && !self.is_interrupted => return Err(SetupError::Foreign),
             Some(found) if !alembic::is_known(found) => return Err(SetupError::OtherRevision { found: found.clone() }),
             _ => {}
         }
@@ -140,7 +144,7 @@ impl Found {
     }
 }
 
-fn look(conn: &mut DbConnection) -> Result<Found, SetupError> {
+fn find_schema(conn: &mut DbConnection) -> Result<Found, SetupError> {
     let tables = dialect::table_names(conn)?;
     let has = |name: &str| tables.iter().any(|table| table == name);
     let mut alembic: Vec<String> = match has("alembic_version") {
@@ -162,16 +166,15 @@ fn look(conn: &mut DbConnection) -> Result<Found, SetupError> {
             .load(conn)?,
         false => Vec::new(),
     };
-    let others = tables.iter().any(|table| !table.starts_with("placet_"));
     Ok(Found {
-        others,
-        begun: has("placet_migrations") && placet.is_empty(),
+        has_other_tables: tables.iter().any(|table| !table.starts_with("placet_")),
+        is_interrupted: has("placet_migrations") && placet.is_empty(),
         alembic: alembic.pop(),
         placet,
     })
 }
 
-fn make_version_table(conn: &mut DbConnection) -> QueryResult<usize> {
+fn create_version_table(conn: &mut DbConnection) -> QueryResult<usize> {
     diesel::sql_query(format!(
         "CREATE TABLE IF NOT EXISTS placet_migrations \
          (version VARCHAR(50) NOT NULL, run_at {} NOT NULL, PRIMARY KEY (version))",
@@ -180,7 +183,7 @@ fn make_version_table(conn: &mut DbConnection) -> QueryResult<usize> {
     .execute(conn)
 }
 
-/// Runs the migrations that are not among `done`, in order, and says which they were.
+/// Runs the migrations that are not among `done`, in order. Returns their versions.
 fn run<C, DB>(conn: &mut C, source: &EmbeddedMigrations, done: &[String]) -> Result<Vec<String>, SetupError>
 where
     DB: Backend,

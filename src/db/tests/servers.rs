@@ -1,5 +1,5 @@
-//! What only a server does: many writers, sessions that end, schemas that are made piece by piece. On SQLite there is
-//! nothing to test here.
+//! Tests of database servers: concurrent writers, sessions that end, schemas that are created table by table. On SQLite
+//! they test nothing.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::db::schema::migrate::Synced;
 use crate::db::schema::{resource_classes, traits};
 use crate::db::{Database, DbConnection, Settings, SetupError};
 
-/// A database with two traits, if it is on a server.
+/// A database with two traits; `None` if the tests do not run on a server.
 fn on_server() -> Option<(TestDatabase, Database, Kind)> {
     let kept = TestDatabase::empty();
     let database = Database::open(&Settings {
@@ -56,16 +56,16 @@ fn try_text(conn: &mut DbConnection, sql: &str) -> QueryResult<String> {
     Ok(diesel::sql_query(sql).get_result::<One>(conn)?.t)
 }
 
-/// What says which session it is.
-fn session(kind: Kind) -> &'static str {
+/// The query for the session's id.
+fn session_query(kind: Kind) -> &'static str {
     match kind {
         Kind::Mariadb => "SELECT CAST(CONNECTION_ID() AS CHAR) AS t",
         _ => "SELECT pg_backend_pid()::text AS t",
     }
 }
 
-/// What ends it.
-fn ending(kind: Kind, session: &str) -> String {
+/// The statement that ends a session.
+fn kill_statement(kind: Kind, session: &str) -> String {
     match kind {
         Kind::Mariadb => format!("KILL {session}"),
         _ => format!("SELECT pg_terminate_backend({session})"),
@@ -73,7 +73,7 @@ fn ending(kind: Kind, session: &str) -> String {
 }
 
 #[test]
-fn a_deadlock_is_tried_again() {
+fn a_deadlock_is_a_fault_to_retry() {
     let Some((_kept, database, _)) = on_server() else {
         return;
     };
@@ -98,9 +98,10 @@ fn a_deadlock_is_tried_again() {
     assert_eq!(faults, [Fault::Retry]);
 }
 
-/// On Galera nobody is told where another node's commit meets the closing of a statement: here it is undone in secret.
+/// On Galera the client gets no error if another node's commit undoes its transaction while a statement is closed. This
+/// test undoes it behind the connection's back.
 #[test]
-fn nothing_of_a_transaction_that_was_undone_is_committed() {
+fn a_transaction_that_was_undone_without_an_error_is_not_committed() {
     let Some((_kept, database, kind)) = on_server() else {
         return;
     };
@@ -119,14 +120,14 @@ fn nothing_of_a_transaction_that_was_undone_is_committed() {
         touch(&mut one, "A").expect("a row");
         one.batch_execute("ROLLBACK").expect("undone");
         touch(&mut one, "B").expect("a row");
-        let error = end(&mut one).expect_err("it is not what was begun");
+        let error = end(&mut one).expect_err("the transaction that began is gone");
         assert_eq!(classify(&error), Fault::Retry, "{error}");
         assert!(dialect::was_undone(&error), "{error}");
         assert_eq!(untouched(&mut other), Ok(2_i64));
     }
     dialect::begin_write(&mut one).expect("begin");
     touch(&mut one, "A").expect("a row");
-    dialect::commit(&mut one).expect("it is what was begun");
+    dialect::commit(&mut one).expect("the transaction that began");
     touch(&mut one, "B").expect("a row");
     assert_eq!(
         untouched(&mut other),
@@ -135,9 +136,10 @@ fn nothing_of_a_transaction_that_was_undone_is_committed() {
     );
 }
 
-/// Two that move the same rows lock them in one order: on PostgreSQL whatever the order in which they are given.
+/// Two updates of the same rows lock them in one order. On PostgreSQL the statement sorts the rows, so there one update
+/// is given them in reverse.
 #[test]
-fn moves_of_the_same_rows_wait_for_each_other() {
+fn concurrent_updates_of_the_same_rows_do_not_deadlock() {
     const TOUCH: UpdateFromRows = UpdateFromRows {
         table: "traits",
         columns: &["id"],
@@ -155,13 +157,13 @@ fn moves_of_the_same_rows_wait_for_each_other() {
         .order(traits::id)
         .load(conn)
         .expect("ids");
-    let forth: Vec<Vec<Value>> = ids.iter().map(|id| vec![Value::Int((*id).into())]).collect();
+    let ascending: Vec<Vec<Value>> = ids.iter().map(|id| vec![Value::Int((*id).into())]).collect();
     if kind != Kind::Mariadb {
         ids.reverse();
     }
-    let back: Vec<Vec<Value>> = ids.iter().map(|id| vec![Value::Int((*id).into())]).collect();
+    let other_order: Vec<Vec<Value>> = ids.iter().map(|id| vec![Value::Int((*id).into())]).collect();
     std::thread::scope(|scope| {
-        for rows in [forth, back] {
+        for rows in [ascending, other_order] {
             let mut conn = database.connect().expect("a connection");
             scope.spawn(move || {
                 for _ in 0..40 {
@@ -172,48 +174,48 @@ fn moves_of_the_same_rows_wait_for_each_other() {
     });
 }
 
-/// Who registers while somebody waits to hold all writers is among those that are held.
+/// The transaction that locks all writers' rows waits for a registration, and locks the new row too.
 #[test]
-fn who_holds_the_writers_holds_those_that_just_registered() {
+fn locking_all_writers_includes_one_that_registers_at_the_same_time() {
     let Some((_kept, database, _)) = on_server() else {
         return;
     };
     let mut registering = database.connect().expect("a connection");
     dialect::begin_write(&mut registering).expect("begin");
-    dialect::hold_registrations(&mut registering).expect("nobody else registers");
+    dialect::hold_registrations(&mut registering).expect("there is no other registration");
     let mut holding = database.connect().expect("a connection");
     let holder = std::thread::spawn(move || {
         dialect::begin_write(&mut holding).expect("begin");
-        dialect::hold_writers(&mut holding).expect("held in the end");
+        dialect::hold_writers(&mut holding).expect("locked after the registration");
         holding
     });
     std::thread::sleep(Duration::from_millis(300));
-    assert!(!holder.is_finished(), "somebody registers");
+    assert!(!holder.is_finished(), "it waits for the registration");
     let row = "INSERT INTO placet_writers (id, revision, token, seen_at) VALUES ('new', 0, '', CURRENT_TIMESTAMP)";
     registering.batch_execute(row).expect(row);
     dialect::commit(&mut registering).expect("registered");
     let mut holding = holder.join().expect("no panic");
-    dialect::set_lock_timeout(&mut registering, Duration::from_millis(100)).expect("less patience");
+    dialect::set_lock_timeout(&mut registering, Duration::from_millis(100)).expect("a setting");
     let raise = "UPDATE placet_writers SET revision = 1 WHERE id = 'new'";
-    let refused = registering.batch_execute(raise).expect_err("held");
+    let refused = registering.batch_execute(raise).expect_err("the row is locked");
     assert_eq!(classify(&refused), Fault::Retry, "{refused}");
-    let insert = |conn: &mut DbConnection| {
+    let register = |conn: &mut DbConnection| {
         dialect::begin_write(conn).expect("begin");
         let held = dialect::hold_registrations(conn);
         dialect::rollback(conn).expect("rolled back");
         held
     };
     assert_eq!(
-        insert(&mut registering).err().map(|error| classify(&error)),
+        register(&mut registering).err().map(|error| classify(&error)),
         Some(Fault::Retry)
     );
-    dialect::rollback(&mut holding).expect("let go");
-    registering.batch_execute(raise).expect("free again");
-    insert(&mut registering).expect("free again");
+    dialect::rollback(&mut holding).expect("rolled back");
+    registering.batch_execute(raise).expect("the row is free");
+    register(&mut registering).expect("registrations are free");
 }
 
 #[test]
-fn a_lock_that_is_not_given_back_is_tried_again() {
+fn a_lock_timeout_is_a_fault_to_retry() {
     let Some((_kept, database, _)) = on_server() else {
         return;
     };
@@ -226,12 +228,12 @@ fn a_lock_that_is_not_given_back_is_tried_again() {
 }
 
 #[test]
-fn a_session_that_was_ended_is_lost() {
+fn a_session_that_the_server_ended_is_a_lost_connection() {
     let Some((_kept, database, kind)) = on_server() else {
         return;
     };
     let (mut one, mut other) = (database.connect().expect("one"), database.connect().expect("another"));
-    let end = ending(kind, &text(&mut one, session(kind)));
+    let end = kill_statement(kind, &text(&mut one, session_query(kind)));
     other.batch_execute(&end).expect(&end);
     std::thread::sleep(Duration::from_millis(300));
     let error = touch(&mut one, "A").expect_err("it was ended");
@@ -240,12 +242,12 @@ fn a_session_that_was_ended_is_lost() {
 }
 
 #[test]
-fn nobody_notices_that_readers_were_disconnected_a_moment_ago() {
+fn a_read_after_all_sessions_were_ended_gets_a_new_one() {
     let Some((_kept, database, kind)) = on_server() else {
         return;
     };
-    let asked = |conn: &mut DbConnection| Ok(try_text(conn, session(kind))?);
-    // Three at once, so that there are three connections.
+    let asked = |conn: &mut DbConnection| Ok(try_text(conn, session_query(kind))?);
+    // Three at the same time, so that the pool opens three connections.
     let slow = |conn: &mut DbConnection| {
         std::thread::sleep(Duration::from_millis(100));
         asked(conn)
@@ -256,7 +258,7 @@ fn nobody_notices_that_readers_were_disconnected_a_moment_ago() {
     });
     let mut other = database.connect().expect("a connection");
     for gone in &sessions {
-        let end = ending(kind, gone);
+        let end = kill_statement(kind, gone);
         other.batch_execute(&end).expect(&end);
     }
     std::thread::sleep(Duration::from_millis(300));
@@ -267,7 +269,7 @@ fn nobody_notices_that_readers_were_disconnected_a_moment_ago() {
 }
 
 #[test]
-fn a_writer_reads_what_is_committed_and_a_reader_one_moment() {
+fn a_writer_reads_what_is_committed_and_a_reader_sees_one_moment() {
     let Some((_kept, database, _)) = on_server() else {
         return;
     };
@@ -293,7 +295,7 @@ fn a_writer_reads_what_is_committed_and_a_reader_one_moment() {
 }
 
 #[test]
-fn a_reader_refuses_to_write() {
+fn a_reader_cannot_write() {
     let Some((_kept, database, _)) = on_server() else {
         return;
     };
@@ -302,11 +304,11 @@ fn a_reader_refuses_to_write() {
         .expect_err("a reader that writes");
     assert!(matches!(refused, crate::error::Error::Unavailable { .. }), "{refused}");
     let mut reader = database.connect_to(Purpose::Read).expect("a connection");
-    touch(&mut reader, "A").expect_err("a reader writes nothing outside of a transaction either");
+    touch(&mut reader, "A").expect_err("a reader that writes outside of a transaction");
 }
 
 #[test]
-fn a_session_frees_its_rows_when_its_client_is_gone() {
+fn the_server_ends_a_transaction_that_is_idle_for_30_seconds() {
     let Some((_kept, database, kind)) = on_server() else {
         return;
     };
@@ -332,9 +334,9 @@ fn a_class_may_have_the_id_zero() {
     assert_eq!(resource_classes::table.select(resource_classes::id).first(conn), Ok(0));
 }
 
-/// MariaDB commits each table by itself; the others undo what was not finished.
+/// Only on MariaDB, which commits each table by itself. The other engines roll an unfinished sync back.
 #[test]
-fn a_sync_that_was_interrupted_is_finished() {
+fn the_next_sync_finishes_an_interrupted_one() {
     let kept = TestDatabase::empty();
     let database = kept.open();
     let conn = &mut database.connect_to(Purpose::Create).expect("a connection");
@@ -345,14 +347,14 @@ fn a_sync_that_was_interrupted_is_finished() {
         "CREATE TABLE placet_migrations (version VARCHAR(50) NOT NULL, run_at DATETIME(6) NOT NULL, PRIMARY KEY (version)); \
          CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, PRIMARY KEY (version_num))",
     )
-    .expect("a beginning");
+    .expect("the first tables of a sync");
     assert!(matches!(database.check(), Err(SetupError::NotSynced)));
     assert_eq!(database.sync().expect("sync"), Synced::Created);
     database.check().expect("a current schema");
 }
 
 #[test]
-fn a_server_that_does_not_answer_is_said_without_its_password() {
+fn an_error_about_an_unreachable_server_does_not_show_its_password() {
     for (url, built) in [
         ("postgresql://u:hunter2@127.0.0.1:1/d", cfg!(feature = "postgresql")),
         ("mysql+pymysql://u:hunter2@127.0.0.1:1/d", cfg!(feature = "mariadb")),
@@ -364,12 +366,12 @@ fn a_server_that_does_not_answer_is_said_without_its_password() {
         };
         let begun = std::time::Instant::now();
         let refused = match Database::open(&settings) {
-            Ok(database) => database.reach().expect_err("nobody is there"),
+            Ok(database) => database.reach().expect_err("there is no server"),
             Err(error) => error,
         };
         let shown = format!("{refused} {refused:?}");
         assert!(!shown.contains("hunter2"), "{shown}");
         assert_eq!(matches!(refused, SetupError::Connect { .. }), built, "{shown}");
-        assert_eq!(begun.elapsed() >= Duration::from_millis(50), built, "it is tried again");
+        assert_eq!(begun.elapsed() >= Duration::from_millis(50), built, "a second attempt");
     }
 }

@@ -8,7 +8,7 @@ use crate::db::connect::url;
 use crate::db::engines::dialect::{self, Purpose};
 use crate::db::{Database, DbConnection, Settings};
 
-/// What a connection is to.
+/// The engine of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Sqlite,
@@ -29,25 +29,25 @@ impl Kind {
     }
 }
 
-/// Goes away with the test.
+/// A test's database, which is deleted when this is dropped.
 pub struct TestDatabase {
     pub url: String,
     kept: Kept,
 }
 
 enum Kept {
-    File(#[expect(dead_code, reason = "it goes away with its value")] TempDir),
+    File(#[expect(dead_code, reason = "dropping it deletes the directory")] TempDir),
     OnServer { server: String, name: String },
 }
 
-/// The URL of a server, with a database that is there, if the tests are to run on one.
+/// The URL of an existing database on a server, if the tests run on one.
 fn server() -> Option<String> {
     std::env::var("PLACET_TEST_DATABASE")
         .ok()
         .filter(|url| !url.starts_with("sqlite"))
 }
 
-/// Whether the tests' database keeps more of a moment than its second.
+/// Whether the tests' database stores times with microseconds; MariaDB's tables store seconds.
 pub fn keeps_microseconds() -> bool {
     server().is_none_or(|server| server.starts_with("postgres"))
 }
@@ -61,7 +61,7 @@ impl TestDatabase {
         }
     }
 
-    /// A file, whatever the other tests run on.
+    /// An SQLite file, even if the other tests run on a server.
     pub fn file() -> TestDatabase {
         let folder = tempfile::tempdir().expect("a directory");
         TestDatabase {
@@ -81,7 +81,7 @@ impl TestDatabase {
         }
     }
 
-    /// With placet's tables.
+    /// A database with all tables.
     pub fn synced() -> (TestDatabase, Database) {
         let it = TestDatabase::empty();
         let database = it.open();

@@ -1,4 +1,4 @@
-//! A WAL that grows while it is checkpointed, with and without readers.
+//! Tests of a WAL that is checkpointed while it grows, with and without readers.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection;
 use super::*;
 use crate::db::tests::support::TestDatabase;
 
-/// Small, so that a test need not write much.
+/// Small limits, so that a test reaches them with few commits.
 const SMALL: WalLimits = WalLimits {
     checkpoint_pages: 200,
     idle_checkpoint_pages: 50,
@@ -15,10 +15,10 @@ const SMALL: WalLimits = WalLimits {
     force_pages: 1_000,
 };
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// A commit of the tests has a few pages.
+/// The number of commits of a test, each of a few pages.
 const COMMITS: i32 = 4_000;
 
-/// A connection that commits as the writer does, and the checkpointer of its database.
+/// A connection that commits like the writer, and the checkpointer of its database.
 struct CommitLoad {
     checkpointer: Option<WalCheckpointer>,
     conn: DbConnection,
@@ -55,7 +55,7 @@ impl CommitLoad {
         }
     }
 
-    /// The length that the WAL's file has reached, in pages.
+    /// The length of the WAL file, in pages.
     fn file_pages(&self) -> u64 {
         std::fs::metadata(&self.wal).unwrap().len() / 4_096
     }
@@ -66,7 +66,7 @@ impl CommitLoad {
             .unwrap()
     }
 
-    /// Waits until the thread has copied all pages that it copies while there are commits.
+    /// Waits until fewer pages are left than the thread copies under load.
     fn wait_for_checkpoint(&mut self) {
         self.wait_until_fewer_are_left_than(SMALL.checkpoint_pages);
     }
@@ -80,7 +80,7 @@ impl CommitLoad {
     }
 }
 
-/// A reading transaction that pins the pages of now until it is dropped.
+/// A read transaction, which pins the current pages until it is dropped.
 fn reader(load: &CommitLoad) -> DbConnection {
     let mut conn = load.database.connect_to(Purpose::Read).unwrap();
     conn.batch_execute("BEGIN; SELECT COUNT(*) FROM texts").unwrap();
@@ -88,12 +88,12 @@ fn reader(load: &CommitLoad) -> DbConnection {
 }
 
 #[test]
-fn the_wal_stays_short_under_commits_without_a_pause() {
+fn the_wal_stays_short_under_steady_commits() {
     let mut load = commit_load();
-    // SQLite's own checkpoint, which takes over later, is turned off.
+    // Without SQLite's own checkpoint, which would hide a defect of the thread's.
     load.conn.batch_execute("PRAGMA wal_autocheckpoint = 0").unwrap();
     (0..COMMITS).for_each(|_| load.commit());
-    // More than five times as many pages were written. The bound has room for those that came during a checkpoint.
+    // More than five times as many pages were written. The bound has room for pages that are added during a checkpoint.
     assert!(
         load.file_pages() < 3 * SMALL.force_pages as u64,
         "{} pages",
@@ -111,11 +111,11 @@ fn a_long_running_reader_pins_pages_and_delays_no_commit() {
     let with_reader = began.elapsed();
     assert!(
         load.status().remaining() > SMALL.force_pages,
-        "the reader pins all of them"
+        "the reader pins all pages"
     );
     drop(reader);
     load.wait_for_checkpoint();
-    // All pages were copied without a commit in between, so the next commit restarts the WAL.
+    // All pages are copied and there was no commit since, so the next commit restarts the WAL.
     (0..COMMITS / 4).for_each(|_| load.commit());
     load.wait_for_checkpoint();
     load.commit();
@@ -123,9 +123,9 @@ fn a_long_running_reader_pins_pages_and_delays_no_commit() {
     assert!(with_reader < Duration::from_secs(10), "{with_reader:?}");
 }
 
-/// Under load there is always some short reader. It has ended when the writer finishes the checkpoint.
+/// Under load there is always a short reader. It has ended when the writer finishes the checkpoint.
 #[test]
-fn a_reader_that_has_just_begun_does_not_keep_the_writer_from_being_asked() {
+fn the_writer_is_asked_although_a_reader_has_just_begun() {
     let mut load = commit_load();
     load.checkpointer = None;
     load.conn.batch_execute("PRAGMA wal_autocheckpoint = 0").unwrap();
@@ -157,7 +157,7 @@ fn a_reader_that_has_just_begun_does_not_keep_the_writer_from_being_asked() {
 }
 
 #[test]
-fn an_idle_writer_has_few_pages_copied_too() {
+fn even_few_pages_are_copied_when_the_writer_is_idle() {
     let mut load = commit_load();
     while load.status().remaining() < SMALL.checkpoint_pages / 2 {
         load.commit();
@@ -172,7 +172,7 @@ fn an_idle_writer_has_few_pages_copied_too() {
 }
 
 #[test]
-fn without_the_thread_commits_checkpoint_the_wal_themselves() {
+fn without_the_thread_sqlite_checkpoints_the_wal() {
     let mut load = commit_load();
     load.checkpointer = None;
     (0..COMMITS / 2).for_each(|_| load.commit());
@@ -184,7 +184,7 @@ fn without_the_thread_commits_checkpoint_the_wal_themselves() {
 }
 
 #[test]
-fn a_wal_that_another_process_left_is_checkpointed_at_the_start() {
+fn a_wal_of_an_earlier_process_is_checkpointed_at_the_start() {
     let mut load = commit_load();
     load.checkpointer = None;
     (0..SMALL.checkpoint_pages).for_each(|_| load.commit());

@@ -1,4 +1,4 @@
-//! The writer with a batch of the tests: numbers that are inserted into a table, some of which fail in their own way.
+//! Tests of the writer with a batch that inserts numbers into a table. Some numbers make it fail, each in its own way.
 
 mod pessimistic;
 mod pipeline;
@@ -20,14 +20,15 @@ use crate::db::{Commit, Database, DbConnection, DbResult, Settings};
 use crate::error::{Error, Result};
 use pessimistic::Script;
 
-/// What some numbers do when they are run.
+// Numbers that make the batch fail when it runs.
+/// Is inserted twice, which the table refuses.
 const DUPLICATE: i64 = -1;
 const PANICS: i64 = -2;
-/// Is committed, and cannot be published.
+/// Is committed, but cannot be published.
 const UNPUBLISHABLE: i64 = -3;
-/// Finds its transaction rolled back by the server, once.
+/// The server rolls its transaction back, once.
 const UNDONE: i64 = -4;
-/// Hangs for longer than its caller waits, as a paused database does.
+/// Takes longer than its caller waits, as a paused database does.
 const HANGS: i64 = -5;
 
 /// Inserts numbers; each batch is published into `published`.
@@ -182,7 +183,7 @@ fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Durati
 }
 
 impl NumberWriter {
-    /// Holds the row that the writer locks first, until it is rolled back.
+    /// Locks the row that the writer locks first, until a rollback.
     fn lock(&mut self) {
         dialect::begin_write(&mut self.conn).unwrap();
         diesel::sql_query("UPDATE placet_writers SET revision = revision")
@@ -190,7 +191,7 @@ impl NumberWriter {
             .unwrap();
     }
 
-    /// Submits numbers while the database is locked for the time `locked`, so that they wait together.
+    /// Submits numbers while that row is locked, for the time `locked`, so that they wait together.
     async fn submit_while_locked(&mut self, numbers: &[i64], locked: Duration) -> Vec<Result<i64>> {
         self.lock();
         let tasks: Vec<_> = numbers.iter().map(|number| self.submit(*number)).collect();
@@ -243,7 +244,7 @@ async fn commands_that_wait_together_share_a_transaction() {
 }
 
 #[actix_web::test]
-async fn the_command_at_fault_is_found_and_the_others_are_committed() {
+async fn only_the_command_at_fault_is_refused() {
     for at_fault in [DUPLICATE, PANICS] {
         let mut writer = number_writer(100, LONG);
         let answers = writer.submit_while_locked(&[1, 2, at_fault, 3, 4, 5], SHORT).await;
@@ -255,12 +256,12 @@ async fn the_command_at_fault_is_found_and_the_others_are_committed() {
             }
         }
         assert_eq!(writer.count(), 5);
-        assert_eq!(writer.handle.submit(9).await, Ok(90), "the writer goes on");
+        assert_eq!(writer.handle.submit(9).await, Ok(90), "the writer continues");
     }
 }
 
 #[actix_web::test]
-async fn a_lock_that_outlasts_the_timeout_is_answered_and_leaves_nothing() {
+async fn commands_whose_timeout_passes_during_a_lock_are_refused_and_not_committed() {
     let mut writer = number_writer(100, SHORT);
     let answers = writer.submit_while_locked(&[1, 2, 3], 4 * SHORT).await;
     for answer in answers {
@@ -329,7 +330,7 @@ async fn a_full_queue_refuses_immediately() {
 }
 
 #[actix_web::test]
-async fn a_commit_that_cannot_be_published_is_acknowledged_and_invalidates_the_snapshot() {
+async fn a_commit_that_cannot_be_published_is_granted_and_invalidates_the_snapshot() {
     let mut writer = number_writer(100, LONG);
     assert_eq!(writer.handle.submit(1).await, Ok(10));
     assert!(!writer.is_invalid.load(Ordering::Acquire));
@@ -339,7 +340,8 @@ async fn a_commit_that_cannot_be_published_is_acknowledged_and_invalidates_the_s
     assert_eq!(writer.count(), 2);
 }
 
-/// Galera does this if another node committed first. No outcome is in doubt, and no half of a batch is acknowledged.
+/// Galera does this if another node committed first. The outcome is not in doubt, and no part of the batch is committed
+/// alone.
 #[actix_web::test]
 async fn a_batch_that_the_server_rolled_back_before_commit_is_tried_again() {
     let mut writer = number_writer(100, LONG);

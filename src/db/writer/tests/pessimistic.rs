@@ -1,4 +1,4 @@
-//! Numbers that are planned, optimistically or under locks.
+//! Tests of planned batches: optimistic ones, and locked ones.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -9,13 +9,14 @@ use crate::db::change_feed::{Position, Revisions};
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::{CountFrom, InsertFromRows, Value};
 
-/// Numbers from here on are plannable. Each thousand of them stands for a provider.
+/// Numbers from this one on are plannable. Each thousand of them stands for a provider.
 const PLANNABLE: i64 = 1000;
 /// The contended providers.
 const CONTENDED: [i64; 2] = [2, 3];
-/// What some numbers of each thousand do. Refused: by any decision.
+// Numbers of each thousand that behave in another way.
+/// Is refused, by a plan and from the database.
 const REFUSED: i64 = 404;
-/// A plan for it misses data.
+/// A plan for it lacks data.
 const MISSING_DATA: i64 = 405;
 /// Each plan writes it as another number.
 pub const UNSTABLE: i64 = 406;
@@ -46,10 +47,10 @@ pub enum Call {
 }
 use Call::*;
 
-/// What a test makes happen, and what was called.
+/// The faults that a test injects, and the calls that were made.
 #[derive(Default)]
 pub struct Script {
-    /// A call that does not return as long as it is here.
+    /// A call that does not return until this is cleared.
     blocked: Mutex<Option<Call>>,
     /// Each plan takes a moment.
     is_slow: AtomicBool,
@@ -92,7 +93,7 @@ fn provider(number: i64) -> i64 {
     number / PLANNABLE
 }
 
-/// Whether something that is to happen a number of times happens now.
+/// Takes one from a fault's count. False if none is left.
 fn happens(times: &AtomicUsize) -> bool {
     let one_less = times.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
     one_less.is_ok()
@@ -203,7 +204,7 @@ impl Script {
         self.calls.lock().unwrap().clone()
     }
 
-    /// Has a guard of the next plans fail.
+    /// Makes a guard of the next plans fail.
     pub fn fail_guards(&self, times: usize) {
         self.conflicts.store(times, Ordering::Release);
     }
@@ -288,7 +289,7 @@ async fn an_expired_command_does_not_join_a_locked_batch() {
 }
 
 #[actix_web::test]
-async fn a_locked_batch_that_cannot_catch_up_follows_and_locks_again() {
+async fn a_locked_batch_that_cannot_catch_up_reads_the_feed_and_locks_again() {
     let mut writer = number_writer(100, LONG);
     writer.script.fail_to_catch_up(1);
     assert_eq!(writer.handle.submit(2001).await, Ok(20010));
@@ -306,7 +307,7 @@ async fn a_locked_batch_that_cannot_catch_up_follows_and_locks_again() {
 }
 
 #[actix_web::test]
-async fn a_locked_batch_that_twice_cannot_catch_up_is_decided_from_the_database() {
+async fn a_locked_batch_that_cannot_catch_up_twice_is_decided_from_the_database() {
     let mut writer = number_writer(100, LONG);
     writer.script.fail_to_catch_up(2);
     assert_eq!(writer.handle.submit(2001).await, Ok(20010));
@@ -317,7 +318,7 @@ async fn a_locked_batch_that_twice_cannot_catch_up_is_decided_from_the_database(
 }
 
 #[actix_web::test]
-async fn a_locked_batch_refuses_nothing_and_is_decided_from_the_database() {
+async fn a_refusal_under_locks_is_decided_from_the_database() {
     for (other, is_granted) in [(2000 + REFUSED, false), (2000 + MISSING_DATA, true)] {
         let writer = number_writer(100, LONG);
         let answers = submit_before_locks(&writer, 2001, &[other], A_MOMENT).await;
@@ -339,7 +340,7 @@ async fn a_locked_batch_refuses_nothing_and_is_decided_from_the_database() {
 }
 
 #[actix_web::test]
-async fn a_refused_plan_is_decided_from_the_database_and_one_without_data_need_not_be() {
+async fn a_refused_plan_is_decided_from_the_database_and_one_that_lacks_data_may_use_the_snapshot() {
     for (number, from_database) in [(1000 + REFUSED, true), (1000 + MISSING_DATA, false)] {
         let writer = number_writer(100, LONG);
         assert_eq!(writer.handle.submit(number).await, answer(number));
@@ -365,9 +366,9 @@ async fn a_conflict_leads_to_locks_and_a_conflict_under_locks_to_the_database() 
 }
 
 #[actix_web::test]
-async fn a_plan_that_finds_peers_ahead_follows_and_is_made_again() {
+async fn a_plan_on_a_stale_snapshot_is_made_again_after_reading_the_feed() {
     let mut writer = number_writer(100, LONG);
-    // Expects no writer at all, which is wrong.
+    // The plan expects no writer, but there is one.
     writer.script.expect_peers(Revisions::default());
     assert_eq!(writer.handle.submit(1001).await, Ok(10010));
     let planned = Plan(vec![1001]);
@@ -376,11 +377,11 @@ async fn a_plan_that_finds_peers_ahead_follows_and_is_made_again() {
 }
 
 #[actix_web::test]
-async fn the_command_at_fault_is_found_in_a_locked_batch() {
+async fn only_the_command_at_fault_of_a_locked_batch_is_refused() {
     let mut writer = number_writer(100, LONG);
     let answers = submit_before_locks(&writer, 2001, &[2002, 2000 + PANICS_IN_PLAN, 2003], A_MOMENT).await;
     assert!(matches!(answers[2], Err(Error::Internal { .. })), "{:?}", answers[2]);
     assert_eq!([&answers[..2], &answers[3..]].concat(), granted(&[2001, 2002, 2003]));
     assert_eq!(writer.count(), 3);
-    assert_eq!(writer.handle.submit(2004).await, Ok(20040), "the writer goes on");
+    assert_eq!(writer.handle.submit(2004).await, Ok(20040), "the writer continues");
 }

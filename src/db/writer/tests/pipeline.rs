@@ -1,14 +1,15 @@
-//! Numbers that are planned while another batch is committed. Only for servers: on SQLite nothing is pipelined.
+//! Tests of pipelined batches, which are planned while another batch is committed. Only on servers: SQLite has no
+//! pipeline.
 
 use super::pessimistic::{Call, granted};
 use super::*;
 use crate::db::change_feed;
 
-/// What some numbers of each thousand do: their INSERT takes a while, or longer than any caller waits.
+/// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits.
 const SLOW: i64 = 600;
 const TOO_SLOW: i64 = 601;
 
-/// How long the INSERT of a slow number takes, and when within that time other numbers are submitted.
+/// The time that the INSERT of a slow number takes, and the time within it when other numbers are submitted.
 const INSERT_TIME: Duration = Duration::from_millis(400);
 const WITHIN: Duration = Duration::from_millis(150);
 
@@ -109,7 +110,7 @@ async fn commands_that_arrive_while_a_batch_is_written_are_planned_before_it_is_
 }
 
 #[actix_web::test]
-async fn a_command_that_is_not_plannable_is_next_after_the_pipelined_batch() {
+async fn a_command_that_is_not_plannable_follows_the_pipelined_batch() {
     let Some(mut writer) = pipelined_writer(LONG) else {
         return;
     };
@@ -123,13 +124,13 @@ async fn a_command_that_is_not_plannable_is_next_after_the_pipelined_batch() {
 #[actix_web::test]
 async fn no_batch_is_pipelined_past_a_command_that_waits_for_the_end_of_the_first() {
     let Some(writer) = pipelined_writer(LONG) else { return };
-    // It arrives with the first batch, and cannot share its transaction.
+    // Number 5 arrives with the first batch, and cannot share its transaction.
     let answers = submit_in_two_waves(&writer, &[&FIRST[..], &[5]].concat(), &OTHERS).await;
     assert_eq!(answers, granted(&[&FIRST[..], &[5], &OTHERS].concat()));
     assert_eq!(batches(&writer), [FIRST.to_vec(), vec![5], OTHERS.to_vec()]);
 }
 
-/// They need a shorter lock timeout, which cannot be set while the commit thread uses the session.
+/// These commands need a shorter lock timeout, which cannot be set while the commit thread uses the session.
 #[actix_web::test]
 async fn commands_with_a_near_deadline_are_not_pipelined() {
     let (timeout, lock_timeout) = (Duration::from_millis(3500), Duration::from_millis(2900));
@@ -155,7 +156,7 @@ async fn commands_that_need_locks_are_planned_after_the_commit() {
 }
 
 #[actix_web::test]
-async fn a_conflict_of_a_pipelined_batch_leads_to_locks_and_the_batch_before_it_stays() {
+async fn a_conflict_of_a_pipelined_batch_leads_to_locks_and_not_to_a_rollback_of_the_batch_before_it() {
     let Some(writer) = pipelined_writer(LONG) else { return };
     let mut tasks = submit(&writer, &[1000 + SLOW]);
     actix_web::rt::time::sleep(WITHIN).await;
@@ -174,7 +175,7 @@ async fn a_conflict_of_a_pipelined_batch_leads_to_locks_and_the_batch_before_it_
 /// Only on PostgreSQL can a deferred check fail COMMIT.
 #[cfg(feature = "postgresql")]
 #[actix_web::test]
-async fn a_plan_that_speculated_on_a_failed_commit_is_dropped_and_its_commands_are_planned_again() {
+async fn a_plan_that_rests_on_a_failed_commit_is_dropped_and_its_commands_are_planned_again() {
     const FAILS: i64 = 700;
     let undone = "RAISE EXCEPTION 'not now' USING ERRCODE = 'serialization_failure'";
     let broken = "PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1)";
@@ -227,9 +228,9 @@ async fn a_cancelled_command_is_not_committed_by_the_commit_thread_either() {
     assert_eq!(writer.count(), 2, "their callers were answered that nothing was done");
 }
 
-/// Which commands share a batch is chance here. Each is committed once and published once.
+/// The commands that share a batch differ from run to run.
 #[actix_web::test]
-async fn commands_of_many_clients_are_each_committed_once() {
+async fn commands_of_many_clients_are_each_committed_and_published_once() {
     const EACH: i64 = 20;
     let Some(mut writer) = pipelined_writer(LONG) else {
         return;

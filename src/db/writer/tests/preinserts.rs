@@ -1,4 +1,4 @@
-//! Pre-inserts: rows that are inserted before the locks are taken, and commands that join the batch during that.
+//! Tests of pre-inserts: rows that are inserted before the lock set is locked, and commands that join the batch then.
 
 use super::pessimistic::Call::*;
 use super::pessimistic::{A_MOMENT, REFUSED_ONCE, UNSTABLE, granted, submit_before_locks, submit_during};
@@ -28,7 +28,7 @@ async fn commands_that_arrive_while_locks_are_taken_are_the_next_batch() {
 }
 
 #[actix_web::test]
-async fn locks_are_not_put_off_while_commands_keep_arriving() {
+async fn locks_are_taken_although_commands_keep_arriving() {
     let writer = number_writer(100, LONG);
     writer.script.slow_down();
     let mut tasks = Vec::new();
@@ -66,7 +66,7 @@ async fn a_batch_that_the_server_rolled_back_after_its_preinserts_is_tried_again
         return;
     }
     writer.script.roll_back_locks(1);
-    // The second is written under the locks, after the first is gone.
+    // The second number is written under the locks, after the first was rolled back.
     let numbers = [2001, 2000 + REFUSED_ONCE];
     let answers = submit_before_locks(&writer, numbers[0], &numbers[1..], A_MOMENT).await;
     assert_eq!(answers, granted(&numbers));

@@ -9,17 +9,17 @@ use crate::model::batch::state::State;
 /// The writes, in the order in which all writers lock: consumers before providers. All consumers of `state` are new
 /// and get allocations, and `owner_ids` has the ids of all their names.
 pub fn plan(precision: Precision, state: &State, owner_ids: &OwnerIds) -> (Vec<GuardedWrite>, Committed) {
-    let mut parts = Vec::new();
+    let mut writes = Vec::new();
     let claims = !state.consumers.is_empty();
     if claims {
-        parts.push(consumers::planned_insert(state, owner_ids));
-        parts.push(allocations::assert_no_allocations(state));
+        writes.push(consumers::planned_insert(state, owner_ids));
+        writes.push(allocations::assert_no_allocations(state));
     }
-    parts.extend(inventories::assert_class_names(state));
-    parts.push(resource_providers::planned_generations(state));
+    writes.extend(inventories::assert_class_names(state));
+    writes.push(resource_providers::planned_generations(state));
     if claims {
-        parts.push(allocations::planned_insert(state));
+        writes.push(allocations::planned_insert(state));
     }
-    parts.extend(inventories::planned_update(state));
-    (parts, committed_change(precision, state, &NewRowIds::default()))
+    writes.extend(inventories::planned_update(state));
+    (writes, committed_change(precision, state, &NewRowIds::default()))
 }
