@@ -1,4 +1,4 @@
-"""The register of the cases: each a function under one sentence that says what it proves."""
+"""The register of test cases. A case is a function with a sentence that says what holds."""
 
 import contextlib
 import pathlib
@@ -11,11 +11,11 @@ settings = {"seed": 0, "binary": None, "full": False}
 
 
 class Skip(Exception):
-    """What the case needs is not on this machine."""
+    """The machine lacks something that the case needs."""
 
 
 def case(sentence):
-    """Registers a function, which takes nothing and raises where placet fails."""
+    """Registers a function without parameters, which raises if placet fails."""
     def register(function):
         CASES.append((function.__module__.rpartition(".")[2], sentence, function))
         return function
@@ -23,13 +23,13 @@ def case(sentence):
 
 
 def chance(name):
-    """Random numbers that the seed of the run makes the same again."""
+    """A random generator, seeded with the seed of the run and this name."""
     return random.Random(f"{settings['seed']}/{name}")
 
 
 @contextlib.contextmanager
 def folder():
-    """An empty folder, gone afterwards."""
+    """An empty temporary folder, removed at the end."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="placet-process-"))
     try:
         yield path
@@ -38,7 +38,7 @@ def folder():
 
 
 def check(holds, *context):
-    """An assertion that shows what it was about."""
+    """An assertion; `context` is its message."""
     if not holds:
         raise AssertionError(" ".join(str(each) for each in context))
 

@@ -1,4 +1,4 @@
-"""Many clients that claim and release at once, and the accounts that the tables must agree with afterwards."""
+"""Concurrent clients that claim and release, and an audit of the tables against the answers that they received."""
 
 import http.client
 import json
@@ -12,12 +12,12 @@ from functional_tests.process.cases import check, equal
 
 HOSTS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(4)]
 POOL = "00000000-0000-4000-8000-0000000000ff"
-# So small that it fills within a second or two, and claims are refused for lack of room.
-HOST_ROOM, POOL_ROOM = 200, 600
+# Small enough to be used up within a second or two, so that some claims are refused for lack of capacity.
+HOST_CAPACITY, POOL_CAPACITY = 200, 600
 
 
 def claim(host, generation=None):
-    """One unit of a host and one of the pool that all share."""
+    """The body of a claim: one unit of a host and one of the shared pool."""
     return {
         "allocations": {host: {"resources": {"VCPU": 1}}, POOL: {"resources": {"DISK_GB": 1}}},
         "project_id": "p", "user_id": "u", "consumer_generation": generation, "consumer_type": "INSTANCE",
@@ -25,23 +25,26 @@ def claim(host, generation=None):
 
 
 def prepare(rest):
-    for host, name, total in [*((h, "VCPU", HOST_ROOM) for h in HOSTS), (POOL, "DISK_GB", POOL_ROOM)]:
+    for host, name, total in [*((h, "VCPU", HOST_CAPACITY) for h in HOSTS), (POOL, "DISK_GB", POOL_CAPACITY)]:
         rest.must("POST", "/resource_providers", {"name": host, "uuid": host})
         body = {"resource_provider_generation": 0, "inventories": {name: {"total": total}}}
         rest.must("PUT", f"/resource_providers/{host}/inventories", body)
 
 
 def is_unknown(status, answer):
-    """Whether an answer says that nobody knows whether it happened."""
+    """Whether an answer says that the outcome is unknown."""
     return status == 503 and "The outcome of this request is unknown" in answer
 
 
 class ClientGroup:
-    """Clients, and what each was answered of each consumer. Kept over several services on the same file."""
+    """Concurrent clients, and the answers that they received, by consumer.
+
+    The records are kept while services on the same file end and start.
+    """
 
     def __init__(self, chance, clients=32):
         self.chance, self.clients = chance, clients
-        self.host = {}  # by consumer, of all that were ever asked for
+        self.host = {}  # by consumer, of every claim that was sent
         self.granted, self.released, self.unknown, self.leaving = set(), set(), set(), set()
         self.wrong = []
         self.stopped = threading.Event()
@@ -54,12 +57,12 @@ class ClientGroup:
             thread.start()
 
     def finish(self):
-        """Waits until all have seen the end of their connection, or tells them to stop."""
+        """Stops the clients and waits for their threads."""
         self.stopped.set()
         for thread in self.threads:
             thread.join(60)
             check(not thread.is_alive(), "a client is still waiting for an answer")
-        equal(self.wrong, [], "answers that may not be")
+        equal(self.wrong, [], "unexpected answers")
 
     def _client(self, port, seed):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=50)
@@ -116,8 +119,8 @@ class ClientGroup:
             check(time.monotonic() < deadline, f"only {len(self.granted)} claims were granted in {seconds} s")
             time.sleep(0.005)
 
-    def make_room(self, rest):
-        """Releases half of what is held, so that the next round grants some."""
+    def free_capacity(self, rest):
+        """Releases half of the claims, so that the next round grants some."""
         for consumer in sorted(self.granted - self.released)[::2]:
             answer = rest("DELETE", f"/allocations/{consumer}")
             check(answer.status in ((204, 404) if consumer in self.leaving else (204,)), answer)
@@ -126,7 +129,7 @@ class ClientGroup:
 
 
 def audit(clients, placet):
-    """Holds the tables to what the clients were answered, and the service to the tables."""
+    """Compares the tables with the clients' answers, and the service's answers with the tables."""
     ledger = Ledger(placet.database)
     holders = {provider: ledger.holders(provider) for provider in [*HOSTS, POOL]}
     there = set(holders[POOL])
@@ -140,7 +143,7 @@ def audit(clients, placet):
         equal(set(holders[host]), {c for c in there if clients.host[c] == host}, "half of a claim on", host)
     check(all(n == 1 for by in holders.values() for n in by.values()), "amounts")
     equal(ledger.faults() + ledger.gaps(), [])
-    # Only claims raise a generation; each by one.
+    # Only claims increment a generation, each by one.
     ever = clients.granted | (clients.unknown & there)
     equal(ledger.generation(POOL), 1 + len(ever), "the pool's generation")
     for host in HOSTS:
@@ -152,7 +155,7 @@ def audit(clients, placet):
     connection.close()
     usages = placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"]
     equal(usages["DISK_GB"], len(there), "usage that the service shows")
-    rooms = placet.rest("GET", "/allocation_candidates?resources=VCPU:1").json["provider_summaries"]
+    summaries = placet.rest("GET", "/allocation_candidates?resources=VCPU:1").json["provider_summaries"]
     for host in HOSTS:
-        shown = rooms[host]["resources"]["VCPU"]["used"] if host in rooms else HOST_ROOM
+        shown = summaries[host]["resources"]["VCPU"]["used"] if host in summaries else HOST_CAPACITY
         equal(shown, len(holders[host]), "usage that candidates show of", host)

@@ -1,4 +1,4 @@
-"""Every subcommand: `db sync`, `db version`, `config show`, and the help of all."""
+"""The subcommands `db sync`, `db version`, `config show` and `config options`, and their help."""
 
 import re
 
@@ -11,11 +11,11 @@ HEAD = "a082b8bb98d0"
 
 
 def unsynced(here):
-    """A configuration whose database nobody made."""
+    """A configuration whose database does not exist."""
     return live.write_config(here, {"placement_database": {"sync_on_startup": "false"}}, here / "placet.sqlite")
 
 
-@case("a configured database that was not made is refused in one line that names `placet db sync`")
+@case("a start on a configured database that does not exist is refused in one line that names `placet db sync`")
 def not_synced():
     with folder() as here:
         path = unsynced(here)
@@ -25,7 +25,7 @@ def not_synced():
         names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), "placet db sync")
 
 
-@case("`db sync` makes it, says so, finds nothing to do the second time, and then it serves")
+@case("`db sync` makes the database and says so, a second one finds nothing to do, and placet serves it")
 def db_sync():
     with folder() as here:
         path = unsynced(here)
@@ -38,7 +38,7 @@ def db_sync():
             check("made and upgraded" not in placet.greeting(), placet.greeting())
 
 
-@case("`db sync` needs no auth strategy, and works where nothing is configured")
+@case("`db sync` needs neither an auth strategy nor any other configuration")
 def db_sync_alone():
     with folder() as here:
         path = conf(here, f"[placement_database]\nconnection = sqlite:///{here}/other.sqlite\n")
@@ -54,7 +54,7 @@ def sync_on_startup():
         check(placet.database.exists(), "no file")
 
 
-@case("`db version` tells both revisions, and None where there is nothing, without making a file")
+@case("`db version` prints both revisions, or None if there is no database, and makes no file")
 def db_version():
     with folder() as here:
         before = run(here, "db", "version")
@@ -66,7 +66,7 @@ def db_version():
         check(re.fullmatch(HEAD + r"\nplacet \d\S*\n", after.out), after)
 
 
-@case("a database that is not placet's is left alone, byte for byte")
+@case("a file that is not a database is refused and stays the same, byte for byte")
 def foreign_file():
     with folder() as here:
         path = unsynced(here)
@@ -77,7 +77,7 @@ def foreign_file():
         equal((here / "placet.sqlite").read_bytes(), letter)
 
 
-@case("`config show` is the whole effective configuration, and can be read again")
+@case("`config show` prints the whole effective configuration, in a form that placet reads")
 def config_show():
     with folder() as here:
         shown = run(here, "config", "show")
@@ -90,7 +90,7 @@ def config_show():
         equal(plain[1], plain[0])
 
 
-@case("`config options` reads no configuration, and its sample, uncommented, sets the defaults")
+@case("`config options` reads no configuration, and its sample, when uncommented, sets the defaults")
 def config_options():
     with folder() as here:
         broken = conf(here, "[placet\n")
@@ -135,7 +135,7 @@ def unused_options():
         names(warned[0], " WARN ", "not used")
 
 
-@case("--help of everything ends 0 and teaches")
+@case("--help of every command exits with 0 and explains the usage")
 def helps():
     with folder() as here:
         for arguments in ([], ["serve"], ["db"], ["db", "sync"], ["db", "version"], ["config"], ["config", "show"],
@@ -148,10 +148,10 @@ def helps():
         names(output, "placement.conf", "OS_PLACEMENT_CONFIG_DIR", "OS_<SECTION>__<OPTION>", "--config-file",
               "[placet]", "RUST_LOG", "Examples:", "db sync", "curl", "8778", "Exit codes")
         check(re.fullmatch(r"placet \d+\.\d+\.\d+\n", run(here, "--version").out), "no version")
-        equal(list(here.iterdir()), [], "what help left behind")
+        equal(list(here.iterdir()), [], "files that --help made")
 
 
-@case("a command line that is not understood ends 2, and says what would be")
+@case("an invalid command line exits with 2 and names what is valid")
 def bad_arguments():
     with folder() as here:
         for line, word in [("sreve", "serve"), ("db", "sync"), ("--bnid x", "--bind"), ("db x", "help")]:

@@ -1,7 +1,7 @@
-"""What counts as configuration, and what is refused of it: always in one line, before anything is made."""
+"""The sources of configuration, and the refusal of an invalid one: in one line, before a file is made."""
 
 from functional_tests.process.cases import case, check, equal, folder
-from functional_tests.process.first_run import needs_no_configuration
+from functional_tests.process.first_run import require_unconfigured_machine
 from functional_tests.process.placet_process import Placet, refused, run
 
 NOAUTH = {"OS_API__AUTH_STRATEGY": "noauth2"}
@@ -19,9 +19,9 @@ def names(line, *words):
         check(word in line, repr(word), "is not in:", line)
 
 
-@case("a client's OS_AUTH_URL and its like are no configuration")
+@case("OS_AUTH_URL and other environment variables of clients are not configuration")
 def a_client_s_variables():
-    needs_no_configuration()
+    require_unconfigured_machine()
     client = {
         "OS_AUTH_URL": "http://127.0.0.1:1/v3", "OS_USERNAME": "admin", "OS_PASSWORD": "secret",
         "OS_PROJECT_NAME": "admin", "OS_CLOUD": "devstack", "OS_PLACEMENT_API_VERSION": "1.39",
@@ -32,13 +32,13 @@ def a_client_s_variables():
         check("noauth2" in placet.greeting(), placet.greeting())
 
 
-def keystone_holds(here, *arguments, extra=None):
-    """Where anything is configured keystone is the default: refused, and nothing was made."""
+def defaults_to_keystone(here, *arguments, extra=None):
+    """With any configuration keystone is the default: the start is refused, and no database is made."""
     names(refused(here, "--bind", "127.0.0.1:0", *arguments, extra=extra), "keystone", "noauth2", "auth_strategy")
     check(not list(here.glob("*.sqlite*")), "a database was made")
 
 
-@case("an option's environment variable is configuration: keystone holds, and refuses to start")
+@case("an option's environment variable is configuration: keystone is the default, and the start is refused")
 def an_option_s_variable():
     with folder() as here:
         for variable, value in [
@@ -46,38 +46,38 @@ def an_option_s_variable():
             ("OS_PLACET__WORKERS", "1"), ("OS_DEFAULT__DEBUG", "true"),
             ("OS_PLACEMENT_DATABASE__CONNECTION", f"sqlite:///{here}/x.sqlite"),
         ]:
-            keystone_holds(here, extra={variable: value})
+            defaults_to_keystone(here, extra={variable: value})
 
 
-@case("--config-file is configuration, even an empty one")
+@case("--config-file is configuration, even if the file is empty")
 def a_config_file():
     with folder() as here:
-        keystone_holds(here, "--config-file", conf(here, ""))
+        defaults_to_keystone(here, "--config-file", conf(here, ""))
 
 
 @case("OS_PLACEMENT_CONFIG_DIR is configuration, and must hold a placement.conf")
 def a_config_dir():
     with folder() as here:
-        keystone_holds(here, extra={"OS_PLACEMENT_CONFIG_DIR": str(conf(here, "", "etc/placement.conf").parent)})
+        defaults_to_keystone(here, extra={"OS_PLACEMENT_CONFIG_DIR": str(conf(here, "", "etc/placement.conf").parent)})
         (here / "none").mkdir()
         line = refused(here, extra={"OS_PLACEMENT_CONFIG_DIR": str(here / "none")})
         names(line, "none/placement.conf")
 
 
-@case("OS_API__AUTH_STRATEGY = noauth2 alone is told to name its database")
+@case("OS_API__AUTH_STRATEGY = noauth2 alone is refused: the database must be configured too")
 def no_connection():
     with folder() as here:
         names(refused(here, extra=NOAUTH), "[placement_database] connection")
 
 
-@case("files come in order, the environment over them, the command line over all")
+@case("later files override earlier ones, the environment overrides files, and the command line overrides all")
 def precedence():
     with folder() as here:
         first = conf(here, "[placet]\nbind = 127.0.0.1:1\nworkers = 1\nqueue_size = 1\n", "1.conf")
         second = conf(here, "[placet]\nbind = 127.0.0.1:2\nworkers = 2\n", "2.conf")
         shown = run(here, "--config-file", first, "config", "show", "--config-file", second, "--bind", "127.0.0.1:9",
                     extra={"OS_PLACET__WORKERS": "3", "OS_PLACET__BIND": "127.0.0.1:3"})
-        # --config-file on both sides of the subcommand: either both count, or it is refused in so many words.
+        # --config-file on both sides of the subcommand: both are read.
         equal(shown.code, 0, shown)
         names(shown.out, "bind = 127.0.0.1:9\n", "workers = 3\n")
         shown = run(here, "--config-file", first, "--config-file", second, "config", "show")
@@ -85,7 +85,7 @@ def precedence():
         names(shown.out, f"# from {second}:2", f"# from {first}:4")
 
 
-@case("noauth2 beyond loopback is refused without allow_noauth2_anywhere, and warns with it")
+@case("noauth2 beyond loopback is refused without allow_noauth2_anywhere, and causes a warning with it")
 def noauth2_anywhere():
     database = "[placement_database]\nconnection = sqlite:///{here}/placet.sqlite\nsync_on_startup = true\n"
     with folder() as here:
@@ -93,7 +93,7 @@ def noauth2_anywhere():
         for address in ("0.0.0.0:0", "[::]:0", "192.0.2.1:0"):
             line = refused(here, "--config-file", path, "--bind", address)
             names(line, address.rpartition(":")[0], "allow_noauth2_anywhere", "loopback")
-        needs_no_configuration()
+        require_unconfigured_machine()
         names(refused(here, "--bind", "0.0.0.0:0"), "allow_noauth2_anywhere")
         with Placet(here, {"placet": {"allow_noauth2_anywhere": "true"}}, bind="0.0.0.0:0") as placet:
             placet.stop()
@@ -101,17 +101,17 @@ def noauth2_anywhere():
             check(any("noauth2" in line and "0.0.0.0" in line for line in warned), placet.log())
 
 
-@case("an unknown option of [placet] is refused, with its place and the name that was meant")
+@case("an unknown option of [placet] is refused with its file and line, and with the most similar name")
 def a_typing_mistake():
     with folder() as here:
         path = conf(here, "[placet]\n\nqueue_sice = 5\n")
         names(refused(here, "--config-file", path), "queue_sice", "queue_size", f"{path}:3")
         names(refused(here, extra={"OS_PLACET__BNID": "x"}), "bind", "OS_PLACET__BNID")
-        # An unknown option of another section is none of placet's business, as with oslo.config.
+        # Unknown options of other sections are ignored, as oslo.config does.
         equal(run(here, "--config-file", conf(here, "[api]\nx = 5\n"), "config", "show").code, 0)
 
 
-@case("a value that does not fit is refused, with its name, its place and what would fit")
+@case("an invalid value is refused with the option's name, its file and line, and the valid values")
 def bad_values():
     with folder() as here:
         for option, value, word in [
@@ -127,7 +127,7 @@ def bad_values():
         names(refused(here, "--bind", "nowhere"), "bind", "nowhere", "command line")
 
 
-@case("a configuration that cannot be read is refused with its place")
+@case("a configuration that cannot be read is refused with its file and line")
 def unreadable():
     with folder() as here:
         names(refused(here, "--config-file", here / "none.conf"), "none.conf", "does not exist")
@@ -137,7 +137,7 @@ def unreadable():
         names(refused(here, "--config-file", here / "latin.conf"), "latin.conf", "UTF-8")
 
 
-@case("a database that placet does not know is refused in one line, without its password")
+@case("a URL of an unsupported database is refused in one line without its password")
 def other_databases():
     with folder() as here:
         for url in ("oracle://root:hunter2@db/x", "mysql+pymysql//root:hunter2@db/x", "oracle://db/x?password=hunter2"):
@@ -147,7 +147,7 @@ def other_databases():
             names(line, "sqlite:///")
 
 
-@case("a server that cannot be reached is refused in one line after max_retries, without its password")
+@case("a start whose database server is unreachable fails after max_retries in one line without the password")
 def unreachable_servers():
     with folder() as here:
         for scheme in ("mysql+pymysql", "postgresql+psycopg2"):

@@ -1,4 +1,4 @@
-"""A file of which pages were overwritten: it is said what is wrong with it, and placet makes nothing worse."""
+"""A database file with overwritten pages: placet says what is wrong, and does no further damage."""
 
 import os
 import sqlite3
@@ -8,14 +8,14 @@ from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.claims import HOSTS, claim
 from functional_tests.process.locked import consumer, is_busy
 from functional_tests.process.placet_process import Placet, refused
-from functional_tests.process.read_only import made
+from functional_tests.process.read_only import database_with_claims
 
 ADVICE = "restore it from a backup"
 CONFIGURED = {"OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true"}
 
 
-def kept(path):
-    """What can be read of what clients wrote, or why it cannot."""
+def readable_rows(path):
+    """The rows of the tables that clients write; for an unreadable table, the error."""
     found = {}
     connection = sqlite3.connect(path)
     for table in ("allocations", "consumers", "projects", "users", "inventories"):
@@ -28,7 +28,7 @@ def kept(path):
 
 
 def root_page(path, name):
-    """Where the table, or the index, begins; and how long a page is."""
+    """The number of the first page of a table or index, and the page size in bytes."""
     connection = sqlite3.connect(path)
     (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", [name]).fetchone()
     (length,) = connection.execute("PRAGMA page_size").fetchone()
@@ -52,18 +52,18 @@ def extra(path):
 
 
 def is_refused(here, path):
-    """By `serve` in one line, which says what to do; and what clients wrote stays as it was."""
-    before = kept(path)
+    """`serve` refuses the file in one line that says what to do, and the readable rows stay as they were."""
+    before = readable_rows(path)
     line = refused(here, extra=extra(path))
     check(ADVICE in line, "it does not say what to do:", line)
     check("malformed" in line or "not a database" in line, line)
-    equal(kept(path), before, "what is left")
+    equal(readable_rows(path), before, "readable rows")
 
 
-@case("a file whose first page, or whose providers are overwritten, and one that was cut: refused with a line that helps")
+@case("a truncated file, or one with an overwritten page, is refused in one line that says what to do")
 def damaged_at_start():
     with folder() as here:
-        whole = made(here).read_bytes()
+        whole = database_with_claims(here).read_bytes()
         path = here / "damaged.sqlite"
         for damage in (
                 lambda: overwrite_page(path, 1, 4096),
@@ -76,12 +76,12 @@ def damaged_at_start():
             is_refused(here, path)
 
 
-@case("a page that is overwritten while placet serves: what needs it is 503 and in the log, everything else goes on")
+@case("a page overwritten while placet serves: requests that need it are 503 and logged, all others are served")
 def damaged_while_serving():
     with folder() as here:
-        path = made(here)
+        path = database_with_claims(here)
         with Placet(here, {}) as placet:
-            # It is not read at the start, and nobody keeps it in memory who has not read it yet.
+            # This table is not read at the start, so no connection has its page in its cache.
             overwrite(path, "consumers")
             is_busy(placet.rest("GET", f"/allocations/{consumer(0)}"))
             for number in range(20, 24):
@@ -90,9 +90,9 @@ def damaged_while_serving():
                 is_busy(answer)
                 check("Nothing was changed" in str(answer), answer)
                 check(time.monotonic() - began < 2, "refused late")
-            for going_on in ("/resource_providers", "/allocation_candidates?resources=VCPU:1", "/traits",
-                             f"/resource_providers/{HOSTS[0]}/usages"):
-                equal(placet.rest("GET", going_on).status, 200, going_on)
+            for unaffected in ("/resource_providers", "/allocation_candidates?resources=VCPU:1", "/traits",
+                               f"/resource_providers/{HOSTS[0]}/usages"):
+                equal(placet.rest("GET", unaffected).status, 200, unaffected)
             lines = [line for line in placet.log().splitlines() if " ERROR " in line and ADVICE in line]
             check(len(lines) >= 5, "the log does not say what to do:", placet.log()[-3000:])
             placet.stop()

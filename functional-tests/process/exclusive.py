@@ -10,7 +10,7 @@ from functional_tests.process.configuration import names
 from functional_tests.process.placet_process import Placet, binary, environment, refused, run
 
 
-@case("a second placet on the same file is refused in one line while the first one serves on")
+@case("a second placet on the same file is refused in one line, and the first one keeps serving")
 def a_second_one():
     with folder() as here, Placet(here, {}) as first:
         line = refused(here, "--config-file", here / "placement.conf", "--bind", "127.0.0.1:0")
@@ -19,7 +19,7 @@ def a_second_one():
         first.rest.must("POST", "/resource_providers", {"name": "still"})
 
 
-@case("a second placet is refused too where it knows the same file by a symbolic link")
+@case("a second placet is also refused if it opens the same file by a symbolic link")
 def an_alias():
     with folder() as here, Placet(here, {}) as first:
         (here / "alias.sqlite").symlink_to(first.database)
@@ -29,7 +29,7 @@ def an_alias():
         first.alive()
 
 
-@case("after the first one ended, by SIGTERM or by kill -9, the next one serves at once")
+@case("once a placet has ended, by SIGTERM or by SIGKILL, the next one serves immediately")
 def one_after_another():
     with folder() as here:
         for number, end in enumerate([Placet.stop, Placet.kill, Placet.kill, Placet.stop]):
@@ -42,7 +42,7 @@ def one_after_another():
         connection.close()
 
 
-@case("`db version`, `db sync` and `config show` work beside a serving placet")
+@case("`db version`, `db sync` and `config show` work while a placet serves")
 def commands_beside():
     with folder() as here, Placet(here, {}) as placet:
         expected = {("db", "version"): "placet", ("db", "sync"): "nothing to do", ("config", "show"): "[api]"}
@@ -53,7 +53,7 @@ def commands_beside():
         placet.alive()
 
 
-@case("of four that start at the same moment on nothing, one serves and the others are refused")
+@case("of four processes that start simultaneously without a database, one serves and the others are refused")
 def a_race():
     with folder() as here:
         path = live.write_config(here, {}, here / "placet.sqlite")
@@ -65,7 +65,7 @@ def a_race():
             while time.monotonic() < deadline and sum(p.poll() is None for p in started) > 1:
                 time.sleep(0.02)
             serving = [p for p in started if p.poll() is None]
-            equal(len(serving), 1, "how many serve")
+            equal(len(serving), 1, "serving processes")
             for process in started:
                 if process not in serving:
                     equal(process.returncode, 1)

@@ -1,4 +1,4 @@
-"""What a newcomer meets: no configuration, an empty folder, one command."""
+"""A first run: no configuration, an empty folder, one command."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from functional_tests.process.placet_process import Placet, refused, run
 HOST = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 
 
-def needs_no_configuration():
+def require_unconfigured_machine():
     if os.path.exists("/etc/placement"):
         raise Skip("this machine has an /etc/placement")
 
@@ -30,7 +30,7 @@ def is_free(port):
 
 
 def shell(line):
-    """Runs a line of a shell, as somebody who pastes it; what it printed."""
+    """Runs a line in a shell, as if it were pasted, and returns what it printed."""
     if not shutil.which("curl"):
         raise Skip("needs curl")
     line = line.replace("curl ", "curl --silent --show-error --fail --max-time 20 ")
@@ -39,42 +39,42 @@ def shell(line):
     return done.stdout
 
 
-@case("in an empty folder it makes its database, listens on loopback, and says where and how to try it")
+@case("in an empty folder placet makes its database, listens on loopback, and prints its address and a first request")
 def an_empty_folder():
-    needs_no_configuration()
+    require_unconfigured_machine()
     usual = is_free(8778)
     with folder() as here, Placet(here, bind=None if usual else "127.0.0.1:0") as placet:
         equal(placet.port == 8778, usual, "listening on port 8778")
         output = placet.greeting()
         check(f"http://127.0.0.1:{placet.port}" in output, "no address in:", output)
-        check(str(here / "placet.sqlite") in output, "no place of the data in:", output)
-        check("noauth2" in output, "no word of who is let in in:", output)
+        check(str(here / "placet.sqlite") in output, "no path of the database in:", output)
+        check("noauth2" in output, "no auth strategy in:", output)
         placet.alive()
         equal(placet.rest("GET", "/").json["versions"][0]["max_version"], "1.39")
         names = [trait for trait in placet.rest("GET", "/traits").json["traits"]]
-        check("HW_CPU_X86_AVX2" in names, "standard traits are not there")
-        # Connections of other addresses than loopback's are not taken.
+        check("HW_CPU_X86_AVX2" in names, "standard traits are missing")
+        # It listens on loopback only.
         listening = {line.split()[1] for line in open("/proc/net/tcp") if line.split()[3] == "0A"}
         equal([a for a in listening if a.endswith(f":{placet.port:04X}")], [f"0100007F:{placet.port:04X}"])
 
 
-@case("the first curl that it prints works as printed")
+@case("the curl command that placet prints works as printed")
 def the_first_curl():
-    needs_no_configuration()
+    require_unconfigured_machine()
     with folder() as here, Placet(here) as placet:
         found = re.search(r"^.*?(curl .*)$", placet.greeting(), re.M)
         check(found, "no curl in:", placet.greeting())
         check(shlex.split(found[1])[0] == "curl")
-        check('"resource_providers"' in shell(found[1]), "another answer")
+        check('"resource_providers"' in shell(found[1]), "the answer is not a list of providers")
 
 
 @case("the first steps of --help work as written, from an empty service to an allocation candidate")
 def the_first_steps():
-    needs_no_configuration()
+    require_unconfigured_machine()
     with folder() as here, Placet(here) as placet:
         text = run(here, "--help").out
         steps = text[text.index("First steps:"):text.index("\n\n", text.index("First steps:"))]
-        # What is typed in the second terminal, without the remark beside it.
+        # The commands for the second terminal, without the remarks beside them.
         typed = re.findall(r"([A-Z]='[^']*'|U=\S+|curl.*|-[dH] .*)", steps, re.M)
         equal(sum(line.startswith("curl") for line in typed), 3, steps)
         script = "set -e\n" + "\n".join(typed).replace("127.0.0.1:8778", f"127.0.0.1:{placet.port}")
@@ -82,9 +82,9 @@ def the_first_steps():
         check(f'"{HOST}"' in candidates and '"allocation_requests"' in candidates, candidates)
 
 
-@case("its file is SQLite in WAL mode, with OpenStack's schema at its head")
+@case("the database is SQLite in WAL mode, with OpenStack's schema at its head")
 def the_file():
-    needs_no_configuration()
+    require_unconfigured_machine()
     with folder() as here, Placet(here) as placet:
         connection = sqlite3.connect(placet.database)
         equal(connection.execute("PRAGMA journal_mode").fetchone()[0], "wal")
@@ -93,9 +93,9 @@ def the_file():
         connection.close()
 
 
-@case("a second start on the same file finds what the first one kept, and makes nothing anew")
+@case("a second start on the same file shows what the first one stored, and makes no other file")
 def a_second_start():
-    needs_no_configuration()
+    require_unconfigured_machine()
     with folder() as here:
         with Placet(here) as placet:
             placet.rest.must("POST", "/resource_providers", {"name": "kept", "uuid": HOST})
@@ -109,23 +109,23 @@ def a_second_start():
         check(all(name.startswith("placet.sqlite") for name in others), "left behind:", others)
 
 
-@case("an address that is taken is refused in one line that names it")
+@case("an address in use is refused in one line that names it")
 def an_address_in_use():
     with folder() as here, socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         check(address in refused(here, "--bind", address), "it does not name", address)
 
 
-@case("a folder that cannot be written is refused in one line that names the file")
-def a_folder_without_room():
-    needs_no_configuration()
+@case("a database file that cannot be made is refused in one line that names it")
+def a_folder_instead_of_a_file():
+    require_unconfigured_machine()
     with folder() as here:
         (here / "placet.sqlite").mkdir()
         line = refused(here, "--bind", "127.0.0.1:0")
         check("placet.sqlite" in line, line)
 
 
-@case("it goes on serving when whoever read its log is gone")
+@case("placet keeps serving after the reader of its log has gone")
 def a_closed_terminal():
     reader, writer = os.pipe()
     with folder() as here, Placet(here, {}, stderr=writer) as placet:

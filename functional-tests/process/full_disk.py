@@ -1,4 +1,4 @@
-"""No file may grow any more: what cannot be kept is refused, what was acknowledged stays."""
+"""A full disk: placet refuses what it cannot store, and keeps what it acknowledged."""
 
 import contextlib
 import resource
@@ -7,18 +7,18 @@ import time
 
 from functional_tests.process.cases import Skip, case, chance, check, equal, folder
 from functional_tests.process.claims import HOSTS, ClientGroup, audit, claim, is_unknown, prepare
-from functional_tests.process.locked import consumer, is_busy, reads_go_on
+from functional_tests.process.locked import check_reads, consumer, is_busy
 from functional_tests.process.placet_process import Placet
 
 LIMIT = 3_500_000
-# Python ignores SIGXFSZ and hands that down where signals are not restored: a write then fails as on a full disk.
+# Python ignores SIGXFSZ, and a child inherits that if signals are not restored. A write then fails as on a full disk.
 FULL = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, resource.RLIM_INFINITY)),
         "restore_signals": False}
 SMALL, LARGE = "size=3m", "size=16m"
-AT_ONCE = 2  # seconds
+REFUSAL_SECONDS = 2
 
 
-def make_room(placet):
+def lift_limit(placet):
     resource.prlimit(placet.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
@@ -44,15 +44,15 @@ def fill(placet, clients):
 
 
 def filled(here, then):
-    """A placet on a disk that is full."""
+    """Fills the disk of a placet, calls `then`, stops placet, and returns the clients."""
     with Placet(here, {}) as placet:
         prepare(placet.rest)
         placet.stop()
     clients = ClientGroup(chance("full disk"), clients=8)
     with Placet(here, {}, extra={"RUST_LOG": "error"}, **FULL) as placet:
         is_busy(fill(placet, clients))
-        check(len(clients.granted) > 20, "full at once")
-        reads_go_on(placet)
+        check(len(clients.granted) > 20, "full after too few claims")
+        check_reads(placet)
         then(placet, clients)
         placet.stop()
     return clients
@@ -65,7 +65,7 @@ def grants(placet, clients, number):
     clients.granted.add(name)
 
 
-@case("a full disk: claims are refused with 503, reads go on, and a restart with room finds what was acknowledged")
+@case("a full disk: claims are 503, reads are served, and a restart with free space finds every acknowledged claim")
 def full_disk():
     with folder() as here:
         clients = filled(here, lambda *_: None)
@@ -74,10 +74,10 @@ def full_disk():
             grants(placet, clients, 9999)
 
 
-@case("a disk that was full and has room again: claims are granted without a restart, and nothing refused is there")
-def room_again():
+@case("a disk with free space again: claims are granted without a restart, and no refused claim is stored")
+def space_again():
     def then(placet, clients):
-        make_room(placet)
+        lift_limit(placet)
         audit(clients, placet)
         grants(placet, clients, 9998)
         audit(clients, placet)
@@ -87,7 +87,7 @@ def room_again():
 
 @contextlib.contextmanager
 def small_disk():
-    """A folder that is a disk of its own."""
+    """A folder with a small file system of its own."""
     with folder() as here:
         mounted = subprocess.run(
             ["mount", "-t", "tmpfs", "-o", SMALL, "tmpfs", str(here)], capture_output=True, text=True, check=False)
@@ -100,27 +100,27 @@ def small_disk():
 
 
 def is_full(answer, began):
-    """Refused at once, and told why: that nothing was done is known, for a full disk keeps no COMMIT."""
+    """Checks that the answer came in time and gives the reason. No COMMIT succeeds on a full disk: nothing was changed."""
     is_busy(answer)
     detail = answer.json["errors"][0]["detail"]
     check("disk is full. Nothing was changed" in detail, detail)
-    check(time.monotonic() - began < AT_ONCE, f"refused after {time.monotonic() - began:.1f} s")
+    check(time.monotonic() - began < REFUSAL_SECONDS, f"refused after {time.monotonic() - began:.1f} s")
 
 
 def refuses(placet, clients):
-    """Until it has refused some, one of them at its COMMIT."""
+    """Sends claims, some of which are refused, one of them at its COMMIT."""
     for number in range(3000, 3012):
         name = consumer(number)
         clients.host[name] = HOSTS[0]
         began = time.monotonic()
         answer = placet.rest("PUT", f"/allocations/{name}", claim(HOSTS[0]))
-        if answer.status == 204:  # a smaller one than that before
+        if answer.status == 204:  # needed less space than the one before
             clients.granted.add(name)
         else:
             is_full(answer, began)
 
 
-@case("a small disk that is full: every claim is refused at once and told why, reads go on, and nothing is lost")
+@case("a small disk that is full: claims are refused within 2 s with the reason, reads are served, and nothing is lost")
 def small_and_full():
     with small_disk() as disk, folder() as here:
         extra = {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{disk}/placet.sqlite", "RUST_LOG": "error"}
@@ -130,9 +130,9 @@ def small_and_full():
             prepare(placet.rest)
             answer = fill(placet, clients)
             check("disk is full" in answer.json["errors"][0]["detail"], answer)
-            check(len(clients.granted) > 20, "full at once")
+            check(len(clients.granted) > 20, "full after too few claims")
             refuses(placet, clients)
-            reads_go_on(placet)
+            check_reads(placet)
             audit(clients, placet)
             placet.kill()
         subprocess.run(["mount", "-o", f"remount,{LARGE}", str(disk)], check=True)

@@ -1,4 +1,4 @@
-"""Bodies and query strings that no client sends in good faith: refused in JSON, and nothing else happens."""
+"""Hostile bodies and query strings: placet refuses them in JSON, and keeps serving."""
 
 import contextlib
 import json
@@ -22,13 +22,13 @@ WRITES = [
 
 @contextlib.contextmanager
 def with_provider(options=None):
-    """A service with one provider, so that a route is not left at its first question."""
+    """A service with one provider, so that requests are not refused early because the provider is missing."""
     with folder() as here, Placet(here, options or {}) as placet:
         placet.rest.must("POST", NAMED, {"name": "there", "uuid": UUID})
         yield placet
 
 
-@case("a body over the limit is 413 in JSON, with its length announced or in chunks")
+@case("a body over the limit is 413 in JSON, with a Content-Length or in chunks")
 def too_long():
     with with_provider({"placet": {"max_body_size": str(LIMIT)}}) as placet:
         for method, path in WRITES:
@@ -40,7 +40,7 @@ def too_long():
                 for _ in range(3):
                     raw.send(chunk)
                 refusal(raw.reply(), 413)
-        # An announcement is enough, and one that no machine could hold is no harm.
+        # The Content-Length alone is refused, also if it exceeds every machine's memory.
         for length in (LIMIT + 1, 2**40, 2**63 - 1):
             with RawConnection(placet.port) as raw:
                 raw.send(f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}Content-Length: {length}\r\n\r\n")
@@ -61,7 +61,7 @@ def malformed():
         placet.alive()
 
 
-@case("a hundred thousand brackets are 400 on every route, and the stack stands")
+@case("JSON nested a hundred thousand levels deep is 400 on every route, and does not overflow the stack")
 def nesting():
     deep = 100_000
     bombs = [b"[" * deep, b"[" * deep + b"]" * deep, b'{"a":' * deep, b'{"a":' * deep + b"1" + b"}" * deep,
@@ -73,7 +73,7 @@ def nesting():
         placet.alive()
 
 
-@case("text that is no Unicode or that tables dislike is 400, or comes back as it was sent")
+@case("text that is invalid Unicode is 400, and unusual text is 400 or is returned as it was sent")
 def strange_text():
     with with_provider() as placet:
         for name in (b"\\ud800", b"\\udc00\\ud800", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\x80"):
@@ -89,7 +89,7 @@ def strange_text():
         placet.alive()
 
 
-@case("numbers beyond what tables hold are 400, wherever a number may stand")
+@case("numbers beyond the range of a table's column are 400 in every field")
 def huge_numbers():
     with with_provider() as placet:
         sound = {"total": 10, "reserved": 0, "min_unit": 1, "max_unit": 10, "step_size": 1, "allocation_ratio": 1.0}
@@ -123,7 +123,7 @@ def huge_numbers():
         placet.alive()
 
 
-@case("a huge body of small things is answered, and others are served meanwhile")
+@case("a huge body of many small items is answered, and other requests are served at the same time")
 def many_small_things():
     with with_provider() as placet:
         traits = [f"CUSTOM_{n}" for n in range(100_000)]
@@ -140,7 +140,7 @@ def many_small_things():
             refusal(raw.reply(), 400)
 
 
-@case("query strings that are huge, not UTF-8 or repeated a thousand times never make a 500")
+@case("query strings that are huge, not UTF-8 or repeated a thousand times are never answered with 500")
 def query_strings():
     with with_provider() as placet:
         queries = ["name=" + "a" * 60_000, "name=%ff", "name=%00", "name=%", "%=%", "&" * 5000,

@@ -1,4 +1,4 @@
-"""Connections that no client opens in good faith: none keeps others from being served."""
+"""Hostile connections: none of them keeps placet from serving others."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ MANY = 200
 
 
 def serves_well(placet, seconds=2.0):
-    """Every request of twenty is answered soon."""
+    """Each of twenty requests is answered within `seconds`."""
     for number in range(20):
         began = time.monotonic()
         equal(placet.rest("POST", NAMED, {"name": f"{began} {number}"}).status, 200)
@@ -23,14 +23,14 @@ def serves_well(placet, seconds=2.0):
 
 
 def connect_many(placet, data):
-    """Many connections that sent this and wait."""
+    """Opens MANY connections and sends `data` on each."""
     raws = [RawConnection(placet.port, timeout=30) for _ in range(MANY)]
     for raw in raws:
         raw.send(data)
     return raws
 
 
-@case(f"{MANY} connections with half a request line or with nothing stop nobody, and end when their time is up")
+@case(f"{MANY} idle connections and {MANY} with half a request line block no request, and are closed after the timeout")
 def half_open():
     with folder() as here, Placet(here, {}) as placet:
         halves, silent = connect_many(placet, b"GET /resource_prov"), connect_many(placet, b"")
@@ -45,9 +45,9 @@ def half_open():
         placet.alive()
 
 
-@case(f"{MANY} connections that announce a body and do not send it stop nobody")
+@case(f"{MANY} connections that announce a body and do not send it block no other request")
 def half_bodies():
-    # That each is told after a minute is proven at full size, where they take all connections there are.
+    # At full size they use all connections, and the test waits until each is answered with 408 after a minute.
     full = settings["full"]
     options = {"placet": {"max_connections": str(MANY)}} if full else {}
     with folder() as here, Placet(here, options) as placet:
@@ -65,7 +65,7 @@ def half_bodies():
         serves_well(placet)
 
 
-@case("clients that ask and never read their answers stop nobody")
+@case("clients that send requests and never read the answers block no other request")
 def never_reading():
     with folder() as here, Placet(here, {}) as placet:
         raws = [RawConnection(placet.port, timeout=2) for _ in range(20)]
@@ -97,7 +97,7 @@ def garbage():
         placet.alive()
 
 
-@case("a head too long or with too many headers is refused or closed, in bounded time")
+@case("a request with too long a head or too many headers is refused or its connection closed within 5 s")
 def header_bombs():
     with folder() as here, Placet(here, {}) as placet:
         for headers in ("X-A: " + "a" * 2_000_000, "".join(f"X-{n}: {n}\r\n" for n in range(20_000))[:-2],
@@ -108,13 +108,13 @@ def header_bombs():
             check(time.monotonic() - began < 5, f"it took {time.monotonic() - began:.1f} s")
         reply = once(placet.port, request("GET", f"{NAMED}?name=" + "a" * 3_000_000))
         check(reply is None or 400 <= reply.status < 500, reply)
-        # What the well-behaved send is far below the bounds.
+        # The headers of ordinary clients are far below the limits.
         headers = "".join(f"X-{n}: {'v' * 100}\r\n" for n in range(60)) + "Accept: " + "a/b;q=0.1," * 300 + "*/*\r\n"
         equal(once(placet.port, request("GET", NAMED, headers=headers)).status, 200)
         placet.alive()
 
 
-@case("a length that lies writes nothing, and smuggles nothing")
+@case("a request with a false length writes nothing, and smuggles no second request")
 def lying_lengths():
     body = json.dumps({"name": "smuggled"}).encode()
     head = f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}"
@@ -139,9 +139,9 @@ def lying_lengths():
                 raw.send((head + "Transfer-Encoding: chunked\r\n\r\n").encode() + chunks)
                 reply = raw.reply_or_end()
                 check(reply is None or 400 <= reply.status < 500, chunks[:20], reply)
-        with RawConnection(placet.port) as raw:  # less than announced, then the end
+        with RawConnection(placet.port) as raw:  # fewer bytes than announced
             raw.send((head + f"Content-Length: {len(body) + 1}\r\n\r\n").encode() + body)
-        with RawConnection(placet.port) as raw:  # more than announced: the rest is no request
+        with RawConnection(placet.port) as raw:  # more bytes than announced: the rest is not a request
             honest = body.replace(b"smuggled", b"honestly")
             raw.send((head + f"Content-Length: {len(honest)}\r\n\r\n").encode() + honest + b"xxxx\r\n\r\n")
             equal(raw.reply().status, 200)
@@ -151,20 +151,20 @@ def lying_lengths():
         equal([p["name"] for p in placet.rest("GET", NAMED).json["resource_providers"]], ["honestly"])
 
 
-@case("clients that leave before their answer leave whole claims or none")
-def leaving():
+@case("claims of clients that disconnect before the answer are stored whole or not at all")
+def early_disconnects():
     with with_provider() as placet:
-        room = {"VCPU": {"total": 1000}, "DISK_GB": {"total": 1000}}
-        body = {"resource_provider_generation": 0, "inventories": room}
+        inventories = {"VCPU": {"total": 1000}, "DISK_GB": {"total": 1000}}
+        body = {"resource_provider_generation": 0, "inventories": inventories}
         placet.rest.must("PUT", f"{NAMED}/{UUID}/inventories", body)
         claim = {"allocations": {UUID: {"resources": {"VCPU": 1, "DISK_GB": 1}}}, "project_id": "p", "user_id": "u",
                  "consumer_generation": None, "consumer_type": "INSTANCE"}
 
-        def leave(number):
+        def send_and_disconnect(number):
             with RawConnection(placet.port) as raw:
                 raw.send(request("PUT", f"/allocations/{number:08x}-0000-4000-8000-000000000000", claim))
 
-        threads = [threading.Thread(target=leave, args=(n,)) for n in range(100)]
+        threads = [threading.Thread(target=send_and_disconnect, args=(n,)) for n in range(100)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of claims: what was acknowledged is there, and nothing is there by half."""
+"""SIGKILL while clients claim: every acknowledged claim is stored, and no claim is stored in part."""
 
 import contextlib
 import http.client
@@ -21,8 +21,8 @@ def rounds():
     return 40 if settings["full"] else KILLS
 
 
-def kill_again_and_again(random, kill):
-    """Has `kill` kill a service while clients claim from it, and looks each time at what is there afterwards."""
+def kill_repeatedly(random, kill):
+    """Calls `kill` to kill a service while clients claim, and audits the database after each kill."""
     with folder() as here:
         with Placet(here, {}) as placet:
             prepare(placet.rest)
@@ -33,21 +33,21 @@ def kill_again_and_again(random, kill):
                 kill(clients, placet)
             with Placet(here, {}) as placet:
                 audit(clients, placet)
-                clients.make_room(placet.rest)
+                clients.free_capacity(placet.rest)
                 audit(clients, placet)
                 placet.stop()
     return clients
 
 
 def start(clients, placet):
-    """Until the first claim of this round is granted; how many were before it."""
+    """Starts the clients, waits for the first grant of this round, and returns the number of earlier grants."""
     before = len(clients.granted)
     clients.start(placet.port)
     clients.wait_for_grants(before + 1)
     return before
 
 
-@case("32 clients' claims survive kill -9 again and again: none acknowledged is lost, none is half there")
+@case("claims of 32 clients survive repeated SIGKILLs: no acknowledged claim is lost, and none is stored in part")
 def kill_and_restart():
     random = chance("killing")
     acknowledged, refused = [], []
@@ -60,53 +60,57 @@ def kill_and_restart():
         acknowledged.append(len(clients.granted) - before)
         refused.append(len(clients.host) - len(clients.granted) - len(clients.unknown))
 
-    clients = kill_again_and_again(random, kill)
+    clients = kill_repeatedly(random, kill)
     print(f"        {rounds()} kills: {sum(acknowledged)} claims acknowledged, {sum(refused)} refused,"
-          f" {len(clients.unknown)} of which nobody knows", flush=True)
-    check(sum(acknowledged) > rounds() and clients.unknown, "the kills hit nothing")
+          f" {len(clients.unknown)} with an unknown outcome", flush=True)
+    check(sum(acknowledged) > rounds() and clients.unknown, "no kill hit a claim in flight")
 
 
-LOG = 110_000_000  # more than placet leaves in the log while there are commits
+LOG_BYTES = 110_000_000  # long enough that placet checkpoints the WAL although commits arrive
 
 
 def lengthen(database):
-    """Has another program write so much that the log is due to be moved into the file, and answers how long that is then."""
+    """Writes LOG_BYTES from another connection, so that a checkpoint is due.
+
+    Returns the size in bytes that the file has after the checkpoint.
+    """
     with contextlib.closing(sqlite3.connect(database, timeout=10, isolation_level=None)) as connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("CREATE TABLE IF NOT EXISTS strangers (text BLOB)")
-        connection.execute("INSERT INTO strangers VALUES (zeroblob(?))", (LOG,))
-        return connection.execute("PRAGMA page_count").fetchone()[0] * connection.execute("PRAGMA page_size").fetchone()[0]
+        connection.execute("INSERT INTO strangers VALUES (zeroblob(?))", (LOG_BYTES,))
+        (pages,), (size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+        return pages * size
 
 
 def wait_for_growth(path, size):
-    """Until the file has more bytes than that, or for a while."""
+    """Waits until the file has more than `size` bytes, or for 5 s."""
     until = time.monotonic() + 5
     while os.path.getsize(path) <= size and time.monotonic() < until:
         time.sleep(0.001)
 
 
-@case("kill -9 while a long log is moved into the file: no acknowledged claim is lost, none is half there")
-def kill_while_the_log_moves():
+@case("SIGKILL during a checkpoint of a long WAL: no acknowledged claim is lost, and none is stored in part")
+def kill_during_a_checkpoint():
     random = chance("moving")
     sizes = []
 
     def kill(clients, placet):
         whole = lengthen(placet.database)
         start(clients, placet)
-        wait_for_growth(placet.database, whole - LOG)
+        wait_for_growth(placet.database, whole - LOG_BYTES)
         time.sleep(random.uniform(0, 0.02))
         placet.kill()
         clients.finish()
-        sizes.append((whole - LOG, os.path.getsize(placet.database), whole))
+        sizes.append((whole - LOG_BYTES, os.path.getsize(placet.database), whole))
 
-    kill_again_and_again(random, kill)
+    kill_repeatedly(random, kill)
     hit = sum(before < size < whole for before, size, whole in sizes)
-    print(f"        {rounds()} kills, {hit} of them while the file grew", flush=True)
-    check(hit, "no kill came while the log was moved")
+    print(f"        {rounds()} kills, {hit} of them during a checkpoint", flush=True)
+    check(hit, "no kill came during a checkpoint")
 
 
 class Answering(http.server.BaseHTTPRequestHandler):
-    """Says 503 to everything, and why."""
+    """Answers every request with 503 and the server's `output`."""
 
     protocol_version = "HTTP/1.1"
 
@@ -124,7 +128,10 @@ class Answering(http.server.BaseHTTPRequestHandler):
 
 
 def counted(output):
-    """How a claim and a release are counted that were answered so: unknown or refused, perhaps gone or still there."""
+    """Sends a claim and a release that are answered with 503 and `output`.
+
+    Returns the claims and the releases that the clients then count as unknown.
+    """
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
         server.output = output
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -139,14 +146,15 @@ def counted(output):
     return clients.unknown, clients.leaving
 
 
-@case("what nobody knows the outcome of is neither taken for done nor for refused")
+@case("a request with an unknown outcome counts neither as done nor as refused")
 def unknown_is_counted():
-    nobody_knows = b"The outcome of this request is unknown: it broke. All of it was done, or nothing; look before you try again."
-    equal(counted(nobody_knows), ({"claimed"}, {"released"}))
+    unknown = (b"The outcome of this request is unknown: it broke. All of it was done, or nothing;"
+               b" look before you try again.")
+    equal(counted(unknown), ({"claimed"}, {"released"}))
     equal(counted(b"The service is busy. Nothing was changed"), (set(), set()))
 
 
-@case("kill -9 while the tables are made leaves a file on which the next start succeeds")
+@case("SIGKILL while the tables are created leaves a file on which the next start succeeds")
 def kill_at_first_start():
     random = chance("first start")
     for _ in range(rounds()):

@@ -1,4 +1,4 @@
-"""Another program holds the database's write lock: claims wait as long as they may, and reads do not."""
+"""Another program holds the database's write lock: claims wait up to commit_timeout, and reads do not wait."""
 
 import contextlib
 import sqlite3
@@ -19,7 +19,7 @@ def consumer(number):
 
 @contextlib.contextmanager
 def write_lock(database):
-    """Held until `release` is called or the end."""
+    """Holds the write lock until the end, or until the function that it yields is called."""
     connection = sqlite3.connect(database, timeout=10, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -30,7 +30,7 @@ def write_lock(database):
 
 
 class Claims:
-    """Claims of their own threads: answers and how long each took."""
+    """Claims, each sent by a thread of its own: the answers, and the seconds that each took."""
 
     def __init__(self, placet, numbers):
         self.placet, self.took, self.answers = placet, {}, {}
@@ -61,7 +61,7 @@ def is_busy(answer):
     check("SQL" not in error["detail"] and error["detail"], error)
 
 
-def reads_go_on(placet):
+def check_reads(placet):
     for path in ("/", "/resource_providers", f"/resource_providers/{POOL}/usages", f"/allocations/{consumer(0)}",
                  "/allocation_candidates?resources=VCPU:1", "/traits"):
         began = time.monotonic()
@@ -81,16 +81,16 @@ def held(placet):
     return holders
 
 
-@case("a lock held for less than commit_timeout: claims wait and are granted, reads go on meanwhile")
+@case("a lock held for less than commit_timeout: claims wait and are granted, and reads are served in between")
 def a_short_lock():
     with folder() as here, Placet(here, serving(commit_timeout=10)) as placet:
         prepare(placet.rest)
         with write_lock(placet.database) as release:
             claims = Claims(placet, range(8))
             time.sleep(0.3)
-            reads_go_on(placet)
+            check_reads(placet)
             time.sleep(1.5)
-            equal(claims.answers, {}, "answered while another one held the lock:")
+            equal(claims.answers, {}, "answers while another program held the lock")
             release()
             claims.wait()
         equal(claims.statuses(), [204] * 8)
@@ -98,48 +98,48 @@ def a_short_lock():
         equal(held(placet), {consumer(n) for n in range(8)})
 
 
-@case("a lock held for longer than commit_timeout: 503 with Retry-After in time, and nothing of it comes later")
+@case("a lock held for longer than commit_timeout: claims are 503 with Retry-After in time, and are not stored later")
 def a_long_lock():
     with folder() as here, Placet(here, serving(commit_timeout=2)) as placet:
         prepare(placet.rest)
         with write_lock(placet.database):
             claims = Claims(placet, range(8))
             time.sleep(1)
-            reads_go_on(placet)
+            check_reads(placet)
             claims.wait()
             for answer in claims.answers.values():
                 is_busy(answer)
-            reads_go_on(placet)
+            check_reads(placet)
         time.sleep(1)
         equal(held(placet), set(), "claims that were refused")
         late = max(claims.took.values())
-        # commit_timeout bounds the wait for one's turn, and then the tries to commit.
+        # commit_timeout limits first the wait in the queue, and then the attempts to commit.
         check(late < 2 * 2 + SLACK_SECONDS, f"refused after {late:.1f} s, commit_timeout is 2 s")
         equal(Claims(placet, range(8)).wait().statuses(), [204] * 8)
         equal(held(placet), {consumer(n) for n in range(8)})
 
 
-@case("a full queue refuses at once with Retry-After, and what waits in it is carried out")
+@case("with a full queue further claims are refused within 1 s with Retry-After, and queued ones are granted")
 def a_full_queue():
     size = 4
     with folder() as here, Placet(here, serving(commit_timeout=10, queue_size=size)) as placet:
         prepare(placet.rest)
         with write_lock(placet.database) as release:
             first = Claims(placet, [0])
-            time.sleep(0.3)  # the writer has taken it, and waits for the lock
+            time.sleep(0.3)  # the writer has taken it from the queue, and waits for the lock
             waiting = Claims(placet, range(1, 1 + size))
             time.sleep(0.3)
             excess = Claims(placet, range(20, 40)).wait()
             for answer in excess.answers.values():
                 is_busy(answer)
-            check(max(excess.took.values()) < 1, "not at once:", excess.took)
-            reads_go_on(placet)
+            check(max(excess.took.values()) < 1, "refused late:", excess.took)
+            check_reads(placet)
             release()
             equal(first.wait().statuses() + waiting.wait().statuses(), [204] * (1 + size))
         equal(held(placet), {consumer(n) for n in range(1 + size)})
 
 
-@case("a lock held at the start is waited for")
+@case("a start waits for a lock that another program holds")
 def locked_at_start():
     with folder() as here:
         with Placet(here, {}) as placet:
@@ -150,7 +150,7 @@ def locked_at_start():
             timer.start()
             began = time.monotonic()
             with Placet(here, {}) as again:
-                check(time.monotonic() - began > 1, "it did not wait, and nothing was proven")
+                check(time.monotonic() - began > 1, "the start did not wait")
                 again.alive()
             timer.join(10)
         other.close()

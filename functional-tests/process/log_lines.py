@@ -1,4 +1,4 @@
-"""The log: one line a request, as verbose as asked, and nobody but placet writes it."""
+"""The log: one line per request, the configured verbosity, and no lines forged by clients."""
 
 import re
 
@@ -16,14 +16,14 @@ GLOBAL = "req-3875499c-74fd-4723-ac9a-c34bbb5f9738"
 
 
 def requests_in(log):
-    """The lines of requests, taken apart."""
+    """The fields of each request's line."""
     lines = [line for line in log.split("\n") if "[placet::access]" in line]
     for line in lines:
         check(LINE.match(line), "not the form of a request's line:", line)
     return [LINE.match(line).groupdict() for line in lines]
 
 
-@case("each request leaves one line: id, method, path, status, length, microversion, milliseconds")
+@case("each request is logged in one line: id, method, path, status, length, microversion, milliseconds")
 def one_line_each():
     with folder() as here, Placet(here, {}) as placet:
         sent = [
@@ -47,7 +47,7 @@ def one_line_each():
         check(len({line["id"] for line in lines}) == len(lines), "request ids repeat")
 
 
-@case("a valid X-Openstack-Request-Id is in the log as the global id, any other text is not")
+@case("a valid X-Openstack-Request-Id is logged as the global id, and any other text is not")
 def global_ids():
     with folder() as here, Placet(here, {}) as placet:
         ids = [GLOBAL, "req-none", GLOBAL[4:], GLOBAL + "0", GLOBAL.upper(), GLOBAL + " x"]
@@ -55,18 +55,18 @@ def global_ids():
         placet.stop()
         equal([line["global"] for line in requests_in(placet.log())], [GLOBAL] + [None] * (len(ids) - 1))
         given = {answer.headers["x-openstack-request-id"] for answer in answers}
-        check(not given & set(ids), "an id of the client's came back")
+        check(not given & set(ids), "an answer has the client's id")
 
 
 def levels(options=None, **extra):
-    """The levels in the log of a service that answered one request, and the log."""
+    """The levels in the log of a service that answered one request, and the log itself."""
     with folder() as here, Placet(here, options or {}, extra=extra) as placet:
         placet.alive()
         placet.stop()
         return {line.split()[1] for line in placet.log().splitlines()}, placet.log()
 
 
-@case("[DEFAULT] debug and RUST_LOG say how much is logged, and RUST_LOG has the last word")
+@case("[DEFAULT] debug and RUST_LOG set the verbosity, and RUST_LOG overrides debug")
 def verbosity():
     equal(levels()[0], {"INFO"})
     debug = {"DEFAULT": {"debug": "true"}}
@@ -78,7 +78,7 @@ def verbosity():
     check(only, "RUST_LOG=placet::access=info shows nothing")
 
 
-@case("[DEFAULT] log_file and log_dir take the log away from stderr, and add to what is there")
+@case("[DEFAULT] log_file and log_dir redirect the log from stderr to a file, and append to it")
 def log_file():
     with folder() as here:
         (here / "logs").mkdir()
@@ -90,7 +90,7 @@ def log_file():
         equal(len(requests_in((here / "logs" / "mine.log").read_text())), 2)
 
 
-@case("no client can forge a line or move the reader's cursor")
+@case("no client can forge a line or put control characters into the log")
 def forgery():
     forged = "2026-01-01T00:00:00.000Z INFO  [placet::access] forged"
     options = {"oslo_middleware": {"enable_proxy_headers_parsing": "true"}}
@@ -116,13 +116,13 @@ def forgery():
         strange = {c for c in log if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160}
         equal(strange, set(), "control characters in the log")
         for line in log.removesuffix("\n").split("\n"):
-            check(LOGGED.match(line), "not a line of placet's:", line)
+            check(LOGGED.match(line), "not a line of placet:", line)
             check(not line.startswith(forged), "forged:", line)
         check(len(log.splitlines()) > 50, "nothing was logged")
 
 
-@case("what fails for an outside reason is in the log under the request's id")
-def errors_are_told():
+@case("a refused request is logged with its status and its id")
+def errors_are_logged():
     with folder() as here, Placet(here, {"placet": {"max_body_size": "10"}}) as placet:
         answer = placet.rest("POST", "/resource_providers", {"name": "longer than ten bytes"})
         equal(answer.status, 413)

@@ -1,4 +1,4 @@
-"""One placet process as a person or a supervisor meets it: started, read, signalled, judged by how it ends."""
+"""One placet process: starts it, reads its output, sends signals, and checks its exit code."""
 
 import os
 import re
@@ -16,7 +16,7 @@ LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (ERROR|WARN |INFO 
 
 
 def environment(folder, extra=None):
-    """Next to nothing: no configuration, no client's variables, a home without files."""
+    """A minimal environment: no configuration, no variables of clients, an empty home folder; and `extra`."""
     return {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", **(extra or {})}
 
 
@@ -25,17 +25,17 @@ def binary():
 
 
 class ExitedProcess:
-    """How a command ended."""
+    """The exit code and the output of a command."""
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
 
     @property
     def line(self):
-        """The one line on stderr that says why, beside lines of the log."""
+        """The only line on stderr that is not a line of the log."""
         lines = [line for line in self.err.splitlines() if not LOGGED.match(line)]
         cases.check(len(lines) == 1, "not one line on stderr but:", repr(self.err))
-        cases.check(lines[0].startswith("placet: "), "who says it?", lines[0])
+        cases.check(lines[0].startswith("placet: "), "the line does not begin with the program's name:", lines[0])
         return lines[0]
 
     def __str__(self):
@@ -43,29 +43,29 @@ class ExitedProcess:
 
 
 def run(folder, *arguments, extra=None, seconds=15, **popen):
-    """Runs a command that is to end by itself."""
+    """Runs a command that has to end by itself."""
     try:
         done = subprocess.run(
             [binary(), *map(str, arguments)], cwd=folder, env=environment(folder, extra), timeout=seconds,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", **popen)
     except subprocess.TimeoutExpired as late:
         output = (late.stdout or b"") + (late.stderr or b"")
-        raise AssertionError(f"it does not end, and says:\n{output.decode()}") from None
+        raise AssertionError(f"still running after {seconds} s; its output:\n{output.decode()}") from None
     return ExitedProcess(done.returncode, done.stdout, done.stderr)
 
 
 def refused(folder, *arguments, extra=None, **popen):
-    """Runs what must be refused: one line on stderr, exit code 1. Returns the line."""
+    """Runs a command that must be refused with exit code 1 and one line on stderr; returns the line."""
     ended = run(folder, *arguments, extra=extra, **popen)
     cases.equal(ended.code, 1, ended)
     return ended.line
 
 
 class Placet:
-    """A serving process; as a context manager it is killed at the end if it still runs.
+    """A serving process. As a context manager it is killed at the end if it still runs.
 
-    Without `options` nothing is configured; with them placement.conf says noauth2, placet.sqlite in the
-    folder, and the options.
+    Without `options` nothing is configured. With `options`, placement.conf has noauth2, placet.sqlite in the folder,
+    and the options.
     """
 
     def __init__(self, folder, options=None, arguments=(), extra=None, bind="127.0.0.1:0", **popen):
@@ -98,7 +98,7 @@ class Placet:
             self.process.wait(END_SECONDS)
 
     def _port(self):
-        """As the greeting says, which comes when the address is taken."""
+        """The port in the greeting, which is printed once placet listens."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
             found = re.search(r"listens on http://[^\s/]*:(\d+)\S*\n(?s:.*)\n", self.greeting())
@@ -117,14 +117,14 @@ class Placet:
         self.process.send_signal(number)
 
     def ended(self, seconds=END_SECONDS):
-        """Waits for the end; the exit code."""
+        """Waits for the end; returns the exit code."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running after {seconds} s; its log:\n{self.log()[-2000:]}") from None
 
     def stop(self, seconds=END_SECONDS):
-        """SIGTERM, and a good end."""
+        """Sends SIGTERM and expects exit code 0."""
         self.signal(signal.SIGTERM)
         cases.equal(self.ended(seconds), 0, "exit code")
 
@@ -133,7 +133,7 @@ class Placet:
         self.process.wait(END_SECONDS)
 
     def alive(self):
-        """Serves as if nothing had been."""
+        """Checks that the process runs and answers a request."""
         cases.equal(self.process.poll(), None, "exit code", self.log()[-1000:])
         answer = self.rest("GET", "/resource_providers")
         cases.equal(answer.status, 200, answer)

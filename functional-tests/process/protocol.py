@@ -1,4 +1,4 @@
-"""HTTP/1.1 as clients and proxies really speak it: kept connections, pipelines, methods, Expect."""
+"""HTTP/1.1 as clients and proxies use it: persistent connections, pipelining, methods, Expect."""
 
 import json
 
@@ -10,7 +10,7 @@ NAMED = "/resource_providers"
 
 
 def refusal(reply, status):
-    """A refusal in the JSON form."""
+    """Checks that the reply is a refusal with this status in the JSON form."""
     check(reply, "no answer")
     equal(reply.status, status, reply)
     equal(reply.error["status"], status, reply)
@@ -18,7 +18,7 @@ def refusal(reply, status):
     return reply
 
 
-@case("a hundred requests go over one connection")
+@case("a hundred requests are served on one connection")
 def keep_alive():
     with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
         for number in range(100):
@@ -32,7 +32,7 @@ def keep_alive():
         check(raw.is_closed())
 
 
-@case("a refusal that left a body unread says that the connection ends")
+@case("a refusal sends Connection: close if and only if placet then closes the connection, as with an unread body")
 def unread_bodies():
     with folder() as here, Placet(here, {"placet": {"max_body_size": "1000"}}) as placet:
         long = {"x": "y" * 50000}
@@ -43,10 +43,10 @@ def unread_bodies():
                 raw.send(request("GET", "/"))
                 following = raw.reply_or_end()
                 said = reply.headers.get("connection") == "close"
-                equal(following is None, said, path, "the connection ended, and it was said so:")
+                equal(following is None, said, path, "whether the connection was closed as announced")
 
 
-@case("pipelined requests are answered each, in their order, writes among them")
+@case("pipelined requests, writes included, are all answered in order")
 def pipelining():
     with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
         name = "/resource_providers?name=piped"
@@ -59,7 +59,7 @@ def pipelining():
         equal(len(ids), 6, "request ids")
 
 
-@case("a request that comes byte by byte is served")
+@case("a request that arrives byte by byte is served")
 def byte_by_byte():
     with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
         for byte in request("POST", NAMED, {"name": "slow"}):
@@ -81,7 +81,7 @@ def chunked():
         equal(len(placet.rest("GET", NAMED).json["resource_providers"]), 1)
 
 
-@case("Expect: 100-continue is answered before the body is sent, and a body too long is 413 without it")
+@case("Expect: 100-continue is answered before the body is sent, and too long a body is refused with 413 before it is")
 def expect_continue():
     with folder() as here, Placet(here, {"placet": {"max_body_size": "1000"}}) as placet:
         whole = request("POST", NAMED, {"name": "expected"}, "Expect: 100-continue\r\n")
@@ -98,7 +98,7 @@ def expect_continue():
             refusal(raw.reply() if reply.status == 100 else reply, 413)
 
 
-@case("HEAD, OPTIONS and methods that nobody knows are refused with the methods that there are")
+@case("HEAD, OPTIONS and unknown methods are 405 with the allowed methods")
 def other_methods():
     with folder() as here, Placet(here, {}) as placet:
         for method in ("HEAD", "OPTIONS", "PATCH", "TRACE", "BREW", "get", "X" * 500):
@@ -109,7 +109,7 @@ def other_methods():
             if method != "HEAD":
                 refusal(reply, 405)
             equal(once(placet.port, request(method, "/nowhere"), method).status, 404, method)
-        with RawConnection(placet.port) as raw:  # a HEAD leaves no body behind that the next answer would stumble over
+        with RawConnection(placet.port) as raw:  # the answer to HEAD has no body, so the next answer can be read
             raw.send(request("HEAD", "/") + request("GET", "/"))
             raw.reply("HEAD")
             equal(json.loads(raw.reply().body)["versions"][0]["id"], "v1.0")
@@ -120,7 +120,7 @@ def other_methods():
         placet.alive()
 
 
-@case("HTTP/1.0 is answered and closed, a target with a host in it is understood")
+@case("a request of HTTP/1.0 is answered and its connection closed, and a target in absolute form is accepted")
 def older_forms():
     with folder() as here, Placet(here, {}) as placet:
         with RawConnection(placet.port) as raw:
@@ -131,14 +131,14 @@ def older_forms():
         equal(reply and reply.status, 200)
 
 
-@case("every answer has a request id, vary and a length, refusals too")
+@case("every answer, refusals included, has a request id, Vary and Content-Length")
 def headers_of_all():
     with folder() as here, Placet(here, {}) as placet:
         for data in (request("GET", "/"), request("GET", "/x"), request("POST", NAMED, b"{"), b"nonsense\r\n\r\n",
                      request("DELETE", "/traits/X"), b"GET /traits HTTP/1.1\r\nHost: x\r\n\r\n"):
             reply = once(placet.port, data)
             check(reply.headers["x-openstack-request-id"].startswith("req-"), reply)
-            # A URL that nobody has, a missing token and what is no HTTP are refused alike at every version.
+            # An unknown URL, a missing token and malformed HTTP are refused alike at every version.
             if data.startswith((b"GET / ", b"POST", b"DELETE")):
                 equal(reply.headers["vary"].lower(), "openstack-api-version")
             equal(int(reply.headers["content-length"]), len(reply.body))

@@ -1,4 +1,4 @@
-"""HTTP byte by byte, for requests that no honest library sends."""
+"""An HTTP client on raw sockets, for requests that no HTTP library sends."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ class Reply:
 
     @property
     def error(self):
-        """The first error of a refusal in JSON; raises where the body is none."""
+        """The first error of a refusal in JSON; raises if the body is not one."""
         return json.loads(self.body)["errors"][0]
 
     def __str__(self):
@@ -34,7 +34,7 @@ class RawConnection:
         self.socket.close()
 
     def send(self, data):
-        """False where the other side does not want more."""
+        """Sends all of it; False if the peer has closed the connection."""
         try:
             self.socket.sendall(data if isinstance(data, bytes) else data.encode())
         except OSError:
@@ -77,13 +77,13 @@ class RawConnection:
         return Reply(status, headers, body)
 
     def reply_or_end(self, method="GET"):
-        """The next response, or None where the connection ends without one."""
+        """The next response, or None if the connection ends without one."""
         with contextlib.suppress(ConnectionError):
             return self.reply(method)
         return None
 
     def is_closed(self):
-        """Waits for the other side's end."""
+        """Reads until the peer closes the connection, and returns True."""
         with contextlib.suppress(ConnectionError):
             while self._more():
                 pass
@@ -91,7 +91,7 @@ class RawConnection:
 
 
 def request(method, path, body=None, headers=""):
-    """The bytes of a sound request."""
+    """The bytes of a valid request."""
     head = f"{method} {path} HTTP/1.1\r\n{HEAD}{headers}"
     if body is None:
         return (head + "\r\n").encode()
@@ -100,7 +100,7 @@ def request(method, path, body=None, headers=""):
 
 
 def once(port, data, method="GET"):
-    """Sends this on a connection of its own; the response, or None."""
+    """Sends `data` on a new connection; returns the response, or None."""
     with RawConnection(port) as raw:
         raw.send(data)
         return raw.reply_or_end(method)

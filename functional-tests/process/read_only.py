@@ -1,4 +1,4 @@
-"""What placet may not write: it says so in one line, and what was there stays as it was."""
+"""A database that placet may not write: placet says so in one line, and the files stay as they were."""
 
 import contextlib
 import hashlib
@@ -8,19 +8,19 @@ import time
 
 from functional_tests.process.cases import Skip, case, check, equal, folder
 from functional_tests.process.claims import HOSTS, POOL, claim, prepare
-from functional_tests.process.locked import consumer, is_busy, reads_go_on
+from functional_tests.process.locked import check_reads, consumer, is_busy
 from functional_tests.process.placet_process import Placet, refused, run
 
-NOBODY = 65534
-AT_ONCE = 2.0
+UNPRIVILEGED_UID = 65534
+REFUSAL_SECONDS = 2.0
 
 
 def database_option(path):
     return {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{path}"}
 
 
-def made(here):
-    """A database with some claims, which nobody serves any more; its file."""
+def database_with_claims(here):
+    """Makes a database with 8 claims, and returns its path; the process that wrote it has ended."""
     with Placet(here, {}) as placet:
         prepare(placet.rest)
         for number in range(8):
@@ -30,10 +30,12 @@ def made(here):
 
 
 def content(path):
-    return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in sorted(path.parent.glob(f"{path.name}*"))}
+    """The SHA-256 of each file of the database, by name."""
+    files = sorted(path.parent.glob(f"{path.name}*"))
+    return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
 
 
-def says_why(line, path):
+def check_message(line, path):
     check(str(path) in line, "it does not say which file:", line)
     causes = ("Read-only file system", "Permission denied", "unable to open database file")
     check(any(cause in line for cause in causes), line)
@@ -41,10 +43,10 @@ def says_why(line, path):
 
 
 def sync_is_harmless(here, path, extra, **popen):
-    """Where it can read the file it finds nothing to do; else it says why not."""
+    """`db sync` finds nothing to do if it can read the file, and else says why not."""
     ended = run(here, "db", "sync", extra=extra, **popen)
     if ended.code:
-        says_why(ended.line, path)
+        check_message(ended.line, path)
     else:
         check("there was nothing to do" in ended.out, ended)
 
@@ -66,10 +68,10 @@ def mounted(*arguments, at):
         subprocess.run(["umount", "--lazy", str(at)], check=True)
 
 
-@case("a file system that is read-only: nothing is served, a line says why, and nothing changes")
+@case("a start on a read-only file system is refused in one line that says why, and nothing changes")
 def a_read_only_mount():
     with folder() as here:
-        path = made(here)
+        path = database_with_claims(here)
         before = content(path)
         with mounted("--bind", here, at=here / "mounted") as there:
             run_as_root("mount", "-o", "remount,bind,ro", there)
@@ -77,39 +79,40 @@ def a_read_only_mount():
             for sync in ("true", "false"):
                 started = refused(here, extra=extra | {
                     "OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": sync})
-                says_why(started, there / path.name)
+                check_message(started, there / path.name)
             sync_is_harmless(here, there / path.name, extra)
         equal(content(path), before, "files")
-        still_there(here)
+        check_claims_survived(here)
 
 
-def still_there(here):
+def check_claims_survived(here):
     with Placet(here, {}) as placet:
         equal(placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"]["DISK_GB"], 8)
         equal(placet.rest("PUT", f"/allocations/{consumer(99)}", claim(HOSTS[0])).status, 204)
 
 
-@case("a file that its user may not write: the same")
-def a_file_of_somebody_else():
+@case("a start on a file that the process may not write is refused in one line that says why, and nothing changes")
+def a_file_of_another_user():
     if os.getuid():
-        raise Skip("only root can be somebody else")
+        raise Skip("only root can run a process as another user")
     with folder() as here:
-        path = made(here)
+        path = database_with_claims(here)
         before = content(path)
         here.chmod(0o755)
         path.chmod(0o444)
-        extra = database_option(path) | {"OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true"}
-        somebody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        says_why(refused(here, extra=extra, **somebody), path)
-        sync_is_harmless(here, path, extra, **somebody)
+        extra = database_option(path) | {
+            "OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true"}
+        other_user = {"user": UNPRIVILEGED_UID, "group": UNPRIVILEGED_UID, "extra_groups": []}
+        check_message(refused(here, extra=extra, **other_user), path)
+        sync_is_harmless(here, path, extra, **other_user)
         equal(content(path), before, "files")
         path.chmod(0o644)
-        still_there(here)
+        check_claims_survived(here)
 
 
 @contextlib.contextmanager
 def failing_disk(here):
-    """A small disk, and what has the kernel make it read-only, as after an error that it found on it."""
+    """A small disk, and a function that has the kernel make it read-only, as after an error on the disk."""
     image = here / "image"
     with open(image, "wb") as file:
         file.truncate(32 << 20)
@@ -118,7 +121,7 @@ def failing_disk(here):
         device = os.path.basename(run_as_root("findmnt", "-no", "SOURCE", disk))
         switch = f"/sys/fs/ext4/{device}/trigger_fs_error"
         if not os.access(switch, os.W_OK):
-            raise Skip("this kernel lets nobody make a file system fail")
+            raise Skip("this kernel cannot simulate an error of a file system")
 
         def fail():
             with open(switch, "w") as file:
@@ -126,7 +129,7 @@ def failing_disk(here):
         yield disk, fail
 
 
-@case("a disk that turns read-only: claims are 503, the log says what to do, reads go on, and nothing acknowledged is lost")
+@case("a disk that becomes read-only: claims are 503, the log has advice, reads are served, acknowledged claims stay")
 def it_turns_read_only():
     with folder() as here, failing_disk(here) as (disk, fail):
         extra = database_option(disk / "placet.sqlite")
@@ -135,23 +138,24 @@ def it_turns_read_only():
             for number in range(8):
                 equal(placet.rest("PUT", f"/allocations/{consumer(number)}", claim(HOSTS[number % 4])).status, 204)
             fail()
-            # Nobody can write that the first one did not happen: it is not said either.
+            # The outcome of the first claim is unknown, so its answer need not say that nothing was changed.
             is_busy(placet.rest("PUT", f"/allocations/{consumer(10)}", claim(HOSTS[0])))
             for number in range(11, 15):
                 began = time.monotonic()
                 answer = placet.rest("PUT", f"/allocations/{consumer(number)}", claim(HOSTS[0]))
                 is_busy(answer)
                 check("Nothing was changed" in str(answer), answer)
-                check(time.monotonic() - began < AT_ONCE, "refused late")
-            reads_go_on(placet)
+                check(time.monotonic() - began < REFUSAL_SECONDS, "refused late")
+            check_reads(placet)
             equal(placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"]["DISK_GB"], 8)
-            lines = [line for line in placet.log().splitlines() if "ERROR" in line and "let placet write the file" in line]
+            lines = [line for line in placet.log().splitlines()
+                     if "ERROR" in line and "let placet write the file" in line]
             check(lines, "the log does not say what to do:", placet.log()[-2000:])
             placet.stop()
-        # What is on the disk is all that there is.
+        # The next process gets only what is on the disk.
         for each in disk.glob("placet.sqlite*"):
             (here / each.name).write_bytes(each.read_bytes())
         with Placet(here, {}) as placet:
             used = placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"]["DISK_GB"]
-            check(used in (8, 9), f"{used} claims are there, 8 were acknowledged, of one nobody knows")
+            check(used in (8, 9), f"{used} claims are stored; 8 were acknowledged, and the outcome of one is unknown")
             equal(placet.rest("PUT", f"/allocations/{consumer(99)}", claim(HOSTS[0])).status, 204)

@@ -1,9 +1,9 @@
-"""The live process, as a new user, an operator and a hostile client meet it.
+"""The live process: command line, configuration, signals, hostile clients, full and damaged disks.
 
     python -m functional_tests.process.run [--binary PATH] [--seed N] [TOPIC …]
 
-A topic is a file beside this one. Each case starts placet processes of its own in folders of its own, and
-ends them by their process ids.
+A topic is a file in this folder. Each case starts its own placet processes in its own folders, and ends them by their
+process ids.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def run(tests, sentence, function):
         tests.skip(sentence, reason)
     except AssertionError as error:
         tests.fail(took(), error)
-    except Exception:  # any other end of a case is a failure to report, not to die of
+    except Exception:  # any other exception is reported as a failure, and the run continues
         tests.fail(took(), traceback.format_exc())
     else:
         tests.ok(took())
@@ -54,7 +54,7 @@ def main():
     topics = options.topics or TOPICS
     for topic in topics:
         importlib.import_module(f"functional_tests.process.{topic}")
-    # A topic may use another's helpers, and then has registered its cases too.
+    # A topic that imports another one has registered the other's cases too.
     for topic, sentence, function in (each for each in cases.CASES if each[0] in topics):
         run(tests, f"{topic}: {sentence}", function)
     tests.finish()

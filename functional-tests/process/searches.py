@@ -1,5 +1,5 @@
-"""Searches that take long and answers that are long: they end with the client that waits, and hold neither threads nor
-memory for one that does not."""
+"""Long searches and long answers: a search ends when its client disconnects, and an answer that its client does not
+read holds neither a thread nor much memory."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ from functional_tests.process.locked import serving
 from functional_tests.process.placet_process import Placet
 from functional_tests.process.raw_http import RawConnection, request
 
-# The share of the time for which a process computes that has nothing to do; others may be busy on this machine.
+# An idle process computes for less than this share of the time.
 IDLE = 0.04
 
 
@@ -26,11 +26,11 @@ def name(number, child):
     return f"{number:08}-0000-4000-8000-{child:012}"
 
 
-def tree(rest, number, rooms):
-    """A root, and a child with each of these rooms."""
+def tree(rest, number, totals):
+    """A root, and for each of `totals` a child with this many VCPUs."""
     rest.must("POST", "/resource_providers", {"name": name(number, 0), "uuid": name(number, 0)})
-    for n, room in enumerate(rooms, 1):
-        child(rest, number, n, {"VCPU": {"total": room}})
+    for n, total in enumerate(totals, 1):
+        child(rest, number, n, {"VCPU": {"total": total}})
 
 
 def child(rest, number, n, inventories):
@@ -41,19 +41,19 @@ def child(rest, number, n, inventories):
 
 
 def processor_time(placet):
-    """Seconds that all its threads computed so far."""
+    """CPU seconds that the process has used so far."""
     fields = pathlib.Path(f"/proc/{placet.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(placet):
-    """The most that it ever had, in MB."""
+    """The peak resident memory of the process, in MB."""
     status = pathlib.Path(f"/proc/{placet.process.pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
-def computes(placet, seconds=0.5):
-    """The share of this time for which it computes."""
+def processor_share(placet, seconds=0.5):
+    """CPU seconds per second, measured for `seconds`."""
     before = processor_time(placet)
     time.sleep(seconds)
     return (processor_time(placet) - before) / seconds
@@ -62,14 +62,16 @@ def computes(placet, seconds=0.5):
 def is_idle_soon(placet, seconds):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if computes(placet) < IDLE:
+        if processor_share(placet) < IDLE:
             return True
     return False
 
 
 def undecided(rest):
-    """A tree of two classes in rooms of nearly one size, and a request that all but fills it: whether it fits is not
-    found out for long."""
+    """Makes a tree, and returns a request whose search takes long.
+
+    The children have almost equal totals of two classes, and the request needs almost all of them.
+    """
     tree(rest, 0, [])
     for n in range(30):
         child(rest, 0, n + 1, {"VCPU": {"total": 1000 + n}, "MEMORY_MB": {"total": 1000 + n * 7 % 11}})
@@ -78,12 +80,12 @@ def undecided(rest):
 
 
 def begin(placet):
-    """A client whose search goes on and on."""
+    """Starts a long search; returns the client's connection."""
     asked = undecided(placet.rest)
     raw, before, deadline = RawConnection(placet.port), processor_time(placet), time.monotonic() + 20
     raw.send(request("GET", asked))
     while processor_time(placet) - before < 0.2:
-        check(time.monotonic() < deadline, "the search does not take long enough to say anything")
+        check(time.monotonic() < deadline, "the search ended too early to test anything")
         time.sleep(0.05)
     return raw
 
@@ -93,19 +95,19 @@ def reset(raw):
     raw.socket.close()
 
 
-@case("a search ends soon after its client left, however it left")
-def leaving():
-    for leave in (lambda raw: raw.socket.close(), reset):
+@case("a search ends within 4 s after its client closes or resets the connection")
+def disconnecting():
+    for disconnect in (lambda raw: raw.socket.close(), reset):
         with folder() as here, Placet(here, {}) as placet:
-            leave(begin(placet))
-            check(is_idle_soon(placet, 4), "it still computes")
+            disconnect(begin(placet))
+            check(is_idle_soon(placet, 4), "the search still runs")
             placet.alive()
             began = time.monotonic()
             placet.stop()
-            check(time.monotonic() - began < 3, f"the end took {time.monotonic() - began:.1f} s")
+            check(time.monotonic() - began < 3, f"stopping took {time.monotonic() - began:.1f} s")
 
 
-@case("a search whose client waits is cut off after shutdown_timeout, and the process ends")
+@case("a search whose client is still connected is aborted after shutdown_timeout, and the process ends")
 def stopping():
     with folder() as here, Placet(here, serving(shutdown_timeout=2)) as placet, begin(placet) as raw:
         began = time.monotonic()
@@ -116,7 +118,7 @@ def stopping():
         equal(raw.reply_or_end(), None)
 
 
-@case("a client that ended its side of the connection gets its answer, a long one too")
+@case("a client that shut down its side of the connection gets its whole answer, even a long one")
 def half_closed():
     with folder() as here, Placet(here, {}) as placet:
         tree(placet.rest, 0, [1] * 14)
@@ -130,7 +132,7 @@ def half_closed():
                 equal(reply.body, placet.rest("GET", asked).raw)
 
 
-@case("a client of HTTP/1.0 gets a long answer without chunks, up to the end of the connection")
+@case("a client of HTTP/1.0 gets a long answer without chunks, ended by the end of the connection")
 def old_clients():
     with folder() as here, Placet(here, {}) as placet:
         tree(placet.rest, 0, [1] * 14)
@@ -143,7 +145,7 @@ def old_clients():
         check(len(body) > 1_000_000 and body == placet.rest("GET", asked).raw, len(body), body[:100])
 
 
-@case("an answer that the end of the service cuts off is broken off, and no client takes it for whole")
+@case("an answer that is aborted because the service stops is logged, and its client can tell that it is incomplete")
 def broken_off():
     with folder() as here, Placet(here, serving(shutdown_timeout=1)) as placet:
         tree(placet.rest, 0, [1] * 20)
@@ -159,7 +161,7 @@ def broken_off():
               and "Ask with a limit" in lines[0], lines[0])
 
 
-@case("a client that does not read a long answer costs two pieces and no thread; one that reads gets all of it")
+@case("eight clients that do not read long answers cost less than 12 MB and no CPU time, and one that reads gets all")
 def slow_reading():
     with folder() as here, Placet(here, {"placet": {"max_candidates": "20000"}}) as placet:
         tree(placet.rest, 0, [1] * 20)
@@ -169,12 +171,12 @@ def slow_reading():
         try:
             for raw in raws:
                 raw.send(request("GET", asked))
-            check(is_idle_soon(placet, 20), "it computes what nobody reads")
+            check(is_idle_soon(placet, 20), "it still computes answers that no client reads")
             reply = placet.rest.must("GET", asked)
             equal(len(reply.json["allocation_requests"]), 20_000)
             check(len(reply.raw) > 15_000_000, "not long:", len(reply.raw))
             grown = memory(placet) - before
-            check(grown < 12, f"it needs {grown} MB")
+            check(grown < 12, f"memory grew by {grown} MB")
         finally:
             for raw in raws:
                 raw.socket.close()

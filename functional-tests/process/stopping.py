@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT: no more is taken, what is in flight is finished, the exit code is 0, in bounded time."""
+"""SIGTERM and SIGINT: no new connections, in-flight requests are finished, exit code 0, in bounded time."""
 
 import signal
 import socket
@@ -15,7 +15,7 @@ BOTH = (signal.SIGTERM, signal.SIGINT)
 
 
 def is_refused(port, seconds=5):
-    """Whether the address is given up soon."""
+    """Whether new connections are refused within `seconds`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -28,7 +28,7 @@ def is_refused(port, seconds=5):
     return False
 
 
-@case("an idle service ends at once, also where clients keep connections open")
+@case("an idle service ends within 5 s, even if clients keep connections open")
 def idle():
     for number in BOTH:
         with folder() as here, Placet(here, serving(shutdown_timeout=30)) as placet:
@@ -44,8 +44,8 @@ def idle():
             check("stopped" in placet.log().splitlines()[-1], placet.log()[-300:])
 
 
-@case("a service that is stopped as soon as it says that it listens ends well")
-def at_once():
+@case("a service that is stopped as soon as it prints that it listens exits with 0")
+def stopped_at_its_start():
     with folder() as here:
         for _ in range(20):
             with subprocess.Popen(
@@ -61,7 +61,7 @@ def at_once():
                     process.kill()
 
 
-@case("a claim whose body is still coming is finished and answered, while nothing new is taken")
+@case("a claim whose body is still arriving is finished and answered, and new connections are refused")
 def a_slow_request():
     for number in BOTH:
         with folder() as here, Placet(here, serving(shutdown_timeout=20)) as placet:
@@ -71,8 +71,8 @@ def a_slow_request():
                 raw.send(data[:-60])
                 time.sleep(0.3)
                 placet.signal(number)
-                check(is_refused(placet.port), "new connections are still taken")
-                equal(placet.process.poll(), None, "it ended with a request in flight:")
+                check(is_refused(placet.port), "new connections are still accepted")
+                equal(placet.process.poll(), None, "exit code with a request in flight")
                 raw.send(data[-60:-30])
                 time.sleep(0.3)
                 raw.send(data[-30:])
@@ -82,7 +82,7 @@ def a_slow_request():
             equal(held(placet), {consumer(0)})
 
 
-@case("a request that never ends is given up after shutdown_timeout, with exit code 0")
+@case("a request that never ends is aborted after shutdown_timeout, and the exit code is 0")
 def an_endless_request():
     with folder() as here, Placet(here, serving(shutdown_timeout=2)) as placet:
         prepare(placet.rest)
@@ -100,7 +100,7 @@ def an_endless_request():
         equal(held(placet), set())
 
 
-@case("claims that wait for the database's lock at the signal are committed and answered")
+@case("claims that wait for the database's lock when the signal arrives are committed and answered")
 def waiting_claims():
     with folder() as here, Placet(here, serving(shutdown_timeout=20, commit_timeout=10)) as placet:
         prepare(placet.rest)
@@ -108,7 +108,7 @@ def waiting_claims():
             claims = Claims(placet, range(8))
             time.sleep(0.5)
             placet.signal(signal.SIGTERM)
-            check(is_refused(placet.port), "new connections are still taken")
+            check(is_refused(placet.port), "new connections are still accepted")
             equal(claims.answers, {})
             release()
             claims.wait()
@@ -117,7 +117,7 @@ def waiting_claims():
         equal(held(placet), {consumer(n) for n in range(8)})
 
 
-@case("a lock that is never released holds the end up no longer than both timeouts together")
+@case("a lock that is never released delays the end by at most shutdown_timeout plus commit_timeout")
 def an_endless_lock():
     with folder() as here, Placet(here, serving(shutdown_timeout=1, commit_timeout=2)) as placet:
         prepare(placet.rest)
@@ -133,8 +133,8 @@ def an_endless_lock():
         check(took < 5, f"it took {took:.1f} s")
 
 
-@case("in the middle of 32 clients' claims each answered one is there, and no other one by half")
-def in_the_middle():
+@case("stopped while 32 clients claim, placet has stored every acknowledged claim, and no claim in part")
+def stopped_while_clients_claim():
     random = chance("stopping")
     with folder() as here:
         with Placet(here, {}) as placet:
@@ -151,6 +151,6 @@ def in_the_middle():
                 clients.finish()
             with Placet(here, {}) as placet:
                 audit(clients, placet)
-                clients.make_room(placet.rest)
+                clients.free_capacity(placet.rest)
                 placet.stop()
         check(len(clients.granted) > 20, "too few claims")
