@@ -122,7 +122,7 @@ def names():
     """Classes and traits by name."""
     for minor in (1, 2, 6, NEWEST):
         for noun in ("resource_classes", "traits"):
-            for name in (CLASS, "UNHEARD", "unheard", "vcpu"):
+            for name in (CLASS, "UNHEARD", "unheard", "vcpu", PRESENT.lower()):
                 yield ask("GET", f"/{noun}/{name}", minor=minor)
                 yield ask("DELETE", f"/{noun}/{name}", minor=minor)
         yield ask("PUT", f"/resource_classes/{CLASS}", {"name": "CUSTOM_OTHER"}, minor=min(minor, 6))

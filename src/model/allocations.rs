@@ -126,15 +126,26 @@ pub struct ConsumerShare {
     pub resources: Vec<(Arc<str>, i64)>,
 }
 
-/// A row of a list: owner, its generation, class, amount, and time of creation.
-type Row = (
-    String,
-    Option<i32>,
-    String,
-    i32,
-    Option<NaiveDateTime>,
-    Option<NaiveDateTime>,
-);
+/// A row of a list: an allocation beside the consumer or the provider that shares it.
+#[derive(Queryable)]
+struct Row {
+    /// The uuid of the consumer, or of the provider.
+    owner: String,
+    owner_generation: Option<i32>,
+    class: String,
+    used: i32,
+    updated_at: Option<NaiveDateTime>,
+    created_at: Option<NaiveDateTime>,
+}
+
+/// A consumer with the names of its project, user and type.
+#[derive(Queryable)]
+struct NamedConsumer {
+    project: String,
+    user: String,
+    generation: i32,
+    consumer_type: Option<String>,
+}
 
 /// The allocations of a consumer. An unknown consumer has none.
 pub fn of_consumer(conn: &mut DbConnection, consumer: &str) -> Result<ConsumerAllocations> {
@@ -159,10 +170,10 @@ pub fn of_consumer(conn: &mut DbConnection, consumer: &str) -> Result<ConsumerAl
         return Ok(ConsumerAllocations::default());
     }
     let (shares, modified) = group(rows);
-    let share = |(provider, generation, resources)| ProviderShare {
-        provider,
-        generation,
-        resources,
+    let share = |share: Share| ProviderShare {
+        provider: share.owner,
+        generation: share.generation,
+        resources: share.resources,
     };
     Ok(ConsumerAllocations {
         providers: shares.into_iter().map(share).collect(),
@@ -172,7 +183,7 @@ pub fn of_consumer(conn: &mut DbConnection, consumer: &str) -> Result<ConsumerAl
 }
 
 fn find_consumer(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<Consumer>> {
-    let row: Option<(String, String, i32, Option<String>)> = consumers::table
+    let row: Option<NamedConsumer> = consumers::table
         .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
         .inner_join(users::table.on(users::id.eq(consumers::user_id)))
         .left_join(consumer_types::table.on(consumers::consumer_type_id.eq(consumer_types::id.nullable())))
@@ -185,11 +196,11 @@ fn find_consumer(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<Cons
         ))
         .first(conn)
         .optional()?;
-    Ok(row.map(|(project, user, generation, consumer_type)| Consumer {
-        project,
-        user,
-        generation: generation.into(),
-        consumer_type: consumer_type.unwrap_or_else(|| UNKNOWN_TYPE.to_string()),
+    Ok(row.map(|row| Consumer {
+        project: row.project,
+        user: row.user,
+        generation: row.generation.into(),
+        consumer_type: row.consumer_type.unwrap_or_else(|| UNKNOWN_TYPE.to_string()),
     }))
 }
 
@@ -244,10 +255,10 @@ pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<S
 
 fn shared_out((generation, rows): (i64, Vec<Row>)) -> ProviderAllocations {
     let (shares, modified) = group(rows);
-    let share = |(consumer, generation, resources)| ConsumerShare {
-        consumer,
-        generation,
-        resources,
+    let share = |share: Share| ConsumerShare {
+        consumer: share.owner,
+        generation: share.generation,
+        resources: share.resources,
     };
     ProviderAllocations {
         generation,
@@ -256,21 +267,29 @@ fn shared_out((generation, rows): (i64, Vec<Row>)) -> ProviderAllocations {
     }
 }
 
-/// Owner, its generation, and amounts by class.
-type Share = (Arc<str>, i64, Vec<(Arc<str>, i64)>);
+/// What one owner has, as amounts by class.
+struct Share {
+    owner: Arc<str>,
+    generation: i64,
+    resources: Vec<(Arc<str>, i64)>,
+}
 
 /// Groups the rows by owner, in the order in which they come, and finds the newest time.
 fn group(rows: Vec<Row>) -> (Vec<Share>, Option<Moment>) {
     let mut shares: Vec<Share> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut newest = None;
-    for (owner, generation, class, used, updated_at, created_at) in rows {
-        let place = *places.entry(owner).or_insert_with_key(|owner| {
-            shares.push((owner.as_str().into(), generation.unwrap_or_default().into(), Vec::new()));
+    for row in rows {
+        let place = *places.entry(row.owner).or_insert_with_key(|owner| {
+            shares.push(Share {
+                owner: owner.as_str().into(),
+                generation: row.owner_generation.unwrap_or_default().into(),
+                resources: Vec::new(),
+            });
             shares.len() - 1
         });
-        shares[place].2.push((class.into(), used.into()));
-        newest = newest.max(modified(updated_at, created_at));
+        shares[place].resources.push((row.class.into(), row.used.into()));
+        newest = newest.max(modified(row.updated_at, row.created_at));
     }
     (shares, newest)
 }

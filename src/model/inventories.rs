@@ -117,9 +117,8 @@ pub fn list(conn: &mut DbConnection, provider: &str) -> Result<Inventories> {
     found(conn, provider, rows)
 }
 
-/// One inventory of a provider.
+/// One inventory of a provider, by the exact name of its class: MariaDB's collation finds it in another spelling too.
 pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inventories> {
-    // Compared by the database, with its collation.
     let of_class = resource_classes::id
         .eq(inventories::resource_class_id)
         .and(resource_classes::name.eq(class));
@@ -129,7 +128,8 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
         .filter(providers::uuid.eq(provider))
         .select((providers::generation, Option::<NamedRow>::as_select()))
         .load(conn)?;
-    let found = found(conn, provider, rows)?;
+    let mut found = found(conn, provider, rows)?;
+    found.inventories.retain(|(name, _)| **name == *class);
     if found.inventories.is_empty() {
         return Err(Error::InventoryNotFound {
             class: class.to_string(),

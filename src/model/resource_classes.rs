@@ -44,33 +44,38 @@ pub struct Delete {
     pub name: String,
 }
 
-/// One row of the table.
-type Row = (String, Option<NaiveDateTime>, Option<NaiveDateTime>);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = table)]
+struct Row {
+    name: String,
+    updated_at: Option<NaiveDateTime>,
+    created_at: Option<NaiveDateTime>,
+}
 
-fn from_row((name, updated_at, created_at): Row) -> ResourceClass {
-    ResourceClass {
-        name: name.into(),
-        modified: modified(updated_at, created_at),
+impl From<Row> for ResourceClass {
+    fn from(row: Row) -> ResourceClass {
+        ResourceClass {
+            name: row.name.into(),
+            modified: modified(row.updated_at, row.created_at),
+        }
     }
 }
 
 /// All resource classes, by id: the standard ones first.
 pub fn list(conn: &mut DbConnection) -> Result<Vec<ResourceClass>> {
-    let rows: Vec<Row> = table::table
-        .order(table::id)
-        .select((table::name, table::updated_at, table::created_at))
-        .load(conn)?;
-    Ok(rows.into_iter().map(from_row).collect())
+    let rows: Vec<Row> = table::table.order(table::id).select(Row::as_select()).load(conn)?;
+    Ok(rows.into_iter().map(ResourceClass::from).collect())
 }
 
-/// One resource class.
+/// One resource class, by its exact name: MariaDB's collation finds a row in another spelling too.
 pub fn show(conn: &mut DbConnection, name: &str) -> Result<ResourceClass> {
     let row: Option<Row> = table::table
         .filter(table::name.eq(name))
-        .select((table::name, table::updated_at, table::created_at))
+        .select(Row::as_select())
         .first(conn)
         .optional()?;
-    row.map(from_row)
+    row.filter(|row| row.name == name)
+        .map(ResourceClass::from)
         .ok_or_else(|| Error::ClassNotFound { name: name.to_string() })
 }
 

@@ -59,19 +59,22 @@ pub struct Delete {
     pub uuid: String,
 }
 
+/// A provider beside the uuids of its parent and its root.
+#[derive(Queryable)]
+struct Row {
+    uuid: String,
+    name: Option<String>,
+    generation: Option<i32>,
+    parent: Option<String>,
+    root: String,
+    updated_at: Option<NaiveDateTime>,
+    created_at: Option<NaiveDateTime>,
+}
+
 /// One provider.
 pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
     let (parent, root) = diesel::alias!(table as parent, table as root);
-    #[expect(clippy::type_complexity, reason = "a row")]
-    let row: Option<(
-        String,
-        Option<String>,
-        Option<i32>,
-        Option<String>,
-        String,
-        Option<NaiveDateTime>,
-        Option<NaiveDateTime>,
-    )> = table::table
+    let row: Option<Row> = table::table
         .inner_join(root.on(table::root_provider_id.eq(root.field(table::id).nullable())))
         .left_join(parent.on(table::parent_provider_id.eq(parent.field(table::id).nullable())))
         .filter(table::uuid.eq(uuid))
@@ -86,16 +89,16 @@ pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
         ))
         .first(conn)
         .optional()?;
-    let Some((uuid, name, generation, parent, root, updated_at, created_at)) = row else {
+    let Some(row) = row else {
         return Err(Error::ProviderNotFound { uuid: uuid.to_string() });
     };
     Ok(Provider {
-        uuid: uuid.into(),
-        name: name.unwrap_or_default().into(),
-        generation: generation.unwrap_or_default().into(),
-        parent: parent.map(Arc::from),
-        root: root.into(),
-        modified: modified(updated_at, created_at).unwrap_or_else(|| now().and_utc()),
+        uuid: row.uuid.into(),
+        name: row.name.unwrap_or_default().into(),
+        generation: row.generation.unwrap_or_default().into(),
+        parent: row.parent.map(Arc::from),
+        root: row.root.into(),
+        modified: modified(row.updated_at, row.created_at).unwrap_or_else(|| now().and_utc()),
     })
 }
 
@@ -111,32 +114,43 @@ pub struct Seen {
     pub inventories_updated_at: Option<Moment>,
 }
 
+/// A provider beside one of its inventories, if it has any.
+#[derive(Queryable)]
+struct SeenRow {
+    id: i32,
+    uuid: String,
+    generation: Option<i32>,
+    updated_at: Option<NaiveDateTime>,
+    created_at: Option<NaiveDateTime>,
+    inventory_times: Option<(Option<NaiveDateTime>, Option<NaiveDateTime>)>,
+}
+
 /// Some providers, by uuid.
 pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Seen>> {
-    type Times = (Option<NaiveDateTime>, Option<NaiveDateTime>);
-    type Row = (i32, String, Option<i32>, Times, Option<Times>);
-    let rows: Vec<Row> = on_each!(conn, conn => table::table
+    let rows: Vec<SeenRow> = on_each!(conn, conn => table::table
         .left_join(inventories::table.on(inventories::resource_provider_id.eq(table::id)))
         .filter(among(table::uuid, uuids))
         .select((
             table::id,
             table::uuid,
             table::generation,
-            (table::updated_at, table::created_at),
+            table::updated_at,
+            table::created_at,
             (inventories::updated_at, inventories::created_at).nullable(),
         ))
         .load(conn))?;
     let mut found: HashMap<String, Seen> = HashMap::new();
-    for (id, uuid, generation, (updated_at, created_at), written) in rows {
-        let seen = found.entry(uuid).or_insert_with(|| Seen {
-            id: ProviderId(id),
-            generation: generation.unwrap_or_default().into(),
-            modified: modified_micros(updated_at, created_at),
+    for row in rows {
+        let seen = found.entry(row.uuid).or_insert_with(|| Seen {
+            id: ProviderId(row.id),
+            generation: row.generation.unwrap_or_default().into(),
+            modified: modified_micros(row.updated_at, row.created_at),
             inventories_updated_at: None,
         });
-        seen.inventories_updated_at = seen
-            .inventories_updated_at
-            .max(written.and_then(|(updated_at, created_at)| modified(updated_at, created_at)));
+        let written = row
+            .inventory_times
+            .and_then(|(updated_at, created_at)| modified(updated_at, created_at));
+        seen.inventories_updated_at = seen.inventories_updated_at.max(written);
     }
     Ok(found)
 }

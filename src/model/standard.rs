@@ -54,8 +54,8 @@ struct NewTrait {
 /// database the standard ones have the lower ids. Several processes may do so at once.
 pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
     // Nearly every database lacks nothing, and is not locked.
-    let (classes, traits) = missing(conn)?;
-    if classes.is_empty() && traits.is_empty() {
+    let missing = missing(conn)?;
+    if missing.classes.is_empty() && missing.traits.is_empty() {
         return Ok(Added::default());
     }
     dialect::write_transaction(conn, add_missing)
@@ -63,13 +63,18 @@ pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
 
 /// Looks up again under the lock what is missing: another process may have added it.
 fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
-    let (classes, traits) = missing(conn)?;
+    let missing = missing(conn)?;
     let created_at = dialect::row_time(conn);
-    let classes: Vec<_> = classes
+    let classes: Vec<_> = missing
+        .classes
         .into_iter()
         .map(|(id, name)| NewClass { id, name, created_at })
         .collect();
-    let traits: Vec<_> = traits.into_iter().map(|name| NewTrait { name, created_at }).collect();
+    let traits: Vec<_> = missing
+        .traits
+        .into_iter()
+        .map(|name| NewTrait { name, created_at })
+        .collect();
     insert_rows!(conn, resource_classes::table, &classes, or_ignore)?;
     insert_rows!(conn, traits::table, &traits, or_ignore)?;
     Ok(Added {
@@ -78,7 +83,12 @@ fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
     })
 }
 
-type Missing = (Vec<(i32, &'static str)>, Vec<&'static str>);
+/// The standard names that the tables do not have.
+struct Missing {
+    /// With their ids.
+    classes: Vec<(i32, &'static str)>,
+    traits: Vec<&'static str>,
+}
 
 fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
     let there: HashSet<String> = resource_classes::table
@@ -86,7 +96,7 @@ fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
         .select(resource_classes::name)
         .load_iter(conn)?
         .collect::<QueryResult<_>>()?;
-    let missing_classes = (0..)
+    let classes = (0..)
         .zip(classes())
         .filter(|(_, name)| !there.contains(*name))
         .collect();
@@ -95,8 +105,8 @@ fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
         .filter(traits::name.not_like("CUSTOM^_%").escape('^'))
         .load_iter(conn)?
         .collect::<QueryResult<_>>()?;
-    let missing_traits = traits().filter(|name| !there.contains(*name)).collect();
-    Ok((missing_classes, missing_traits))
+    let traits = traits().filter(|name| !there.contains(*name)).collect();
+    Ok(Missing { classes, traits })
 }
 
 #[cfg(test)]

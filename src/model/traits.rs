@@ -64,13 +64,20 @@ pub struct Delete {
     pub name: String,
 }
 
-/// One row of the table.
-type Row = (String, Option<NaiveDateTime>, Option<NaiveDateTime>);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = table)]
+struct Row {
+    name: String,
+    updated_at: Option<NaiveDateTime>,
+    created_at: Option<NaiveDateTime>,
+}
 
-fn from_row((name, updated_at, created_at): Row) -> Trait {
-    Trait {
-        name: name.into(),
-        modified: modified(updated_at, created_at).unwrap_or_else(|| now().and_utc()),
+impl From<Row> for Trait {
+    fn from(row: Row) -> Trait {
+        Trait {
+            name: row.name.into(),
+            modified: modified(row.updated_at, row.created_at).unwrap_or_else(|| now().and_utc()),
+        }
     }
 }
 
@@ -89,21 +96,19 @@ pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
         Some(false) => query.filter(diesel::dsl::not(somewhere)),
         None => query,
     };
-    let rows: Vec<Row> = query
-        .order(table::id)
-        .select((table::name, table::updated_at, table::created_at))
-        .load(conn)?;
-    Ok(rows.into_iter().map(from_row).collect())
+    let rows: Vec<Row> = query.order(table::id).select(Row::as_select()).load(conn)?;
+    Ok(rows.into_iter().map(Trait::from).collect())
 }
 
-/// One trait.
+/// One trait, by its exact name: MariaDB's collation finds a row in another spelling too.
 pub fn show(conn: &mut DbConnection, name: &str) -> Result<Trait> {
     let row: Option<Row> = table::table
         .filter(table::name.eq(name))
-        .select((table::name, table::updated_at, table::created_at))
+        .select(Row::as_select())
         .first(conn)
         .optional()?;
-    row.map(from_row)
+    row.filter(|row| row.name == name)
+        .map(Trait::from)
         .ok_or_else(|| Error::TraitNotFound { name: name.to_string() })
 }
 
@@ -114,10 +119,7 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderTr
         .left_join(table::table.on(table::id.eq(provided::trait_id)))
         .filter(providers::uuid.eq(provider))
         .order(table::id)
-        .select((
-            providers::generation,
-            (table::name, table::updated_at, table::created_at).nullable(),
-        ))
+        .select((providers::generation, Option::<Row>::as_select()))
         .load(conn)?;
     let Some((generation, rows)) = with_generation(rows) else {
         return Err(Error::ProviderNotFoundForTraits {
@@ -126,6 +128,6 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderTr
     };
     Ok(ProviderTraits {
         generation,
-        traits: rows.into_iter().map(from_row).collect(),
+        traits: rows.into_iter().map(Trait::from).collect(),
     })
 }

@@ -107,9 +107,9 @@ pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter)
             groups.entry(name).or_default().consumers += count;
         }
     }
-    for (consumer_type, class, used) in sum_usages(conn, owner)? {
-        if let Some(name) = group_of(consumer_type) {
-            *groups.entry(name).or_default().usages.entry(class).or_default() += used.unwrap_or_default();
+    for sum in sum_usages(conn, owner)? {
+        if let Some(name) = group_of(sum.consumer_type) {
+            *groups.entry(name).or_default().usages.entry(sum.class).or_default() += sum.used.unwrap_or_default();
         }
     }
     let classes = resource_classes::names(conn)?;
@@ -140,10 +140,14 @@ impl Group {
     }
 }
 
-/// Whose consumers are counted: a project's, or one user's in it, by id.
-type OwnerIds = (i32, Option<i32>);
+/// The ids of a project, and of one of its users if only that user's consumers are counted.
+#[derive(Clone, Copy)]
+struct OwnerIds {
+    project: i32,
+    user: Option<i32>,
+}
 
-/// Nobody, where project or user are unknown.
+/// `None` if the project or the user is unknown.
 fn find_owner(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Option<OwnerIds>> {
     let project = projects::table
         .filter(projects::external_id.eq(&query.project))
@@ -152,18 +156,21 @@ fn find_owner(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Option
         return Ok(None);
     };
     let Some(user) = &query.user else {
-        return Ok(Some((project, None)));
+        return Ok(Some(OwnerIds { project, user: None }));
     };
     let user = users::table
         .filter(users::external_id.eq(user))
         .select(users::id)
         .first(conn)
         .optional()?;
-    Ok(user.map(|user| (project, Some(user))))
+    Ok(user.map(|user| OwnerIds {
+        project,
+        user: Some(user),
+    }))
 }
 
 /// How many consumers of each type have something: one that has several classes counts once.
-fn count_consumers(conn: &mut DbConnection, (project, user): OwnerIds) -> QueryResult<Vec<(Option<i32>, i64)>> {
+fn count_consumers(conn: &mut DbConnection, owner: OwnerIds) -> QueryResult<Vec<(Option<i32>, i64)>> {
     let mut query = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
         .group_by(consumers::consumer_type_id)
@@ -171,19 +178,24 @@ fn count_consumers(conn: &mut DbConnection, (project, user): OwnerIds) -> QueryR
             consumers::consumer_type_id,
             count(allocations::consumer_id).aggregate_distinct(),
         ))
-        .filter(consumers::project_id.eq(project))
+        .filter(consumers::project_id.eq(owner.project))
         .into_boxed();
-    if let Some(user) = user {
+    if let Some(user) = owner.user {
         query = query.filter(consumers::user_id.eq(user));
     }
     query.load(conn)
 }
 
-/// A consumer type, a class, both by id, and what is used.
-type Sum = (Option<i32>, i32, Option<i64>);
+/// How much the consumers of one type use of one class.
+#[derive(Queryable)]
+struct Sum {
+    consumer_type: Option<i32>,
+    class: i32,
+    used: Option<i64>,
+}
 
 /// The sums by type and class.
-fn sum_usages(conn: &mut DbConnection, (project, user): OwnerIds) -> QueryResult<Vec<Sum>> {
+fn sum_usages(conn: &mut DbConnection, owner: OwnerIds) -> QueryResult<Vec<Sum>> {
     let mut query = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
         .group_by((consumers::consumer_type_id, allocations::resource_class_id))
@@ -192,9 +204,9 @@ fn sum_usages(conn: &mut DbConnection, (project, user): OwnerIds) -> QueryResult
             allocations::resource_class_id,
             sum(allocations::used),
         ))
-        .filter(consumers::project_id.eq(project))
+        .filter(consumers::project_id.eq(owner.project))
         .into_boxed();
-    if let Some(user) = user {
+    if let Some(user) = owner.user {
         query = query.filter(consumers::user_id.eq(user));
     }
     query.load(conn)

@@ -41,6 +41,37 @@ struct ConsumerColumns {
     consumer_type: Option<String>,
 }
 
+/// A row of `allocations`.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = allocations)]
+pub(super) struct AllocationColumns {
+    id: i32,
+    pub consumer_id: String,
+    resource_provider_id: i32,
+    resource_class_id: i32,
+    used: i32,
+}
+
+impl AllocationColumns {
+    pub fn held(&self) -> HeldRow {
+        HeldRow {
+            id: self.id,
+            provider: ProviderId(self.resource_provider_id),
+            class: ClassId(self.resource_class_id),
+            used: self.used.into(),
+        }
+    }
+}
+
+/// A provider in its tree.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = resource_providers)]
+struct TreeColumns {
+    id: i32,
+    root_provider_id: Option<i32>,
+    uuid: String,
+}
+
 /// The project of a lock row: a row that exists only to lock a consumer. Real ids are positive.
 pub const NO_PROJECT: i32 = -1;
 
@@ -155,28 +186,16 @@ fn load_allocations(
     collated: &CollatedNames<'_>,
     found: &mut BTreeMap<String, ConsumerEntry>,
 ) -> DbResult<()> {
-    use allocations as t;
-    let rows: Vec<(i32, String, i32, i32, i32)> = in_lists(uuids, |uuids| {
-        t::table
-            .filter(t::consumer_id.eq_any(uuids))
-            .order(t::id)
-            .select((
-                t::id,
-                t::consumer_id,
-                t::resource_provider_id,
-                t::resource_class_id,
-                t::used,
-            ))
+    let rows: Vec<AllocationColumns> = in_lists(uuids, |uuids| {
+        allocations::table
+            .filter(allocations::consumer_id.eq_any(uuids))
+            .order(allocations::id)
+            .select(AllocationColumns::as_select())
             .load(&mut *conn)
     })?;
-    for (id, uuid, provider, class, used) in rows {
-        let row = HeldRow {
-            id,
-            provider: ProviderId(provider),
-            class: ClassId(class),
-            used: used.into(),
-        };
-        let entry = found.entry(collated.as_requested(uuid)).or_default();
+    for columns in rows {
+        let row = columns.held();
+        let entry = found.entry(collated.as_requested(columns.consumer_id)).or_default();
         entry.held.push(row);
         entry.allocations.push((row.provider, row.class, row.used));
     }
@@ -292,24 +311,24 @@ fn provider_ids(
         .map(|row| row.provider.0)
         .collect();
     let uuids: Vec<&str> = footprint.providers.iter().copied().collect();
-    let found: Vec<(i32, Option<i32>, String)> = in_lists(&uuids, |uuids| {
+    let found: Vec<TreeColumns> = in_lists(&uuids, |uuids| {
         t::table
             .filter(t::uuid.eq_any(uuids))
-            .select((t::id, t::root_provider_id, t::uuid))
+            .select(TreeColumns::as_select())
             .load(&mut *conn)
     })?;
     let mut roots: BTreeSet<Option<i32>> = BTreeSet::new();
     let fold = folding(conn);
     let folded = |uuids: &BTreeSet<&str>| uuids.iter().map(|uuid| fold(uuid)).collect::<HashSet<String>>();
     let (parents, trees) = (folded(&footprint.parents), folded(&footprint.trees));
-    for (id, root, uuid) in &found {
-        let uuid = fold(uuid);
-        ids.insert(*id);
+    for row in &found {
+        let uuid = fold(&row.uuid);
+        ids.insert(row.id);
         if parents.contains(&uuid) {
-            ids.extend(root);
+            ids.extend(row.root_provider_id);
         }
         if trees.contains(&uuid) {
-            roots.insert(*root);
+            roots.insert(row.root_provider_id);
         }
     }
     let names: Vec<&str> = footprint.names.iter().copied().collect();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 
 use super::base::Base;
+use super::batch_rows::AllocationColumns;
 use super::state::{ConsumerEntry, HeldRow};
 use crate::db::engines::dialect;
 use crate::db::schema::allocations;
@@ -66,24 +67,11 @@ impl EarlierReads {
 
 /// The allocations of every consumer.
 fn held(conn: &mut DbConnection) -> DbResult<HashMap<String, Vec<HeldRow>>> {
-    use allocations as t;
-    let rows: Vec<(i32, String, i32, i32, i32)> = t::table
-        .select((
-            t::id,
-            t::consumer_id,
-            t::resource_provider_id,
-            t::resource_class_id,
-            t::used,
-        ))
-        .load(conn)?;
+    let rows: Vec<AllocationColumns> = allocations::table.select(AllocationColumns::as_select()).load(conn)?;
     let mut found: HashMap<String, Vec<HeldRow>> = HashMap::new();
-    for (id, consumer, provider, class, used) in rows {
-        found.entry(consumer).or_default().push(HeldRow {
-            id,
-            provider: ProviderId(provider),
-            class: ClassId(class),
-            used: used.into(),
-        });
+    for columns in rows {
+        let row = columns.held();
+        found.entry(columns.consumer_id).or_default().push(row);
     }
     Ok(found)
 }

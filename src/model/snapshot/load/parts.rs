@@ -10,16 +10,35 @@ use crate::db::engines::dialect::ratio;
 use crate::model::modified_micros;
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
 
-/// Provider, class, and the columns of an inventory, in the order of the table.
-pub(super) type InventoryColumns = (i32, i32, i32, i32, i32, i32, i32, f64);
-
 /// Rows of a provider that no longer exists are ignored.
 pub(super) struct Parts {
     pub providers: Vec<ProviderColumns>,
     pub inventories: Vec<InventoryColumns>,
-    pub used: Vec<(i32, i32, Option<i64>)>,
+    pub used: Vec<UsedColumns>,
+    /// Provider and trait.
     pub traits: Vec<(i32, i32)>,
+    /// Provider and aggregate.
     pub aggregates: Vec<(i32, i32)>,
+}
+
+#[derive(Queryable)]
+pub(super) struct InventoryColumns {
+    provider: i32,
+    class: i32,
+    total: i32,
+    reserved: i32,
+    min_unit: i32,
+    max_unit: i32,
+    step_size: i32,
+    allocation_ratio: f64,
+}
+
+/// The sum of the allocations of one class from one provider.
+#[derive(Queryable)]
+pub(super) struct UsedColumns {
+    provider: i32,
+    class: i32,
+    used: Option<i64>,
 }
 
 #[derive(Queryable)]
@@ -38,9 +57,11 @@ impl Parts {
     /// Iterates tree by tree, roots first. A row is built when it is asked for: the rows of all providers together take twice
     /// the memory of the columns that are made from them.
     pub fn into_rows(mut self, conn: &DbConnection) -> impl ExactSizeIterator<Item = ProviderRow> + use<> {
-        self.inventories.iter_mut().for_each(|it| it.7 = ratio(conn, it.7));
-        sort(&mut self.inventories, |it| it.0);
-        sort(&mut self.used, |it| it.0);
+        for it in &mut self.inventories {
+            it.allocation_ratio = ratio(conn, it.allocation_ratio);
+        }
+        sort(&mut self.inventories, |it| it.provider);
+        sort(&mut self.used, |it| it.provider);
         sort(&mut self.traits, |it| it.0);
         sort(&mut self.aggregates, |it| it.0);
         let mut providers = std::mem::take(&mut self.providers);
@@ -58,9 +79,9 @@ impl Parts {
             generation: it.generation.unwrap_or(0).into(),
             parent: it.parent.map(ProviderId),
             modified: modified_micros(it.updated_at, it.created_at),
-            inventories: of(id, &self.inventories, |it| it.0).map(inventory).collect(),
-            used: of(id, &self.used, |it| it.0)
-                .map(|&(_, class, used)| (ClassId(class), used.unwrap_or(0)))
+            inventories: of(id, &self.inventories, |it| it.provider).map(inventory).collect(),
+            used: of(id, &self.used, |it| it.provider)
+                .map(|it| (ClassId(it.class), it.used.unwrap_or(0)))
                 .collect(),
             traits: of(id, &self.traits, |it| it.0).map(|it| TraitId(it.1)).collect(),
             aggregates: of(id, &self.aggregates, |it| it.0)
@@ -89,16 +110,14 @@ fn of<T>(provider: i32, rows: &[T], whose: impl Fn(&T) -> i32) -> std::slice::It
     rows[from..from + count].iter()
 }
 
-fn inventory(
-    &(_, class, total, reserved, min_unit, max_unit, step_size, allocation_ratio): &InventoryColumns,
-) -> (ClassId, Inventory) {
+fn inventory(it: &InventoryColumns) -> (ClassId, Inventory) {
     let inventory = Inventory {
-        total,
-        reserved,
-        min_unit,
-        max_unit,
-        step_size,
-        allocation_ratio,
+        total: it.total,
+        reserved: it.reserved,
+        min_unit: it.min_unit,
+        max_unit: it.max_unit,
+        step_size: it.step_size,
+        allocation_ratio: it.allocation_ratio,
     };
-    (ClassId(class), inventory)
+    (ClassId(it.class), inventory)
 }
