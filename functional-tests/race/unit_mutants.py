@@ -1,4 +1,4 @@
-"""The tests of several processes must notice when a guard is missing: each mutant must make some of them fail.
+"""The unit tests about several processes must notice a missing guard: each mutant must make some of them fail.
 
     python -m functional_tests.race.unit_mutants
 """
@@ -11,14 +11,14 @@ import subprocess
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.test_counts import TestCounts
 
-# And which tests have to be among those that notice.
+# Each mutant, and the tests that must be among those that fail with it.
 MUTANTS = {
     "share-in-flight": "", "set-deltas": "", "apply-twice": "", "revisions-before": "", "prune-without-epoch": "",
-    "drop-fence": "writers::a_fence_finds_what_was_committed_and_waits_for_what_is_under_way"
-                  " writers::a_commit_that_its_fence_overtook_never_happens",
-    "ignore-gaps": "writers::who_is_slower_than_a_writers_own_pruning_reads_everything",
-    "keep-identity": "writers::a_writer_whose_row_is_lost_takes_another_and_nothing_is_lost"}
-TESTS = ["following", "tests::broken", "acknowledged", "identity::tests", "tests::writers"]
+    "drop-fence": "writers::a_fence_finds_a_commit_and_waits_for_an_open_batch"
+                  " writers::a_batch_cannot_be_committed_after_its_fence",
+    "ignore-gaps": "writers::a_process_that_lacks_a_pruned_change_reloads",
+    "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
+TESTS = ["following", "tests::reloads", "acknowledged", "identity::tests", "tests::writers"]
 SEED = "2026"
 
 

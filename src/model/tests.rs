@@ -1,26 +1,26 @@
-//! The model on a real database, an SQLite file or what PLACET_TEST_DATABASE names: what the tables hold is read by SQL
-//! of its own, beside placet's.
+//! Tests of the model on a real database: an SQLite file, or what PLACET_TEST_DATABASE names. They read the tables with
+//! SQL of their own.
 
 mod acknowledged;
 mod batches;
-mod broken;
 mod claims;
 mod comparison;
 mod following;
 mod foreign;
+mod inventory_races;
+mod inventory_writes;
 mod locked_batches;
-mod names;
+mod multi_process;
+mod name_races;
 mod new_consumers;
 mod pipelines;
 mod process;
+mod provider_reads;
 mod providers;
 mod reads;
+mod reloads;
 mod replays;
 mod reshapes;
-mod rewrites;
-mod rewritten;
-mod several;
-mod statements;
 mod usages;
 mod writers;
 
@@ -38,7 +38,7 @@ use crate::db::{Database, DbConnection};
 use crate::error::Result;
 use crate::search::Snapshot;
 
-/// A model on a database of its own, with a connection to look at the tables.
+/// A model on a database of its own, with a connection that reads the tables.
 struct Fixture {
     model: Model,
     _running: Running,
@@ -71,7 +71,7 @@ fn fixture() -> Fixture {
     let (model, running) = Model::start(database.clone(), &writer_settings(), rules(), serving).unwrap();
     let mut conn = database.connect().unwrap();
     if Kind::of(&conn) == Kind::Mariadb {
-        // The tests' own SQL joins texts as the standard does.
+        // The tests' own SQL joins texts with `||`, as in the standard.
         diesel::sql_query("SET SESSION sql_mode = CONCAT(@@sql_mode, ',PIPES_AS_CONCAT')")
             .execute(&mut conn)
             .unwrap();
@@ -100,7 +100,7 @@ fn uuid(n: u32) -> String {
     format!("00000000-0000-4000-8000-{n:012}")
 }
 
-/// An inventory that a provider has not yet.
+/// The command that adds an inventory to a provider.
 fn adding(provider: u32, class: &str, total: i32) -> Add {
     Add {
         provider: uuid(provider),
@@ -110,7 +110,7 @@ fn adding(provider: u32, class: &str, total: i32) -> Add {
     }
 }
 
-/// All inventories of provider 1.
+/// The command that replaces all inventories of provider 1.
 fn replacing(generation: i64, inventories: &[(&str, Inventory)]) -> Replace {
     let named = inventories.iter().map(|(class, it)| ((*class).to_owned(), *it));
     Replace {
@@ -123,7 +123,11 @@ fn replacing(generation: i64, inventories: &[(&str, Inventory)]) -> Replace {
 
 /// A claim of one consumer on one provider.
 fn claim(consumer: u32, provider: u32, class: &str, amount: i64, generation: Expected) -> Claim {
-    claim_of(vec![one(consumer, vec![(provider, class, amount)], generation)])
+    claim_of(vec![consumer_claim(
+        consumer,
+        vec![(provider, class, amount)],
+        generation,
+    )])
 }
 
 fn claim_of(consumers: Vec<ConsumerClaim>) -> Claim {
@@ -133,7 +137,7 @@ fn claim_of(consumers: Vec<ConsumerClaim>) -> Claim {
     }
 }
 
-fn one(consumer: u32, asks: Vec<(u32, &str, i64)>, generation: Expected) -> ConsumerClaim {
+fn consumer_claim(consumer: u32, asks: Vec<(u32, &str, i64)>, generation: Expected) -> ConsumerClaim {
     ConsumerClaim {
         consumer: uuid(consumer),
         allocations: asks
@@ -162,14 +166,14 @@ impl Fixture {
         Ok(())
     }
 
-    /// The first number of a query.
+    /// The column `n` of a query's first row.
     fn number(&mut self, sql: &str) -> i64 {
         #[derive(QueryableByName)]
         struct Number {
             #[diesel(sql_type = BigInt)]
             n: i64,
         }
-        // Each engine has a type of its own for a sum, and its own name for the type that all have.
+        // Engines differ in the type of a sum, and in the name of the integer type.
         let integer = match self.conn {
             #[cfg(feature = "mariadb")]
             DbConnection::Mariadb(_) => "SIGNED",
@@ -208,12 +212,12 @@ impl Fixture {
         rows.into_iter().map(|row| row.t).collect()
     }
 
-    /// That the snapshot shows what the tables hold, row by row.
+    /// Asserts that the snapshot shows what the tables hold, row by row.
     async fn check_snapshot(&mut self) {
-        check_shown(&self.model.snapshot().await.unwrap(), &mut self.conn);
+        assert_shows_tables(&self.model.snapshot().await.unwrap(), &mut self.conn);
     }
 
-    /// A copy of the database as it is.
+    /// Copies every table. Returns the name for `restore`.
     fn backup(&mut self) -> String {
         self.backup_as("backup")
     }
@@ -231,7 +235,7 @@ impl Fixture {
         tables
     }
 
-    /// Takes the database back to what it was, in one transaction: connections stay, what they knew does not.
+    /// Restores the tables from a backup in one transaction. Connections stay open.
     fn restore(&mut self, backup: &str) {
         let (off, on) = match Kind::of(&self.conn) {
             Kind::Sqlite => ("PRAGMA foreign_keys = OFF", "PRAGMA foreign_keys = ON"),
@@ -254,11 +258,11 @@ impl Fixture {
     }
 }
 
-/// That a snapshot shows what the tables hold, row by row.
-fn check_shown(snapshot: &Snapshot, conn: &mut DbConnection) {
+/// Asserts that a snapshot shows what the tables hold, row by row.
+fn assert_shows_tables(snapshot: &Snapshot, conn: &mut DbConnection) {
     let (catalog, rows) = dialect::read_transaction(conn, super::snapshot::load::snapshot_parts).unwrap();
     assert_eq!(*snapshot.catalog(), catalog);
-    assert_eq!(snapshot.len(), rows.len(), "how many providers there are");
+    assert_eq!(snapshot.len(), rows.len(), "the number of providers");
     for row in rows {
         let slot = snapshot
             .by_id(row.id)
@@ -269,14 +273,14 @@ fn check_shown(snapshot: &Snapshot, conn: &mut DbConnection) {
         if let Some(parent) = snapshot.parent(slot) {
             assert!(
                 snapshot.children(parent).contains(&slot),
-                "{} hangs on nothing",
+                "{} is not among its parent's children",
                 row.name
             );
         }
     }
 }
 
-/// What kinds of commands a test takes.
+/// The kinds of commands that a test sends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Claims,

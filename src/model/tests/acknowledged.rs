@@ -1,9 +1,10 @@
-//! Several processes on one database, at random and at once: whatever one of them acknowledged, every later answer of
-//! any other shows, while writers die, changes are pruned, epochs change, others write, and the database goes back.
+//! Several processes on one database at the same time, with random commands. Every write that one process acknowledged
+//! is shown by every later answer of any other process. During that, writers die, changes are pruned, epochs change,
+//! foreign writers write, and the database is restored.
 //!
-//! Each thread has a host of its own, of which it knows what must be shown, and disturbs hosts that all share.
-//! `PLACET_SEED` repeats a run, as far as threads can be repeated; `PLACET_STEPS` is how many steps there are (600; 3,000 in
-//! the long run).
+//! Each thread has a host of its own, and knows what must be shown of it. It also sends commands about hosts that all
+//! threads share. `PLACET_SEED` repeats a run, as far as threads can be repeated. `PLACET_STEPS` is the number of steps
+//! (600; 3,000 in the long run).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,14 +24,14 @@ use crate::search::ClassId;
 const PROCESSES: usize = 3;
 const THREADS: usize = 3;
 const ROUNDS: usize = 4;
-/// Hosts up to this one are everybody's.
+/// Hosts up to this one are shared by all threads.
 const SHARED: u32 = 6;
 
-/// The processes, of which one or another may be replaced at any time.
+/// The processes, each of which may be replaced at any time.
 struct World {
     database: Database,
     processes: RwLock<Vec<Model>>,
-    /// Steps that were taken.
+    /// The number of steps so far.
     steps: AtomicUsize,
 }
 
@@ -52,7 +53,7 @@ impl World {
     }
 }
 
-/// A thread's own host, and what is to be shown of it.
+/// A thread's own host, and what must be shown of it.
 struct Host {
     number: u32,
     used: BTreeMap<u32, i64>,
@@ -90,14 +91,14 @@ impl Host {
                 };
                 process.submit(update).await.unwrap();
             }
-            _ => self.disturb(&process, conn).await,
+            _ => self.write_shared_hosts(&process, conn).await,
         }
         let other = world.any(&mut self.rng);
         self.check(&other).await;
     }
 
-    /// Something on the hosts that all share; it may well be refused.
-    async fn disturb(&mut self, process: &Model, conn: &mut DbConnection) {
+    /// Sends a random command about the shared hosts, which may be refused.
+    async fn write_shared_hosts(&mut self, process: &Model, conn: &mut DbConnection) {
         let snapshot = process.snapshot().await.unwrap();
         let hosts = snapshot
             .iter()
@@ -130,8 +131,8 @@ impl Host {
         );
     }
 
-    /// What the tables hold, after they went back.
-    fn look(&mut self, f: &mut Fixture) {
+    /// Reads what must be shown from the tables, after they were restored.
+    fn read_expected(&mut self, f: &mut Fixture) {
         self.total = f.number(&format!(
             "SELECT total AS n FROM inventories i JOIN resource_providers p ON p.id = i.resource_provider_id \
              WHERE p.uuid = '{}'",
@@ -150,12 +151,12 @@ impl Host {
     }
 }
 
-/// What happens to all of them while they work.
-fn happen(f: &mut Fixture, world: &World, rng: &mut Rng) {
+/// A random event that affects all processes.
+fn disturb(f: &mut Fixture, world: &World, rng: &mut Rng) {
     match rng.below(5) {
         0 => f.execute("DELETE FROM placet_changes"),
         1 => {
-            // A writer that lives is taken for silent: it loses its identity, and the epoch changes.
+            // A live writer is pruned as if it were silent: it loses its identity, and the epoch changes.
             let writers: Vec<String> = placet_writers::table
                 .select(placet_writers::id)
                 .load(&mut f.conn)
@@ -193,7 +194,7 @@ fn round(f: &mut Fixture, world: &World, hosts: &mut [Host], steps: usize, rng: 
             let ended = &ended;
             scope.spawn(move || {
                 let mut conn = world.database.connect().unwrap();
-                let guard = scopeguard(ended);
+                let guard = count_when_dropped(ended);
                 run(async {
                     for _ in 0..steps {
                         host.step(world, &mut conn).await;
@@ -203,12 +204,12 @@ fn round(f: &mut Fixture, world: &World, hosts: &mut [Host], steps: usize, rng: 
                 drop(guard);
             });
         }
-        // By steps, not by time, so that a slow machine is not disturbed more than a fast one.
+        // By steps, not by time, so that a slow machine has no more events per step than a fast one.
         let mut next = 0;
         while *ended.lock().unwrap() < THREADS {
             let taken = world.steps.load(Ordering::Relaxed);
             if taken >= next {
-                happen(f, world, rng);
+                disturb(f, world, rng);
                 next = taken + 5 + rng.below(20) as usize;
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -216,24 +217,24 @@ fn round(f: &mut Fixture, world: &World, hosts: &mut [Host], steps: usize, rng: 
     });
 }
 
-/// Counts a thread as ended, even one that failed.
-fn scopeguard(ended: &Mutex<usize>) -> impl Drop + use<'_> {
-    struct GuardOutcome<'a>(&'a Mutex<usize>);
-    impl Drop for GuardOutcome<'_> {
+/// Counts a thread as ended when the returned guard is dropped, also by a panic.
+fn count_when_dropped(ended: &Mutex<usize>) -> impl Drop + use<'_> {
+    struct CountOnDrop<'a>(&'a Mutex<usize>);
+    impl Drop for CountOnDrop<'_> {
         fn drop(&mut self) {
             *self.0.lock().unwrap() += 1;
         }
     }
-    GuardOutcome(ended)
+    CountOnDrop(ended)
 }
 
-/// That every process shows what a cold load shows.
+/// Asserts that every process shows what the tables hold.
 fn check_all(f: &mut Fixture, world: &World, compare: bool) {
     for process in world.processes.read().unwrap().iter() {
         if compare {
             process.compare(0, usize::MAX / 2).unwrap();
         }
-        check_shown(&run(process.snapshot()).unwrap(), &mut f.conn);
+        assert_shows_tables(&run(process.snapshot()).unwrap(), &mut f.conn);
     }
 }
 
@@ -245,7 +246,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn what_any_process_acknowledged_every_other_shows() {
+fn a_write_that_one_process_acknowledged_is_shown_by_every_other() {
     let seed = number("PLACET_SEED", u64::from(std::process::id()));
     let steps = number("PLACET_STEPS", 600) as usize / ROUNDS / THREADS;
     println!("PLACET_SEED={seed}");
@@ -268,14 +269,14 @@ fn what_any_process_acknowledged_every_other_shows() {
     for n in (1..=SHARED).chain(hosts.iter().map(|host| host.number)) {
         run(f.host(n, 1000)).unwrap();
     }
-    for turn in 0..ROUNDS {
-        let backup = f.backup_as(&format!("round_{turn}"));
+    for number in 0..ROUNDS {
+        let backup = f.backup_as(&format!("round_{number}"));
         round(&mut f, &world, &mut hosts, steps, &mut rng);
         check_all(&mut f, &world, true);
-        if turn % 2 == 0 {
+        if number % 2 == 0 {
             f.restore(&backup);
             check_all(&mut f, &world, false);
-            hosts.iter_mut().for_each(|host| host.look(&mut f));
+            hosts.iter_mut().for_each(|host| host.read_expected(&mut f));
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Commands that the writer takes together: decided in order, written as one net effect, in a fixed number of
-//! statements.
+//! The commands of one batch: decided in order, written as one net effect, in a fixed number of statements.
 
 use super::process::Process;
 use super::*;
@@ -8,12 +7,12 @@ use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::Delete;
 
-/// Runs commands as one batch, commits it, and counts the statements.
+/// Commits commands as one batch. Returns the answers, and the number of statements.
 fn run(f: &mut Fixture, commands: &[Command]) -> (Vec<Result<Answer>>, u64) {
     let mut process = Process::start(&f.database, true);
     let refs: Vec<&Command> = commands.iter().collect();
     let before = f.model.statements();
-    let (answers, pending) = process.commit(&refs, false).unwrap().expect("lost");
+    let (answers, pending) = process.commit(&refs, false).unwrap().expect("no conflict");
     let statements = f.model.statements() - before;
     process.publish(pending);
     (answers, statements)
@@ -34,12 +33,12 @@ async fn the_number_of_statements_does_not_depend_on_the_number_of_claims() {
     let (answers, many) = run(&mut f, &claims(100..300, 1));
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(f.used(1), 202);
-    // The first batch also makes the project and the user.
+    // The first batch also inserts the project and the user.
     assert!(many <= few, "{few} statements for 2 claims, {many} for 200");
 }
 
 #[actix_web::test]
-async fn the_last_places_go_to_the_first_in_the_batch() {
+async fn the_last_units_go_to_the_first_claims_of_the_batch() {
     let mut f = fixture();
     f.host(1, 3).await.unwrap();
     let before = f.generation(1);
@@ -63,7 +62,7 @@ async fn of_two_commands_with_one_generation_the_second_is_stale() {
 }
 
 #[actix_web::test]
-async fn a_provider_made_and_used_in_one_batch() {
+async fn a_provider_can_be_created_and_used_in_one_batch() {
     let mut f = fixture();
     let create = Create {
         uuid: uuid(1),
@@ -93,7 +92,7 @@ async fn a_provider_made_and_used_in_one_batch() {
 }
 
 #[actix_web::test]
-async fn made_and_deleted_in_one_batch_leaves_nothing() {
+async fn a_provider_created_and_deleted_in_one_batch_leaves_no_row() {
     let mut f = fixture();
     let create = || {
         Create {
@@ -114,11 +113,11 @@ async fn made_and_deleted_in_one_batch_leaves_nothing() {
 }
 
 #[actix_web::test]
-async fn a_consumer_wiped_and_made_again_in_one_batch_begins_anew() {
+async fn a_consumer_wiped_and_created_again_in_one_batch_begins_at_generation_1() {
     let mut f = fixture();
     f.host(1, 3).await.unwrap();
     run(&mut f, &claims(10..11, 1));
-    let wipe = claim_of(vec![one(10, vec![], Expected::Is(1))]).into_command();
+    let wipe = claim_of(vec![consumer_claim(10, vec![], Expected::Is(1))]).into_command();
     let (answers, _) = run(&mut f, &[wipe, claim(10, 1, "VCPU", 2, Expected::New).into_command()]);
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     assert_eq!(f.number("SELECT generation AS n FROM consumers"), 1);
@@ -126,7 +125,7 @@ async fn a_consumer_wiped_and_made_again_in_one_batch_begins_anew() {
 }
 
 #[actix_web::test]
-async fn a_reshape_stands_in_a_batch_like_any_command() {
+async fn a_reshape_shares_a_batch_with_claims() {
     let mut f = fixture();
     f.host(1, 3).await.unwrap();
     run(&mut f, &claims(10..11, 1));
@@ -138,7 +137,7 @@ async fn a_reshape_stands_in_a_batch_like_any_command() {
                 generation: i64::into(generation),
                 inventories: vec![("VCPU".into(), inventory(total))],
             }],
-            consumers: vec![one(10, vec![(1, "VCPU", 4)], Expected::Is(1))],
+            consumers: vec![consumer_claim(10, vec![(1, "VCPU", 4)], Expected::Is(1))],
         }
         .into_command()
     };
@@ -153,7 +152,7 @@ async fn a_reshape_stands_in_a_batch_like_any_command() {
 }
 
 #[actix_web::test]
-async fn each_commit_leaves_its_revision_and_its_deltas() {
+async fn each_commit_records_its_revision_and_its_deltas() {
     let mut f = fixture();
     f.host(1, 3).await.unwrap();
     f.model.submit(claim(10, 1, "VCPU", 2, Expected::New)).await.unwrap();
@@ -173,7 +172,7 @@ async fn each_commit_leaves_its_revision_and_its_deltas() {
 }
 
 #[actix_web::test]
-async fn what_a_process_wrote_itself_is_read_again_without_all_the_rest() {
+async fn a_provider_that_a_process_created_is_read_without_a_reload() {
     let f = fixture();
     for (n, alone) in [(1, true), (2, false)] {
         let mut process = Process::start(&f.database, alone);
@@ -184,7 +183,7 @@ async fn what_a_process_wrote_itself_is_read_again_without_all_the_rest() {
             parent: None,
         };
         process.write(&[&create.into_command()]);
-        assert!(process.live.newest().by_uuid(&uuid(n)).is_some());
-        assert_eq!(process.live.times_read(), 0, "not everything");
+        assert!(process.store.newest().by_uuid(&uuid(n)).is_some());
+        assert_eq!(process.store.times_read(), 0, "no reload");
     }
 }

@@ -1,4 +1,4 @@
-//! Claims: room, units, generations, and the consumers that come and go with them.
+//! Claims: capacity, units, generations, and the rows of their consumers.
 
 use super::*;
 use crate::error::Error;
@@ -72,20 +72,20 @@ async fn a_consumers_generation_guards_its_claims() {
 }
 
 #[actix_web::test]
-async fn a_wipe_moves_what_it_empties_and_a_release_moves_nothing() {
+async fn a_wipe_moves_the_providers_generation_and_a_release_does_not() {
     let mut f = fixture();
     f.host(1, 4).await.unwrap();
     f.model.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
     let before = f.generation(1);
     f.model
-        .submit(claim_of(vec![one(10, vec![], Expected::Is(1))]))
+        .submit(claim_of(vec![consumer_claim(10, vec![], Expected::Is(1))]))
         .await
         .unwrap();
     assert_eq!((f.generation(1), f.used(1)), (before + 1, 0));
     assert_eq!(
         f.number("SELECT COUNT(*) AS n FROM consumers"),
         0,
-        "a consumer without allocations goes"
+        "a consumer without allocations is deleted"
     );
     f.model.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
     f.model.submit(Release { consumer: uuid(10) }).await.unwrap();
@@ -99,7 +99,7 @@ async fn a_wipe_moves_what_it_empties_and_a_release_moves_nothing() {
 async fn a_wipe_of_an_unknown_consumer_leaves_no_row() {
     let mut f = fixture();
     f.model
-        .submit(claim_of(vec![one(10, vec![], Expected::New)]))
+        .submit(claim_of(vec![consumer_claim(10, vec![], Expected::New)]))
         .await
         .unwrap();
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM consumers"), 0);
@@ -108,21 +108,21 @@ async fn a_wipe_of_an_unknown_consumer_leaves_no_row() {
 }
 
 #[actix_web::test]
-async fn a_move_between_full_hosts_is_one_request() {
+async fn two_consumers_swap_full_hosts_in_one_request() {
     let mut f = fixture();
     f.host(1, 2).await.unwrap();
     f.host(2, 2).await.unwrap();
     f.model.submit(claim(10, 1, "VCPU", 2, Expected::New)).await.unwrap();
     f.model.submit(claim(11, 2, "VCPU", 2, Expected::New)).await.unwrap();
     let swap = claim_of(vec![
-        one(10, vec![(2, "VCPU", 2)], Expected::Is(1)),
-        one(11, vec![(1, "VCPU", 2)], Expected::Is(1)),
+        consumer_claim(10, vec![(2, "VCPU", 2)], Expected::Is(1)),
+        consumer_claim(11, vec![(1, "VCPU", 2)], Expected::Is(1)),
     ]);
     f.model.submit(swap).await.unwrap();
     assert_eq!((f.used(1), f.used(2)), (2, 2));
     let half = claim_of(vec![
-        one(10, vec![(1, "VCPU", 1)], Expected::Is(2)),
-        one(12, vec![(2, "VCPU", 1)], Expected::New),
+        consumer_claim(10, vec![(1, "VCPU", 1)], Expected::Is(2)),
+        consumer_claim(12, vec![(2, "VCPU", 1)], Expected::New),
     ]);
     assert!(
         matches!(f.model.submit(half).await, Err(Error::CapacityExceeded { .. })),
@@ -145,7 +145,7 @@ async fn an_overcommitment_may_shrink_but_not_grow() {
 }
 
 #[actix_web::test]
-async fn units_are_checked_and_the_least_is_always_grantable() {
+async fn units_are_checked_and_min_unit_need_not_be_a_multiple_of_the_step() {
     let mut f = fixture();
     f.host(1, 100).await.unwrap();
     f.execute("UPDATE inventories SET min_unit = 5, step_size = 10, max_unit = 50");
@@ -164,7 +164,7 @@ async fn units_are_checked_and_the_least_is_always_grantable() {
 }
 
 #[actix_web::test]
-async fn what_is_unknown_is_refused_in_upstreams_order() {
+async fn an_unknown_provider_class_or_inventory_is_refused_in_upstreams_order() {
     let mut f = fixture();
     f.host(1, 100).await.unwrap();
     let refused = f
@@ -200,7 +200,7 @@ async fn what_is_unknown_is_refused_in_upstreams_order() {
 }
 
 #[actix_web::test]
-async fn a_refusal_names_the_classes_of_what_is_wiped_too() {
+async fn a_refusal_names_the_classes_of_wiped_allocations_too() {
     let mut f = fixture();
     f.host(1, 4).await.unwrap();
     f.model.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
@@ -211,8 +211,8 @@ async fn a_refusal_names_the_classes_of_what_is_wiped_too() {
     };
     f.model.submit(create).await.unwrap();
     let both = vec![
-        one(10, vec![], Expected::Is(1)),
-        one(11, vec![(2, "DISK_GB", 1)], Expected::New),
+        consumer_claim(10, vec![], Expected::Is(1)),
+        consumer_claim(11, vec![(2, "DISK_GB", 1)], Expected::New),
     ];
     let refused = f.model.submit(claim_of(both)).await.unwrap_err();
     assert_eq!(

@@ -1,4 +1,5 @@
-//! What other programs write without a trace, and the comparison that finds it.
+//! Changes of foreign writers, which leave nothing in the change feed: the comparison with the tables finds them, and
+//! look-ups of names.
 
 use std::time::Duration;
 
@@ -7,11 +8,11 @@ use super::*;
 use crate::error::Error;
 use crate::search::ProviderQuery;
 
-/// Goes once round, `many` at a time; answers who was mended, and who is over capacity.
-fn round(f: &Fixture, many: usize) -> (Vec<String>, Vec<(String, i64)>) {
+/// Compares all providers, `slice` at a time. Returns those that were reloaded, and those over capacity by how much.
+fn round(f: &Fixture, slice: usize) -> (Vec<String>, Vec<(String, i64)>) {
     let (mut mended, mut over, mut after) = (Vec::new(), Vec::new(), 0);
     loop {
-        let compared = f.model.compare(after, many).unwrap();
+        let compared = f.model.compare(after, slice).unwrap();
         mended.extend(compared.mended);
         over.extend(compared.over.into_iter().map(|it| (it.provider, it.used - it.capacity)));
         match compared.next {
@@ -22,13 +23,13 @@ fn round(f: &Fixture, many: usize) -> (Vec<String>, Vec<(String, i64)>) {
 }
 
 #[actix_web::test]
-async fn what_others_wrote_is_found_by_sums_too() {
+async fn foreign_allocations_are_found_by_their_sums() {
     let mut f = fixture();
     for n in 1..6 {
         f.host(n, 10).await.unwrap();
     }
     f.model.submit(claim(10, 2, "VCPU", 4, Expected::New)).await.unwrap();
-    assert_eq!(round(&f, 2), (vec![], vec![]), "nobody else wrote");
+    assert_eq!(round(&f, 2), (vec![], vec![]), "there was no foreign write");
     // A release moves no generation.
     f.execute("DELETE FROM allocations");
     f.execute("DELETE FROM consumers");
@@ -39,7 +40,7 @@ async fn what_others_wrote_is_found_by_sums_too() {
 }
 
 #[actix_web::test]
-async fn providers_that_others_made_moved_and_removed_are_found_with_their_trees() {
+async fn foreign_changes_of_trees_are_found() {
     let mut f = fixture();
     for n in 1..6 {
         f.host(n, 10).await.unwrap();
@@ -50,7 +51,7 @@ async fn providers_that_others_made_moved_and_removed_are_found_with_their_trees
             uuid(n)
         )
     };
-    // 2 and 3 hang below 5, a new one below 1, and 4 is gone.
+    // 2 and 3 move below 5, a new provider is below 1, and 4 is deleted.
     for (below, parent) in [(2, 5), (3, 2)] {
         f.execute(&format!(
             "UPDATE resource_providers SET parent_provider_id = {}, root_provider_id = {} WHERE uuid = '{}'",
@@ -63,7 +64,7 @@ async fn providers_that_others_made_moved_and_removed_are_found_with_their_trees
         "DELETE FROM inventories WHERE resource_provider_id = {}",
         id(4)
     ));
-    // MariaDB keeps a row that names itself.
+    // MariaDB refuses to delete a row that refers to itself.
     for sql in [
         "UPDATE resource_providers SET root_provider_id = NULL",
         "DELETE FROM resource_providers",
@@ -86,7 +87,7 @@ async fn providers_that_others_made_moved_and_removed_are_found_with_their_trees
 }
 
 #[actix_web::test]
-async fn names_that_others_made_are_looked_up_before_it_is_said_that_there_are_none() {
+async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     f.execute("INSERT INTO traits (name) VALUES ('CUSTOM_FOREIGN')");
@@ -113,5 +114,5 @@ async fn names_that_others_made_are_looked_up_before_it_is_said_that_there_are_n
         f.model.shown(&asking(name), Duration::ZERO).await.unwrap();
         statements.push(f.model.statements() - before);
     }
-    assert_eq!(statements[0], statements[1], "what is known is not looked up");
+    assert_eq!(statements[0], statements[1], "a known name is not looked up");
 }

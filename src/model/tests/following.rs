@@ -1,11 +1,11 @@
-//! Two processes on one database, moved step by step: every rule of following, each by the history that needs it.
+//! Two processes on one database, driven step by step. Each test is a history that needs one rule of the change feed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::foreign::foreign_claim;
-use super::process::{Process, claims, two};
+use super::process::{Process, claim_command, two_processes};
 use super::*;
 use crate::model::allocations::Release;
 use crate::model::batch::command::Write;
@@ -14,13 +14,13 @@ use crate::model::resource_classes::Ensure;
 use crate::model::resource_providers::Delete;
 
 #[actix_web::test]
-async fn what_one_commits_the_other_shows_after_one_query() {
-    let (mut f, mut a, mut b) = two().await;
+async fn a_peer_shows_a_commit_after_one_query() {
+    let (mut f, mut a, mut b) = two_processes().await;
     b.follow();
-    a.write(&[&claims(10, 1, 2), &claims(11, 1, 1)]);
+    a.write(&[&claim_command(10, 1, 2), &claim_command(11, 1, 1)]);
     let generation = f.generation(1);
     let before = f.model.statements();
-    // The processes and the fixture share what counts.
+    // The processes and the fixture share one count of statements.
     b.follow();
     assert_eq!(f.model.statements() - before, 1);
     assert_eq!(b.shows(1), (generation, 3));
@@ -28,37 +28,37 @@ async fn what_one_commits_the_other_shows_after_one_query() {
     assert_eq!(
         (f.model.statements() - before, b.shows(1)),
         (2, (generation, 3)),
-        "once"
+        "the change is applied once"
     );
 }
 
 #[actix_web::test]
-async fn who_heard_nothing_for_a_while_looks_before_it_asks_for_changes() {
-    let (mut f, mut a, mut b) = two().await;
+async fn a_process_with_idle_peers_queries_revisions_before_changes() {
+    let (mut f, mut a, mut b) = two_processes().await;
     let followed = |f: &Fixture, b: &mut Process| {
-        let (sent, read) = (f.model.statements(), b.live.times_read());
+        let (sent, read) = (f.model.statements(), b.store.times_read());
         b.follow();
-        (f.model.statements() - sent, b.live.times_read() - read)
+        (f.model.statements() - sent, b.store.times_read() - read)
     };
     let quiet = |f: &Fixture, b: &mut Process| {
         let sent: Vec<_> = (0..4).map(|_| followed(f, b)).collect();
         assert_eq!(sent, [(1, 0); 4]);
     };
     quiet(&f, &mut b);
-    a.write(&[&claims(10, 1, 2)]);
+    a.write(&[&claim_command(10, 1, 2)]);
     assert_eq!((followed(&f, &mut b), b.shows(1).1), ((2, 0), 2));
-    a.write(&[&claims(11, 1, 3)]);
+    a.write(&[&claim_command(11, 1, 3)]);
     assert_eq!(
         (followed(&f, &mut b), b.shows(1).1),
         ((1, 0), 5),
-        "somebody speaks again"
+        "the peers are no longer idle"
     );
     quiet(&f, &mut b);
-    let (_, pending) = b.commit(&[&claims(12, 1, 1)], false).unwrap().unwrap();
+    let (_, pending) = b.commit(&[&claim_command(12, 1, 1)], false).unwrap().unwrap();
     assert_eq!((followed(&f, &mut b), b.shows(1).1), ((2, 0), 6), "its own commit");
     b.publish(pending);
     quiet(&f, &mut b);
-    // What a restored backup looks like where another writer has gone on from it, and one where nobody has.
+    // As after a restored backup: the revision was reached again with another commit, or is lower.
     for differs in ["token = 'another'", "revision = revision - 1"] {
         f.execute(&format!("UPDATE placet_writers SET {differs}"));
         assert_eq!(followed(&f, &mut b).1, 1, "{differs}");
@@ -71,9 +71,9 @@ async fn who_heard_nothing_for_a_while_looks_before_it_asks_for_changes() {
 }
 
 #[actix_web::test]
-async fn a_commit_that_a_reader_has_followed_is_not_published_again() {
-    let (mut f, mut a, _) = two().await;
-    let (_, pending) = a.commit(&[&claims(10, 1, 2)], false).unwrap().unwrap();
+async fn a_commit_that_the_follower_applied_is_not_published_again() {
+    let (mut f, mut a, _) = two_processes().await;
+    let (_, pending) = a.commit(&[&claim_command(10, 1, 2)], false).unwrap().unwrap();
     a.follow();
     assert_eq!(a.shows(1).1, 2);
     a.publish(pending);
@@ -81,11 +81,11 @@ async fn a_commit_that_a_reader_has_followed_is_not_published_again() {
 }
 
 #[actix_web::test]
-async fn a_commit_is_published_only_where_the_revision_before_it_is_known() {
-    let (_f, mut a, _) = two().await;
-    let (_, first) = a.commit(&[&claims(10, 1, 2)], false).unwrap().unwrap();
-    // It is acknowledged in the end, as it is where a fence found that it happened.
-    let (_, second) = a.commit(&[&claims(11, 2, 3)], false).unwrap().unwrap();
+async fn commits_that_are_published_out_of_order_are_shown_once() {
+    let (_f, mut a, _) = two_processes().await;
+    let (_, first) = a.commit(&[&claim_command(10, 1, 2)], false).unwrap().unwrap();
+    // The first is published last, as if a fence had found it.
+    let (_, second) = a.commit(&[&claim_command(11, 2, 3)], false).unwrap().unwrap();
     a.publish(second);
     assert_eq!((a.shows(1).1, a.shows(2).1), (2, 3));
     a.publish(first);
@@ -93,30 +93,30 @@ async fn a_commit_is_published_only_where_the_revision_before_it_is_known() {
 }
 
 #[actix_web::test]
-async fn deltas_of_two_writers_come_in_any_order() {
-    let (mut f, mut a, mut b) = two().await;
-    let (_, pending) = a.commit(&[&claims(10, 1, 2)], false).unwrap().unwrap();
+async fn deltas_of_two_writers_are_applied_in_any_order() {
+    let (mut f, mut a, mut b) = two_processes().await;
+    let (_, pending) = a.commit(&[&claim_command(10, 1, 2)], false).unwrap().unwrap();
     b.follow();
-    b.write(&[&claims(11, 1, 3)]);
-    // The other's is seen before the own one is published.
+    b.write(&[&claim_command(11, 1, 3)]);
+    // `a` applies the peer's change before it publishes its own.
     a.follow();
     a.publish(pending);
-    a.write(&[&claims(12, 1, 4)]);
+    a.write(&[&claim_command(12, 1, 4)]);
     b.follow();
     let shown = (f.generation(1), 9);
     assert_eq!((a.shows(1), b.shows(1)), (shown, shown));
 }
 
 #[actix_web::test]
-async fn a_claim_on_a_stale_snapshot_loses_and_is_decided_again() {
-    let (mut f, mut a, mut b) = two().await;
-    a.write(&[&claims(10, 1, 8)]);
+async fn a_claim_on_a_stale_snapshot_has_a_conflict_and_is_decided_again() {
+    let (mut f, mut a, mut b) = two_processes().await;
+    a.write(&[&claim_command(10, 1, 8)]);
     assert!(
-        b.commit(&[&claims(11, 1, 2)], false).unwrap().is_none(),
+        b.commit(&[&claim_command(11, 1, 2)], false).unwrap().is_none(),
         "it was decided on a stale generation"
     );
     let (answers, pending) = b
-        .commit(&[&claims(11, 1, 3), &claims(12, 1, 2)], true)
+        .commit(&[&claim_command(11, 1, 3), &claim_command(12, 1, 2)], true)
         .unwrap()
         .unwrap();
     assert!(answers[0].is_err() && answers[1].is_ok(), "{answers:?}");
@@ -127,21 +127,21 @@ async fn a_claim_on_a_stale_snapshot_loses_and_is_decided_again() {
 }
 
 #[actix_web::test]
-async fn what_is_marked_is_read_with_all_else_brought_to_the_same_moment() {
-    let (_f, mut a, mut b) = two().await;
+async fn marked_providers_and_deltas_are_brought_to_the_same_moment() {
+    let (_f, mut a, mut b) = two_processes().await;
     let generation = a.shows(1).0;
     let replace = replacing(generation, &[("VCPU", inventory(77)), ("MEMORY_MB", inventory(5))]);
-    a.write(&[&claims(10, 2, 1)]);
-    a.write(&[&replace.into_command(), &claims(11, 1, 4)]);
-    a.write(&[&claims(12, 1, 5), &claims(13, 2, 1)]);
+    a.write(&[&claim_command(10, 2, 1)]);
+    a.write(&[&replace.into_command(), &claim_command(11, 1, 4)]);
+    a.write(&[&claim_command(12, 1, 5), &claim_command(13, 2, 1)]);
     b.follow();
     assert_eq!((b.shows(1).1, b.shows(2).1), (9, 2));
     b.check();
 }
 
 #[actix_web::test]
-async fn providers_and_names_come_and_go() {
-    let (_f, mut a, mut b) = two().await;
+async fn a_peer_shows_created_and_deleted_providers_and_classes() {
+    let (_f, mut a, mut b) = two_processes().await;
     let create = |n: u32, parent: Option<u32>| {
         let parent = parent.map(uuid);
         let (uuid, name) = (uuid(n), format!("new-{n}"));
@@ -157,8 +157,8 @@ async fn providers_and_names_come_and_go() {
     ]);
     b.follow();
     b.check();
-    assert!(b.live.newest().catalog().class_id("CUSTOM_NEW").is_some());
-    // An id that is given out again belongs to another provider.
+    assert!(b.store.newest().catalog().class_id("CUSTOM_NEW").is_some());
+    // A reused id belongs to another provider.
     a.write(&[&Delete { uuid: uuid(6) }.into_command()]);
     a.write(&[&create(7, None)]);
     b.follow();
@@ -166,19 +166,19 @@ async fn providers_and_names_come_and_go() {
 }
 
 #[actix_web::test]
-async fn a_foreign_claim_below_a_followed_one_is_found_by_the_generation() {
-    let (mut f, _, mut b) = two().await;
+async fn a_foreign_claim_before_a_delta_is_found_by_the_generation() {
+    let (mut f, _, mut b) = two_processes().await;
     foreign_claim(&mut f, 20, 1, 4);
-    // This one has read the foreign claim, so its own is a mere delta.
+    // This process has loaded the foreign claim, so its own change is a plain delta.
     let mut a = Process::start(&f.database, false);
-    a.write(&[&claims(10, 1, 3)]);
+    a.write(&[&claim_command(10, 1, 3)]);
     b.follow();
     assert_eq!(b.shows(1), (f.generation(1), 7));
 }
 
 #[actix_web::test]
-async fn whole_trees_are_read_where_a_foreign_parent_is_met() {
-    let (mut f, mut a, mut b) = two().await;
+async fn a_child_of_an_unknown_provider_is_read_with_its_whole_tree() {
+    let (mut f, mut a, mut b) = two_processes().await;
     f.execute(&format!(
         "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id) VALUES (50, '{}', 'x', 0, 50)",
         uuid(50)
@@ -195,26 +195,26 @@ async fn whole_trees_are_read_where_a_foreign_parent_is_met() {
 }
 
 #[actix_web::test]
-async fn in_doubt_nothing_rests_on_the_snapshot_until_all_is_read_again() {
-    let (mut f, mut a, _) = two().await;
-    a.write(&[&claims(10, 1, 8)]);
-    // As after a failover to a database that lost commits: nothing says so but what is in the tables.
+async fn no_decision_rests_on_an_invalid_snapshot() {
+    let (mut f, mut a, _) = two_processes().await;
+    a.write(&[&claim_command(10, 1, 8)]);
+    // As after a failover to a database that lost commits: only the tables show it.
     for sql in ["DELETE FROM allocations", "DELETE FROM consumers"] {
         f.execute(sql);
     }
-    a.live.invalidate();
-    let (answers, pending) = a.commit(&[&claims(11, 1, 9)], false).unwrap().unwrap();
+    a.store.invalidate();
+    let (answers, pending) = a.commit(&[&claim_command(11, 1, 9)], false).unwrap().unwrap();
     assert!(answers[0].is_ok(), "{answers:?}");
     a.publish(pending);
-    assert!(a.live.is_invalid());
+    assert!(a.store.is_invalid());
     a.follow();
-    assert!(!a.live.is_invalid());
+    assert!(!a.store.is_invalid());
     a.check();
 }
 
 #[actix_web::test]
-async fn at_a_cold_start_rows_and_revisions_are_of_one_moment() {
-    let (f, mut a, _) = two().await;
+async fn a_load_reads_rows_and_revisions_of_one_moment() {
+    let (f, mut a, _) = two_processes().await;
     let stop = Arc::new(AtomicBool::new(false));
     let until = stop.clone();
     let writing = std::thread::spawn(move || {
@@ -222,16 +222,16 @@ async fn at_a_cold_start_rows_and_revisions_are_of_one_moment() {
             if until.load(Ordering::Relaxed) {
                 break;
             }
-            a.write(&[&claims(consumer, 1, 1)]);
+            a.write(&[&claim_command(consumer, 1, 1)]);
             a.write(&[&Release {
                 consumer: uuid(consumer),
             }
             .into_command()]);
-            // SQLite's lock is not fair, and those who start need it too.
+            // SQLite's lock is not fair, and a process that starts needs it too.
             std::thread::sleep(Duration::from_millis(1));
         }
     });
-    // Loaded in the midst of it: what comes after belongs to other revisions than what was read.
+    // These load between the commits: a revision of another moment than the rows would lose or repeat a change.
     let mut started: Vec<Process> = (0..10).map(|_| Process::start(&f.database, false)).collect();
     stop.store(true, Ordering::Relaxed);
     writing.join().unwrap();

@@ -1,9 +1,9 @@
-//! Another program on the same tables: it raises a provider's generation with every increase, and leaves no deltas.
+//! A foreign writer on the same tables. It raises a provider's generation with every increase, and leaves no deltas.
 
 use super::*;
 use crate::error::Error;
 
-/// What OpenStack Placement writes when it grants a claim.
+/// Writes what OpenStack Placement writes when it grants a claim.
 pub fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
     let (consumer, provider) = (uuid(consumer), uuid(provider));
     f.execute("INSERT INTO projects (external_id) SELECT 'f' WHERE NOT EXISTS (SELECT 1 FROM projects WHERE external_id = 'f')");
@@ -24,7 +24,7 @@ pub fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
 }
 
 #[actix_web::test]
-async fn a_foreign_claim_is_never_oversubscribed() {
+async fn room_that_a_foreign_claim_took_is_not_granted_again() {
     let mut f = fixture();
     f.host(1, 3).await.unwrap();
     foreign_claim(&mut f, 20, 1, 2);
@@ -46,11 +46,11 @@ async fn a_foreign_claim_is_never_oversubscribed() {
 }
 
 #[actix_web::test]
-async fn room_that_others_released_is_found() {
+async fn room_that_a_foreign_writer_released_is_found() {
     let mut f = fixture();
     f.host(1, 3).await.unwrap();
     f.model.submit(claim(10, 1, "VCPU", 3, Expected::New)).await.unwrap();
-    // A release moves no generation: the snapshot cannot know, and a refusal must not rest on it.
+    // A release moves no generation. So the snapshot does not show it, and a refusal must not rest on the snapshot.
     f.execute("DELETE FROM allocations");
     f.execute("DELETE FROM consumers");
     f.model.submit(claim(11, 1, "VCPU", 3, Expected::New)).await.unwrap();
@@ -59,7 +59,7 @@ async fn room_that_others_released_is_found() {
 }
 
 #[actix_web::test]
-async fn providers_and_classes_that_others_made_are_found() {
+async fn providers_and_classes_of_a_foreign_writer_are_found() {
     let mut f = fixture();
     f.execute("INSERT INTO resource_classes (id, name) VALUES (10000, 'CUSTOM_X')");
     f.execute(&format!(
@@ -79,12 +79,12 @@ async fn providers_and_classes_that_others_made_are_found() {
 }
 
 #[actix_web::test]
-async fn a_database_that_went_back_is_read_again() {
+async fn a_restored_database_is_reloaded() {
     let mut f = fixture();
     f.host(1, 3).await.unwrap();
     f.host(2, 3).await.unwrap();
     f.model.submit(claim(10, 1, "VCPU", 3, Expected::New)).await.unwrap();
-    // As after a restored backup: what was claimed since is gone, and so are the rows by which writers are followed.
+    // As after a restored backup: later claims are gone, and so are the rows of the change feed.
     for sql in [
         "DELETE FROM allocations",
         "DELETE FROM consumers",

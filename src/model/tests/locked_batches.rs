@@ -1,16 +1,16 @@
-//! Processes that claim from the same provider and wait for their turns there.
+//! The locked strategy: processes that claim from the same provider wait for its lock.
 
-use super::process::{Process, claims};
-use super::several::{counted, tally, together};
+use super::multi_process::{counted, submit_together, tally};
+use super::process::{Process, claim_command};
 use super::*;
 use crate::db::engines::dialect;
 
-/// What is decided in vain costs some twenty statements more; a turn is BEGIN, new rows up to three times, the lock,
-/// what others did, the rest, COMMIT. Of four processes that do not wait three decide in vain.
+/// A failed attempt costs some twenty statements more. A locked batch sends BEGIN, pre-inserts up to three times, the
+/// locks, the feed query, the plan, and COMMIT. Of four processes without locks, three attempts fail.
 #[actix_web::test]
-async fn busy_processes_wait_for_their_turns() {
+async fn batches_of_busy_processes_wait_for_the_lock_instead_of_failing() {
     let mut f = fixture();
-    let others: Vec<_> = (1..4).filter_map(|_| f.another()).collect();
+    let others: Vec<_> = (1..4).filter_map(|_| f.start_peer()).collect();
     if others.is_empty() {
         return;
     }
@@ -21,9 +21,14 @@ async fn busy_processes_wait_for_their_turns() {
     let statements = || models.iter().map(|it| it.statements()).sum::<u64>();
     let (sent_before, commits_before) = (statements(), f.number(commits));
     for round in 0..20 {
-        let one = |n: u32| claim(4000 + 32 * round + n, 1, "VCPU", 1, Expected::New);
-        let work = (0..32).zip(models.iter().cycle()).map(|(n, model)| (*model, one(n)));
-        assert_eq!(tally(together(work.collect()).await), counted(&[("granted", 32)]));
+        let one_claim = |n: u32| claim(4000 + 32 * round + n, 1, "VCPU", 1, Expected::New);
+        let work = (0..32)
+            .zip(models.iter().cycle())
+            .map(|(n, model)| (*model, one_claim(n)));
+        assert_eq!(
+            tally(submit_together(work.collect()).await),
+            counted(&[("granted", 32)])
+        );
     }
     let (sent, commits) = (statements() - sent_before, f.number(commits) - commits_before);
     assert!(commits >= 80, "four processes a round: {commits}");
@@ -35,22 +40,24 @@ async fn busy_processes_wait_for_their_turns() {
     f.check_consumers();
 }
 
-/// Whom nobody was seen to meet there before. Without a turn PostgreSQL's plan loses again and again until the other one is
-/// done, and the longer way is twenty statements more.
+/// The provider is not known to be contended. Without the lock PostgreSQL's plan would fail again and again until the
+/// other transaction ends, and a decision from the database takes twenty statements more.
 #[actix_web::test]
-async fn who_lost_a_guard_waits_there_for_its_turn() {
+async fn a_batch_that_lost_a_guard_waits_for_the_lock() {
     let mut f = fixture();
-    let Some((other, _running)) = f.another() else { return };
+    let Some((other, _running)) = f.start_peer() else {
+        return;
+    };
     f.host(1, 10).await.unwrap();
     let mut first = Process::start(&f.database, false);
     other.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
     first.follow();
-    let (_, change) = first.decide(&[&claims(11, 1, 2)], false).unwrap().unwrap();
+    let (_, change) = first.decide(&[&claim_command(11, 1, 2)], false).unwrap().unwrap();
     let (model, before) = (other.clone(), other.statements());
     let second = actix_web::rt::spawn(async move { model.submit(claim(12, 1, "VCPU", 3, Expected::New)).await });
     actix_web::rt::time::sleep(std::time::Duration::from_millis(300)).await;
     assert!(!second.is_finished(), "it waits");
-    first.end(change.unwrap()).unwrap();
+    first.commit_decided(change.unwrap()).unwrap();
     second.await.unwrap().unwrap();
     let sent = other.statements() - before;
     assert!(sent <= 20, "{sent} statements");
@@ -58,29 +65,35 @@ async fn who_lost_a_guard_waits_there_for_its_turn() {
     f.check_consumers();
 }
 
-/// Its consumer's row is gone, as some OpenStack Placement left it behind. The guard that is lost first leads to a turn.
+/// The consumer's row is missing, as after some releases of OpenStack Placement. The first attempt loses its guard, and
+/// the second one is locked.
 #[actix_web::test]
-async fn what_a_new_consumer_holds_is_found_in_a_turn_too() {
+async fn allocations_without_a_consumer_row_are_replaced_by_a_locked_batch_too() {
     let mut f = fixture();
-    let Some((other, _running)) = f.another() else { return };
+    let Some((other, _running)) = f.start_peer() else {
+        return;
+    };
     f.host(1, 10).await.unwrap();
     other.submit(claim(10, 1, "VCPU", 3, Expected::New)).await.unwrap();
     f.execute("DELETE FROM consumers");
     other.submit(claim(10, 1, "VCPU", 4, Expected::New)).await.unwrap();
-    assert_eq!(f.used(1), 4, "the old ones are replaced");
+    assert_eq!(f.used(1), 4, "the old allocation is replaced");
     f.check_consumers();
 }
 
-/// One who made a consumer waits for a provider, and who holds that makes the same consumer: the server undoes one of them.
+/// A batch has inserted a consumer and waits for a provider's lock. The transaction that has the lock inserts the same
+/// consumer. The server undoes one of the two.
 #[actix_web::test]
-async fn of_two_who_wait_for_each_other_one_is_undone_and_tried_again() {
+async fn a_batch_in_a_deadlock_with_a_peer_is_committed_in_the_end() {
     let mut f = fixture();
-    let Some((other, _running)) = f.another() else { return };
+    let Some((other, _running)) = f.start_peer() else {
+        return;
+    };
     f.host(1, 10).await.unwrap();
     let mut first = Process::start(&f.database, false);
     other.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
     first.follow();
-    first.decide(&[&claims(11, 1, 2)], false).unwrap().unwrap();
+    first.decide(&[&claim_command(11, 1, 2)], false).unwrap().unwrap();
     let second = actix_web::rt::spawn(async move { other.submit(claim(12, 1, "VCPU", 3, Expected::New)).await });
     actix_web::rt::time::sleep(std::time::Duration::from_millis(300)).await;
     assert!(!second.is_finished(), "it waits");
@@ -90,7 +103,7 @@ async fn of_two_who_wait_for_each_other_one_is_undone_and_tried_again() {
         uuid(12),
         uuid(10)
     );
-    // Whether this one is undone, or the other one and this goes on, is the server's choice.
+    // The server chooses which of the two transactions it undoes.
     drop(diesel::sql_query(same).execute(&mut first.conn));
     dialect::rollback(&mut first.conn).unwrap();
     second.await.unwrap().unwrap();

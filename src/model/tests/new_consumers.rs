@@ -1,4 +1,4 @@
-//! Claims of consumers that are new, which are written without being read first.
+//! Claims of new consumers, whose rows are written without being read first.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::model::batch::command::Write;
 use crate::model::resource_classes::{Ensure, Rename};
 
-/// So many claims that nobody stood in the way of: after the first, nobody else is expected to do anything.
-async fn settle_down(f: &mut Fixture) {
+/// A host, and three claims without a conflict. After these the writer takes its peers to be idle.
+async fn host_and_idle_peers(f: &mut Fixture) {
     f.host(1, 100).await.unwrap();
     for consumer in 10..13 {
         let claim = claim(consumer, 1, "VCPU", 1, Expected::New);
@@ -19,13 +19,13 @@ async fn settle_down(f: &mut Fixture) {
     }
 }
 
-/// The same, with a class of its own that the host has and that was claimed too.
-async fn settle_down_with_class(f: &mut Fixture) {
+/// The same, with a custom class that the host has and that was claimed too.
+async fn host_with_class_and_idle_peers(f: &mut Fixture) {
     let ensure = Ensure {
         name: "CUSTOM_OLD".into(),
     };
     f.model.submit(ensure).await.unwrap();
-    settle_down(f).await;
+    host_and_idle_peers(f).await;
     let add = adding(1, "CUSTOM_OLD", 10);
     f.model.submit(add).await.unwrap();
     for consumer in [30, 32, 33] {
@@ -34,11 +34,11 @@ async fn settle_down_with_class(f: &mut Fixture) {
     }
 }
 
-/// OpenStack Placement's older releases left allocations behind whose consumer has no row.
+/// Older releases of OpenStack Placement left allocations whose consumer has no row.
 #[actix_web::test]
-async fn a_new_consumer_gives_back_what_was_left_in_its_name() {
+async fn a_new_consumer_replaces_allocations_that_were_left_under_its_uuid() {
     let mut f = fixture();
-    settle_down(&mut f).await;
+    host_and_idle_peers(&mut f).await;
     f.execute(&format!(
         "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) \
          SELECT id, '{}', 0, 7 FROM resource_providers WHERE uuid = '{}'",
@@ -49,16 +49,16 @@ async fn a_new_consumer_gives_back_what_was_left_in_its_name() {
     assert_eq!(f.used(1), 3 + 2);
 }
 
-/// A rename moves no generation: only who looks before it decides knows of it.
+/// A rename moves no generation. Only the change feed shows it, so a decision must not precede the feed's query.
 #[actix_web::test]
-async fn what_another_process_renamed_is_known_to_the_next_claim() {
+async fn a_class_that_a_peer_renamed_has_its_new_name_in_the_next_claim() {
     let mut f = fixture();
     let database = f.kept.open();
     if Kind::of(&f.conn) == Kind::Sqlite {
         return;
     }
     let (other, _running) = Model::start(database, &writer_settings(), rules(), Serving::Shared).unwrap();
-    settle_down_with_class(&mut f).await;
+    host_with_class_and_idle_peers(&mut f).await;
     let rename = Rename {
         from: "CUSTOM_OLD".into(),
         to: "CUSTOM_NEW".into(),
@@ -73,17 +73,17 @@ async fn what_another_process_renamed_is_known_to_the_next_claim() {
     f.check_snapshot().await;
 }
 
-/// OwnerIds and types that are there are found as the row is made, and those that are not come with it.
+/// Existing projects, users and types are found when the consumer is inserted. Missing ones are inserted with it.
 #[actix_web::test]
-async fn a_new_consumer_is_whose_the_claim_says() {
+async fn a_new_consumer_has_the_owner_and_type_of_its_claim() {
     let mut f = fixture();
-    settle_down(&mut f).await;
+    host_and_idle_peers(&mut f).await;
     let owner_ids = [
         ("p", "u", None),
         ("p", "v", Some("VM")),
         ("q", "v", Some("VM")),
         ("p", "u", None),
-        // Known owner_ids, and a type that is not.
+        // Known project and user, unknown type.
         ("p", "u", Some("CONTAINER")),
     ];
     for (consumer, (project, user, kind)) in (20..).zip(owner_ids) {
@@ -104,11 +104,11 @@ async fn a_new_consumer_is_whose_the_claim_says() {
     }
 }
 
-/// As everybody locks consumers: in the order of their uuids.
+/// All writers lock consumers in this order, so they do not deadlock.
 #[actix_web::test]
-async fn new_consumers_stand_in_nobodys_way_who_locks_them_in_order() {
+async fn new_consumers_are_locked_in_the_order_of_their_uuids() {
     let mut f = fixture();
-    settle_down(&mut f).await;
+    host_and_idle_peers(&mut f).await;
     if Kind::of(&f.conn) == Kind::Sqlite {
         return;
     }
@@ -122,21 +122,21 @@ async fn new_consumers_stand_in_nobodys_way_who_locks_them_in_order() {
     };
     dialect::begin_write(&mut other).unwrap();
     lock(&mut other, 20).unwrap();
-    let of_both = [21, 20].map(|consumer| one(consumer, vec![(1, "VCPU", 1)], Expected::New));
+    let of_both = [21, 20].map(|consumer| consumer_claim(consumer, vec![(1, "VCPU", 1)], Expected::New));
     let (both, model) = (claim_of(of_both.into()), f.model.clone());
     let claiming = rt::spawn(async move { model.submit(both).await });
     rt::time::sleep(Duration::from_millis(300)).await;
     assert!(!claiming.is_finished(), "the first is locked");
-    lock(&mut other, 21).expect("whoever waits for the first has not locked the second");
+    lock(&mut other, 21).expect("the claim waits for the first and has not locked the second");
     dialect::rollback(&mut other).unwrap();
     claiming.await.unwrap().unwrap();
     assert_eq!(f.used(1), 3 + 2);
 }
 
-/// A writer that was silent for an hour and cleared away leaves another epoch; one that is gone without it was never there
-/// for the database that this is now. What either did is not known, and no generation need have moved.
+/// Pruning a silent writer replaces the epoch. If a writer's row is missing under the same epoch, the database was
+/// restored. In both cases changes are unknown, and need not have moved a generation.
 #[actix_web::test]
-async fn a_plan_looks_whether_a_writer_was_cleared_away() {
+async fn a_plan_notices_that_a_writer_is_gone() {
     for (known, traces) in [
         (false, "UPDATE placet_epoch SET epoch = 'another'"),
         (true, "DELETE FROM placet_writers WHERE id = 'silent'"),
@@ -150,7 +150,7 @@ async fn a_plan_looks_whether_a_writer_was_cleared_away() {
                 "INSERT INTO placet_writers (id, revision, token, seen_at) VALUES ('silent', 0, '', CURRENT_TIMESTAMP)",
             );
         }
-        settle_down_with_class(&mut f).await;
+        host_with_class_and_idle_peers(&mut f).await;
         f.execute("UPDATE resource_classes SET name = 'CUSTOM_NEW' WHERE name = 'CUSTOM_OLD'");
         f.execute(traces);
         let refused = f.model.submit(claim(31, 1, "CUSTOM_OLD", 1, Expected::New)).await;
@@ -161,14 +161,14 @@ async fn a_plan_looks_whether_a_writer_was_cleared_away() {
     }
 }
 
-/// Of a batch in which some consumers are new and some are not, those that are there are read.
+/// The rows of the existing consumers are read.
 #[actix_web::test]
-async fn a_consumer_that_is_there_is_read_beside_one_that_is_new() {
+async fn new_and_existing_consumers_can_share_a_batch() {
     let mut f = fixture();
     if Kind::of(&f.conn) == Kind::Sqlite {
         return;
     }
-    settle_down(&mut f).await;
+    host_and_idle_peers(&mut f).await;
     let mut process = Process::start(&f.database, false);
     let new = |consumer| claim(consumer, 1, "VCPU", 5, Expected::New).into_command();
     let replaced = claim(10, 1, "VCPU", 7, Expected::Any).into_command();
@@ -183,9 +183,9 @@ async fn a_consumer_that_is_there_is_read_beside_one_that_is_new() {
 }
 
 #[actix_web::test]
-async fn a_consumer_whose_uuid_no_table_holds_is_refused_for_what_is_wrong_with_its_claim() {
+async fn a_consumer_uuid_that_is_too_long_for_the_table_does_not_hide_another_refusal() {
     let mut f = fixture();
-    settle_down(&mut f).await;
+    host_and_idle_peers(&mut f).await;
     let mut claim = claim(40, 99, "VCPU", 1, Expected::New);
     claim.consumers[0].consumer += "-and-more";
     let refused = f.model.submit(claim).await;
@@ -195,15 +195,16 @@ async fn a_consumer_whose_uuid_no_table_holds_is_refused_for_what_is_wrong_with_
     );
 }
 
-/// Whoever is in the middle of a batch has written his own row of `placet_writers`, and stands in nobody's way by it.
+/// A writer in the middle of a batch has written its own row of `placet_writers`. A plan of another writer reads all of
+/// these rows.
 #[actix_web::test]
-async fn a_plan_that_looks_waits_for_no_other_writer() {
+async fn a_plan_does_not_wait_for_the_open_batch_of_another_writer() {
     let mut f = fixture();
     if Kind::of(&f.conn) == Kind::Sqlite {
         return;
     }
     f.execute("INSERT INTO placet_writers (id, revision, token, seen_at) VALUES ('other', 0, '', CURRENT_TIMESTAMP)");
-    settle_down(&mut f).await;
+    host_and_idle_peers(&mut f).await;
     let mut other = f.database.connect().unwrap();
     dialect::begin_write(&mut other).unwrap();
     diesel::sql_query("UPDATE placet_writers SET revision = 1 WHERE id = 'other'")
@@ -215,27 +216,27 @@ async fn a_plan_that_looks_waits_for_no_other_writer() {
     dialect::rollback(&mut other).unwrap();
 }
 
-/// More than is planned at once, and on MariaDB more than one statement binds.
+/// More consumers than one plan takes, and on MariaDB more values than one statement binds.
 #[actix_web::test]
-async fn a_claim_of_very_many_new_consumers_is_granted_whole() {
+async fn a_claim_of_12000_new_consumers_is_granted() {
     let mut f = fixture();
-    settle_down(&mut f).await;
+    host_and_idle_peers(&mut f).await;
     f.host(2, 1_000_000).await.unwrap();
     let many = 20..20 + 12_000;
-    let consumers = many.map(|consumer| one(consumer, vec![(2, "VCPU", 1)], Expected::New));
+    let consumers = many.map(|consumer| consumer_claim(consumer, vec![(2, "VCPU", 1)], Expected::New));
     f.model.submit(claim_of(consumers.collect())).await.unwrap();
     assert_eq!(f.used(2), 12_000);
     f.check_snapshot().await;
 }
 
-/// As in a database that was restored under a living connection: what was remembered of the one before is of no use.
+/// As in a database that was restored under an open connection: the ids of owners in memory are wrong there.
 #[actix_web::test]
-async fn owners_are_looked_up_again_after_everything_was_read_again() {
+async fn owners_are_looked_up_again_after_a_reload() {
     let mut f = fixture();
     if Kind::of(&f.conn) == Kind::Sqlite {
         return;
     }
-    settle_down(&mut f).await;
+    host_and_idle_peers(&mut f).await;
     f.execute("UPDATE projects SET id = id + 100");
     f.execute("UPDATE consumers SET project_id = project_id + 100");
     f.execute("UPDATE placet_epoch SET epoch = 'another'");

@@ -1,42 +1,46 @@
-//! Batches that are decided behind a commit which is still under way.
+//! Speculative plans: batches that are planned while the commit before them is in flight.
 
-use super::process::{Process, claims, two};
+use super::process::{Process, claim_command, two_processes};
 use super::*;
 use crate::model::batch::command::Command;
 use crate::model::batch::save::Committed;
 
-/// Two processes, of which the first knows to whom consumers belong, and has decided a claim of 6 of the first host's 10.
-async fn under_way() -> (Fixture, Process, Process, Committed) {
-    let (f, mut a, mut b) = two().await;
-    a.write(&[&claims(1, 2, 1)]);
+/// Two processes. The first knows the ids of its consumers' owners. It has decided a claim of 6 of the first host's 10
+/// VCPU, which is not committed yet.
+async fn with_commit_in_flight() -> (Fixture, Process, Process, Committed) {
+    let (f, mut a, mut b) = two_processes().await;
+    a.write(&[&claim_command(1, 2, 1)]);
     b.follow();
-    let (_, decided) = a.plan(&[&claims(10, 1, 6)]).unwrap().expect("nobody stands in the way");
+    let (_, decided) = a
+        .plan(&[&claim_command(10, 1, 6)])
+        .unwrap()
+        .expect("there is no conflict");
     let change = decided.expect("a claim changes something");
     (f, a, b, change)
 }
 
 /// Commits what was decided, and publishes it.
-fn finish(it: &mut Process, change: Committed) {
-    let pending = it.end(change).unwrap();
-    it.publish(pending);
+fn finish(process: &mut Process, change: Committed) {
+    let pending = process.commit_decided(change).unwrap();
+    process.publish(pending);
 }
 
-fn is_foreseen(it: &mut Process, change: &Committed, claim: Command) -> bool {
-    it.speculate(change, &[&claim]).is_some()
+fn has_speculative_plan(process: &mut Process, change: &Committed, claim: Command) -> bool {
+    process.speculate(change, &[&claim]).is_some()
 }
 
 #[actix_web::test]
-async fn a_batch_is_decided_behind_a_commit_and_holds_after_it() {
-    let (mut f, mut a, mut b, change) = under_way().await;
+async fn a_speculative_plan_holds_after_the_commit_before_it() {
+    let (mut f, mut a, mut b, change) = with_commit_in_flight().await;
     assert!(
-        !is_foreseen(&mut a, &change, claims(11, 1, 5)),
+        !has_speculative_plan(&mut a, &change, claim_command(11, 1, 5)),
         "6 and 5 are more than 10"
     );
-    let (one, other) = (claims(11, 1, 3), claims(12, 1, 1));
+    let (one, other) = (claim_command(11, 1, 3), claim_command(12, 1, 1));
     let plan = a.speculate(&change, &[&one, &other]).expect("6, 3 and 1 are not");
     finish(&mut a, change);
     assert_eq!(a.shows(1), (f.generation(1), 6));
-    let (answers, decided) = a.write_plan(plan).unwrap().expect("it rests on what is there");
+    let (answers, decided) = a.write_plan(plan).unwrap().expect("its guards hold");
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     finish(&mut a, decided.unwrap());
     b.follow();
@@ -46,51 +50,56 @@ async fn a_batch_is_decided_behind_a_commit_and_holds_after_it() {
 }
 
 #[actix_web::test]
-async fn a_plan_behind_a_commit_that_did_not_happen_loses_its_guard() {
-    let (_f, mut a, _, change) = under_way().await;
-    let plan = a.speculate(&change, &[&claims(11, 1, 3)]).expect("there is room");
+async fn a_speculative_plan_loses_its_guard_if_the_commit_before_it_fails() {
+    let (_f, mut a, _, change) = with_commit_in_flight().await;
+    let plan = a
+        .speculate(&change, &[&claim_command(11, 1, 3)])
+        .expect("there is room");
     dialect::rollback(&mut a.conn).unwrap();
-    assert!(a.write_plan(plan).unwrap().is_none(), "it rests on what is not there");
-    let (_, decided) = a.plan(&[&claims(12, 1, 10)]).unwrap().expect("all of it is free");
+    assert!(a.write_plan(plan).unwrap().is_none(), "its guard does not hold");
+    let (_, decided) = a
+        .plan(&[&claim_command(12, 1, 10)])
+        .unwrap()
+        .expect("all of it is free");
     finish(&mut a, decided.unwrap());
-    assert_eq!(a.shows(1).1, 10, "what was speculative is not shown");
+    assert_eq!(a.shows(1).1, 10, "the failed commit is not shown");
     a.check();
 }
 
 #[actix_web::test]
-async fn what_a_reader_has_followed_already_is_not_foreseen() {
-    let (mut f, mut a, _, change) = under_way().await;
+async fn nothing_is_speculated_on_a_commit_that_the_follower_applied() {
+    let (mut f, mut a, _, change) = with_commit_in_flight().await;
     let commit = a.identity.pending_commit();
-    let pending = a.end(change.clone()).unwrap();
+    let pending = a.commit_decided(change.clone()).unwrap();
     a.follow();
     assert!(
-        a.live.speculate(&change, &commit).is_none(),
-        "it would be counted twice"
+        a.store.speculate(&change, &commit).is_none(),
+        "it would be applied twice"
     );
     a.publish(pending);
     assert_eq!(a.shows(1), (f.generation(1), 6));
 }
 
 #[actix_web::test]
-async fn what_others_commit_meanwhile_is_shown_with_what_was_foreseen() {
-    let (mut f, mut a, mut b, change) = under_way().await;
+async fn a_peers_commit_during_a_commit_in_flight_is_shown_with_it() {
+    let (mut f, mut a, mut b, change) = with_commit_in_flight().await;
     if Kind::of(&b.conn) == Kind::Sqlite {
-        return; // where nobody writes while somebody does
+        return; // SQLite has one write transaction at a time.
     }
-    assert!(is_foreseen(&mut a, &change, claims(11, 1, 1)));
-    b.write(&[&claims(20, 2, 5)]);
-    a.live.follow(&mut f.conn).unwrap();
+    assert!(has_speculative_plan(&mut a, &change, claim_command(11, 1, 1)));
+    b.write(&[&claim_command(20, 2, 5)]);
+    a.store.follow(&mut f.conn).unwrap();
     finish(&mut a, change);
     assert_eq!((a.shows(1), a.shows(2)), ((f.generation(1), 6), (f.generation(2), 6)));
     a.check();
 }
 
 #[actix_web::test]
-async fn what_was_foreseen_is_not_published_where_a_reader_followed_it() {
-    let (mut f, mut a, mut b, change) = under_way().await;
-    assert!(is_foreseen(&mut a, &change, claims(11, 1, 1)));
-    let pending = a.end(change).unwrap();
-    b.write(&[&claims(20, 2, 5)]);
+async fn a_speculative_snapshot_is_not_published_if_the_follower_applied_its_commit() {
+    let (mut f, mut a, mut b, change) = with_commit_in_flight().await;
+    assert!(has_speculative_plan(&mut a, &change, claim_command(11, 1, 1)));
+    let pending = a.commit_decided(change).unwrap();
+    b.write(&[&claim_command(20, 2, 5)]);
     a.follow();
     a.publish(pending);
     assert_eq!((a.shows(1), a.shows(2)), ((f.generation(1), 6), (f.generation(2), 6)));
@@ -98,12 +107,12 @@ async fn what_was_foreseen_is_not_published_where_a_reader_followed_it() {
 }
 
 #[actix_web::test]
-async fn nothing_is_foreseen_of_owners_whose_ids_are_not_known() {
-    let (_f, mut a, _, change) = under_way().await;
+async fn a_claim_of_an_owner_whose_id_is_unknown_has_no_speculative_plan() {
+    let (_f, mut a, _, change) = with_commit_in_flight().await;
     let mut stranger = claim(11, 1, "VCPU", 1, Expected::New);
     stranger.consumers[0].owner = Some(Owner {
         project: "p".into(),
-        user: "somebody new".into(),
+        user: "unknown".into(),
     });
-    assert!(!is_foreseen(&mut a, &change, Command::Claim(stranger)));
+    assert!(!has_speculative_plan(&mut a, &change, Command::Claim(stranger)));
 }

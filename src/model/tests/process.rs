@@ -1,4 +1,4 @@
-//! A placet process whose writer is moved by hand, step by step.
+//! A placet process whose writer the test drives step by step.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,17 +17,17 @@ use crate::model::snapshot::store::SnapshotStore;
 pub struct Process {
     pub identity: Identity,
     pub decider: Decider,
-    pub live: Arc<SnapshotStore>,
+    pub store: Arc<SnapshotStore>,
     pub conn: DbConnection,
 }
 
-/// What was decided, with what is to be done about its change; `None` where a guard was lost.
+/// The answers to the commands of a transaction, and its change or commit; `None` after a conflict.
 pub type Decided<C> = DbResult<Option<(Vec<Result<Answer>>, C)>>;
-/// What was committed and is not yet published.
+/// A commit that is not yet published; `None` if the commands changed nothing.
 pub type Pending = Option<(Committed, Commit)>;
 
 /// Two processes that know two hosts with 10 VCPU, and each other.
-pub async fn two() -> (Fixture, Process, Process) {
+pub async fn two_processes() -> (Fixture, Process, Process) {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     f.host(2, 10).await.unwrap();
@@ -36,7 +36,7 @@ pub async fn two() -> (Fixture, Process, Process) {
     (f, a, b)
 }
 
-pub fn claims(consumer: u32, provider: u32, amount: i64) -> Command {
+pub fn claim_command(consumer: u32, provider: u32, amount: i64) -> Command {
     claim(consumer, provider, "VCPU", amount, Expected::New).into_command()
 }
 
@@ -44,38 +44,38 @@ impl Process {
     pub fn start(database: &Database, alone: bool) -> Process {
         let mut conn = database.connect().unwrap();
         let identity = Identity::register(&mut conn).unwrap();
-        let live = Arc::new(SnapshotStore::load(&mut conn).unwrap());
-        let follower = Follower::start(database.clone(), live.clone(), Duration::from_secs(10)).unwrap();
-        let decider = Decider::new(live.clone(), follower, alone, rules(), Precision::of(&conn));
+        let store = Arc::new(SnapshotStore::load(&mut conn).unwrap());
+        let follower = Follower::start(database.clone(), store.clone(), Duration::from_secs(10)).unwrap();
+        let decider = Decider::new(store.clone(), follower, alone, rules(), Precision::of(&conn));
         Process {
             identity,
             decider,
-            live,
+            store,
             conn,
         }
     }
 
-    /// One transaction, as the writer makes it, up to its COMMIT.
-    pub fn commit(&mut self, commands: &[&Command], overtaken: bool) -> Decided<Pending> {
-        match self.decide(commands, overtaken)? {
+    /// Decides and commits commands in one transaction, like the writer. Does not publish.
+    pub fn commit(&mut self, commands: &[&Command], from_database: bool) -> Decided<Pending> {
+        match self.decide(commands, from_database)? {
             None => Ok(None),
             Some((answers, None)) => dialect::rollback(&mut self.conn).map(|()| Some((answers, None))),
-            Some((answers, Some(change))) => Ok(Some((answers, self.end(change)?))),
+            Some((answers, Some(change))) => Ok(Some((answers, self.commit_decided(change)?))),
         }
     }
 
-    /// Begins a transaction in which the commands are decided and written.
-    pub fn decide(&mut self, commands: &[&Command], overtaken: bool) -> Decided<Option<Committed>> {
+    /// Begins a transaction, and decides and writes the commands in it.
+    pub fn decide(&mut self, commands: &[&Command], from_database: bool) -> Decided<Option<Committed>> {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
-        match self.decider.run(&mut self.conn, commands, overtaken) {
+        match self.decider.run(&mut self.conn, commands, from_database) {
             Ok(RunOutcome::Decided { answers, change }) => Ok(Some((answers, change))),
             Ok(RunOutcome::Conflict) => dialect::rollback(&mut self.conn).map(|()| None),
             Err(error) => dialect::rollback(&mut self.conn).and(Err(error)),
         }
     }
 
-    /// The same by a plan: decided on what is in memory alone, and then written by its guards.
+    /// Plans the commands on the snapshot alone, begins a transaction, and writes the plan.
     pub fn plan(&mut self, commands: &[&Command]) -> Decided<Option<Committed>> {
         let PlanOutcome::Plan(plan) = self.decider.plan(&mut self.conn, commands)? else {
             panic!("not planned: {commands:?}");
@@ -83,13 +83,13 @@ impl Process {
         self.write_plan(plan)
     }
 
-    /// A plan behind what was decided and is not yet committed; `None` where there is none.
+    /// A plan as if a change that is not yet committed had been; `None` if there can be none.
     pub fn speculate(&mut self, change: &Committed, commands: &[&Command]) -> Option<BatchPlan<Decider>> {
         self.decider
             .speculate(change, &self.identity.pending_commit(), commands)
     }
 
-    /// Begins a transaction in which a plan is written.
+    /// Begins a transaction, and writes a plan in it.
     pub fn write_plan(&mut self, plan: BatchPlan<Decider>) -> Decided<Option<Committed>> {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
@@ -100,8 +100,8 @@ impl Process {
         }
     }
 
-    /// Commits what was decided.
-    pub fn end(&mut self, change: Committed) -> DbResult<Pending> {
+    /// Commits the transaction in which the change was decided.
+    pub fn commit_decided(&mut self, change: Committed) -> DbResult<Pending> {
         self.identity.record(&mut self.conn, &self.decider.encode(&change))?;
         dialect::commit(&mut self.conn)?;
         Ok(Some((change, self.identity.committed())))
@@ -115,27 +115,27 @@ impl Process {
         }
     }
 
-    /// Commits commands that nobody stands in the way of, and publishes them.
+    /// Commits commands that have no conflict, and publishes them.
     pub fn write(&mut self, commands: &[&Command]) -> Vec<Result<Answer>> {
         let (answers, pending) = self.commit(commands, false).unwrap().unwrap();
         self.publish(pending);
         answers
     }
 
-    /// What the freshness query of this process brings.
+    /// Brings the snapshot up to date with the change feed.
     pub fn follow(&mut self) {
-        self.live.follow(&mut self.conn).unwrap();
+        self.store.follow(&mut self.conn).unwrap();
     }
 
-    /// What the snapshot shows of a provider: its generation, and how much of VCPU is used.
+    /// The generation of a provider and its usage of VCPU, as the snapshot shows them.
     pub fn shows(&self, provider: u32) -> (i64, i64) {
-        let newest = self.live.newest();
-        let slot = newest.by_uuid(&uuid(provider)).expect("a provider that is shown");
+        let newest = self.store.newest();
+        let slot = newest.by_uuid(&uuid(provider)).expect("a provider of the snapshot");
         (newest.generation(slot), newest.used(slot, crate::search::ClassId(0)))
     }
 
-    /// That the snapshot shows what the tables hold.
+    /// Asserts that the snapshot shows what the tables hold.
     pub fn check(&mut self) {
-        check_shown(&self.live.newest(), &mut self.conn);
+        assert_shows_tables(&self.store.newest(), &mut self.conn);
     }
 }

@@ -25,7 +25,7 @@ fn place(n: u32, parent: Option<u32>, may_reparent: bool) -> Update {
 }
 
 #[actix_web::test]
-async fn a_provider_is_made_with_a_name() {
+async fn a_provider_without_a_name_is_refused() {
     let f = fixture();
     let create = Create {
         uuid: uuid(1),
@@ -40,7 +40,7 @@ async fn a_provider_is_made_with_a_name() {
 }
 
 #[actix_web::test]
-async fn trees_are_made_moved_and_guarded() {
+async fn a_provider_moves_without_loops_and_is_deleted_after_its_children() {
     let mut f = fixture();
     for (n, parent) in [(1, None), (2, Some(1)), (3, Some(2)), (4, None)] {
         provider(&f, n, parent).await;
@@ -62,8 +62,8 @@ async fn trees_are_made_moved_and_guarded() {
     f.check_snapshot().await;
     let parent = f.model.submit(Delete { uuid: uuid(2) }).await.unwrap_err();
     assert_eq!(parent, Error::ProviderHasChildren { uuid: uuid(2) });
-    let alone = f.model.submit(place(2, None, true)).await.unwrap();
-    assert_eq!(alone.root.as_ref(), uuid(2).as_str());
+    let root = f.model.submit(place(2, None, true)).await.unwrap();
+    assert_eq!(root.root.as_ref(), uuid(2).as_str());
     for n in [3, 2, 1] {
         f.model.submit(Delete { uuid: uuid(n) }).await.unwrap();
     }
@@ -227,7 +227,7 @@ async fn traits_move_the_generation_only_when_they_change() {
 }
 
 #[actix_web::test]
-async fn aggregates_move_the_generation_only_where_it_guards() {
+async fn aggregates_move_the_generation_only_if_the_request_names_it() {
     let mut f = fixture();
     f.host(1, 4).await.unwrap();
     let set = |names: &[&str], generation| aggregates::Replace {
@@ -250,7 +250,7 @@ async fn aggregates_move_the_generation_only_where_it_guards() {
 }
 
 #[actix_web::test]
-async fn classes_come_from_10000_and_go_unused() {
+async fn custom_classes_have_ids_from_10000_and_are_deleted_only_if_unused() {
     let mut f = fixture();
     f.host(1, 4).await.unwrap();
     f.model
@@ -310,7 +310,7 @@ async fn classes_come_from_10000_and_go_unused() {
 }
 
 #[actix_web::test]
-async fn a_child_that_is_made_is_not_yet_changed_and_one_that_stays_in_its_tree_neither() {
+async fn a_new_child_has_no_update_time_and_nor_has_one_whose_parent_moves_within_the_tree() {
     let mut f = fixture();
     let create = |n, parent: Option<u32>| Create {
         uuid: uuid(n),

@@ -1,4 +1,4 @@
-//! Every read on a real database, over rows that were put there by SQL.
+//! Every read, on a real database whose rows were inserted by SQL.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn read<T>(query: impl Fn(&mut DbConnection) -> Result<T>) -> Result<T> {
     database.read(query)
 }
 
-/// A moment as the database keeps it: MariaDB to the second.
+/// A time as the database stores it: MariaDB stores seconds.
 fn kept(moment: &str) -> String {
     match support::keeps_microseconds() {
         true => moment.to_owned(),
@@ -68,7 +68,7 @@ fn time(moment: Option<crate::model::Moment>) -> String {
 }
 
 #[test]
-fn providers_know_their_tree() {
+fn a_provider_shows_its_parent_and_root() {
     let (host, child) = read(|conn| {
         resource_providers::exists(conn, "child")?;
         Ok((
@@ -90,7 +90,7 @@ fn providers_know_their_tree() {
 }
 
 #[test]
-fn each_read_says_in_its_own_words_that_a_provider_is_unknown() {
+fn each_read_has_its_own_message_for_an_unknown_provider() {
     let (_directory, database) = filled();
     let refusal = |query: fn(&mut DbConnection) -> Result<()>| database.read(query).expect_err("unknown").to_string();
     let plain = "No resource provider with uuid x found";
@@ -118,7 +118,7 @@ fn each_read_says_in_its_own_words_that_a_provider_is_unknown() {
 }
 
 #[test]
-fn inventories_come_in_the_order_of_classes() {
+fn inventories_are_listed_in_the_order_of_classes() {
     let (all, one, missing) = read(|conn| {
         let missing = inventories::show(conn, "host", "DISK_GB");
         Ok((
@@ -158,7 +158,7 @@ fn inventories_come_in_the_order_of_classes() {
 }
 
 #[test]
-fn traits_are_filtered_and_come_by_id() {
+fn traits_are_filtered_and_listed_by_id() {
     let (_directory, database) = filled();
     let listed = |filter: traits::Filter| -> Vec<String> {
         let traits = database.read(|conn| traits::list(conn, &filter)).expect("traits");
@@ -212,7 +212,7 @@ fn traits_are_filtered_and_come_by_id() {
 }
 
 #[test]
-fn classes_and_aggregates_come_by_id() {
+fn classes_and_aggregates_are_listed_by_id() {
     let (_directory, database) = filled();
     let classes = database.read(resource_classes::list).expect("classes");
     assert_eq!(
@@ -235,7 +235,7 @@ fn classes_and_aggregates_come_by_id() {
 }
 
 #[test]
-fn a_consumer_has_its_shares_of_each_provider() {
+fn a_consumer_shows_its_allocations_by_provider() {
     let (_directory, database) = filled();
     let of = |consumer: &str| {
         database
@@ -265,14 +265,14 @@ fn a_consumer_has_its_shares_of_each_provider() {
     );
     assert_eq!(shown, ("p", "u", 3, "INSTANCE"));
     assert_eq!(of("old").consumer.expect("a consumer").consumer_type, "unknown");
-    for nothing in ["idle", "lost", "nobody"] {
+    for nothing in ["idle", "lost", "unknown"] {
         let nothing = of(nothing);
         assert!(nothing.providers.is_empty() && nothing.consumer.is_none() && nothing.modified.is_none());
     }
 }
 
 #[test]
-fn a_provider_shows_who_has_what_of_it() {
+fn a_provider_shows_its_allocations_by_consumer() {
     let host = read(|conn| allocations::of_provider(conn, "host")).expect("allocations");
     let shares: Vec<_> = host
         .consumers
@@ -292,7 +292,7 @@ fn a_provider_shows_who_has_what_of_it() {
     );
 }
 
-/// How many statements this session keeps prepared: only libmariadb's keep their rows too.
+/// The number of prepared statements of this session. Only on MariaDB, whose client keeps their rows too.
 fn kept_statements(conn: &mut DbConnection) -> i64 {
     match conn {
         #[cfg(feature = "mariadb")]
@@ -310,7 +310,7 @@ fn kept_statements(conn: &mut DbConnection) -> i64 {
 }
 
 #[test]
-fn a_load_of_everything_keeps_no_statement() {
+fn a_load_of_all_tables_keeps_no_prepared_statement() {
     let (_directory, database) = filled();
     let (before, after) = database
         .read(|conn| {
@@ -319,7 +319,7 @@ fn a_load_of_everything_keeps_no_statement() {
             Ok((before, kept_statements(conn)))
         })
         .unwrap();
-    // What was kept before goes too.
+    // Statements that were prepared before it are closed too.
     assert!(after <= before, "{before} statements, and {after} after it");
 }
 
@@ -358,12 +358,12 @@ fn the_snapshot_is_loaded_in_a_constant_number_of_statements() {
     assert_eq!(
         used,
         [(0, 4), (10000, 3)],
-        "what belongs to no known consumer is used all the same"
+        "allocations of an unknown consumer count too"
     );
     assert_eq!(
         child.used.iter().next(),
         Some((&ClassId(1), &64)),
-        "a class without inventory too"
+        "and those of a class without an inventory"
     );
     assert!(host.traits.contains(&node) && host.traits.len() == 2 && !host.traits.contains(&TraitId(0)));
     assert_eq!(host.aggregates.iter().map(|it| it.0).collect::<Vec<_>>(), [1, 2]);

@@ -1,7 +1,7 @@
-//! Random commands, as batches on one database and one by one on another: both must answer the same and end with the
-//! same tables, and each snapshot must show its tables.
+//! Random commands, in batches on one database and one by one on another. Answers and tables must be equal, and each
+//! snapshot must show its tables.
 //!
-//! `PLACET_SEEDS` sets how many seeds are run (8); a failure prints its seed, its round, and the batch.
+//! `PLACET_SEEDS` sets the number of seeds (8). A failure prints its seed, its round, and the batch.
 
 mod commands;
 
@@ -31,18 +31,18 @@ impl Side {
         Side { fixture, process }
     }
 
-    /// One transaction, as the writer makes it; `None` where it lost a guard.
-    fn transaction(&mut self, commands: &[&Command], overtaken: bool) -> DbResult<Option<Vec<Result<Answer>>>> {
-        Ok(self.process.commit(commands, overtaken)?.map(|(answers, pending)| {
+    /// One transaction, like the writer's; `None` after a conflict.
+    fn transaction(&mut self, commands: &[&Command], from_database: bool) -> DbResult<Option<Vec<Result<Answer>>>> {
+        Ok(self.process.commit(commands, from_database)?.map(|(answers, pending)| {
             self.process.publish(pending);
             answers
         }))
     }
 
-    /// As the writer does it: again where a guard was lost, in halves where the tables refuse.
+    /// Runs commands like the writer: again after a conflict, and in halves if the database refuses something.
     fn run(&mut self, commands: &[&Command]) -> Vec<Result<Answer>> {
-        for overtaken in [false, true, true] {
-            match self.transaction(commands, overtaken) {
+        for from_database in [false, true, true] {
+            match self.transaction(commands, from_database) {
                 Ok(Some(answers)) => return answers,
                 Ok(None) => {}
                 Err(_) if commands.len() > 1 => {
@@ -52,10 +52,10 @@ impl Side {
                 Err(error) => return vec![Err(error.into())],
             }
         }
-        panic!("a batch that nobody disturbs was lost three times: {commands:?}")
+        panic!("three conflicts although no other process writes: {commands:?}")
     }
 
-    /// All that the tables hold, in words that do not depend on ids.
+    /// The rows of all tables as sorted texts, with names instead of ids.
     fn tables(&mut self) -> Vec<String> {
         const TABLES: [&str; 8] = [
             "SELECT 'provider ' || p.uuid || ' ' || p.name || ' ' || p.generation || ' ' || COALESCE(q.uuid, '-') || ' ' \
@@ -85,9 +85,9 @@ impl Side {
         all
     }
 
-    /// Whether the snapshot shows the tables.
+    /// Asserts that the snapshot shows what the tables hold.
     fn check_snapshot(&mut self) {
-        let snapshot = self.process.live.newest();
+        let snapshot = self.process.store.newest();
         let (catalog, rows) = load::snapshot_parts(&mut self.fixture.conn).unwrap();
         let classes = |catalog: &crate::search::Catalog| -> Vec<String> {
             catalog.classes().map(|(id, name)| format!("{} {name}", id.0)).collect()
@@ -135,7 +135,7 @@ impl Side {
         }
     }
 
-    /// The generations that a client would know.
+    /// The generations that a client can know.
     fn known(&mut self) -> Known {
         let pairs = |rows: Vec<String>| -> HashMap<String, i64> {
             let pair = |row: String| {
@@ -157,8 +157,8 @@ impl Side {
     }
 }
 
-/// An answer without times, and without the order of names that are a set.
-fn told(answer: &Result<Answer>) -> String {
+/// An answer as text, without times, and without names whose order is not defined.
+fn outcome(answer: &Result<Answer>) -> String {
     match answer {
         Ok(Answer::Provider(it)) => format!("{} {} {} {:?} {}", it.uuid, it.name, it.generation, it.parent, it.root),
         Ok(Answer::Inventories(it)) => format!("{} {} {:?}", it.provider, it.generation, it.inventories),
@@ -185,11 +185,11 @@ fn replay(seed: u64) {
         let level = if rng.chance(40) { Level::Claims } else { Level::All };
         let commands: Vec<Command> = (0..=rng.below(12)).map(|_| command(&mut rng, &known, level)).collect();
         let all: Vec<&Command> = commands.iter().collect();
-        let got: Vec<String> = batched.run(&all).iter().map(told).collect();
+        let got: Vec<String> = batched.run(&all).iter().map(outcome).collect();
         let wanted: Vec<String> = all
             .iter()
             .flat_map(|one| alone.run(&[*one]))
-            .map(|it| told(&it))
+            .map(|it| outcome(&it))
             .collect();
         assert_eq!(got, wanted, "seed {seed}, round {round}: {commands:#?}");
         assert_eq!(
@@ -214,7 +214,7 @@ fn a_batch_does_what_its_commands_do_one_by_one() {
     }
 }
 
-/// Found by the replay of seed 5: the users of a class were looked up by a name that an earlier command took away.
+/// Found by the replay of seed 5: the uses of a class were looked up by a name that an earlier command had changed.
 #[test]
 fn a_class_renamed_in_a_batch_is_still_in_use() {
     let mut side = Side::new();

@@ -1,4 +1,4 @@
-//! Reshapes: how often each generation moves, what is refused, and that a refusal leaves nothing.
+//! Reshapes: how often each generation moves, what is refused, and that a refusal changes nothing.
 
 use super::*;
 use crate::error::Error;
@@ -22,7 +22,7 @@ impl Fixture {
         done
     }
 
-    /// Providers' inventories, allocations, and generations of both sides, in one text each.
+    /// Inventories and allocations, with the generations of their providers and consumers: a text for each row.
     fn tables(&mut self) -> Vec<String> {
         let mut rows = self.texts(
             "SELECT name || ' ' || generation || ' ' || COALESCE(CAST(total AS CHAR(9)), '-') AS t FROM resource_providers p \
@@ -36,7 +36,7 @@ impl Fixture {
     }
 }
 
-/// A host whose VCPU two consumers use, and a child that has nothing yet.
+/// A host whose VCPU two consumers use, and a child without inventories.
 async fn world() -> Fixture {
     let mut f = fixture();
     f.host(1, 8).await.unwrap();
@@ -53,13 +53,13 @@ async fn world() -> Fixture {
 
 fn moved_to_the_child() -> Vec<ConsumerClaim> {
     vec![
-        one(10, vec![(2, "VCPU", 2)], Expected::Is(1)),
-        one(11, vec![(2, "VCPU", 3)], Expected::Is(1)),
+        consumer_claim(10, vec![(2, "VCPU", 2)], Expected::Is(1)),
+        consumer_claim(11, vec![(2, "VCPU", 3)], Expected::Is(1)),
     ]
 }
 
 #[actix_web::test]
-async fn a_class_moves_to_a_child_with_what_is_used_of_it() {
+async fn a_class_moves_to_a_child_with_its_allocations() {
     let mut f = world().await;
     let (host, child) = (f.generation(1), f.generation(2));
     let providers = vec![to(1, host, &[("DISK_GB", 5)]), to(2, child, &[("VCPU", 8)])];
@@ -77,24 +77,24 @@ async fn a_class_moves_to_a_child_with_what_is_used_of_it() {
 }
 
 #[actix_web::test]
-async fn a_provider_that_keeps_no_inventory_moves_less() {
+async fn the_generation_of_a_provider_that_keeps_no_inventory_moves_once() {
     let mut f = world().await;
     let (host, child) = (f.generation(1), f.generation(2));
     let providers = vec![to(1, host, &[]), to(2, child, &[("VCPU", 8)])];
     f.reshape(providers, moved_to_the_child()).await.unwrap();
     assert_eq!((f.generation(1), f.generation(2)), (host + 1, child + 3));
     f.reshape(vec![to(1, host + 1, &[])], vec![]).await.unwrap();
-    assert_eq!(f.generation(1), host + 2, "nothing for nothing is one move too");
+    assert_eq!(f.generation(1), host + 2, "also if it had none before");
 }
 
 #[actix_web::test]
-async fn a_wiped_consumer_and_a_provider_without_inventories_in_the_request_move_once() {
+async fn the_generation_of_a_provider_that_only_the_consumers_name_moves_once() {
     let mut f = world().await;
     f.host(3, 4).await.unwrap();
     let (host, child, other) = (f.generation(1), f.generation(2), f.generation(3));
     let consumers = vec![
-        one(10, vec![], Expected::Is(1)),
-        one(12, vec![(3, "VCPU", 4)], Expected::New),
+        consumer_claim(10, vec![], Expected::Is(1)),
+        consumer_claim(12, vec![(3, "VCPU", 4)], Expected::New),
     ];
     f.reshape(vec![to(2, child, &[("VCPU", 8)])], consumers).await.unwrap();
     assert_eq!(
@@ -106,7 +106,7 @@ async fn a_wiped_consumer_and_a_provider_without_inventories_in_the_request_move
 }
 
 #[actix_web::test]
-async fn a_refusal_at_any_step_leaves_nothing() {
+async fn a_refusal_at_any_step_changes_nothing() {
     let mut f = world().await;
     let (host, child) = (f.generation(1), f.generation(2));
     let before = f.tables();
@@ -131,7 +131,7 @@ async fn a_refusal_at_any_step_leaves_nothing() {
         (
             "a consumer that is there",
             emptied(),
-            vec![one(10, vec![(2, "VCPU", 2)], Expected::New)],
+            vec![consumer_claim(10, vec![(2, "VCPU", 2)], Expected::New)],
             Error::StaleConsumerGeneration {
                 expected: "1".into(),
                 got: "None".into(),
@@ -146,7 +146,7 @@ async fn a_refusal_at_any_step_leaves_nothing() {
             },
         ),
         (
-            "too little room where it is to go",
+            "too little room at the new provider",
             vec![to(1, host, &[]), to(2, child, &[("VCPU", 4)])],
             moved_to_the_child(),
             Error::CapacityExceeded {
@@ -155,7 +155,7 @@ async fn a_refusal_at_any_step_leaves_nothing() {
             },
         ),
         (
-            "an inventory that somebody keeps using",
+            "an inventory that a consumer keeps using",
             emptied(),
             moved_to_the_child()[..1].to_vec(),
             Error::InventoriesInUse {
@@ -164,9 +164,13 @@ async fn a_refusal_at_any_step_leaves_nothing() {
             },
         ),
         (
-            "an inventory that a claim of the same request is to use",
+            "an inventory that a claim of the same request uses",
             emptied(),
-            [moved_to_the_child(), vec![one(12, vec![(1, "VCPU", 1)], Expected::New)]].concat(),
+            [
+                moved_to_the_child(),
+                vec![consumer_claim(12, vec![(1, "VCPU", 1)], Expected::New)],
+            ]
+            .concat(),
             Error::InventoriesInUse {
                 classes: "VCPU".into(),
                 provider: uuid(1),
@@ -183,11 +187,11 @@ async fn a_refusal_at_any_step_leaves_nothing() {
 async fn an_interim_inventory_gives_room_that_the_final_one_keeps() {
     let mut f = world().await;
     let host = f.generation(1);
-    // Nothing is left of the old VCPU but what the consumers use of the new one.
+    // The final inventory has room for exactly what is claimed.
     let shrunk = vec![to(1, host, &[("VCPU", 1)])];
     let consumers = vec![
-        one(10, vec![(1, "VCPU", 1)], Expected::Is(1)),
-        one(11, vec![], Expected::Is(1)),
+        consumer_claim(10, vec![(1, "VCPU", 1)], Expected::Is(1)),
+        consumer_claim(11, vec![], Expected::Is(1)),
     ];
     f.reshape(shrunk, consumers).await.unwrap();
     assert_eq!((f.used(1), f.generation(1)), (1, host + 3));

@@ -1,4 +1,4 @@
-//! Usages, read over the rows of `reads`.
+//! Usages of the rows in `reads`.
 
 use super::reads::{filled, names};
 use crate::model::usages::{self, TotalQuery, TypeFilter, TypeUsages};

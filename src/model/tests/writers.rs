@@ -1,14 +1,14 @@
-//! A writer's row and what it leaves, on every engine: its fence, what it prunes, and a row that is lost.
+//! A writer's row on every engine: its fence, what it prunes, and what follows if the row is lost.
 
 use std::time::Duration;
 
-use super::process::{Process, claims, two};
+use super::process::{Process, claim_command, two_processes};
 use super::*;
 use crate::db::CommitOutcome;
 use crate::db::engines::dialect;
 
 impl Process {
-    /// Sends all of a batch but its end, and leaves it open.
+    /// Sends a batch without its COMMIT.
     fn open_batch(&mut self) {
         dialect::begin_write(&mut self.conn).unwrap();
         assert!(self.identity.raise_revision(&mut self.conn).unwrap());
@@ -17,8 +17,8 @@ impl Process {
 }
 
 #[actix_web::test]
-async fn a_fence_finds_what_was_committed_and_waits_for_what_is_under_way() {
-    let (f, mut a, mut b) = two().await;
+async fn a_fence_finds_a_commit_and_waits_for_an_open_batch() {
+    let (f, mut a, mut b) = two_processes().await;
     a.open_batch();
     dialect::commit(&mut a.conn).unwrap();
     let mut elsewhere = f.database.connect().unwrap();
@@ -29,35 +29,38 @@ async fn a_fence_finds_what_was_committed_and_waits_for_what_is_under_way() {
     let mut identity = a.identity.clone();
     let fence = std::thread::spawn(move || identity.fence(&mut elsewhere).unwrap());
     std::thread::sleep(Duration::from_millis(300));
-    assert!(!fence.is_finished(), "it does not know yet");
+    assert!(!fence.is_finished(), "it waits for the open batch");
     dialect::commit(&mut a.conn).unwrap();
     assert_eq!(fence.join().unwrap(), CommitOutcome::Committed);
     a.identity.committed();
-    a.write(&[&claims(10, 1, 2)]);
+    a.write(&[&claim_command(10, 1, 2)]);
     b.follow();
     b.check();
 }
 
 #[actix_web::test]
-async fn a_commit_that_its_fence_overtook_never_happens() {
-    let (f, mut a, mut b) = two().await;
+async fn a_batch_cannot_be_committed_after_its_fence() {
+    let (f, mut a, mut b) = two_processes().await;
     let mut late = a.identity.clone();
     a.open_batch();
     dialect::rollback(&mut a.conn).unwrap();
     let mut elsewhere = f.database.connect().unwrap();
     assert_eq!(a.identity.fence(&mut elsewhere).unwrap(), CommitOutcome::NotCommitted);
     dialect::begin_write(&mut elsewhere).unwrap();
-    assert!(!late.raise_revision(&mut elsewhere).unwrap(), "the fence has its place");
+    assert!(
+        !late.raise_revision(&mut elsewhere).unwrap(),
+        "the fence has its revision"
+    );
     dialect::rollback(&mut elsewhere).unwrap();
-    a.write(&[&claims(10, 1, 2)]);
+    a.write(&[&claim_command(10, 1, 2)]);
     b.follow();
     b.check();
 }
 
 #[actix_web::test]
-async fn who_is_slower_than_a_writers_own_pruning_reads_everything() {
-    let (mut f, mut a, mut b) = two().await;
-    a.write(&[&claims(10, 1, 2)]);
+async fn a_process_that_lacks_a_pruned_change_reloads() {
+    let (mut f, mut a, mut b) = two_processes().await;
+    a.write(&[&claim_command(10, 1, 2)]);
     f.execute("UPDATE placet_changes SET committed_at = '2001-01-01 00:00:00'");
     assert!(a.identity.heartbeat(&mut a.conn).unwrap());
     let writer = a.identity.clone().committed().writer;
@@ -65,15 +68,15 @@ async fn who_is_slower_than_a_writers_own_pruning_reads_everything() {
     assert_eq!(f.number(&left), 0);
     b.follow();
     b.check();
-    a.write(&[&claims(11, 1, 3)]);
+    a.write(&[&claim_command(11, 1, 3)]);
     b.follow();
     b.check();
 }
 
-/// Twice within a second writes nothing new on MariaDB.
+/// On MariaDB a second heartbeat within a second changes no column.
 #[actix_web::test]
-async fn a_writer_may_say_again_and_again_that_it_lives() {
-    let (_f, a, _) = two().await;
+async fn heartbeats_in_quick_succession_all_succeed() {
+    let (_f, a, _) = two_processes().await;
     let mut conn = a.conn;
     for _ in 0..10 {
         assert!(a.identity.heartbeat(&mut conn).unwrap());
@@ -81,7 +84,7 @@ async fn a_writer_may_say_again_and_again_that_it_lives() {
 }
 
 #[actix_web::test]
-async fn a_writer_whose_row_is_lost_takes_another_and_nothing_is_lost() {
+async fn a_writer_whose_row_is_lost_registers_again_and_loses_no_claim() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     let mut b = Process::start(&f.database, false);

@@ -1,4 +1,4 @@
-//! Random commands over a small world, so that they collide and succeed often.
+//! Random commands about few providers, consumers and names, so that they conflict and succeed often.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ const CLASSES: [&str; 5] = ["VCPU", "MEMORY_MB", "CUSTOM_A", "CUSTOM_B", "CUSTOM
 const TRAITS: [&str; 4] = ["HW_CPU_X86_AVX", "CUSTOM_T1", "CUSTOM_T2", "CUSTOM_T3"];
 const AGGREGATES: [&str; 3] = ["a1", "a2", "a3"];
 
-/// A generator that repeats itself for a seed.
+/// A random generator, which gives the same numbers for the same seed.
 pub struct Rng(u64);
 
 impl Rng {
@@ -51,7 +51,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// A provider's generation, now and then a wrong one.
+    /// A provider's generation, or in 15 % of the calls a wrong one.
     fn generation(&self, rng: &mut Rng, provider: &str) -> i64 {
         self.providers.get(provider).unwrap_or(&0) + if rng.chance(15) { 1 } else { 0 }
     }
@@ -132,7 +132,7 @@ fn claim(rng: &mut Rng, known: &Known) -> Command {
     .into_command()
 }
 
-/// Any command, or a claim or a release.
+/// A random command of a level.
 pub fn command(rng: &mut Rng, known: &Known, level: Level) -> Command {
     let kind = if level == Level::Claims {
         64 + rng.below(36)

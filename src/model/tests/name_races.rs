@@ -1,4 +1,5 @@
-//! Classes and traits that one process deletes while another gives them to a provider: nothing has what is not there.
+//! Races about names: one process deletes a class or trait while another adds it to a provider. No provider is left with
+//! a deleted one.
 
 use std::time::Duration;
 
@@ -12,11 +13,11 @@ use crate::model::{inventories, resource_classes, traits};
 
 const CLASS: &str = "CUSTOM_GOING";
 const TRAIT: &str = "CUSTOM_GOING_TOO";
-/// Until the second of two processes waits for the first, or has its own way.
+/// Until the second of two processes waits for the first, or has finished.
 const A_WHILE: Duration = Duration::from_millis(300);
 
-/// Two processes that know one host, a class and a trait; `None` on SQLite, where one waits for the other's every write.
-async fn two() -> Option<(Fixture, Process, Process)> {
+/// Two processes that know one host, a class and a trait. `None` on SQLite, which has one write transaction at a time.
+async fn two_processes() -> Option<(Fixture, Process, Process)> {
     let mut f = fixture();
     if !dialect::has_other_writers(&f.conn) {
         return None;
@@ -31,7 +32,7 @@ async fn two() -> Option<(Fixture, Process, Process)> {
     Some((f, a, b))
 }
 
-fn give_class() -> Command {
+fn add_class() -> Command {
     inventories::Add {
         provider: uuid(1),
         class: CLASS.into(),
@@ -45,7 +46,7 @@ fn delete_class() -> Command {
     resource_classes::Delete { name: CLASS.into() }.into_command()
 }
 
-fn give_trait() -> Command {
+fn add_trait() -> Command {
     traits::Replace {
         provider: uuid(1),
         generation: 1,
@@ -58,7 +59,7 @@ fn delete_trait() -> Command {
     traits::Delete { name: TRAIT.into() }.into_command()
 }
 
-/// What came of both, where the second began after the first had decided and before it committed.
+/// The results of two commands. The second begins after the first is decided and before it is committed.
 fn interleaved(a: Process, first: Command, mut b: Process, second: Command) -> [Result<Answer>; 2] {
     interleaved_with(a, first, move || b.until_decided(&second))
 }
@@ -71,7 +72,7 @@ fn interleaved_with(
     dialect::begin_write(&mut a.conn).unwrap();
     assert!(a.identity.raise_revision(&mut a.conn).unwrap());
     let RunOutcome::Decided { mut answers, change } = a.decider.run(&mut a.conn, &[&first], false).unwrap() else {
-        panic!("nobody was there before the first");
+        panic!("the first command has no conflict");
     };
     let change = a.decider.encode(&change.expect("the first writes"));
     let later = std::thread::spawn(second);
@@ -82,7 +83,7 @@ fn interleaved_with(
 }
 
 impl Process {
-    /// A command tried as the writer tries it: again where a guard was lost.
+    /// Tries a command like the writer: again after a conflict.
     fn until_decided(&mut self, command: &Command) -> Result<Answer> {
         for _ in 0..10 {
             if let Some((mut answers, pending)) = self.commit(&[command], true).unwrap() {
@@ -95,50 +96,58 @@ impl Process {
 }
 
 impl Fixture {
-    /// That every class of an inventory, and every trait of a provider, is there.
+    /// Asserts that every class of an inventory, and every trait of a provider, exists.
     fn check_names(&mut self) {
         for (table, column, names) in [
             ("inventories", "resource_class_id", "resource_classes"),
             ("resource_provider_traits", "trait_id", "traits"),
         ] {
             let odd = format!("SELECT COUNT(*) AS n FROM {table} WHERE {column} NOT IN (SELECT id FROM {names})");
-            assert_eq!(self.number(&odd), 0, "{table} of what is not there");
+            assert_eq!(self.number(&odd), 0, "{table} with a name that is deleted");
         }
     }
 }
 
 #[actix_web::test]
-async fn a_class_that_is_about_to_be_given_is_not_deleted() {
-    let Some((mut f, a, b)) = two().await else { return };
-    let [given, deleted] = interleaved(a, give_class(), b, delete_class());
-    assert!(given.is_ok(), "{given:?}");
+async fn a_class_that_a_peer_is_adding_to_a_provider_is_not_deleted() {
+    let Some((mut f, a, b)) = two_processes().await else {
+        return;
+    };
+    let [added, deleted] = interleaved(a, add_class(), b, delete_class());
+    assert!(added.is_ok(), "{added:?}");
     f.check_names();
     assert!(matches!(deleted, Err(Error::ClassInUse { .. })), "{deleted:?}");
 }
 
 #[actix_web::test]
-async fn a_class_that_is_about_to_be_deleted_is_not_given() {
-    let Some((mut f, a, b)) = two().await else { return };
-    let [deleted, given] = interleaved(a, delete_class(), b, give_class());
+async fn a_class_that_a_peer_is_deleting_is_not_added_to_a_provider() {
+    let Some((mut f, a, b)) = two_processes().await else {
+        return;
+    };
+    let [deleted, added] = interleaved(a, delete_class(), b, add_class());
     assert!(deleted.is_ok(), "{deleted:?}");
     f.check_names();
-    assert!(matches!(given, Err(Error::InvalidInventory { .. })), "{given:?}");
+    assert!(matches!(added, Err(Error::InvalidInventory { .. })), "{added:?}");
 }
 
 #[actix_web::test]
-async fn a_class_that_is_about_to_be_deleted_is_not_given_by_a_process_that_just_starts() {
-    let Some((mut f, a, _)) = two().await else { return };
+async fn a_class_that_a_peer_is_deleting_is_not_added_by_a_process_that_just_starts() {
+    let Some((mut f, a, _)) = two_processes().await else {
+        return;
+    };
     let database = f.database.clone();
-    let start = move || Process::start(&database, false).until_decided(&give_class());
-    let [deleted, given] = interleaved_with(a, delete_class(), start);
+    let start = move || Process::start(&database, false).until_decided(&add_class());
+    let [deleted, added] = interleaved_with(a, delete_class(), start);
     assert!(deleted.is_ok(), "{deleted:?}");
     f.check_names();
-    assert!(matches!(given, Err(Error::InvalidInventory { .. })), "{given:?}");
+    assert!(matches!(added, Err(Error::InvalidInventory { .. })), "{added:?}");
 }
 
 #[actix_web::test]
-async fn a_class_that_is_about_to_be_deleted_is_not_renamed_and_the_other_way_round() {
-    let Some((mut f, a, b)) = two().await else { return };
+async fn a_class_that_a_peer_is_renaming_is_not_deleted() {
+    let Some((mut f, a, b)) = two_processes().await else {
+        return;
+    };
     let rename = resource_classes::Rename {
         from: CLASS.into(),
         to: "CUSTOM_RENAMED".into(),
@@ -153,19 +162,23 @@ async fn a_class_that_is_about_to_be_deleted_is_not_renamed_and_the_other_way_ro
 }
 
 #[actix_web::test]
-async fn a_trait_that_is_about_to_be_given_is_not_deleted() {
-    let Some((mut f, a, b)) = two().await else { return };
-    let [given, deleted] = interleaved(a, give_trait(), b, delete_trait());
-    assert!(given.is_ok(), "{given:?}");
+async fn a_trait_that_a_peer_is_adding_to_a_provider_is_not_deleted() {
+    let Some((mut f, a, b)) = two_processes().await else {
+        return;
+    };
+    let [added, deleted] = interleaved(a, add_trait(), b, delete_trait());
+    assert!(added.is_ok(), "{added:?}");
     f.check_names();
     assert!(matches!(deleted, Err(Error::TraitInUse { .. })), "{deleted:?}");
 }
 
 #[actix_web::test]
-async fn a_trait_that_is_about_to_be_deleted_is_not_given() {
-    let Some((mut f, a, b)) = two().await else { return };
-    let [deleted, given] = interleaved(a, delete_trait(), b, give_trait());
+async fn a_trait_that_a_peer_is_deleting_is_not_added_to_a_provider() {
+    let Some((mut f, a, b)) = two_processes().await else {
+        return;
+    };
+    let [deleted, added] = interleaved(a, delete_trait(), b, add_trait());
     assert!(deleted.is_ok(), "{deleted:?}");
     f.check_names();
-    assert!(matches!(given, Err(Error::UnknownTraits { .. })), "{given:?}");
+    assert!(matches!(added, Err(Error::UnknownTraits { .. })), "{added:?}");
 }

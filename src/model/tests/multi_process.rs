@@ -1,4 +1,4 @@
-//! Several writers on one database, as several processes are; and what engines keep otherwise than SQLite.
+//! Several processes on one database, and values that the servers store in another way than SQLite.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crate::model::inventories;
 use crate::model::resource_providers::Update;
 
 impl Fixture {
-    /// Another process on the same database; `None` where that is a file, which has one.
-    pub fn another(&self) -> Option<(Model, Running)> {
+    /// Starts another process on the same database; `None` on SQLite, whose file is served by one process.
+    pub fn start_peer(&self) -> Option<(Model, Running)> {
         let database = self.kept.open();
         match Kind::of(&database.connect().unwrap()) {
             Kind::Sqlite => None,
@@ -17,7 +17,8 @@ impl Fixture {
         }
     }
 
-    /// That nothing is left over: no consumer without allocations, no place that was held, no allocation of nobody.
+    /// Asserts that nothing is left over: no consumer without allocations, no row that was inserted as a lock, no
+    /// allocation without a consumer.
     pub fn check_consumers(&mut self) {
         let odd = "SELECT COUNT(*) AS n FROM consumers c WHERE project_id < 0 OR NOT EXISTS \
                    (SELECT 1 FROM allocations a WHERE a.consumer_id = c.uuid)";
@@ -28,7 +29,7 @@ impl Fixture {
     }
 }
 
-/// What came of many, by its kind.
+/// The number of results of each kind.
 pub fn tally<T>(results: Vec<Result<T>>) -> BTreeMap<String, usize> {
     let mut tally = BTreeMap::new();
     for result in results {
@@ -49,8 +50,8 @@ pub fn counted(expected: &[(&str, usize)]) -> BTreeMap<String, usize> {
     expected.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect()
 }
 
-/// Submits all at once and waits for all.
-pub async fn together<C: crate::model::batch::command::Write>(work: Vec<(&Model, C)>) -> Vec<Result<C::Answer>>
+/// Submits all commands at the same time. Returns their results.
+pub async fn submit_together<C: crate::model::batch::command::Write>(work: Vec<(&Model, C)>) -> Vec<Result<C::Answer>>
 where
     C::Answer: 'static,
 {
@@ -71,7 +72,9 @@ where
 #[actix_web::test]
 async fn claims_of_several_processes_fill_a_provider_exactly() {
     let mut f = fixture();
-    let Some((other, _running)) = f.another() else { return };
+    let Some((other, _running)) = f.start_peer() else {
+        return;
+    };
     f.host(1, 50).await.unwrap();
     let work = (0..120).map(|n| {
         (
@@ -79,23 +82,25 @@ async fn claims_of_several_processes_fill_a_provider_exactly() {
             claim(1000 + n, 1, "VCPU", 1, Expected::New),
         )
     });
-    let results = together(work.collect()).await;
+    let results = submit_together(work.collect()).await;
     assert_eq!(tally(results), counted(&[("granted", 50), ("CapacityExceeded", 70)]));
     assert_eq!((f.used(1), f.number("SELECT COUNT(*) AS n FROM consumers")), (50, 50));
     f.check_consumers();
 }
 
 #[actix_web::test]
-async fn one_of_several_processes_makes_a_consumer() {
+async fn a_consumer_is_created_by_one_of_two_processes() {
     let mut f = fixture();
-    let Some((other, _running)) = f.another() else { return };
+    let Some((other, _running)) = f.start_peer() else {
+        return;
+    };
     f.host(1, 1000).await.unwrap();
     for round in 0..30 {
         let work = vec![
             (&f.model, claim(2000 + round, 1, "VCPU", 1, Expected::New)),
             (&other, claim(2000 + round, 1, "VCPU", 2, Expected::New)),
         ];
-        let results = together(work).await;
+        let results = submit_together(work).await;
         assert_eq!(
             tally(results),
             counted(&[("granted", 1), ("StaleConsumerGeneration", 1)]),
@@ -105,11 +110,13 @@ async fn one_of_several_processes_makes_a_consumer() {
     f.check_consumers();
 }
 
-/// Whoever makes some of them waits for the other one, which may be the other way round too.
+/// Each process may wait for a consumer that the other one has inserted, which is a deadlock if both do.
 #[actix_web::test]
-async fn of_many_new_consumers_that_two_processes_make_at_once_each_is_made_once() {
+async fn each_of_many_consumers_is_created_by_one_of_two_processes() {
     let mut f = fixture();
-    let Some((other, _running)) = f.another() else { return };
+    let Some((other, _running)) = f.start_peer() else {
+        return;
+    };
     f.host(1, 1000).await.unwrap();
     for round in 0..8 {
         let consumer = |n: u32| claim(5000 + 16 * round + n, 1, "VCPU", 1, Expected::New);
@@ -117,7 +124,7 @@ async fn of_many_new_consumers_that_two_processes_make_at_once_each_is_made_once
         let second = (0..16).rev().map(|n| (&other, consumer(n)));
         let work = first.zip(second).flat_map(|(one, other)| [one, other]).collect();
         assert_eq!(
-            tally(together(work).await),
+            tally(submit_together(work).await),
             counted(&[("granted", 16), ("StaleConsumerGeneration", 16)]),
             "round {round}"
         );
@@ -129,7 +136,9 @@ async fn of_many_new_consumers_that_two_processes_make_at_once_each_is_made_once
 #[actix_web::test]
 async fn a_claim_and_a_release_of_two_processes_leave_all_or_nothing() {
     let mut f = fixture();
-    let Some((other, _running)) = f.another() else { return };
+    let Some((other, _running)) = f.start_peer() else {
+        return;
+    };
     f.host(1, 1000).await.unwrap();
     for round in 0..30 {
         let consumer = 3000 + round;
@@ -155,8 +164,11 @@ async fn a_claim_and_a_release_of_two_processes_leave_all_or_nothing() {
     assert_eq!(f.used(1), 0);
 }
 
-/// Submits while what `f.conn` did is not committed yet, and answers what came of it after it was.
-async fn overtaken<C: crate::model::batch::command::Write>(f: &mut Fixture, command: C) -> Result<C::Answer>
+/// Submits a command while the transaction on `f.conn` is open, then commits the transaction. Returns the answer.
+async fn submit_during_transaction<C: crate::model::batch::command::Write>(
+    f: &mut Fixture,
+    command: C,
+) -> Result<C::Answer>
 where
     C::Answer: 'static,
 {
@@ -167,11 +179,11 @@ where
     task.await.unwrap()
 }
 
-/// A consumer without allocations, as OpenStack Placement leaves one behind: its row alone says who is allowed to end it.
+/// A consumer without allocations, as OpenStack Placement leaves one behind: only its own row guards it.
 #[actix_web::test]
-async fn a_consumer_that_is_about_to_get_something_is_not_taken_away() {
+async fn a_consumer_that_is_getting_allocations_is_not_deleted() {
     let mut f = fixture();
-    let Some(_) = f.another() else { return };
+    let Some(_) = f.start_peer() else { return };
     f.host(1, 10).await.unwrap();
     foreign::foreign_claim(&mut f, 20, 1, 2);
     f.execute("DELETE FROM allocations");
@@ -184,35 +196,37 @@ async fn a_consumer_that_is_about_to_get_something_is_not_taken_away() {
     ));
     f.execute("UPDATE resource_providers SET generation = generation + 1");
     f.execute("UPDATE consumers SET generation = 2");
-    let ended = overtaken(&mut f, claim_of(vec![one(20, vec![], Expected::Is(1))])).await;
+    let ended = submit_during_transaction(&mut f, claim_of(vec![consumer_claim(20, vec![], Expected::Is(1))])).await;
     assert!(matches!(ended, Err(Error::StaleConsumerGeneration { .. })), "{ended:?}");
     assert_eq!(f.used(1), 1);
     f.check_consumers();
 }
 
 #[actix_web::test]
-async fn a_provider_that_is_about_to_be_used_is_not_deleted() {
+async fn a_provider_that_is_getting_allocations_is_not_deleted() {
     let mut f = fixture();
-    let Some(_) = f.another() else { return };
+    let Some(_) = f.start_peer() else { return };
     f.host(1, 10).await.unwrap();
     crate::db::engines::dialect::begin_write(&mut f.conn).unwrap();
     foreign::foreign_claim(&mut f, 20, 1, 2);
-    let deleted = overtaken(&mut f, crate::model::resource_providers::Delete { uuid: uuid(1) }).await;
+    let deleted = submit_during_transaction(&mut f, crate::model::resource_providers::Delete { uuid: uuid(1) }).await;
     assert!(matches!(deleted, Err(Error::ProviderInUse { .. })), "{deleted:?}");
     assert_eq!(f.used(1), 2);
 }
 
 #[actix_web::test]
-async fn a_name_is_given_once_by_several_processes() {
+async fn one_of_two_processes_creates_a_provider_of_a_name() {
     let f = fixture();
-    let Some((other, _running)) = f.another() else { return };
+    let Some((other, _running)) = f.start_peer() else {
+        return;
+    };
     for round in 0..20 {
         let create = |n: u32| Create {
             uuid: uuid(4000 + 2 * round + n),
             name: format!("same-{round}"),
             parent: None,
         };
-        let results = together(vec![(&f.model, create(0)), (&other, create(1))]).await;
+        let results = submit_together(vec![(&f.model, create(0)), (&other, create(1))]).await;
         assert_eq!(
             results.iter().filter(|result| result.is_ok()).count(),
             1,
@@ -227,7 +241,7 @@ async fn a_name_is_given_once_by_several_processes() {
 }
 
 #[actix_web::test]
-async fn a_ratio_is_what_was_written_at_exact_capacity() {
+async fn a_ratio_is_stored_exactly_enough_for_the_last_unit() {
     for (ratio, room) in [(0.9, 9), (1.1, 11)] {
         let mut f = fixture();
         f.host(1, 1).await.unwrap();
@@ -260,7 +274,8 @@ async fn a_ratio_is_what_was_written_at_exact_capacity() {
     }
 }
 
-/// As OpenStack Placement there: a name that differs by case alone is taken, and a consumer is found by it.
+/// As with OpenStack Placement: on MariaDB a name that differs only in case is taken, and a uuid in another case is the
+/// same consumer's.
 #[actix_web::test]
 async fn names_are_compared_as_the_database_does() {
     let mut f = fixture();
@@ -282,7 +297,7 @@ async fn names_are_compared_as_the_database_does() {
         parent: crate::model::resource_providers::NewParent::Keep,
         may_reparent: true,
     };
-    f.model.submit(rename).await.expect("its own name, otherwise spelled");
+    f.model.submit(rename).await.expect("its own name in another case");
 
     let mut first = claim(0xa, 1, "VCPU", 1, Expected::New);
     first.consumers[0].consumer = "aaaaaaaa-0000-4000-8000-00000000000a".into();

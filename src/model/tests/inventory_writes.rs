@@ -1,4 +1,4 @@
-//! Inventories that this process wrote are shown without being read again, exactly as they would be read.
+//! Inventories that this process wrote: the snapshot shows them without reading them, exactly as the tables hold them.
 
 use actix_web::rt;
 
@@ -8,21 +8,21 @@ use crate::model::batch::command::Write;
 use crate::model::inventories::{Clear, Update};
 use crate::model::resource_classes::Ensure;
 
-/// Replaces the inventories of provider 1, and answers how many statements that took.
+/// Replaces the inventories of provider 1. Returns how many statements that took.
 async fn replace(f: &mut Fixture, inventories: &[(&str, Inventory)]) -> u64 {
     let before = f.model.statements();
     let generation = f.generation(1);
     f.model.submit(replacing(generation, inventories)).await.unwrap();
-    // One of them was this test's, for the generation.
+    // One of the statements was this test's, for the generation.
     f.model.statements() - before - 1
 }
 
 #[actix_web::test]
-async fn what_was_written_is_shown_as_it_would_be_read() {
+async fn written_inventories_are_shown_as_the_tables_hold_them() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     f.model.submit(claim(7, 1, "VCPU", 3, Expected::New)).await.unwrap();
-    // More digits than MariaDB keeps of a ratio.
+    // One ratio has more digits than MariaDB stores.
     for allocation_ratio in [1.0, 0.9, 1.1, 1.123_456_789, 16.0] {
         let other = Inventory {
             allocation_ratio,
@@ -41,7 +41,7 @@ async fn what_was_written_is_shown_as_it_would_be_read() {
 }
 
 #[actix_web::test]
-async fn a_host_that_another_program_changed_is_read_again() {
+async fn a_host_that_a_foreign_writer_changed_is_read_again() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     f.execute(
@@ -56,7 +56,7 @@ async fn a_host_that_another_program_changed_is_read_again() {
 async fn nothing_is_read_after_the_commit() {
     let mut f = fixture();
     if Kind::of(&f.conn) != Kind::Sqlite {
-        return; // others lock and follow besides
+        return; // On servers there are statements for locks and the change feed too.
     }
     f.host(1, 10).await.unwrap();
     let both = [("VCPU", inventory(11)), ("DISK_GB", inventory(1))];
@@ -67,15 +67,15 @@ async fn nothing_is_read_after_the_commit() {
 }
 
 #[actix_web::test]
-async fn where_the_classes_stay_nothing_is_read_before_either() {
+async fn if_the_classes_stay_nothing_is_read_before_the_commit_either() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     let mut sent = 0;
-    // After the first, nobody else is expected to do anything.
+    // After the first ones the peers are taken to be idle.
     for total in 11..16 {
         sent = replace(&mut f, &[("VCPU", inventory(total))]).await;
     }
-    // BEGIN and COMMIT, and what they hold: on SQLite the writer's row, the generation, the inventory and the change.
+    // BEGIN and COMMIT. Between them, on SQLite, the writer's row, the generation, the inventory and the change.
     let most = match Kind::of(&f.conn) {
         Kind::Sqlite => 6,
         _ => 3,
@@ -86,12 +86,12 @@ async fn where_the_classes_stay_nothing_is_read_before_either() {
 }
 
 #[actix_web::test]
-async fn a_generation_that_another_program_moved_is_stale() {
+async fn a_generation_that_a_foreign_writer_moved_is_stale() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     let replace = |generation, total| replacing(generation, &[("VCPU", inventory(total))]);
     f.model.submit(replace(1, 11)).await.unwrap();
-    // What OpenStack Placement writes of the same request.
+    // What OpenStack Placement writes for the same request.
     f.execute("UPDATE resource_providers SET generation = generation + 1");
     f.execute("UPDATE inventories SET total = 20");
     let refused = f.model.submit(replace(2, 12)).await;
@@ -101,9 +101,9 @@ async fn a_generation_that_another_program_moved_is_stale() {
     f.check_snapshot().await;
 }
 
-/// Nothing tells of a renamed class but its row.
+/// Only the row of a class shows that it was renamed.
 #[actix_web::test]
-async fn a_class_that_another_program_renamed_is_not_written_by_its_old_name() {
+async fn a_class_that_a_foreign_writer_renamed_is_not_written_by_its_old_name() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     let ensure = Ensure {

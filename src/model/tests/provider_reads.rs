@@ -1,4 +1,4 @@
-//! What a compute node asks of its provider shows what anybody committed before, however it was written.
+//! The coalesced reads of a provider show everything that was committed before the request, by whichever program.
 
 use std::fmt::Debug;
 
@@ -7,7 +7,7 @@ use crate::model::{aggregates, allocations, inventories, traits};
 
 const AT: &str = "'2020-01-01 00:00:00'";
 
-/// A host with traits, aggregates, an inventory of a class of its own, and what is used of it.
+/// A host with traits, aggregates, an inventory and allocations, and a second host.
 async fn filled() -> Fixture {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
@@ -39,8 +39,8 @@ async fn filled() -> Fixture {
 }
 
 impl Fixture {
-    /// That what is answered of a provider is what is read of it by itself; and how many statements all of that took.
-    async fn asked(&mut self, n: u32) -> [u64; 4] {
+    /// Asserts that the answers about a provider equal direct reads. Returns the number of statements of each.
+    async fn check_reads(&mut self, n: u32) -> [u64; 4] {
         let uuid = uuid(n);
         let (model, conn) = (self.model.clone(), &mut self.conn);
         let mut sent = Vec::new();
@@ -49,7 +49,7 @@ impl Fixture {
                 let before = model.statements();
                 let answer = model.reader(false).$what(uuid.clone()).await;
                 sent.push(model.statements() - before);
-                same(answer, $direct(conn, &uuid), stringify!($what));
+                assert_same(answer, $direct(conn, &uuid), stringify!($what));
             }};
         }
         ask!(inventories, inventories::list);
@@ -61,29 +61,29 @@ impl Fixture {
 }
 
 #[track_caller]
-fn same(answered: impl Debug, read: impl Debug, what: &str) {
+fn assert_same(answered: impl Debug, read: impl Debug, what: &str) {
     assert_eq!(format!("{answered:?}"), format!("{read:?}"), "{what}");
 }
 
 #[actix_web::test]
-async fn what_nobody_changed_is_answered_by_one_statement() {
+async fn an_unchanged_provider_is_answered_by_one_statement() {
     let mut f = filled().await;
-    f.asked(1).await;
-    assert_eq!(f.asked(1).await, [1; 4]);
-    // So it is after this process has written it.
+    f.check_reads(1).await;
+    assert_eq!(f.check_reads(1).await, [1; 4]);
+    // The same holds after a write of this process.
     for total in 11..14 {
         let generation = f.generation(1);
         let replace = replacing(generation, &[("VCPU", inventory(total))]);
         f.model.submit(replace).await.unwrap();
-        assert_eq!(f.asked(1).await, [1; 4], "total {total}");
+        assert_eq!(f.check_reads(1).await, [1; 4], "total {total}");
     }
     f.model.submit(claim(20, 1, "VCPU", 1, Expected::New)).await.unwrap();
-    assert_eq!(f.asked(1).await, [1; 4], "claimed");
-    f.asked(9).await;
+    assert_eq!(f.check_reads(1).await, [1; 4], "claimed");
+    f.check_reads(9).await;
 }
 
 #[actix_web::test]
-async fn what_another_program_changed_is_shown_at_once() {
+async fn a_change_of_a_foreign_writer_is_shown_at_once() {
     let mut f = filled().await;
     let host = format!("(SELECT p.id FROM resource_providers p WHERE p.uuid = '{}')", uuid(1));
     let moved = format!(
@@ -98,7 +98,7 @@ async fn what_another_program_changed_is_shown_at_once() {
         _ => format!("DELETE FROM resource_provider_traits WHERE resource_provider_id = {host}"),
     };
     let steps = [
-        // With the generation.
+        // These move the generation.
         vec![
             format!("INSERT INTO traits (created_at, name) VALUES ({AT}, 'CUSTOM_FOREIGN')"),
             trait_of("INSERT"),
@@ -109,14 +109,14 @@ async fn what_another_program_changed_is_shown_at_once() {
             format!("UPDATE inventories SET total = 77, updated_at = {AT} WHERE resource_provider_id = {host}"),
             moved.clone(),
         ],
-        // Nothing else tells of these: aggregates before 1.19, a release, what a class is called.
+        // These do not: aggregates before 1.19, a release, a consumer's generation, the name of a class.
         vec![format!(
             "DELETE FROM resource_provider_aggregates WHERE resource_provider_id = {host}"
         )],
         vec![format!("DELETE FROM allocations WHERE consumer_id = '{}'", uuid(11))],
         vec!["UPDATE consumers SET generation = generation + 1".to_owned()],
         vec!["UPDATE resource_classes SET name = 'CUSTOM_NEW' WHERE name = 'CUSTOM_OLD'".to_owned()],
-        // As after a restored backup: by the generation alone nothing happened. This host has no class of its own.
+        // As after a restored backup: the generation is the same. This host has no custom class.
         vec![
             format!("UPDATE inventories SET total = 78 WHERE resource_provider_id <> {host}"),
             format!(
@@ -132,31 +132,31 @@ async fn what_another_program_changed_is_shown_at_once() {
     let add = adding(1, "CUSTOM_OLD", 10);
     f.model.submit(add).await.unwrap();
     for step in steps {
-        // Whatever can be kept is, and shows everything.
+        // Whatever can be cached is cached, and is current.
         f.model.compare(0, 100).unwrap();
         for host in [1, 2, 1, 2] {
-            f.asked(host).await;
+            f.check_reads(host).await;
         }
         for sql in &step {
             f.execute(sql);
         }
-        f.asked(1).await;
-        f.asked(2).await;
+        f.check_reads(1).await;
+        f.check_reads(2).await;
     }
     f.execute(&format!(
         "UPDATE resource_providers SET uuid = '{}' WHERE id = {host}",
         uuid(3)
     ));
-    f.asked(1).await;
-    f.asked(3).await;
+    f.check_reads(1).await;
+    f.check_reads(3).await;
 }
 
-/// What is known of a trait holds no longer than the names do.
+/// They are valid as long as the catalog is.
 #[actix_web::test]
-async fn times_of_traits_are_forgotten_with_their_names() {
+async fn cached_times_of_traits_are_dropped_with_the_catalog() {
     let mut f = filled().await;
-    f.asked(1).await;
-    f.asked(1).await;
+    f.check_reads(1).await;
+    f.check_reads(1).await;
     for sql in [
         &format!("UPDATE traits SET updated_at = {AT}"),
         "DELETE FROM placet_changes",
@@ -165,12 +165,12 @@ async fn times_of_traits_are_forgotten_with_their_names() {
         f.execute(sql);
     }
     f.check_snapshot().await;
-    f.asked(1).await;
+    f.check_reads(1).await;
 }
 
-/// MariaDB finds a provider by several spellings.
+/// MariaDB compares uuids without case.
 #[actix_web::test]
-async fn a_provider_is_found_by_whatever_the_database_takes_for_its_uuid() {
+async fn a_provider_is_found_by_every_spelling_that_the_database_accepts() {
     let mut f = fixture();
     let upper = "ABCDEFAB-0000-4000-8000-000000000001";
     f.execute(&format!(
@@ -179,17 +179,17 @@ async fn a_provider_is_found_by_whatever_the_database_takes_for_its_uuid() {
     ));
     for spelled in [upper.to_owned(), upper.to_lowercase()] {
         let answered = f.model.reader(false).aggregates(spelled.clone()).await;
-        same(answered, aggregates::of_provider(&mut f.conn, &spelled), &spelled);
+        assert_same(answered, aggregates::of_provider(&mut f.conn, &spelled), &spelled);
         let answered = f.model.reader(false).inventories(spelled.clone()).await;
-        same(answered, inventories::list(&mut f.conn, &spelled), &spelled);
+        assert_same(answered, inventories::list(&mut f.conn, &spelled), &spelled);
     }
 }
 
-/// By its generation and its times nothing happened to it, but it is another one.
+/// It has the generation and the times of the old one, and another id.
 #[actix_web::test]
-async fn a_provider_that_was_deleted_and_made_again_is_not_taken_for_the_one_before() {
+async fn a_provider_that_was_deleted_and_created_again_is_another_one() {
     let mut f = filled().await;
-    f.asked(1).await;
+    f.check_reads(1).await;
     let it = format!("uuid = '{}'", uuid(1));
     for table in [
         "inventories",
@@ -204,12 +204,12 @@ async fn a_provider_that_was_deleted_and_made_again_is_not_taken_for_the_one_bef
     for set in ["root_provider_id = NULL", "id = 4711", "root_provider_id = 4711"] {
         f.execute(&format!("UPDATE resource_providers SET {set} WHERE {it}"));
     }
-    f.asked(1).await;
+    f.check_reads(1).await;
 }
 
-/// PostgreSQL takes no text with a NUL in it, and so no statement.
+/// PostgreSQL takes no NUL in a text, so it refuses the whole statement that several requests share.
 #[actix_web::test]
-async fn what_the_database_refuses_is_refused_to_nobody_else() {
+async fn a_uuid_that_the_database_refuses_fails_no_other_request() {
     let f = filled().await;
     for _ in 0..20 {
         let ask = |n: usize| {
