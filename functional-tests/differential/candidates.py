@@ -1,4 +1,6 @@
-"""Judges answers with allocation candidates by what is right, and what a defect of OpenStack Placement makes of it."""
+"""Judges answers with allocation candidates: they are right, or have the shape that a defect of OpenStack Placement
+gives them.
+"""
 
 import json
 import re
@@ -10,15 +12,15 @@ from functional_tests.differential.candidates_query import NESTED
 LOST_TREES = "a group without a suffix that only sharing providers serve, beside a granular group"
 SUMS = "the same class in the group without a suffix and in a granular one, with another `group_policy` than `none`"
 SHARED_FROM_BELOW = "a sharing provider that is not the root of its tree"
-# The part of what differs that names the row of a defect.
+# The name under which differences carry the row of a defect.
 DEFECT = "the defect"
-# The id of the provider is all that is said.
+# The detail of this error is the provider's id alone.
 LOST_ID = re.compile(r"\n\n \d+  $")
 
 
 def is_row(row):
     def applies(request, theirs, ours, found, tables):
-        # All that comes with an error differs where one is a 500.
+        # If one answer is a 500, everything that comes with an error differs.
         return found.get(DEFECT) == (row, "") and (row == SHARED_FROM_BELOW or set(found) <= {DEFECT, "body"})
     return applies
 
@@ -27,7 +29,7 @@ RULES = [(row, is_row(row)) for row in (LOST_TREES, SUMS, SHARED_FROM_BELOW)]
 
 
 class Answers:
-    """What one service answered: to the request, and to the same one without a limit."""
+    """The answers of one service to the request and to the same request without a limit."""
 
     def __init__(self, kind, answer, whole):
         self.kind, self.statuses = kind, (answer.status, whole.status)
@@ -35,7 +37,7 @@ class Answers:
 
 
 def judge(forest, asked, theirs, ours):
-    """What is wrong with two answers, by the name of the part; the row of the defect that theirs has, or None."""
+    """Returns the faults of both answers by the name of the part, and the row of the defect in theirs or None."""
     right = oracle.candidates(forest, asked)
     found, defect = wrong(forest, asked, ours, right), None
     if theirs.statuses == (200, 200):
@@ -64,32 +66,32 @@ def expected(asked, right):
 
 
 def wrong(forest, asked, answers, right):
-    """What is wrong with one service's answers; `right`: all candidates, or None where their shape was seen to."""
+    """The faults of one service's answers. `right` are all candidates, or None if their shape is that of a defect."""
     if answers.statuses != (200, 200):
         return {f"candidates of {answers.kind}: statuses": ((200, 200), answers.statuses)}
     shown, whole = (body["allocation_requests"] for body in (answers.limited, answers.whole))
     should = counted(whole) if right is None else expected(asked, right)
-    pairs = {"missing and too many without a limit": parted(should, counted(whole)),
-             "none without a limit": ([], parted(counted(whole), counted(shown))[1])}
-    pairs["how many"] = min(asked.limit or len(whole), len(whole)), len(shown)
+    pairs = {"missing and extra without a limit": missing_and_extra(should, counted(whole)),
+             "extra with a limit": ([], missing_and_extra(counted(whole), counted(shown))[1])}
+    pairs["number"] = min(asked.limit or len(whole), len(whole)), len(shown)
     for name, body in (("limited", answers.limited), ("whole", answers.whole)):
         pairs[f"members of the {name} answer"] = {"allocation_requests", "provider_summaries"}, set(body)
         should = oracle.summaries(forest, asked, summed_up(forest, asked, answers, body))
         pairs[f"summaries of the {name} answer"] = tuple(
-            {uuid: oracle.text(it) for uuid, it in told.items()} for told in (should, body["provider_summaries"]))
+            {uuid: oracle.text(it) for uuid, it in all_.items()} for all_ in (should, body["provider_summaries"]))
     return {f"candidates of {answers.kind}: {name}": pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def parted(should, shown):
-    """What is missing, and what is there too often."""
+def missing_and_extra(should, shown):
+    """The candidates that are missing, and those that are too many."""
     return sorted((should - shown).elements()), sorted((shown - should).elements())
 
 
 def summed_up(forest, asked, answers, body):
-    """The providers that are used, known to the forest."""
+    """The providers of the forest that candidates of this answer use, and so need a summary."""
     used, whole = (used_by(it["allocation_requests"]) & forest.of.keys() for it in (body, answers.whole))
     if answers.kind == "upstream" and asked.minor < NESTED:
-        # It keeps the summaries of whoever is used without a limit, where somebody of the same tree is shown.
+        # It keeps the summary of each provider in the whole answer of whose tree the limited answer has a provider.
         roots = {forest.of[uuid].root for uuid in used}
         used = {uuid for uuid in whole if forest.of[uuid].root in roots}
     return used

@@ -1,17 +1,17 @@
-"""What a request for allocation candidates asks, as the API's documents read it. Only for requests that were granted."""
+"""Parses a request for allocation candidates as the API's documents describe it. The request must be a valid one."""
 
 import re
 import urllib.parse
 from dataclasses import dataclass, field
 
-# A line feed at the end of the name is no part of it, as in a Python pattern.
+# A line feed at the end is not a part of the name: in a Python pattern, `$` matches before it.
 PART = re.compile(r"(resources|required|member_of|in_tree)([a-zA-Z0-9_-]{0,64})\n?")
 MAPPINGS, NESTED, ALL_CLASSES, TRAITS, BY_PROVIDER, REPEATED_REQUIRED = 34, 29, 27, 17, 12, 39
 
 
 @dataclass
 class Traits:
-    """Of each set of `required` one is needed, of `forbidden` none may be there."""
+    """A constraint on traits: at least one of each set of `required`, and none of `forbidden`."""
     required: list = field(default_factory=list)
     forbidden: set = field(default_factory=set)
 
@@ -75,7 +75,7 @@ class CandidatesQuery:
         self.groups = list(groups.values())
 
     def classes(self):
-        """What is asked for of each class, group by group."""
+        """The amounts that groups ask of each class."""
         amounts = {}
         for group in self.groups:
             for name, amount in group.resources.items():
@@ -84,7 +84,7 @@ class CandidatesQuery:
 
 
 def parameters(path):
-    """Names and values of a query, which both take apart at semicolons too."""
+    """Names and values of a query. Both services split it at semicolons too."""
     return urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query.replace(";", "&"), keep_blank_values=True)
 
 

@@ -1,4 +1,4 @@
-"""Requests about allocations, the reshaper, and what is used."""
+"""Requests about allocations, the reshaper and usages."""
 
 import json
 import urllib.parse
@@ -25,7 +25,7 @@ def shares(dice, least=1):
 
 
 def claim(dice, consumer, minor, may_be_empty=True):
-    """What one consumer is to have, as the version writes it."""
+    """The claim of one consumer, in the form of the microversion."""
     least = 0 if may_be_empty and minor >= (28 if may_be_empty == "put" else 13) and dice.chance(0.2) else 1
     allocations = {} if not least else shares(dice)
     if minor < 12:
@@ -85,7 +85,7 @@ def reshape(dice):
     for consumer in dice.some(["c0000000-0000-4000-8000-00000000000%d" % n for n in range(1, 6)], 0, 5):
         allocations[consumer] = claim(dice, consumer, max(minor, 30))
     if dice.chance(0.5):
-        # What is used moves to providers that are reshaped: most other reshapes leave something in use.
+        # Allocations move to a provider that is reshaped. Most other reshapes are refused for an inventory in use.
         for body in allocations.values():
             body["allocations"] = {uuid: {"resources": {name: 1 for name in list(it["inventories"])[:1]} or {"VCPU": 1}}
                                    for uuid, it in list(inventories.items())[:1]}
@@ -97,7 +97,7 @@ def usages(dice):
     minor = dice.minor(9)
     query = []
     if dice.chance(0.95):
-        query.append(("project_id", dice.choice(PROJECTS + ["nobody", ""])))
+        query.append(("project_id", dice.choice(PROJECTS + ["unheard", ""])))
     if dice.chance(0.4):
         query.append(("user_id", dice.choice(USERS + ["nobody", ""])))
     if minor >= 38 and dice.chance(0.6):

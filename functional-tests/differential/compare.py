@@ -1,4 +1,4 @@
-"""Whether two answers are the same to a client."""
+"""Compares two answers as a client reads them."""
 
 import email.utils
 import html
@@ -8,21 +8,21 @@ from collections import namedtuple
 
 from functional_tests.differential.candidates_query import parameters
 
-# A number by its text: to a client that reads it into a type of its own 8 and 8.0 are two things.
+# A number by its text. A client that reads numbers into types of its own tells 8 from 8.0.
 Number = namedtuple("Number", "text")
 
 HEADERS = ["location", "vary", "content-type", "cache-control", "openstack-api-version", "allow", "www-authenticate",
            "retry-after", "openstack-resource-version"]
 PRESENT = ["last-modified", "x-openstack-request-id"]
-# How far the two may be apart that write or read the same thing one after the other.
+# The services get the same request one after the other, and their times may differ by this much.
 SECONDS = 3
 UNKNOWN_TRAIT = re.compile(r"(?<=No such trait\(s\): )\w+(?=\.)")
 WORD = re.compile(r"[\s,'\"\[\](){}]+")
 
 
 def differences(request, theirs, ours, slack):
-    """What differs, by the name of the part: what the one says, and the other. `slack`: how many seconds may be between
-    the same write to both."""
+    """The differences, by the name of the part, as pairs. `slack` is the maximum of seconds between the same write to
+    both services."""
     found = {}
     if theirs.status != ours.status:
         found["status"] = (theirs.status, ours.status)
@@ -43,7 +43,8 @@ def differences(request, theirs, ours, slack):
 
 
 def one_of_several(request, *bodies):
-    """Of several traits that nobody knows the first of a set may be the only one that is unknown."""
+    """Whether both refuse one unknown trait of the request, and each names another. OpenStack Placement names the first
+    of a set."""
     unknown = [UNKNOWN_TRAIT.findall(str(body)) for body in bodies]
     rest = [UNKNOWN_TRAIT.sub("", str(body)) for body in bodies]
     return rest[0] == rest[1] and all(len(names) == 1 and names[0] in request.path for names in unknown)
@@ -51,7 +52,7 @@ def one_of_several(request, *bodies):
 
 def header(answer, name):
     value = answer.headers.get(name)
-    # Where the service itself stands is not what is compared.
+    # The address of the service differs by intent.
     return re.sub(r"^http://[^/]*", "", value) if value and name == "location" else value
 
 
@@ -61,14 +62,14 @@ def modified(answer):
 
 
 def body(request, answer):
-    """The body in a form in which the order of things does not matter, as no order of a list is promised."""
+    """The body with its lists sorted: the API promises no order."""
     text = re.sub(r"req-[0-9a-f-]{36}", "req-", re.sub(r"http://127\.0\.0\.1:\d+", "", answer.text))
     try:
         value = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Number)
     except ValueError:
         return text
     if isinstance(value, dict) and "allocation_requests" in value and is_limited(request):
-        # Which ones a limit leaves is nobody's promise: candidates.py judges them.
+        # The API does not promise which candidates a limit leaves. candidates.py judges them.
         return {}
     return ordered(value)
 
@@ -86,7 +87,7 @@ def ordered(value):
 
 
 def words_of(value):
-    """A refusal may name several things in the order of a set: the same words in another order are the same refusal."""
+    """The words of a refusal, sorted. OpenStack Placement names several things in the order of a set."""
     if isinstance(value, str):
         return sorted(WORD.split(html.unescape(value)))
     try:

@@ -1,4 +1,4 @@
-"""What the comparison has to say of answers that were made up. run.py counts each kind as a test."""
+"""Tests of the comparison with made-up answers. run.py counts each function as a test."""
 
 import json
 
@@ -16,7 +16,7 @@ def answer(text, status=200):
 
 
 def numbers():
-    """To a client that reads numbers into types of its own 8 and 8.0 are two things."""
+    """Numbers with different texts are different, even if their values are equal."""
     for theirs, ours in (("8", "8.0"), ("1.0", "1"), ("1e16", "10000000000000000"), ("1e+16", "1e16"), ("-0.0", "0.0"),
                          ("0.1", "0.10"), ("NaN", "null"), ("8", '"8"'), ("-Infinity", "-1e999")):
         bodies = [answer(f'{{"total": {number}, "more": [{number}]}}') for number in (theirs, ours)]
@@ -25,13 +25,13 @@ def numbers():
 
 
 def forms():
-    """A body that is none of candidates is a difference, and does not end the comparison."""
+    """A body without candidates is a difference, and the comparison goes on."""
     whole = judge_test.right_body(judge_test.NODES, judge_test.asks("resources=VCPU:3"))
     judge = evidence.Evidence(None, None)
     judge.forest = judge_test.NODES
     judge.sides = [type("", (), {"kind": kind}) for kind in ("upstream", "placet")]
     right = answer(json.dumps(whole))
-    yield "a right one", False, bool(judge.found(CANDIDATES, right, right)[0])
+    yield "right candidates", False, bool(judge.found(CANDIDATES, right, right)[0])
     for text in ("", "null", "[]", "{}", "1", json.dumps(whole)[:-9], json.dumps(whole | {"allocation_requests": None}),
                  json.dumps(whole | {"allocation_requests": {}}), json.dumps(whole | {"allocation_requests": [1]}),
                  json.dumps(whole | {"allocation_requests": [{"allocations": 5}]}),
@@ -41,7 +41,7 @@ def forms():
 
 
 def rows():
-    """Each of these rules takes what its row says, and nothing beside it."""
+    """Each of these rules accepts the difference of its row, and no other."""
     def row(request, theirs, ours):
         return known_differences.row(request, theirs, ours, {"status": ("", ""), "body": ("", "")}, None)
 
@@ -64,19 +64,19 @@ def rows():
                                          ("300 levels of a class", shallow, crash, False),
                                          ("a level of aggregates", Request("PUT", alike.path, "[[]]"), crash, False)):
         yield name, takes, row(request, theirs, refusal) is not None
-    yield "301 levels and another word of ours", False, row(deep, crash, refusal) is not None
+    yield "301 levels and another refusal by placet", False, row(deep, crash, refusal) is not None
     infinite, long = error(400, "is no finite number"), error(400, "\n\n The uuid of a consumer has at most 36 characters.")
     for name, theirs, ours, takes in (
             ("-Infinity is stored", answer("", 204), infinite, known_differences.MINUS_INFINITY),
             ("another refusal of what is stored", answer("", 204), error(400, "no"), None),
             ("a long uuid is stored", answer("", 204), long, known_differences.TOO_LONG_TO_KEEP),
-            ("a long uuid is a crash", error(500, "no"), long, None)):
+            ("a long uuid is answered with 500", error(500, "no"), long, None)):
         yield name, takes, row(Request("POST", "/reshaper", "{}"), theirs, ours)
 
 
 def check(tests, verbose):
     for cases in (numbers, forms, rows):
-        wrong = [f"{name}: {should} was to be said, not {got}" for name, should, got in cases() if should != got]
+        wrong = [f"{name}: expected {should}, got {got}" for name, should, got in cases() if should != got]
         if wrong:
             tests.fail(f"guards: {cases.__name__}", "\n".join(wrong))
         else:

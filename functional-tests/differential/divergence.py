@@ -1,4 +1,4 @@
-"""What OpenStack Placement stores and placet refuses. It ends a run: from then on the two have different tables."""
+"""Requests that OpenStack Placement stores and placet refuses. They end a run, because the tables differ afterwards."""
 
 import json
 
@@ -9,7 +9,7 @@ MINUS_INFINITY = float("-inf")
 
 
 def requests(dice):
-    """A provider, in case that there is none, and one thing too many of it."""
+    """Creates a provider if there is none, then sends one request about it that only placet refuses."""
     yield Request("POST", "/resource_providers", json.dumps({"name": "parting", "uuid": PROVIDER}), f"1.{NEWEST}")
     yield inventories({"DISK_GB": {"total": 8}})
     yield dice.choice([infinite, consumer, reshaped_consumer, aggregate])(dice)

@@ -1,4 +1,4 @@
-"""Fetches what a judge of candidates needs: what there is, and the same answers without a limit."""
+"""Fetches what the judge of candidates needs: the forest, and the same answers without a limit."""
 
 import traceback
 from collections import Counter
@@ -14,22 +14,22 @@ class Evidence:
         self.forest, self.judged, self.noticed = None, Counter(), Counter()
 
     def forget(self):
-        """Something was written."""
+        """Has to be called after a write: the forest is read again."""
         self.forest = None
 
     def found(self, request, *answers):
-        """What is wrong with the answers of both, where placet shows candidates; the row of the defect that one has."""
+        """If placet's answer has candidates: the faults of both, and the row of the defect in theirs or None."""
         if not is_candidates(request) or answers[1].status != 200:
             return {}, None
         try:
             return self.judged_by_forest(request, answers)
         except (ValueError, LookupError, TypeError, AttributeError):
-            # What is not formed as candidates are is as wrong as wrong ones.
-            return {"candidates of a form that nobody expects": (traceback.format_exc(), "")}, None
+            # An answer of another form than candidates have is a fault too.
+            return {"candidates of an unexpected form": (traceback.format_exc(), "")}, None
 
     def judged_by_forest(self, request, answers):
         asked = CandidatesQuery(request.path, int(answers[1].headers["openstack-api-version"].partition("1.")[2]))
-        # Both have the same tables, or the run has ended.
+        # The tables of both are equal: a run ends when they differ.
         self.forest = self.forest or forest.read(self.sides[1])
         whole = answers
         if asked.limit is not None:
@@ -41,19 +41,19 @@ class Evidence:
         return wrong or self.unnoticed(asked, ours), defect
 
     def unnoticed(self, asked, ours):
-        """A wrong answer made of a right one has to be noticed too: another kind of wrong each time."""
+        """Checks that the judge finds the fault in a mutant of a right answer. Each call takes the next mutation."""
         found = {}
         mutants = list(judge_mutations.mutants(asked, ours))
         if mutants:
             name, mutant = mutants[self.noticed.total() % len(mutants)]
             self.noticed[name] += 1
             if not candidates.wrong(self.forest, asked, mutant, oracle.candidates(self.forest, asked)):
-                found["a mutant that nobody notices"] = name, ""
+                found["a mutant that the judge accepts"] = name, ""
         return found
 
 
 def features(asked, ours):
-    """What an answer is an example of, to tell how many were seen of each."""
+    """The features that an answer has. The run prints how often each was judged."""
     shown = ours.whole["allocation_requests"]
     granular = {bool(group.suffix) for group in asked.groups}
     yield "judged"

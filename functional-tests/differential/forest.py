@@ -1,4 +1,4 @@
-"""What a service has, read over REST: all providers with their inventories, usages, traits and aggregates."""
+"""The forest of a service, read over REST: all providers with their inventories, usages, traits and aggregates."""
 
 import json
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Provider:
     aggregates: set
 
     def gives(self, name, amount):
-        """Whether a claim of so much would be granted, with strict_step_size."""
+        """Whether a claim of this amount would be granted, with strict_step_size."""
         it = self.inventories.get(name)
         if it is None:
             return False
@@ -38,12 +38,12 @@ class Forest:
         return [it for it in self.of.values() if it.root == root]
 
     def serves(self, provider, root):
-        """Whether it may serve a tree: it stands in it, or it shares and has an aggregate in common with one there."""
+        """Whether the provider may serve a tree. It is in the tree, or it shares with a provider of the tree."""
         shares = SHARING in provider.traits and any(provider.aggregates & it.aggregates for it in self.tree(root))
         return provider.root == root or shares
 
     def above(self, uuid):
-        """A provider and all above it."""
+        """A provider and its ancestors."""
         while uuid is not None:
             yield uuid
             uuid = self.of[uuid].parent
@@ -58,7 +58,7 @@ def read(side):
 
     def provider(row):
         uuid = row["uuid"]
-        # An uuid that the service made up was renamed on its way here.
+        # Side.send renamed the uuids that the service generated.
         path = f"/resource_providers/{f'@anonymous:{uuid.removeprefix(NAMED)}@' if uuid.startswith(NAMED) else uuid}"
         return Provider(uuid, row["parent_provider_uuid"], row["root_provider_uuid"],
                         get(f"{path}/inventories")["inventories"], get(f"{path}/usages")["usages"],

@@ -1,11 +1,11 @@
-"""All requests of one run, from its seed alone: what services answer has no part in it."""
+"""All requests of one run, from its seed alone. They do not depend on answers."""
 
 import random
 
 from functional_tests.differential import claims, divergence, initial_forest, malformed, providers, queries
 from functional_tests.differential.request import Dice
 
-# How often each kind of request comes.
+# The weight of each kind of request.
 KINDS = [
     (8, providers.provider), (10, providers.inventories), (5, providers.traits_of), (4, providers.aggregates),
     (5, providers.reads_of_provider), (14, claims.put), (9, claims.post), (5, claims.delete_or_show),
@@ -14,7 +14,7 @@ KINDS = [
 ]
 
 
-# Every second run is one of candidates, over a forest that seldom changes.
+# Every second run is mostly about candidates, over a forest that seldom changes.
 CANDIDATES = [(1, providers.inventories), (1, providers.traits_of), (1, providers.aggregates), (2, claims.put),
               (20, queries.candidates), (40, queries.many_groups)]
 

@@ -1,4 +1,4 @@
-"""The forest that a run of candidates begins with: a few trees with most classes, and providers that share with them."""
+"""The initial forest of a run about candidates: a few trees with most classes, and sharing providers."""
 
 import json
 
@@ -10,7 +10,7 @@ TRAITS = ["HW_CPU_X86_AVX2", "HW_NIC_SRIOV", "CUSTOM_RED"]
 
 def building(dice):
     uuids = PROVIDERS[:dice.random.randint(4, 7)]
-    # Few sharing providers stand below another: with one of these, most requests are a 500 upstream.
+    # Few sharing providers have a parent: with one of these, OpenStack Placement answers most requests with 500.
     below = 0.1 if dice.chance(0.15) else 0
     sharing = {uuid for uuid in uuids[1:] if dice.chance(0.25)}
     parents = [uuid for uuid in uuids if uuid not in sharing]
@@ -29,7 +29,7 @@ def building(dice):
 
 
 def inventory(dice):
-    """Small enough that groups meet its limits."""
+    """An inventory that is small enough for groups to reach its limits."""
     body = {"total": dice.choice([2, 3, 4, 8, 20])}
     for name, values, chance in (("reserved", [1, 2], 0.1), ("max_unit", [1, 2, 3, 4], 0.2), ("min_unit", [2, 3], 0.07),
                                  ("step_size", [2, 3], 0.07), ("allocation_ratio", [0.5, 0.9, 1.5, 16.0], 0.12)):

@@ -1,4 +1,4 @@
-"""Makes right answers with candidates wrong, in one way after the other: a judge has to notice each."""
+"""Mutations of right answers with candidates. The judge has to find the fault in each mutant."""
 
 import copy
 
@@ -6,26 +6,26 @@ from functional_tests.differential import candidates
 from functional_tests.differential.compare import ordered
 
 
-class Made(candidates.Answers):
-    """Answers that nobody gave."""
+class MadeUp(candidates.Answers):
+    """Answers that no service gave."""
 
     def __init__(self, kind, limited, whole=None, status=200):
         self.kind, self.statuses, self.limited, self.whole = kind, (status, status), limited, whole or limited
 
 
 def mutants(asked, answers):
-    """Wrong answers by what is wrong with them; where there is a limit, the whole answer stays as it was."""
+    """Yields wrong answers with the names of their faults. With a limit, the whole answer stays right."""
     for name, mutate in MUTATIONS.items():
         if asked.limit is not None and mutate in (move_share, swap_mappings):
-            # That may be another right candidate, which the limit could have left.
+            # The result may be another right candidate, which the limit could have left.
             continue
         body = copy.deepcopy(answers.limited)
         try:
             mutate(body)
         except (LookupError, StopIteration):
-            # It has nothing of that kind.
+            # The answer has nothing to mutate in this way.
             continue
-        yield name, Made(answers.kind, body, None if asked.limit is None else answers.whole)
+        yield name, MadeUp(answers.kind, body, None if asked.limit is None else answers.whole)
 
 
 def lose_candidate(body):
@@ -47,7 +47,7 @@ def raise_amount(body):
 
 
 def move_share(body):
-    """Somebody else gives it."""
+    """Moves an amount to another provider."""
     shares = body["allocation_requests"][0]["allocations"]
     other = next(uuid for uuid in body["provider_summaries"] if uuid not in str(shares))
     if isinstance(shares, list):
@@ -62,7 +62,7 @@ def lose_mapping(body):
 
 def swap_mappings(body):
     mappings = [candidate["mappings"] for candidate in body["allocation_requests"]]
-    # The order of providers says nothing.
+    # The order of providers does not matter, so the mappings must differ when sorted.
     body["allocation_requests"][0]["mappings"] = next(it for it in mappings if ordered(it) != ordered(mappings[0]))
 
 
@@ -70,7 +70,7 @@ def lose_summary(body):
     body["provider_summaries"].popitem()
 
 
-def strange_summary(body):
+def invent_summary(body):
     body["provider_summaries"]["a stranger"] = next(iter(body["provider_summaries"].values()))
 
 
@@ -86,7 +86,7 @@ def lose_traits(body):
 MUTATIONS = {
     "a candidate is lost": lose_candidate, "a candidate comes twice": double_candidate,
     "a candidate is invented": invent_candidate, "an amount is wrong": raise_amount,
-    "somebody else gives it": move_share, "a group is mapped to nobody": lose_mapping,
-    "mappings of another candidate": swap_mappings, "a summary is lost": lose_summary,
-    "a summary too many": strange_summary, "a usage is wrong": use_more, "no traits are told": lose_traits,
+    "an amount is on another provider": move_share, "a group has no mapping": lose_mapping,
+    "mappings are those of another candidate": swap_mappings, "a summary is lost": lose_summary,
+    "a summary is invented": invent_summary, "a usage is wrong": use_more, "the traits are missing": lose_traits,
 }

@@ -1,11 +1,11 @@
-"""What the judge has to say of answers that were made up over small forests. run.py counts each kind as a test."""
+"""Tests of the judge with made-up answers over small forests. run.py counts each function as a test."""
 
 import copy
 
 from functional_tests.differential import candidates, judge_mutations, oracle
 from functional_tests.differential.candidates_query import CandidatesQuery
 from functional_tests.differential.forest import Forest, Provider
-from functional_tests.differential.judge_mutations import Made
+from functional_tests.differential.judge_mutations import MadeUp
 from functional_tests.differential.request import SHARING
 
 INVENTORY = {"total": 8, "reserved": 0, "min_unit": 1, "max_unit": 8, "step_size": 1, "allocation_ratio": 1.0}
@@ -17,7 +17,8 @@ def provider(uuid, has, parent=None, traits=(), aggregates=(), **limits):
                     dict.fromkeys(has.split(), 0), set(traits), set(aggregates))
 
 
-# Three hosts and the pool that all of them share; the same below a cabinet; two trees with two nodes each.
+# POOL has three hosts and a pool that shares with all of them. The pool of CABINET is below a cabinet. NODES has two
+# trees with two nodes each.
 POOL = Forest([provider(f"host-{n}", "VCPU", aggregates=["red"]) for n in (1, 2, 3)] +
               [provider("pool", "DISK_GB", traits=[SHARING], aggregates=["red"])])
 CABINET = Forest([provider("host", "VCPU", aggregates=["red"]), provider("cabinet", ""),
@@ -41,7 +42,7 @@ def right_body(forest, asked, found=None):
 
 
 def raised(body, uuid, by):
-    """The body, with more of VCPU from one provider in every candidate that has it."""
+    """A copy of the body with a higher amount of VCPU in every candidate that uses the provider."""
     body = copy.deepcopy(body)
     for candidate in body["allocation_requests"]:
         if uuid in candidate["allocations"]:
@@ -49,8 +50,8 @@ def raised(body, uuid, by):
     return body
 
 
-def said(forest, asked, theirs, ours):
-    """What the judge says: the row of a defect, or one of two words."""
+def verdict(forest, asked, theirs, ours):
+    """The row of a defect, or one of two words."""
     wrong, defect = candidates.judge(forest, asked, theirs, ours)
     return WRONG if wrong else defect or NOTHING
 
@@ -60,20 +61,20 @@ def using(forest, asked, *uuids):
 
 
 def mutants():
-    """Right answers made wrong, at every version that writes them in another way: (what, what is to be said, what is)."""
+    """Yields (name, expected verdict, verdict) of mutants, at every version that changed the form of an answer."""
     made = set()
     for minor in (10, 12, 17, 28, 29, 34, 39):
         for query in ["resources=VCPU:3"] + (["resources=VCPU:3&limit=2"] if minor >= 16 else []):
             asked = asks(query, minor)
             whole = right_body(NODES, asked)
             limited = whole if asked.limit is None else right_body(NODES, asked, using(NODES, asked, "one-a", "one-b"))
-            theirs, ours = (Made(kind, limited, whole) for kind in ("upstream", "placet"))
-            yield f"right answers to {query} of 1.{minor}", NOTHING, said(NODES, asked, theirs, ours)
+            theirs, ours = (MadeUp(kind, limited, whole) for kind in ("upstream", "placet"))
+            yield f"right answers to {query} of 1.{minor}", NOTHING, verdict(NODES, asked, theirs, ours)
             for name, mutant in judge_mutations.mutants(asked, ours):
                 made.add(name)
-                yield f"{name} ({query} of 1.{minor})", WRONG, said(NODES, asked, theirs, mutant)
+                yield f"{name} ({query} of 1.{minor})", WRONG, verdict(NODES, asked, theirs, mutant)
             for name, mutant in judge_mutations.mutants(asked, theirs):
-                yield f"upstream {name} ({query} of 1.{minor})", WRONG, said(NODES, asked, mutant, ours)
+                yield f"upstream {name} ({query} of 1.{minor})", WRONG, verdict(NODES, asked, mutant, ours)
     yield "mutants of every kind", set(judge_mutations.MUTATIONS), made
 
 
@@ -82,69 +83,71 @@ def limits():
     bodies = [right_body(NODES, asked, using(NODES, asked, *uuids)) for uuids in (["one-a"], ["one-a", "two-b"], ["one-b"])]
     one, two, other = bodies
     whole = right_body(NODES, asked)
-    theirs = Made("upstream", other, whole)
-    yield "another one under a limit", NOTHING, said(NODES, asked, theirs, Made("placet", one, whole))
-    yield "more than the limit", WRONG, said(NODES, asked, theirs, Made("placet", two, whole))
-    yield "not all without the limit", WRONG, said(NODES, asked, theirs, Made("placet", one, two))
-    yield "a stranger under the limit", WRONG, said(NODES, asked, theirs, Made("placet", raised(one, "one-a", 1), whole))
+    theirs = MadeUp("upstream", other, whole)
+    yield "another candidate with a limit", NOTHING, verdict(NODES, asked, theirs, MadeUp("placet", one, whole))
+    yield "more than the limit", WRONG, verdict(NODES, asked, theirs, MadeUp("placet", two, whole))
+    yield "a candidate is missing without the limit", WRONG, verdict(NODES, asked, theirs, MadeUp("placet", one, two))
+    invented = MadeUp("placet", raised(one, "one-a", 1), whole)
+    yield "an invented candidate with a limit", WRONG, verdict(NODES, asked, theirs, invented)
     none = right_body(NODES, asked, [])
-    yield "nobody under the limit", WRONG, said(NODES, asked, theirs, Made("placet", none, whole))
-    yield "nobody at all", WRONG, said(NODES, asked, theirs, Made("placet", none))
+    yield "no candidate with a limit", WRONG, verdict(NODES, asked, theirs, MadeUp("placet", none, whole))
+    yield "no candidate with or without a limit", WRONG, verdict(NODES, asked, theirs, MadeUp("placet", none))
 
 
 def lost_trees():
     for minor in (28, 39):
         asked = asks("resources=DISK_GB:1&resources1=VCPU:1", minor)
-        ours = Made("placet", right_body(POOL, asked))
+        ours = MadeUp("placet", right_body(POOL, asked))
         for hosts, word in ((["host-1"], candidates.LOST_TREES), ([], candidates.LOST_TREES), (["host-1", "host-2"], WRONG)):
-            theirs = Made("upstream", right_body(POOL, asked, using(POOL, asked, *hosts)))
-            yield f"{len(hosts)} of three trees are kept (1.{minor})", word, said(POOL, asked, theirs, ours)
-            yield f"placet keeps no more than {hosts}", WRONG, said(POOL, asked, theirs, Made("placet", theirs.limited))
+            theirs = MadeUp("upstream", right_body(POOL, asked, using(POOL, asked, *hosts)))
+            yield f"{len(hosts)} of three trees are kept (1.{minor})", word, verdict(POOL, asked, theirs, ours)
+            alike = MadeUp("placet", theirs.limited)
+            yield f"placet loses all trees but {hosts}", WRONG, verdict(POOL, asked, theirs, alike)
             for name, mutant in judge_mutations.mutants(asked, ours):
-                yield f"{name} where {hosts} are kept", WRONG, said(POOL, asked, theirs, mutant)
+                yield f"{name} where {hosts} are kept", WRONG, verdict(POOL, asked, theirs, mutant)
             for name, mutant in judge_mutations.mutants(asked, theirs) if hosts else ():
-                yield f"upstream {name} where {hosts} are kept", WRONG, said(POOL, asked, mutant, ours)
+                yield f"upstream {name} where {hosts} are kept", WRONG, verdict(POOL, asked, mutant, ours)
 
 
 def sums():
     asked = asks("resources=VCPU:3&resources1=VCPU:2&member_of1=red")
     body = right_body(NODES, asked)
-    ours = Made("placet", body)
+    ours = MadeUp("placet", body)
     without = {uuid: right_body(NODES, asked, [it for it in oracle.candidates(NODES, asked) if it not in
                                                using(NODES, asked, uuid)]) for uuid in ("one-a", "two-a")}
     for name, word, answer in (
             ("an amount is added twice", candidates.SUMS, raised(body, "one-a", 2)),
-            ("an amount is too large by what nobody asks", WRONG, raised(body, "one-a", 1)),
+            ("an amount is too large by no amount of a group", WRONG, raised(body, "one-a", 1)),
             ("an amount is too small", WRONG, raised(body, "one-a", -1)),
-            ("an amount is too large where none meet", WRONG, raised(body, "two-a", 2)),
-            ("a candidate is lost where amounts meet", candidates.SUMS, without["one-a"]),
-            ("a candidate is lost where none meet", WRONG, without["two-a"])):
-        yield f"sums: {name}", word, said(NODES, asked, Made("upstream", answer), ours)
+            ("an amount of one group is too large", WRONG, raised(body, "two-a", 2)),
+            ("a candidate with added amounts is lost", candidates.SUMS, without["one-a"]),
+            ("a candidate without added amounts is lost", WRONG, without["two-a"])):
+        yield f"sums: {name}", word, verdict(NODES, asked, MadeUp("upstream", answer), ours)
         if word != WRONG:
-            yield f"placet: {name}", WRONG, said(NODES, asked, Made("upstream", answer), Made("placet", answer))
-    for name, mutant in judge_mutations.mutants(asked, Made("upstream", raised(body, "one-a", 2))):
-        # These two can come of the defect.
+            yield f"placet: {name}", WRONG, verdict(NODES, asked, MadeUp("upstream", answer), MadeUp("placet", answer))
+    for name, mutant in judge_mutations.mutants(asked, MadeUp("upstream", raised(body, "one-a", 2))):
+        # The defect can cause these two.
         if name not in ("a candidate is lost", "an amount is wrong"):
-            yield f"sums: {name}", WRONG, said(NODES, asked, mutant, ours)
+            yield f"sums: {name}", WRONG, verdict(NODES, asked, mutant, ours)
 
 
 def shared_from_below():
     asked = asks("resources=DISK_GB:1&resources1=VCPU:1")
-    lost = Made("upstream", {"errors": [{"detail": "The server has made an error.\n\n 7  "}]}, status=500)
-    ours = Made("placet", right_body(CABINET, asked))
-    yield "a 500 with a pool in a cabinet", candidates.SHARED_FROM_BELOW, said(CABINET, asked, lost, ours)
+    lost = MadeUp("upstream", {"errors": [{"detail": "The server has made an error.\n\n 7  "}]}, status=500)
+    ours = MadeUp("placet", right_body(CABINET, asked))
+    yield "a 500 with a pool in a cabinet", candidates.SHARED_FROM_BELOW, verdict(CABINET, asked, lost, ours)
     forbidding = asks(f"resources=DISK_GB:1&resources1=VCPU:1&required=!{SHARING}")
-    nobody = Made("placet", right_body(CABINET, forbidding))
-    yield "a 500 where a trait forbids the pool", candidates.SHARED_FROM_BELOW, said(CABINET, forbidding, lost, nobody)
-    yield "a 500 without a cabinet", NOTHING, said(POOL, asked, lost, Made("placet", right_body(POOL, asked)))
+    none = verdict(CABINET, forbidding, lost, MadeUp("placet", right_body(CABINET, forbidding)))
+    yield "a 500 although a trait forbids the pool", candidates.SHARED_FROM_BELOW, none
+    yield "a 500 without a cabinet", NOTHING, verdict(POOL, asked, lost, MadeUp("placet", right_body(POOL, asked)))
     for name, mutant in judge_mutations.mutants(asked, ours):
-        yield f"{name} where upstream answers 500", WRONG, said(CABINET, asked, lost, mutant)
+        yield f"{name} beside a 500 of upstream", WRONG, verdict(CABINET, asked, lost, mutant)
 
 
 def check(tests, verbose):
     for cases in (mutants, limits, lost_trees, sums, shared_from_below):
-        said_wrong = [f"{name}: {word} was to be said, not {got}" for name, word, got in cases() if word != got]
-        if said_wrong:
-            tests.fail(f"verdicts: {cases.__name__}", "\n".join(said_wrong))
+        wrong = [f"{name}: expected {word}, got {got}" for name, word, got in cases() if word != got]
+        if wrong:
+            tests.fail(f"verdicts: {cases.__name__}", "\n".join(wrong))
         else:
             tests.ok(f"verdicts: {cases.__name__}", show=verbose)

@@ -1,4 +1,4 @@
-"""The differences that are meant. Each names its row in docs/differences.md; anything else is a defect."""
+"""The intended differences. Each names its row in docs/differences.md. Every other difference is a defect."""
 
 import html
 import json
@@ -19,7 +19,7 @@ EXISTS = re.compile(r"Update conflict: inventory of class \w+ exists on resource
 
 
 def detail(answer):
-    """What an answer says, in whichever form: with HTML's characters as they were."""
+    """The detail of an error, from JSON or from HTML without its escapes."""
     try:
         return json.loads(answer.text)["errors"][0]["detail"]
     except (ValueError, KeyError, IndexError, TypeError):
@@ -27,26 +27,26 @@ def detail(answer):
 
 
 def quoted_from_the_database(request, theirs, ours, found, tables):
-    """Nothing but the quotation differs: status, headers, code and what is said before it are the same."""
+    """Only the quotation differs. Status, headers, code and the text before it are the same."""
     cut = INTEGRITY.sub("", detail(theirs)), EXISTS.sub("", detail(ours))
     return set(found) == {"body"} and cut[0] != detail(theirs) and cut[1] != detail(ours) and cut[0] == cut[1]
 
 
 def both_quote_the_database(theirs, ours):
-    """Upstream beside itself: what the two quote differs in the time of the row that was refused."""
+    """For `--server upstream`: the quotations differ in the time of the refused row."""
     cut = INTEGRITY.sub("", detail(theirs)), INTEGRITY.sub("", detail(ours))
     return cut[0] != detail(theirs) and cut[0] == cut[1]
 
 
 def crash(says, *statuses, ours_says=""):
-    """They fail with 500 and say why; placet answers one of these statuses."""
+    """OpenStack Placement fails with 500 and this detail. placet answers one of these statuses."""
     def applies(request, theirs, ours, found, tables):
         return theirs.status == 500 and says in detail(theirs) and ours.status in statuses and ours_says in detail(ours)
     return applies
 
 
 def nesting(text):
-    """How many levels deep a text of JSON is, as far as its brackets say."""
+    """The levels of nesting of a JSON text, counted by its brackets."""
     depth = deepest = 0
     for bracket in re.findall(r"[\[{}\]]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text or "")):
         depth += 1 if bracket in "[{" else -1
@@ -55,31 +55,31 @@ def nesting(text):
 
 
 def too_deep(request, theirs, ours, found, tables):
-    """From 301 levels on; upstream says what else is wrong as long as it can, and fails then."""
+    """placet refuses more than 300 levels. OpenStack Placement reports other errors first, and fails without them."""
     fails = theirs.status == 500 and "maximum recursion depth exceeded" in detail(theirs)
     refuses = theirs.status == 400 and re.search("JSON does not validate|Malformed JSON", detail(theirs))
     if nesting(request.body) > 300:
         return bool(fails or refuses) and ours.status == 400 and "More than 300 levels of nesting" in detail(ours)
-    # Entries of a list that may not be alike.
+    # OpenStack Placement compares the entries of this list, to refuse equal ones, and runs out of stack.
     compared = request.path.endswith("/aggregates") and nesting(request.body) > 236
     return fails and compared and ours.status == 400 and "JSON does not validate" in detail(ours)
 
 
 def beyond_the_database(request, theirs, ours, found, tables):
-    """Nobody has so much; candidates are judged besides."""
-    nobody = json.loads(ours.text) == {"resource_providers": []} if ours.status == 200 else False
+    """No provider has such an amount. candidates.py judges candidates in addition."""
+    none_found = json.loads(ours.text) == {"resource_providers": []} if ours.status == 200 else False
     return (crash("int too large to convert", 200)(request, theirs, ours, found, tables)
-            and (nobody or is_candidates(request)))
+            and (none_found or is_candidates(request)))
 
 
 def stored(says):
-    """They stored what placet refuses with 400 and this sentence."""
+    """OpenStack Placement stores what placet refuses with 400 and this detail."""
     return lambda request, theirs, ours, found, tables: (
         theirs.status in (200, 204) and ours.status == 400 and says in detail(ours))
 
 
 def too_long(request, theirs, ours, found, tables):
-    """What else is wrong with the request may be what they say."""
+    """placet refuses the uuid. OpenStack Placement stores it, or refuses another error of the request."""
     return theirs.status in (200, 204, 400, 409) and ours.status == 400 and TOO_LONG.search(detail(ours)) is not None
 
 
@@ -90,7 +90,7 @@ def any_of(*rules):
 MINUS_INFINITY = "an `allocation_ratio` of `-Infinity` in `POST /reshaper`"
 TOO_LONG_TO_KEEP = "the uuid of a consumer (`POST /allocations`, `POST /reshaper`) or of an aggregate of more than 36 characters"
 TOO_LONG = re.compile(r"^\s*The uuid of an? (consumer|aggregate) has at most 36 characters\.", re.M)
-# (the first cell of its row, whether it is that difference)
+# (the first cell of the row, a function that decides whether a difference belongs to it)
 RULES = [
     ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
     ('half of a surrogate pair in a body (`"\\ud800"`)', crash("surrogates not allowed", 400, ours_says="Unpaired surrogate")),
@@ -122,12 +122,12 @@ RULES = [
 ] + candidates.RULES
 
 
-# Where they store what placet refuses. From then on the two have different tables: a run ends there.
+# OpenStack Placement stores what placet refuses. The tables differ afterwards, so the run ends.
 DIVERGING = {MINUS_INFINITY, TOO_LONG_TO_KEEP}
 
 
 def check():
-    """Every rule has its row."""
+    """Checks that every rule has its row in the document."""
     rows = [line for line in DOCUMENT.read_text().splitlines() if line.startswith("|")]
     missing = [row for row, _ in RULES if not any(line.startswith(f"| {row} |") for line in rows)]
     if missing:

@@ -1,4 +1,4 @@
-"""Requests that are wrong in a way that does not depend on what they are about."""
+"""Requests with errors that do not depend on their subject: headers, JSON, queries, paths."""
 
 import json
 
@@ -39,7 +39,7 @@ PATHS = ["/", "", "/resource_providers/", "/allocations", "/allocation_candidate
 
 
 def anything(dice):
-    """A URL and a method that need not go together."""
+    """A request of any method to any path. The path may not have the method."""
     request = Request(dice.choice(METHODS), dice.choice(PATHS), version=f"1.{dice.minor()}")
     if request.method in ("POST", "PUT", "PATCH") and dice.chance(0.6):
         request.body = "{}"
@@ -47,7 +47,7 @@ def anything(dice):
 
 
 def body(dice, text):
-    """The same JSON with something in it that does not belong there."""
+    """The same JSON with one error in it."""
     if dice.chance(0.2):
         return dice.choice(BODIES)
     if dice.chance(0.1):
@@ -73,7 +73,7 @@ def body(dice, text):
 
 
 def query(dice, path):
-    """The same query in another spelling, or with something in it that does not belong there."""
+    """The same query in another spelling, or with one error in it."""
     roll = dice.random.random()
     if roll < 0.5:
         return path + dice.choice(["%0A", "&", ";", "&=", "&x", "+", "%20", "%00", "%FF", "&%ED%A0%80", "=", ",", "%"])
@@ -92,7 +92,7 @@ def spots_of(value):
 
 
 def request(dice, it):
-    """Makes one thing of a request wrong, or nothing."""
+    """Puts one error into a request, or none."""
     roll = dice.random.random()
     if roll < 0.07 and it.body:
         it.body = body(dice, it.body)

@@ -1,4 +1,4 @@
-"""The slow and obvious oracle of allocation candidates: it goes through everything, as the API's documents tell it."""
+"""The oracle of allocation candidates: a slow, exhaustive search, written from the API's documents."""
 
 import itertools
 import json
@@ -7,32 +7,32 @@ from collections import Counter, namedtuple
 from functional_tests.differential import candidates_query as versions
 from functional_tests.differential.compare import ordered
 
-# How one group is served: by whom, and with which (provider, class, amount).
+# How one group is served: by which providers, and with which (provider, class, amount).
 Part = namedtuple("Part", "suffix providers shares")
 # One part for each group, for the tree of this root.
-Way = namedtuple("Way", "root parts")
+Assignment = namedtuple("Assignment", "root parts")
 # Both as a frozenset of items: {(provider, class): amount}, {suffix: providers}.
 Candidate = namedtuple("Candidate", "amounts mappings")
 
 
-def ways(forest, asked):
-    """Every way to serve all groups that heeds all but what providers have room for together."""
+def assignments(forest, asked):
+    """Every assignment of all groups. Whether the added amounts of a provider fit is not checked here."""
     for root, options in options_by_root(forest, asked):
         for parts in itertools.product(*options):
             if is_apart(asked, parts) and all(in_subtree(forest, parts, rule) for rule in asked.subtrees):
-                yield Way(root, parts)
+                yield Assignment(root, parts)
 
 
 def options_by_root(forest, asked):
-    """For the root of each tree that may be meant: a list of parts for each group."""
+    """Yields each root that has the traits of root_required, with a list of parts for each group."""
     for root in forest.roots():
         if asked.root.hold(root.traits):
-            yield root.uuid, [together(forest, group, root) if group.suffix == "" else alone(forest, group, root)
+            yield root.uuid, [(granular_parts if group.suffix else parts_without_suffix)(forest, group, root)
                               for group in asked.groups]
 
 
-def together(forest, group, root):
-    """The group without a suffix: any provider for any class; all of them have the traits together."""
+def parts_without_suffix(forest, group, root):
+    """The group without a suffix: any provider for any class. The traits may be spread over these providers."""
     serving = [it for it in forest.of.values() if may_serve(forest, group, root, it)]
     options = [[(it.uuid, name, amount) for it in serving if it.gives(name, amount)]
                for name, amount in group.resources.items()]
@@ -43,7 +43,7 @@ def together(forest, group, root):
 
 
 def may_serve(forest, group, root, provider):
-    """An aggregate of the root is one of its whole tree; who comes from elsewhere has to be in it itself."""
+    """The aggregates of the root apply to its whole tree. A provider of another tree has to be in them itself."""
     inside, root_inside = (all(any_of & it.aggregates for any_of in group.inside) for it in (provider, root))
     outside = group.outside & (provider.aggregates | root.aggregates)
     if outside or not forest.serves(provider, root.uuid):
@@ -54,13 +54,13 @@ def may_serve(forest, group, root, provider):
     return (inside or root_inside) and (group.in_tree is None or (named is not None and named.root == root.uuid))
 
 
-def alone(forest, group, root):
-    """A granular group: one provider has all of it, and its traits and aggregates itself."""
+def granular_parts(forest, group, root):
+    """A granular group: one provider has all classes, traits and aggregates."""
     named = forest.of.get(group.in_tree)
     if group.in_tree is not None and named is None:
         return []
     if not group.resources and not group.traits.required and not group.inside:
-        # Who gives nothing is found by what is required of it.
+        # A group without resources needs a required trait or aggregate, which names its provider.
         return []
     found = [it for it in forest.of.values()
              if forest.serves(it, root.uuid) and group.traits.hold(it.traits)
@@ -77,35 +77,35 @@ def is_apart(asked, parts):
 
 
 def in_subtree(forest, parts, suffixes):
-    """One of the providers that serve these groups stands above all the others."""
+    """One of the providers that serve these groups is an ancestor of all the others."""
     uuids = frozenset().union(*(part.providers for part in parts if part.suffix in suffixes))
     return any(all(top in forest.above(uuid) for uuid in uuids) for top in uuids)
 
 
 def candidates(forest, asked):
-    """Each candidate, with the ways that lead to it."""
+    """Each candidate, with the assignments that lead to it."""
     found = {}
-    for way in ways(forest, asked):
+    for assignment in assignments(forest, asked):
         amounts = Counter()
-        for part in way.parts:
+        for part in assignment.parts:
             for uuid, name, amount in part.shares:
                 amounts[uuid, name] += amount
         used = {uuid for uuid, _ in amounts}
         if asked.minor < versions.NESTED and len({forest.of[uuid].root for uuid in used}) < len(used):
             continue
         if all(forest.of[uuid].gives(name, amount) for (uuid, name), amount in amounts.items()):
-            mappings = frozenset((part.suffix, part.providers) for part in way.parts)
-            found.setdefault(Candidate(frozenset(amounts.items()), mappings), []).append(way)
+            mappings = frozenset((part.suffix, part.providers) for part in assignment.parts)
+            found.setdefault(Candidate(frozenset(amounts.items()), mappings), []).append(assignment)
     return found
 
 
 def text(value):
-    """One text for what is the same in another order."""
+    """A canonical text: values that differ only in the order of lists have the same."""
     return json.dumps(ordered(value), sort_keys=True)
 
 
 def written(asked, candidate):
-    """A candidate as the version writes it."""
+    """A candidate in the form of the microversion."""
     shares = {}
     for (uuid, name), amount in candidate.amounts:
         shares.setdefault(uuid, {"resources": {}})["resources"][name] = amount
@@ -117,7 +117,7 @@ def written(asked, candidate):
 
 
 def summaries(forest, asked, used):
-    """Who is summed up where these providers are used: from 1.29 on their whole trees."""
+    """The summaries that come with these providers: their own, and from 1.29 on those of their whole trees."""
     roots = {forest.of[uuid].root for uuid in used}
     shown = used if asked.minor < versions.NESTED else {uuid for uuid, it in forest.of.items() if it.root in roots}
     return {uuid: summary(asked, forest.of[uuid]) for uuid in shown}
@@ -125,11 +125,11 @@ def summaries(forest, asked, used):
 
 def summary(asked, provider):
     shown = provider.inventories if asked.minor >= versions.ALL_CLASSES else asked.classes()
-    told = {"resources": {
+    fields = {"resources": {
         name: {"capacity": int((it["total"] - it["reserved"]) * it["allocation_ratio"]), "used": provider.used[name]}
         for name, it in provider.inventories.items() if name in shown}}
     if asked.minor >= versions.TRAITS:
-        told["traits"] = sorted(provider.traits)
+        fields["traits"] = sorted(provider.traits)
     if asked.minor >= versions.NESTED:
-        told |= {"parent_provider_uuid": provider.parent, "root_provider_uuid": provider.root}
-    return told
+        fields |= {"parent_provider_uuid": provider.parent, "root_provider_uuid": provider.root}
+    return fields

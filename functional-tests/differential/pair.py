@@ -1,4 +1,4 @@
-"""Both services: sends each request to the one and the other, and says what differs."""
+"""Sends each request to both services, and compares their answers and their tables."""
 
 import json
 import re
@@ -11,15 +11,15 @@ UNKNOWN_PROVIDER = re.compile(r"^\s*Allocation for resource provider '.*' that d
 
 
 class Pair:
-    """Both services, and what was seen of them."""
+    """Both services, and counts of what was compared."""
 
     def __init__(self, theirs, ours, apart=0):
-        """`apart`: how many seconds may be between what the one made when it started, and the other."""
+        """`apart` is the maximum of seconds between what the two created when they started."""
         self.theirs, self.ours = theirs, ours
         self.evidence = evidence.Evidence(theirs, ours)
         self.meant, self.left, self.statuses, self.compared = Counter(), Counter(), Counter(), 0
         self.status = None
-        # What placet's tables held after the last write; whether the two parted as they are meant to.
+        # `before` is the state of placet's tables after the last write. `parted`: the tables differ as intended.
         self.before, self.parted = {}, False
         self.slowest = apart
         self.kinds = {}
@@ -31,7 +31,7 @@ class Pair:
         self.before, self.parted = self.ours.state(), False
 
     def step(self, request):
-        """Sends one request to both. What differs; "tables" among it where the two part for good."""
+        """Sends one request to both; returns the differences. With a difference of "tables" the run cannot go on."""
         start = time.monotonic()
         theirs, ours = self.theirs.send(request), self.ours.send(request)
         self.slowest = max(self.slowest, time.monotonic() - start)
@@ -49,12 +49,12 @@ class Pair:
         if row:
             self.meant[row] += 1
             found = {}
-        # No row is about what is wrong by itself.
+        # The judge's faults have no rows: they are never intended.
         found |= wrong
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             left = set(self.theirs.forget_empty_consumers())
             if self.ours.kind == self.theirs.kind:
-                # Beside itself it keeps them twice.
+                # With `--server upstream` both keep them.
                 self.ours.forget_empty_consumers()
             if left and not set(map(bare, left)) <= may_leave(request, theirs):
                 found["consumers without allocations"] = left, set()
@@ -63,7 +63,7 @@ class Pair:
             self.evidence.forget()
             tables = self.theirs.state(), self.ours.state()
             if row in known_differences.DIVERGING and theirs.status < 300:
-                # What placet refused it does not have.
+                # placet refused the request, so its tables must be as they were.
                 tables, self.parted = (self.before, tables[1]), True
             self.before = tables[1]
             for name in (name for name in tables[0] if tables[0][name] != tables[1][name]):
@@ -71,7 +71,7 @@ class Pair:
         return found
 
     def run(self, requests):
-        """Runs requests from an empty world on; yields (how many were sent, what differs) for each that differs."""
+        """Sends requests to empty services; yields (number of the request, differences) for each with differences."""
         self.clear()
         for n, request in enumerate(requests, 1):
             found = self.step(request)
@@ -82,8 +82,8 @@ class Pair:
 
 
 def may_leave(request, theirs):
-    """The consumers of which upstream may keep a row without allocations: those that are given `{}`, and those of a
-    claim that is refused for a provider that nobody knows."""
+    """The consumers of which OpenStack Placement may keep a row without allocations. Their claims have no allocations,
+    or were refused for an unknown provider."""
     refused = theirs.status == 400 and UNKNOWN_PROVIDER.search(known_differences.detail(theirs)) is not None
     body = json.loads(request.body)
     if request.method == "PUT":
@@ -94,7 +94,7 @@ def may_leave(request, theirs):
 
 
 def bare(uuid):
-    """What all spellings of an uuid have in common, one at the end of a path with a line feed among them."""
+    """A uuid without what its spellings may add. At the end of a path that may be a line feed."""
     return uuid.strip().lower().removeprefix("urn:uuid:").strip("{}").replace("-", "")
 
 

@@ -1,4 +1,4 @@
-"""Requests about providers, and what hangs on them: inventories, traits, aggregates, usages."""
+"""Requests about providers and their inventories, traits, aggregates and usages."""
 
 import json
 
@@ -15,7 +15,7 @@ def provider(dice):
                             Request("DELETE", path, version=f"1.{minor}"),
                             Request("GET", path, version=f"1.{minor}")])
     uuid = dice.provider()
-    body = {"name": NAMES[PROVIDERS.index(uuid)] if uuid in PROVIDERS else "nobody"}
+    body = {"name": NAMES[PROVIDERS.index(uuid)] if uuid in PROVIDERS else "unheard"}
     if dice.chance(0.1):
         body["name"] = dice.choice(NAMES + ["", "Häuschen", "x" * 200, "x" * 201, "a,b:c", "a\n", "\n", "\0", "e\u0301",
                                             "\U0001f980" * 200, "\U0001f980" * 201, "\u2028", "\uffff", "<b>&amp;"])
@@ -32,7 +32,7 @@ def provider(dice):
 
 
 def inventory(dice):
-    """What one class has; most of it is of the kind that claims fit in."""
+    """The inventory of one class. Most have room for a claim."""
     body = {"total": dice.choice([1, 4, 8, 10, 20, 100, 100])}
     for name, values, chance in (
             ("reserved", [0, 1, 2, 4, 200], 0.15), ("min_unit", [1, 1, 2, 5, 30], 0.08),
@@ -99,7 +99,7 @@ def reads_of_provider(dice):
 
 
 def building(dice):
-    """The requests that a run begins with: a forest with something of everything."""
+    """The requests at the beginning of a run. They make a forest with every kind of resource."""
     for n, uuid in enumerate(PROVIDERS[:6]):
         body = {"name": NAMES[n], "uuid": uuid}
         if n and dice.chance(0.5):

@@ -12,7 +12,7 @@ def encoded(path, pairs):
 
 
 def spoiled(dice, pairs):
-    """Seldom, a query that is not as it should be."""
+    """Seldom puts an error into a query."""
     if pairs and dice.chance(0.05):
         key, value = dice.choice(pairs)
         pairs = pairs + [dice.choice([(key, value), (key, ""), ("x", "y"), (key + "x", value), (key, value + ",")])]
@@ -102,14 +102,14 @@ def candidates(dice):
 
 
 def many_groups(dice):
-    """A request for candidates of which most find some: what is asked for is what a forest has."""
+    """A request for candidates that asks for what initial_forest.py has. Most find some."""
     minor = dice.minor(dice.choice([10, 25, 29, 34, 36]))
     granular = dice.some(["1", "2", "3"], 1) if minor >= 25 and dice.chance(0.7) else []
     suffixes = granular + ([""] if not granular or dice.chance(0.65) else [])
     subtree = dice.some(granular, min(2, len(granular))) if minor >= 36 and granular and dice.chance(0.5) else []
     pairs = [("same_subtree", ",".join(subtree))] if subtree else []
     if len(subtree) > 1 and dice.chance(0.4):
-        # A second rule that shares a group with the first.
+        # The second same_subtree shares a group with the first.
         pairs.append(("same_subtree", ",".join(dice.some(granular, min(2, len(granular))))))
     for suffix in suffixes:
         if suffix in subtree and len(suffixes) > 1 and dice.chance(0.2):

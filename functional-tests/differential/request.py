@@ -1,8 +1,8 @@
-"""The small world that requests are about: few names, so that requests meet each other's traces.
+"""Requests, and the names that they use. The names are few, so that requests meet the data of earlier ones.
 
-A request is data that can be kept in a file and sent again. Where its text says `@provider:UUID:LESS@`
-or `@consumer:UUID:LESS@` the generation goes that the service has then, less so much; `@anonymous:NAME@`
-is the uuid that the service gave to a provider of that name.
+A request is data that can be saved in a file and sent again. Its text may have placeholders, which are replaced when it
+is sent. `@provider:UUID:LESS@` and `@consumer:UUID:LESS@` become the current generation less the number LESS.
+`@anonymous:NAME@` becomes the uuid that the service generated for the provider of that name.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ TYPES = ["INSTANCE", "MIGRATION", "RESERVATION"]
 ANONYMOUS = ["nameless-1", "nameless-2"]
 NEWEST = 39
 
-# Names, ids and numbers of which none is as it should be, or which nobody knows.
+# Names, ids and numbers that are malformed, unusual or unknown.
 BAD_IDS = [UNKNOWN_UUID, "not-a-uuid", PROVIDERS[0].upper(), PROVIDERS[0].replace("-", ""), "", "%00", "%C3%A9",
            "a%2Fb", "%20", "-" * 36, "{" + PROVIDERS[0] + "}", "x" * 300, "%F0%9F%A6%80", "%FF",
            PROVIDERS[0] + "\n", "urn:uuid:" + PROVIDERS[0], " " + PROVIDERS[0], "\n", PROVIDERS[0][:-1] + "\u0661",
@@ -43,7 +43,7 @@ class Request:
     headers: dict = field(default_factory=dict)
 
     def line(self):
-        """One line that tells it, for people."""
+        """The request in one line, for reports."""
         body = "" if self.body is None else " " + self.body
         more = {k: v for k, v in self.headers.items() if k not in ("accept", "content-type", "x-auth-token")}
         return f"{self.method} {self.path} [{self.version}]{body}" + (f" {more}" if more else "")
@@ -58,7 +58,7 @@ def consumer_generation(uuid, less=0):
 
 
 class Dice:
-    """Random choices by a seed, with the words that the nouns need."""
+    """Random choices by a seed, with methods for each noun."""
 
     def __init__(self, random):
         self.random = random
@@ -81,11 +81,11 @@ class Dice:
         return self.choice([1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10])
 
     def less(self):
-        """How far a generation in a request is behind: mostly not at all."""
+        """The number by which a generation in a request is stale. It is mostly 0."""
         return self.choice([1, -1, 7]) if self.chance(0.06) else 0
 
     def klass(self):
-        """A class: mostly one that most providers have, or else hardly a claim would succeed."""
+        """A class, mostly one that most providers have. Otherwise hardly any claim would succeed."""
         if self.chance(0.02):
             return self.choice(BAD_NAMES)
         return self.random.choices(CLASSES, [14, 6, 4, 2, 1, 1])[0]
@@ -94,7 +94,7 @@ class Dice:
         return self.choice(BAD_NAMES) if self.chance(0.03) else self.choice(TRAITS)
 
     def minor(self, first=0):
-        """A microversion: often the newest, seldom one that is too old for what is asked."""
+        """A microversion: often the newest, seldom one before `first`."""
         if self.chance(0.3):
             return NEWEST
         return self.random.randint(0 if self.chance(0.05) else first, NEWEST)

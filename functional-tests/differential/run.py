@@ -1,15 +1,16 @@
-"""Sends the same requests to OpenStack Placement and to placet, and compares what they answer.
+"""Sends the same requests to OpenStack Placement and to placet, and compares their answers and tables.
 
     python -m functional_tests.differential.run [--engine ENGINE] [--server placet|upstream] [--seed N]
                                                 [--seconds N | --requests N] [--binary PATH] [-v]
     python -m functional_tests.differential.run --replay FILE [--shrink]
 
-First comes a table of requests about unknown names, on empty and on populated databases (unknown_names.py).
-Then runs of a few hundred random requests follow each other, each from an empty world and from a seed of its own:
-the seed that is printed makes the same run again (`--seed N --requests 0` for that run alone). After
-every request that may have changed something the tables of both are compared too. Allocation candidates
-are judged by what is right besides (evidence.py); every second run is about these. A run with a
-difference is written to a file, for --replay; --shrink looks for the fewest requests that show it.
+First comes a table of requests about unknown names, on empty and on populated databases (unknown_names.py). Then come
+runs of a few hundred random requests. Each run begins with empty services and has a seed of its own. The printed seed
+repeats a run: `--seed N --requests 0`.
+
+The tables of both are compared after every request that may have changed them. Allocation candidates are also judged by
+an oracle (evidence.py), and every second run is about these. A run with a difference is written to a file, for
+`--replay`. `--shrink` looks for the fewest requests that show the difference.
 """
 
 import json
@@ -34,12 +35,12 @@ OPTIONS = {"placet": {"strict_step_size": "true"}}
 
 
 def signature(request, found):
-    """Differences that are most likely one."""
+    """Differences with the same signature most likely have the same cause."""
     return kind(request), tuple(sorted(found)), str(found.get("status")), masked(found)
 
 
 def masked(found):
-    """The sentences that differ, without what they are about."""
+    """The details that differ, without uuids, numbers and names."""
     sentences = [error["detail"] for body in found.get("body", ()) if isinstance(body, dict)
                  for error in body.get("errors", ())]
     return re.sub(r"[0-9a-fA-F-]{36}|\d+|'[^']*'|CUSTOM_\w+", "_", " ".join(sentences))[:200]
@@ -80,7 +81,7 @@ def compare_run(pair, seed, requests, tests, seen, arguments):
 
 
 def runs(arguments):
-    """(seed, requests) until time is up, or as many requests as were asked for have been made."""
+    """Yields (seed, requests) until the time is over, or until the number of requests is reached."""
     if arguments.replay:
         yield pathlib.Path(arguments.replay).stem, [Request(**it) for it in json.loads(pathlib.Path(arguments.replay).read_text())]
         return
@@ -93,7 +94,7 @@ def runs(arguments):
 
 
 def database(engine):
-    """A new one. MariaDB's driver is told to send every character; it fails at some by itself, and placet at none."""
+    """A new database. With utf8mb4 OpenStack Placement's MariaDB driver can send every character, as placet can."""
     made = engine.create()
     if engine.dialect == "mariadb":
         made.url += "?charset=utf8mb4"
@@ -105,10 +106,10 @@ def main():
     full = os.environ.get("PLACET_TEST_SIZE") == "full"
     parser.add_argument("--seed", type=int, default=int(time.time()) * 1000 if full else 1, help="of the first run")
     parser.add_argument("--seconds", type=int, default=1800 if full else 120)
-    parser.add_argument("--requests", type=int, help="how many instead of how long; 0 for one run")
+    parser.add_argument("--requests", type=int, help="the number of requests, instead of --seconds; 0 for one run")
     parser.add_argument("--replay", metavar="FILE")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet",
-                        help="upstream compares it with itself, which proves this script")
+                        help="upstream compares OpenStack Placement with itself, which tests this script")
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
@@ -123,7 +124,7 @@ def main():
             live.Service(arguments.server, OPTIONS, binary=arguments.binary, database=database(engine)) as tested:
         pair = Pair(Side(yardstick), Side(tested), time.monotonic() - start)
         if not arguments.replay:
-            # On other engines the short run has the state in which a search has nothing to look through, and no other.
+            # On other engines the short run has only the state of a new database, in which a search finds no provider.
             states = unknown_names.STATES if full or arguments.engine == "sqlite" else unknown_names.STATES[:1]
             unknown_names.check(pair, tests, arguments.verbose, report, states)
         for seed, requests in runs(arguments):

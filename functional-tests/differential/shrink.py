@@ -1,4 +1,4 @@
-"""Looks for the fewest of a sequence's requests that still show a difference."""
+"""Shrinks a sequence of requests to the fewest that still show a difference."""
 
 import time
 
@@ -6,7 +6,7 @@ SECONDS = 120
 
 
 def shrink(pair, requests, key, signature):
-    """Leaves out ever smaller pieces, as long as time allows; the last request is the one that differs."""
+    """Removes ever smaller pieces until the time is over. The last request has the difference and stays."""
     end = time.monotonic() + SECONDS
     head, last = requests[:-1], requests[-1]
     size = max(1, len(head) // 2)

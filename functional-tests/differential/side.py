@@ -1,4 +1,4 @@
-"""One of the two services: sends it requests, and looks into its tables."""
+"""One of the two services: sends it requests, and reads its tables."""
 
 import http.client
 import re
@@ -10,7 +10,7 @@ GENERATION = re.compile(r'"?@(provider|consumer):([^@]*):(-?\d+)@"?')
 ANONYMOUS = re.compile(r"@anonymous:([^@]*)@")
 PROVIDER = "(SELECT p.uuid FROM resource_providers p WHERE p.id = {})"
 CLASS = "(SELECT c.name FROM resource_classes c WHERE c.id = resource_class_id)"
-# What the API's answers are made of, by names instead of ids.
+# All that answers are made from, with names instead of ids.
 TABLES = {
     "providers": f"SELECT uuid, name, generation, {PROVIDER.format('resource_providers.parent_provider_id')}, "
                  f"{PROVIDER.format('resource_providers.root_provider_id')} FROM resource_providers",
@@ -40,8 +40,8 @@ class Side:
         self.tables = service.database.connect()
 
     def send(self, request):
-        """Sends a request; in the answer, uuids that the service made up have names that both sides know."""
-        # The role `service` too: it alone may reshape.
+        """Sends a request. In the answer, names that both sides have replace the uuids that the service generated."""
+        # Only the role `service` may reshape.
         headers = {"x-auth-token": "admin", "x-roles": "admin,service", "accept": "application/json"}
         if request.version is not None:
             headers["openstack-api-version"] = f"placement {request.version}"
@@ -92,13 +92,13 @@ class Side:
         return answer
 
     def state(self):
-        """What the tables hold, in an order of our own."""
+        """The sorted rows of every table."""
         known = dict(self.unnamed())
         return {name: sorted(repr(tuple(known.get(cell, cell) for cell in row)) for row in self.tables.execute(query))
                 for name, query in TABLES.items()}
 
     def forget_empty_consumers(self):
-        """Deletes the consumers that have no allocations (docs/differences.md), and says which they were."""
+        """Deletes the consumers that have no allocations (docs/differences.md), and returns their uuids."""
         query = "FROM consumers WHERE uuid NOT IN (SELECT consumer_id FROM allocations)"
         uuids = [row[0] for row in self.tables.execute(f"SELECT uuid {query}")]
         if uuids:
@@ -106,8 +106,8 @@ class Side:
         return uuids
 
     def clear(self):
-        """Takes everything away that a run has made."""
-        # No path names these, which OpenStack Placement keeps (docs/differences.md).
+        """Deletes everything that a run created."""
+        # OpenStack Placement keeps these (docs/differences.md), and no path names them.
         self.tables.execute("DELETE FROM allocations WHERE length(consumer_id) > 36")
         consumers = {row[0] for row in self.tables.execute("SELECT consumer_id FROM allocations")} | set(CONSUMERS)
         for consumer in consumers:

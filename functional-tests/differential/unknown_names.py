@@ -1,7 +1,8 @@
 """A table of requests about names and ids that the database does not have.
 
-The random runs nearly always ask a database that has providers. This table asks an empty one too: an unknown resource
-class has to be refused also when there is no provider to search (`test_fail_if_unknown_rc` of osc-placement's tests).
+The random runs nearly always ask a database that has providers. This table also asks an empty one. An unknown resource
+class has to be refused even if there is no provider to search (`test_fail_if_unknown_rc` of osc-placement's tests).
+
 Each parameter has known and unknown values. The table has each value alone, at the microversions around the changes of
 its parameter, and each pair of values of two parameters. run.py counts each route in each state as one test.
 """
@@ -18,14 +19,14 @@ AGGREGATE = AGGREGATES[0]
 CONSUMER = CONSUMERS[0]
 UNKNOWN = "f0000000-0000-4000-8000-00000000000f"
 CLASS, TRAIT = "CUSTOM_UNHEARD", "CUSTOM_UNHEARD"
-# The first trait is the host's, the second is known and no provider has it.
+# The host has the first trait. No provider has the second, which is a known one.
 PRESENT, ABSENT = "HW_CPU_X86_AVX2", "COMPUTE_NODE"
 
-# In this order: the first state is that of a database which never had a provider.
+# The order matters: the first state is a database that never had a provider.
 NEW, POPULATED, CLEARED = "a new database", "a populated database", "a database that lost all providers"
 STATES = (NEW, POPULATED, CLEARED)
 
-# Parameters of a query: what is known, what is unknown, and both together.
+# Parameters of a query, with known values, unknown values and both.
 FILTERS = {
     "resources": ["VCPU:1", f"{CLASS}:1", f"VCPU:1,{CLASS}:1", "VCPU:99999"],
     "required": [PRESENT, ABSENT, "UNHEARD", f"!{TRAIT}", f"in:{TRAIT},{PRESENT}", f"{ABSENT},!{TRAIT}"],
@@ -34,7 +35,7 @@ FILTERS = {
 }
 CANDIDATES = FILTERS | {"root_required": [PRESENT, ABSENT, "UNHEARD", f"!{TRAIT}"], "limit": ["1"]}
 PROVIDER_LIST = FILTERS | {"name": ["host", "unheard"], "uuid": [HOST, UNKNOWN]}
-# The microversions at which a parameter has another meaning, and those just before.
+# The microversions that changed the meaning of a parameter, and those just before.
 VERSIONS = {
     "/allocation_candidates": {
         "resources": [9, 10, 12, 29], "required": [16, 17, 21, 22, 38], "member_of": [20, 21, 23, 24, 31, 32],
@@ -43,13 +44,13 @@ VERSIONS = {
         "resources": [3, 4], "required": [17, 18, 21, 22, 38], "member_of": [2, 3, 23, 24, 31, 32], "in_tree": [13, 14],
         "name": [0], "uuid": [0]},
 }
-# What one group of a request for candidates may ask for; the suffix is added.
+# The parameters of one group of a request for candidates, without the suffix.
 GROUPS = [
     {"resources": "VCPU:1"}, {"resources": f"{CLASS}:1"}, {"resources": "VCPU:99999"}, {"required": TRAIT},
     {"required": ABSENT}, {"resources": "VCPU:1", "required": f"!{TRAIT}"}, {"resources": "VCPU:1", "member_of": UNKNOWN},
     {"resources": "VCPU:1", "in_tree": UNKNOWN},
 ]
-# What a claim asks of which provider.
+# Claims: the amounts by class, by provider.
 CLAIMS = [
     {UNKNOWN: {"VCPU": 1}}, {UNKNOWN: {CLASS: 1}}, {HOST: {CLASS: 1}}, {HOST: {"VCPU": 1, CLASS: 1}},
     {HOST: {"VCPU": 1}, UNKNOWN: {"VCPU": 1}}, {HOST: {"DISK_GB": 1}},
@@ -65,7 +66,7 @@ def query(path, pairs, minor=NEWEST):
 
 
 def filters(path, parameters, also=()):
-    """Each value alone, at every version that matters, and each pair of two values; `also` is what the path needs."""
+    """Each value alone, at every version of VERSIONS, and each pair of two values. The path requires `also`."""
     values = [(name, value) for name, given in parameters.items() for value in given]
     for name, value in values:
         for minor in [*VERSIONS[path][name], NEWEST]:
@@ -76,7 +77,7 @@ def filters(path, parameters, also=()):
 
 
 def groups():
-    """Two groups in both orders: the first one may end the search before the names of the second are looked up."""
+    """Two groups in both orders. The first may end the search before the names of the second are looked up."""
     def suffixed(group, suffix):
         return [(name + suffix, value) for name, value in group.items()]
 
@@ -92,7 +93,7 @@ def groups():
 
 
 def provider():
-    """What hangs on one provider: of an unknown one everything, of a known one what is unknown."""
+    """Everything of an unknown provider, and unknown names of a known provider."""
     unknown, known = f"/resource_providers/{UNKNOWN}", f"/resource_providers/{HOST}"
     guarded = {"resource_provider_generation": provider_generation(HOST)}
     for minor in (0, 14, NEWEST):
@@ -152,7 +153,7 @@ def owners():
 
 
 def claims():
-    """Claims that are refused, by a consumer that is new and by one that has allocations."""
+    """Claims that are refused, by a new consumer and by one with allocations."""
     for wanted in CLAIMS:
         for minor in (7, 11, 27, 37, NEWEST):
             yield ask("PUT", f"/allocations/{UNKNOWN}", claim(UNKNOWN, wanted, minor), minor)
@@ -202,7 +203,7 @@ TABLE = {
 
 
 def populating():
-    """Two trees with something of everything."""
+    """Creates two trees with inventories, traits, aggregates and allocations."""
     for uuid, name, parent in ((HOST, "host", None), (CHILD, "child", HOST), (OTHER_HOST, "other", None)):
         yield ask("POST", "/resource_providers", {"name": name, "uuid": uuid, "parent_provider_uuid": parent})
         yield give(uuid, "inventories", {"VCPU": {"total": 8}, "MEMORY_MB": {"total": 64}})
@@ -218,7 +219,7 @@ def give(uuid, noun, value):
 
 
 def check(pair, tests, verbose, report, states=STATES):
-    """Compares the answers to the table in each state of the two databases. They have to be new."""
+    """Compares the answers to the table in each state of the two databases. Both databases have to be new."""
     for state in states:
         if state == POPULATED:
             compare(pair, tests, verbose, report, f"unknown names, {state}: preparation", populating(), succeeds=True)

@@ -1,6 +1,6 @@
-"""What OpenStack Placement's defects make of the right candidates: the shape that its answer has to have then.
+"""The shapes that OpenStack Placement's defects give to an answer with candidates.
 
-`right` is what `oracle.candidates` found, `shown` is the list of candidates that was answered.
+`right` are the candidates of `oracle.candidates`. `shown` is the list of candidates in the answer.
 """
 
 from collections import Counter, namedtuple
@@ -8,17 +8,18 @@ from dataclasses import replace
 
 from functional_tests.differential import candidates_query as versions, oracle
 
-# A candidate without its amounts: who gives which class, and the mappings if the version shows them.
+# A candidate without its amounts: (provider, class) pairs, and the mappings if the microversion has them.
 Frame = namedtuple("Frame", "keys mappings")
 
 
-def lone(way):
-    """How a way serves the group without a suffix."""
-    return next((part for part in way.parts if part.suffix == ""), None)
+def part_without_suffix(assignment):
+    """The part of the group without a suffix, or None."""
+    return next((part for part in assignment.parts if part.suffix == ""), None)
 
 
 def common(forest, asked):
-    """How several trees alike can serve the group without a suffix beside others, with the roots of these trees."""
+    """The parts that serve the group without a suffix in several trees, with the roots of these trees. Without other
+    groups there are none."""
     found = {}
     for root, options in oracle.options_by_root(forest, asked):
         for part in (part for parts in options for part in parts if part.suffix == ""):
@@ -27,12 +28,12 @@ def common(forest, asked):
 
 
 def has_lost_trees(forest, asked, right, shown):
-    """What several trees have in common is kept for one of them only, and which one is all that is open."""
+    """Whether the answer keeps each part that several trees have in common for only one of them, whichever it is."""
     by_tree = {part: {root: set() for root in roots} for part, roots in common(forest, asked).items()}
     kept = set()
-    for candidate, ways in right.items():
-        for way in ways:
-            by_tree.get(lone(way), {}).get(way.root, kept).add(candidate)
+    for candidate, assignments in right.items():
+        for it in assignments:
+            by_tree.get(part_without_suffix(it), {}).get(it.root, kept).add(candidate)
     texts = {candidate: oracle.text(oracle.written(asked, candidate)) for candidate in right}
     options = [set(map(frozenset, choices.values())) for choices in by_tree.values()]
     return bool(options) and leads_to(Counter(map(oracle.text, shown)), kept, options, texts)
@@ -46,26 +47,28 @@ def leads_to(shown, kept, options, texts):
 
 
 def added_up(forest, asked):
-    """Where an amount of the group without a suffix and one of a granular group meet: (provider, class)."""
+    """The (provider, class) pairs where an amount of the group without a suffix is added to one of a granular group."""
     found = set()
     if asked.policy != "none":
-        for way in oracle.ways(forest, asked):
-            keys = [{(uuid, name) for uuid, name, _ in part.shares} for part in way.parts if part.suffix]
-            found |= {(uuid, name) for uuid, name, _ in getattr(lone(way), "shares", ())} & set().union(*keys)
+        for it in oracle.assignments(forest, asked):
+            keys = [{(uuid, name) for uuid, name, _ in part.shares} for part in it.parts if part.suffix]
+            lone = {(uuid, name) for uuid, name, _ in getattr(part_without_suffix(it), "shares", ())}
+            found |= lone & set().union(*keys)
     return found
 
 
 def has_sums(forest, asked, right, shown):
-    """Amounts that meet may be too large by what groups ask, and a candidate with such an amount may have been lost."""
+    """Whether only added amounts are too large, by amounts of groups, and only candidates with them are lost."""
+
     unsure, losable = added_up(forest, asked), common(forest, asked)
     exact, most, needed = {}, Counter(), Counter()
-    for candidate, ways in right.items():
+    for candidate, assignments in right.items():
         amounts = dict(candidate.amounts)
         mappings = {suffix: sorted(uuids) for suffix, uuids in candidate.mappings}
         frame = Frame(frozenset(amounts), str(sorted(mappings.items())) if asked.minor >= versions.MAPPINGS else "")
         exact.setdefault(frame, []).append(amounts)
-        most[frame] += len(ways)
-        needed[frame] += not (amounts.keys() & unsure or any(lone(way) in losable for way in ways))
+        most[frame] += len(assignments)
+        needed[frame] += not (amounts.keys() & unsure or any(part_without_suffix(it) in losable for it in assignments))
     got = Counter()
     for frame, amounts in map(framed, shown):
         got[frame] += 1
@@ -84,14 +87,14 @@ def framed(shown):
 
 
 def is_too_large(asked, unsure, amounts, right):
-    """Whether amounts are the right ones, or where they meet the right ones and some that groups ask more."""
+    """Whether each amount is right, or is an added amount that is too large by amounts of groups."""
     asks = asked.classes()
     return all(amount == right[key] or (key in unsure and amount - right[key] in multiples(asks[key[1]], amount))
                for key, amount in amounts.items())
 
 
 def multiples(steps, most):
-    """The sums up to `most` of any of `steps`, each as often as one likes."""
+    """The sums up to `most` of any of `steps`, each any number of times."""
     found = {0}
     for total in range(1, most + 1):
         if any(total - step in found for step in steps):
@@ -100,10 +103,11 @@ def multiples(steps, most):
 
 
 def is_shared_from_below(forest, asked):
-    """Whether a provider that is no root may serve the group without a suffix of another tree. It fails before it looks
-    at the traits of who serves this group."""
+    """Whether a provider that is not a root may serve the group without a suffix of another tree. OpenStack Placement
+    fails before it checks the traits of this group."""
     return any(forest.of[uuid].root not in (root.uuid, uuid)
                for root in forest.roots() if asked.root.hold(root.traits)
                for group in asked.groups if group.suffix == ""
-               for part in oracle.together(forest, replace(group, traits=versions.Traits()), root)
+               for part in oracle.parts_without_suffix(forest, replace(group, traits=versions.Traits()), root)
+
                for uuid in part.providers)
