@@ -1,4 +1,4 @@
-"""One database, two services: placet and OpenStack Placement take it over from each other.
+"""Tests that placet and OpenStack Placement take over a database from each other, in both directions.
 
     python -m functional_tests.adoption.run [--engine ENGINE] [--binary PATH]
 """
@@ -51,11 +51,11 @@ def placet(binary, database, *words):
 
 
 def same_schema(tests, ours, theirs):
-    """What two services made of nothing; and that the comparison sees whatever is not so."""
+    """Compares the schemas that two services made of empty databases. wrong_schemas.py then tests the comparison."""
     expected = shapes.shape(theirs)
     tests.equal("columns, keys, indexes and settings of every table", [],
                 shapes.differences(expected, shapes.shape(ours)), show=True)
-    tests.equal("the tables are there", True, {"allocations", "consumers", "alembic_version"} < expected.keys())
+    tests.equal("the tables exist", True, {"allocations", "consumers", "alembic_version"} < expected.keys())
     tests.equal("version of the schema", version(theirs), version(ours))
     classes = "SELECT id, name FROM resource_classes ORDER BY id"
     tests.equal("standard resource classes and their ids", rows(theirs, classes),
@@ -65,16 +65,16 @@ def same_schema(tests, ours, theirs):
 
     names = {row[0] for row in rows(ours, "SELECT name FROM traits")}
     tests.equal("standard traits missing", set(), set(os_traits.get_traits()) - names)
-    tests.equal("traits that are no standard ones", set(), names - set(os_traits.get_traits()))
+    tests.equal("traits that are not standard ones", set(), names - set(os_traits.get_traits()))
     known = []
     for name in wrong_schemas.each(theirs):
         found = shapes.differences(expected, shapes.shape(theirs))
-        tests.equal(f"noticed: {name}", True, any(each not in known for each in found), show=False)
+        tests.equal(f"finds a wrong schema: {name}", True, any(each not in known for each in found), show=False)
         known = found
 
 
 def same_character_sets(tests, binary, engine):
-    """Texts are of the database's own character set, whoever makes the tables."""
+    """Both services make tables in the character set of the database."""
     for charset in ("latin1 COLLATE latin1_swedish_ci", "utf8mb3 COLLATE utf8mb3_unicode_ci"):
         ours, theirs = engine.create(), engine.create()
         for database in (ours, theirs):
@@ -87,7 +87,7 @@ def same_character_sets(tests, binary, engine):
 
 
 def use(rest):
-    """A little of everything, on whatever is there already."""
+    """Creates a provider with inventories, traits, aggregates and a claim, and reads them."""
     provider, consumer = new_uuid(), new_uuid()
     rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
     path = f"/resource_providers/{provider}"
@@ -130,7 +130,7 @@ def fill(world):
 
 
 def questions(rest, environ):
-    """(version, path) of everything that both are asked."""
+    """(version, path) of each GET that both services answer."""
     providers = [p["uuid"] for p in rest.must("GET", "/resource_providers").json[
         "resource_providers"]]
     asked = [("1.39", "/resource_providers"), ("1.0", "/resource_providers"),
@@ -159,7 +159,7 @@ def questions(rest, environ):
 
 
 def unordered(value):
-    """The value with its lists sorted: no order of them is promised."""
+    """The value with its lists sorted: the API promises no order."""
     if isinstance(value, dict):
         return {k: unordered(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -176,7 +176,7 @@ def answers(port, asked):
 
 
 def from_placet(tests, binary, engine):
-    """A database that placet made, in OpenStack Placement's hands and back."""
+    """OpenStack Placement takes over a database that placet made."""
     ours, theirs = engine.create(), engine.create()
     with live.Service("placet", binary=binary, database=ours):
         pass
@@ -185,25 +185,25 @@ def from_placet(tests, binary, engine):
     same_schema(tests, ours, theirs)
     if engine.dialect == "mariadb":
         same_character_sets(tests, binary, engine)
-    content(tests, ours)
+    upstream_tools_change_nothing(tests, ours)
     with live.Service("placet", binary=binary, database=ours) as service:
-        tests.step("placet uses its file", use, Rest(service.port))
+        tests.step("placet uses its database", use, Rest(service.port))
     with live.Service("upstream", database=ours) as service:
-        tests.step("OpenStack Placement uses placet's file", use, Rest(service.port))
+        tests.step("OpenStack Placement uses placet's database", use, Rest(service.port))
 
 
-def content(tests, database):
-    """OpenStack Placement's tools find nothing to do in a database that placet serves."""
+def upstream_tools_change_nothing(tests, database):
+    """OpenStack Placement's tools change nothing in a database that placet serves."""
     shape, rows_before = shapes.shape(database), contents(database)
-    tests.step("placement-manage db sync on placet's file", manage, "placement-manage", database, "db", "sync")
-    tests.step("placement-status upgrade check on placet's file", manage, "placement-status", database,
+    tests.step("placement-manage db sync on placet's database", manage, "placement-manage", database, "db", "sync")
+    tests.step("placement-status upgrade check on placet's database", manage, "placement-status", database,
                "upgrade", "check")
-    tests.equal("they find nothing to do", (shape, {}),
+    tests.equal("they change nothing", (shape, {}),
                 (shapes.shape(database), unexplained(rows_before, contents(database))))
 
 
 def from_upstream(tests, binary, engine):
-    """A database that OpenStack Placement made and filled, switched to placet, back, and to placet again."""
+    """placet takes over a database that OpenStack Placement made and filled. Switches back and again follow."""
     path = engine.create()
     with live.Service("upstream", database=path) as service:
         world = TopologyBuilder(service.port)
@@ -213,25 +213,26 @@ def from_upstream(tests, binary, engine):
         first = answers(service.port, asked)
     shape, before = shapes.shape(path), contents(path)
     tests.step("placet db sync", placet, binary, path, "db", "sync")
-    tests.equal("but for placet's own, the tables are as they were", [],
+    tests.equal("placet db sync changes only placet's own tables", [],
                 shapes.differences(shape, shapes.shape(path)))
     with live.Service("placet", {"placement_database": {"sync_on_startup": "false"}}, binary, path) as service:
-        tests.equal("every row is as it was", {}, unexplained(before, contents(path)))
+        tests.equal("placet's start changes no row", {}, unexplained(before, contents(path)))
         compare(tests, engine, path, "adopted", first, answers(service.port, asked))
         before = contents(path)
         work = Workload(Rest(service.port), new_uuid)
-        tests.step("placet works", work.do, environ["RP_UUID"], environ["CONSUMER_0"], environ["CONSUMER_ID"])
-        tests.equal("rows that nobody worked on", [], work.unexpected_changes(before, contents(path)))
-        tests.step("placet uses OpenStack Placement's file", use, Rest(service.port))
+        tests.step("placet writes", work.do, environ["RP_UUID"], environ["CONSUMER_0"], environ["CONSUMER_ID"])
+        tests.equal("unexpected changes of rows", [], work.unexpected_changes(before, contents(path)))
+        tests.step("placet uses OpenStack Placement's database", use, Rest(service.port))
         asked = questions(Rest(service.port), environ)
         worked = answers(service.port, asked)
-        tests.step("while placet serves, OpenStack Placement's tools are content", content, tests, path)
+        tests.step("while placet serves, OpenStack Placement's tools change nothing", upstream_tools_change_nothing,
+                   tests, path)
     with live.Service("upstream", database=path) as service:
         compare(tests, engine, path, "switched back", answers(service.port, asked), worked)
         work = Workload(Rest(service.port), new_uuid)
-        tests.step("OpenStack Placement works again", work.do, environ["RP_UUID"],
+        tests.step("OpenStack Placement writes again", work.do, environ["RP_UUID"],
                    environ["ALT_CONSUMER_ID"], environ["CONSUMER_ID"])
-        tests.step("OpenStack Placement uses it again", use, Rest(service.port))
+        tests.step("OpenStack Placement uses its database again", use, Rest(service.port))
         asked = questions(Rest(service.port), environ)
         theirs = answers(service.port, asked)
     with live.Service("placet", binary=binary, database=path) as service:
@@ -239,20 +240,20 @@ def from_upstream(tests, binary, engine):
 
 
 def compare(tests, engine, database, when, theirs, ours):
-    """Both answer alike; where OpenStack Placement fails on PostgreSQL, placet says what it says on SQLite."""
+    """Both answer alike. If OpenStack Placement fails on PostgreSQL, placet answers what that answers on SQLite."""
     failed = [question for question, (status, _) in theirs.items() if status == 500]
     if engine.dialect == "postgresql":
         grouped = [q for q in theirs if q[1].startswith("/usages") and q[0] == "1.39"]
-        tests.equal(f"{when}: what OpenStack Placement fails on is what docs/differences.md says", grouped, failed)
+        tests.equal(f"{when}: OpenStack Placement fails on the requests of docs/differences.md", grouped, failed)
         tests.equal(f"{when}: it fails on a GROUP BY", True, all("GroupingError" in str(theirs[q]) for q in failed))
-        theirs = theirs | elsewhere(engine, database, failed)
+        theirs = theirs | answers_on_sqlite(engine, database, failed)
     for (version_, path), expected in theirs.items():
         tests.equal(f"{when}: {version_} GET {path}", expected, ours[version_, path], show=False)
     print(f"compared {len(theirs)} answers: {when}", flush=True)
 
 
-def elsewhere(engine, database, asked):
-    """What OpenStack Placement answers from the same rows in SQLite."""
+def answers_on_sqlite(engine, database, asked):
+    """The answers of OpenStack Placement from the same rows in SQLite."""
     with tempfile.TemporaryDirectory() as folder:
         copy = databases.sqlite(pathlib.Path(folder, "copy.sqlite"))
         manage("placement-manage", copy, "db", "sync")

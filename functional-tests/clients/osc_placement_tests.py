@@ -2,9 +2,9 @@
 
     python -m functional_tests.clients.osc_placement_tests [--server placet|upstream] [--binary PATH] [-v] [NAME...]
 
-The tests start OpenStack Placement inside their own process, with a fixture of openstack-placement. This program puts a
-fixture of its own in the place of that one, which starts the service to be tested. Each test gets a service of its own
-with an empty database. The tests themselves are not changed. A NAME chooses the tests whose ids contain it.
+The tests start OpenStack Placement inside their own process, with a fixture of openstack-placement. This program
+replaces that fixture by one that starts the service to be tested. Each test gets a service of its own with an empty
+database. The tests themselves are not changed. A NAME chooses the tests whose ids contain it.
 """
 
 import importlib
@@ -27,7 +27,7 @@ OPTIONS = {"oslo_policy": {"enforce_new_defaults": "false"}}
 
 
 def replace_fixture(server, binary):
-    """Has to be called before the tests are imported."""
+    """Replaces the fixture. Has to be called before the tests are imported."""
     class PlacementFixture(fixtures.Fixture):
         def _setUp(self):
             service = live.Service(server, OPTIONS, binary).__enter__()
@@ -40,18 +40,18 @@ def replace_fixture(server, binary):
 
 
 def set_environment():
-    """Of the caller's variables none reaches the client; one test starts `openstack` as a command."""
+    """Removes the caller's variables, so that none reaches the client. One test starts `openstack` as a command."""
     environment = live.clean_environment()
     programs = str(pathlib.Path(sys.executable).parent)
     environment["PATH"] = os.pathsep.join([programs, environment.get("PATH", os.defpath)])
-    # Log lines of the client are shown of tests that fail, and of no other.
+    # The client's log lines are shown only if a test fails.
     environment["OS_LOG_CAPTURE"] = "1"
     os.environ.clear()
     os.environ.update(environment)
 
 
 class Result(unittest.TestResult):
-    """Counts every test; what ends it in another way than success is a failure."""
+    """Counts every test. Every end but success and skip is a failure."""
 
     def __init__(self, tests, verbose):
         super().__init__()
@@ -69,7 +69,7 @@ class Result(unittest.TestResult):
         self.tests.skip(test.id(), reason)
 
     def addUnexpectedSuccess(self, test):
-        self.tests.fail(test.id(), "it is expected to fail, and passed")
+        self.tests.fail(test.id(), "expected to fail, but passed")
 
 
 def cases(suite):

@@ -2,7 +2,7 @@
 
     python -m functional_tests.clients.run [--server placet|upstream] [--binary PATH]
 
-Each command is one test: its exit code, and what it printed (as JSON) or complained about.
+Each command is one test of its exit code, and of its JSON output or its error message.
 """
 
 import json
@@ -31,7 +31,7 @@ class Session:
                      "--os-endpoint", f"http://127.0.0.1:{port}"]
 
     def __call__(self, command, check=None, version="1.39", code=0, says=None):
-        """Runs `openstack COMMAND`; `check` is given what it printed, `says` is in its complaint."""
+        """Runs `openstack COMMAND`. `check` gets its JSON output. `says` has to be in its error message."""
         argv = self.base + ["--os-placement-api-version", version] + command.split()
         if check:
             argv += ["-f", "json"]
@@ -42,9 +42,9 @@ class Session:
         if done.returncode != code:
             self.tests.fail(name, f"expected exit {code}\n{account}")
         elif says and says not in done.stderr:
-            self.tests.fail(name, f"expected a complaint with {says!r}\n{account}")
+            self.tests.fail(name, f"expected an error message with {says!r}\n{account}")
         elif check and not check(json.loads(done.stdout)):
-            self.tests.fail(name, f"not what was expected:\n{account}")
+            self.tests.fail(name, f"unexpected output:\n{account}")
         else:
             self.tests.ok(name)
 
@@ -127,7 +127,7 @@ def claims(run):
         says="in use")
 
 
-def leave(run):
+def deletions(run):
     run(f"resource provider allocation unset {SERVER} --resource-class MEMORY_MB",
         lambda p: p[0]["resources"] == {"VCPU": 2})
     run(f"resource provider allocation delete {SERVER}")
@@ -146,7 +146,7 @@ def main():
     tests = TestCounts()
     with live.Service(arguments.server, binary=arguments.binary) as service:
         run = Session(service.port, tests)
-        for part in (providers, inventories, traits_and_aggregates, claims, leave):
+        for part in (providers, inventories, traits_and_aggregates, claims, deletions):
             part(run)
     tests.finish()
 

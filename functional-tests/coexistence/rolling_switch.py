@@ -1,8 +1,13 @@
-"""A rolling switch: two placets and two OpenStack Placements on one database behind one balancer, all written to at once.
+"""A rolling switch: two placets and two OpenStack Placements on one database, with concurrent writes behind a balancer.
 
-Part of the suite run.py. What is judged is placet: no claim that it grants may exceed a capacity, none that it refuses for lack
-of room may have had room all the while, and nothing else may it answer for the race alone. OpenStack Placement may
-oversubscribe where it tries a claim again (docs/differences.md); then placet's log names the provider, once.
+Part of the suite run.py, which judges only placet:
+
+- No claim that placet grants exceeds a capacity.
+- placet refuses a claim for lack of capacity only if it did not fit at some moment in between.
+- placet gives no other answer because of the concurrency.
+
+OpenStack Placement may oversubscribe a provider when it retries a claim (docs/differences.md). placet's log then names
+the provider, once.
 """
 
 import itertools
@@ -16,7 +21,7 @@ from functional_tests.lib.rest import Rest
 from functional_tests.lib.usage_bounds import UsageBounds
 
 INTERVAL = 1  # of placet's comparison, in seconds
-SLACK_SECONDS = 2  # for a machine that has other things to do
+SLACK_SECONDS = 2  # for a busy machine
 CLIENTS = 16
 OWNER = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
 SUMS = ("SELECT p.uuid, p.generation, COALESCE(SUM(a.used), 0) FROM resource_providers p"
@@ -28,7 +33,7 @@ def new_uuid(chance):
 
 
 class Balancer:
-    """Each request goes to the next service, and the answer says to which it went."""
+    """Sends each request to the next service. `kind` of the answer is the kind of that service."""
 
     def __init__(self, services):
         self.services, self.lock = itertools.cycle(services), threading.Lock()
@@ -41,7 +46,7 @@ class Balancer:
         return answer
 
     def until_decided(self, method, path, body=None):
-        """As a client does: OpenStack Placement gives up where generations move, and 500 on a deadlock."""
+        """Retries as clients do: OpenStack Placement gives up when generations move, and answers 500 on a deadlock."""
         while True:
             answer = self(method, path, body)
             if answer.kind == "placet" or not (answer.status == 500 or answer.code == "placement.concurrent_update"):
@@ -53,7 +58,7 @@ def is_full(answer):
 
 
 def claim(holds, generation=None):
-    """`holds`: by provider, the amount of VCPU."""
+    """The body of a claim. `holds` has the amounts of VCPU by provider."""
     return {"allocations": {p: {"resources": {"VCPU": n}} for p, n in holds.items()},
             "consumer_generation": generation, **OWNER}
 
@@ -74,13 +79,13 @@ def at_once(workers):
         thread.start()
     for thread in threads:
         thread.join(120)
-        assert not thread.is_alive(), "a client waits for an answer after 120 s"
+        assert not thread.is_alive(), "a client still waits for an answer after 120 s"
 
 
 # --- a race for one host ---
 
 def race(chance, balancer, placets, counts):
-    """More claims at once than there is room for."""
+    """Sends more concurrent claims for a host than fit on it."""
     host, places, amount = new_uuid(chance), chance.randint(4, CLIENTS - 4), chance.randint(1, 3)
     make_host(Rest(placets[0].port), host, places * amount)
     account, answers, start = UsageBounds(), {}, threading.Barrier(CLIENTS)
@@ -101,32 +106,35 @@ def race(chance, balancer, placets, counts):
         if answer.kind == "placet" and answer.status != 204:
             assert is_full(answer), f"placet answered {answer}"
             _, most = account.bounds("used", answer.write["began"], answer.write["ended"])
-            assert most >= places, f"placet refused where {most} of {places} places can have been taken"
+            assert most >= places, f"placet refused a claim although at most {most} of {places} places were taken"
     over = judge_grants(placets[0].database, host, places * amount, answers)
     counts["oversubscribed by OpenStack Placement"] += over
     named_once(placets, host, over)
 
 
 def judge_grants(database, host, capacity, answers):
-    """Rows get their ids in the order of the grants: a provider's generation lets no other in between (of a claim that
-    is tried again the rows are new)."""
+    """Checks that placet granted nothing beyond the capacity; returns whether it is exceeded.
+
+    Rows get their ids in the order of the grants, because each grant moves the provider's generation. A claim that is
+    retried gets new rows.
+    """
     used = 0
     for consumer, amount in database.query(
             "SELECT a.consumer_id, a.used FROM allocations a JOIN resource_providers p"
             " ON p.id = a.resource_provider_id WHERE p.uuid = ? ORDER BY a.id", [host]):
         used += amount
-        assert answers[consumer].status == 204, f"{consumer} holds something after {answers[consumer]}"
+        assert answers[consumer].status == 204, f"{consumer} has allocations after {answers[consumer]}"
         assert used <= capacity or answers[consumer].kind == "upstream", (
-            f"placet granted {consumer} {amount} where {used - amount} of {capacity} were used")
+            f"placet granted {consumer} {amount} when {used - amount} of {capacity} were used")
     return used > capacity
 
 
 def named_once(placets, host, over):
-    """A line of each placet's log where it is over capacity, and no more of them with the next rounds."""
+    """If the host is over capacity, each placet logs it. Later, lines_are_single checks that it does so once."""
     deadline = time.monotonic() + INTERVAL + SLACK_SECONDS
     line = f"Provider {host} is over capacity"
     while over and not all(line in log(placet) for placet in placets):
-        assert time.monotonic() < deadline, f"not every placet says in time: {line}"
+        assert time.monotonic() < deadline, f"not every placet logs in time: {line}"
         time.sleep(0.05)
     placets[0].later.append((line, int(over)))
 
@@ -136,17 +144,17 @@ def log(service):
 
 
 def lines_are_single(placets):
-    """Several rounds of the comparison later."""
+    """After several rounds of the comparison each line is still in the logs once."""
     time.sleep(3 * INTERVAL)
     for line, times in placets[0].later:
         for placet in placets:
             assert log(placet).count(line) == times, f"{log(placet).count(line)} times, not {times}: {line}"
 
 
-# --- claims, releases and changes of inventories from all sides ---
+# --- claims, releases and changes of inventories ---
 
 class Traffic:
-    """Clients that each have consumers of their own. Inventories change without changing what there is room for."""
+    """Clients that each have consumers of their own. Inventories change, but their capacity does not."""
 
     TOTAL = 20
 
@@ -168,7 +176,8 @@ class Traffic:
             self.judge(*refusal)
         assert not self.faults, "\n".join(self.faults[:5])
         print_counts(self.counts)
-        assert all(self.counts[f"placet's claims answered {status}"] for status in (204, 409)), "none granted, or refused"
+        answered = [self.counts[f"placet's claims answered {status}"] for status in (204, 409)]
+        assert all(answered), "placet granted no claim, or refused none"
 
     def client(self, chance):
         mine = {}  # by consumer: what it holds, and its generation
@@ -212,13 +221,13 @@ class Traffic:
             self.refusals.append((answer, more, writes))
 
     def judge(self, answer, more, writes):
-        """Of a refusal by placet, when all is known that was granted meanwhile."""
+        """Judges a refusal by placet. All claims that were granted at the same time have to be known."""
         if not is_full(answer):
             self.faults.append(f"placet answered a claim with {answer}")
         free = {host: self.TOTAL - self.accounts[host].bounds("used", write["began"], write["ended"])[1]
                 for host, write in writes.items()}
         if all(free[host] >= amount for host, amount in more.items() if amount > 0):
-            self.faults.append(f"placet refused {more} where at least {free} were free: {answer}")
+            self.faults.append(f"placet refused {more} when at least {free} were free: {answer}")
 
     def release(self, chance, mine):
         if not mine:
@@ -228,14 +237,14 @@ class Traffic:
         writes = {host: self.accounts[host].begin(-amount, 0) for host, amount in had.items()}
         answer = self.balancer.until_decided("DELETE", f"/allocations/{consumer}")
         self.count(answer, "releases")
-        # OpenStack Placement may have done it before it answered 500.
+        # OpenStack Placement may have released it before it answered 500.
         if answer.status != 204 and not (answer.kind == "upstream" and answer.status == 404):
             self.faults.append(f"{answer.kind} answered a release with {answer}")
         for host, write in writes.items():
             self.accounts[host].end(write)
 
     def resize(self, chance, mine):
-        """As much more in all as is reserved: only the generation tells."""
+        """Raises the total and the reserved amount alike: only the generation shows the change."""
         path, more = f"/resource_providers/{chance.choice(sorted(self.accounts))}", chance.randint(0, 5)
         seen = self.balancer("GET", path)
         answer = self.balancer("PUT", f"{path}/inventories/VCPU", {
@@ -246,7 +255,7 @@ class Traffic:
             self.faults.append(f"placet answered an inventory with {answer}")
 
     def watch(self):
-        """At every moment nothing may be used beyond what there is."""
+        """Checks every 20 ms that no host is over capacity."""
         connection = self.placets[0].database.connect()
         while not self.ended.wait(0.02):
             cursor = connection.execute(SUMS)
@@ -256,7 +265,7 @@ class Traffic:
 
 
 def all_answer_alike(traffic, services):
-    """After rest: every service shows what the tables hold, from memory too once the comparison went round."""
+    """Without writes every service answers what the tables hold. After a round of the comparison candidates do too."""
     rows = {host: (generation, int(used)) for host, generation, used in services[0].database.query(SUMS)}
     for service, host in itertools.product(services, traffic.accounts):
         shown = Rest(service.port).must("GET", f"/resource_providers/{host}/usages").json
@@ -269,7 +278,7 @@ def all_answer_alike(traffic, services):
             assert time.monotonic() < began + INTERVAL + SLACK_SECONDS, f"candidates show {shown}, the tables hold {expected}"
             time.sleep(0.02)
     print(f"        all answer alike {time.monotonic() - began:.2f} s after the end")
-    # Of a claim that it refused OpenStack Placement may leave the consumer.
+    # OpenStack Placement may leave the consumer of a claim that it refused.
     faults = [it for it in Ledger(services[0].database).faults() if it[0] not in ("no allocations", "oversubscribed")]
     assert not faults, faults
 
@@ -279,7 +288,7 @@ def in_memory(placet, hosts):
     return {host: it["resources"]["VCPU"]["used"] for host, it in summaries.items() if host in hosts}
 
 
-# --- what OpenStack Placement releases ---
+# --- releases by OpenStack Placement ---
 
 def releases_are_usable(chance, placets, upstreams):
     host, at_once_, seen = new_uuid(chance), [], []
@@ -301,7 +310,7 @@ def releases_are_usable(chance, placets, upstreams):
 
 
 def until(placets, host, there):
-    """How long it takes until every placet offers a host, or offers it no more."""
+    """Waits until every placet offers the host, or until none does; returns the seconds."""
     began = time.monotonic()
     while any((host in in_memory(placet, [host])) != there for placet in placets):
         assert time.monotonic() < began + INTERVAL + SLACK_SECONDS, f"{host} is {'not yet' if there else 'still'} offered"
@@ -310,13 +319,13 @@ def until(placets, host, there):
 
 
 def run(tests, seed, placets, upstreams, careful, rounds, writes):
-    """`careful`: OpenStack Placements that try no claim again, and so oversubscribe nothing."""
+    """`careful` are OpenStack Placements that retry no claim, and so oversubscribe nothing."""
     chance, counts = random.Random(seed), Counter()
     placets[0].later = []
     for number in range(rounds):
         tests.step(f"race {number} behind one balancer", race, chance, Balancer([*placets, *upstreams]), placets, counts)
     print_counts(counts)
-    tests.step("who is over capacity is named once", lines_are_single, placets)
+    tests.step("a provider over capacity is logged once", lines_are_single, placets)
     traffic = Traffic(chance, Balancer([*placets, *careful]), placets, writes)
     tests.step("claims, releases and inventories behind one balancer", traffic.run)
     if not tests.failed:

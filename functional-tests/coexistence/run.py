@@ -2,9 +2,9 @@
 
     python -m functional_tests.coexistence.run [--engine ENGINE] [--seed N] [--binary PATH]
 
-What OpenStack Placement writes leaves no change that placet could follow: the comparison in the background has to
-find it, and until then placet must grant no claim that does not fit. On a server two of each are written to behind one
-balancer, too (rolling_switch.py).
+OpenStack Placement's writes leave no rows in the change feed. placet's comparison in the background has to find them.
+Until then placet must grant no claim that does not fit. On a database server, two services of each kind also get writes
+behind one balancer (rolling_switch.py).
 """
 
 import contextlib
@@ -20,7 +20,7 @@ HOSTS = 6
 TOTAL = 8
 TIMEOUT_SECONDS = 30
 OPTIONS = {"placet": {"comparison_interval": str(rolling_switch.INTERVAL), "strict_step_size": "true"}}
-SIZE = (40, 10_000) if os.environ.get("PLACET_TEST_SIZE") == "full" else (3, 320)  # races, and writes from all sides
+SIZE = (40, 10_000) if os.environ.get("PLACET_TEST_SIZE") == "full" else (3, 320)  # races, and writes of Traffic
 AGGREGATE = "e0000000-0000-4000-8000-0000000000a1"
 
 
@@ -44,7 +44,7 @@ def candidates(service, amount, more=""):
 
 
 def eventually(name, expected, look):
-    """Waits until `look` shows what is expected."""
+    """Waits until `look` returns `expected`."""
     began = time.monotonic()
     while (seen := look()) != expected:
         assert time.monotonic() - began < TIMEOUT_SECONDS, f"{name}: {seen} after {TIMEOUT_SECONDS} s, expected {expected}"
@@ -61,17 +61,17 @@ def prepare(placet):
 
 def claims_and_releases(placet, upstream):
     assert claim(upstream, 1, host(0), TOTAL) == 204
-    assert claim(placet, 2, host(0), 1) == 409, "it is full, whatever placet's memory shows"
-    everyone = {host(n) for n in range(HOSTS)}
-    eventually("a claim", everyone - {host(0)}, lambda: candidates(placet, 1))
+    assert claim(placet, 2, host(0), 1) == 409, "the host is full, even if placet's snapshot shows free capacity"
+    hosts = {host(n) for n in range(HOSTS)}
+    eventually("a claim", hosts - {host(0)}, lambda: candidates(placet, 1))
     # A release moves no generation.
     upstream.must("DELETE", f"/allocations/{uuid(2, 1)}")
-    eventually("a release", everyone, lambda: candidates(placet, TOTAL))
+    eventually("a release", hosts, lambda: candidates(placet, TOTAL))
 
 
 def names(placet, upstream):
     upstream.must("PUT", "/traits/CUSTOM_BESIDE")
-    assert candidates(placet, 1, "&required=CUSTOM_BESIDE") == set(), "known at once, and nobody has it"
+    assert candidates(placet, 1, "&required=CUSTOM_BESIDE") == set(), "a new trait is known at once; no provider has it"
     generation = upstream.must("GET", f"/resource_providers/{host(1)}").json["generation"]
     upstream.must("PUT", f"/resource_providers/{host(1)}/traits", {
         "traits": ["CUSTOM_BESIDE"], "resource_provider_generation": generation})
@@ -79,7 +79,7 @@ def names(placet, upstream):
 
 
 def aggregates_without_generations(placet, upstream):
-    # Before 1.19 no generation moves.
+    # Before 1.19 this write moves no generation.
     upstream.must("PUT", f"/resource_providers/{host(2)}/aggregates", [AGGREGATE], version="1.18")
     eventually("an aggregate", {host(2)}, lambda: candidates(placet, 1, f"&member_of={AGGREGATE}"))
 
@@ -93,7 +93,7 @@ def providers(placet, upstream):
     eventually("a tree", {host(91)}, lambda: candidates(placet, 50))
     upstream.must("DELETE", f"/resource_providers/{host(91)}")
     upstream.must("DELETE", f"/resource_providers/{host(90)}")
-    eventually("a tree that is gone", set(), lambda: candidates(placet, 50))
+    eventually("a deleted tree", set(), lambda: candidates(placet, 50))
 
 
 def over_capacity(service, placet):
@@ -102,7 +102,7 @@ def over_capacity(service, placet):
         "SELECT id, 'by hand', 0, 9 FROM resource_providers WHERE uuid = ?", (host(3),))
     line = f"Provider {host(3)} is over capacity: 9 of VCPU are used, of 8 that it has"
     eventually("a line of the log", 1, lambda: service.log().count(line))
-    eventually("what was written by hand", False, lambda: host(3) in candidates(placet, 1))
+    eventually("an allocation written by hand", False, lambda: host(3) in candidates(placet, 1))
 
 
 def one_of_each(tests, engine, binary):
@@ -119,7 +119,7 @@ def one_of_each(tests, engine, binary):
 
 def behind_one_balancer(tests, engine, binary, seed):
     database = engine.create()
-    # A connection for each client; OpenStack Placement holds up to two.
+    # Connections for all clients. OpenStack Placement holds up to two for each request.
     pool = {"placement_database": {"max_overflow": str(4 * rolling_switch.CLIENTS)}}
     with contextlib.ExitStack() as stack:
         def two(kind, options):

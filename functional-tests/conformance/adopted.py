@@ -1,8 +1,7 @@
-"""A fixture's data as OpenStack Placement's own code writes it: straight into a database.
+"""Writes a fixture's data with OpenStack Placement's own code into a database.
 
-Schema, standard traits and classes, providers, claims: all of it is made by the fixture classes of
-the installed package's test suite, which otherwise run on a database in memory. placet has to
-answer from such a database as it does from one that it made itself.
+The fixture classes of the installed package's test suite make the schema, standard names, providers and claims. In
+their own suite they do so in a database in memory. placet has to answer from such a database as from its own.
 """
 
 import contextlib
@@ -13,7 +12,7 @@ import fixtures
 
 
 def prepare(name, engine):
-    """Makes a database as the fixture called `name` wants it; returns it, and the fixture's environment."""
+    """Returns a database with the data of the fixture called `name`, and the fixture's environment."""
     made = engine.create()
     saved = dict(os.environ)
     os.environ["OS_LOG_CAPTURE"] = "1"
@@ -25,7 +24,7 @@ def prepare(name, engine):
             fixture = getattr(gabbits, name)()
             fixture.start_fixture()
             try:
-                # The fixture takes its database away when it ends: the copy is taken before that.
+                # The fixture drops its database when it ends, so the copy is made before.
                 copy = engine.create(made)
             finally:
                 fixture.stop_fixture()
@@ -38,7 +37,7 @@ def prepare(name, engine):
 
 @contextlib.contextmanager
 def _on_database(gabbits, made):
-    """While it lasts, the fixtures' database is `made`: theirs is in memory, and is gone when they end."""
+    """A context in which the fixtures use the database `made`, instead of one in memory."""
     from oslo_db.sqlalchemy import engines
     from placement import db_api, deploy
     from placement.db.sqlalchemy import migration
@@ -57,7 +56,7 @@ def _on_database(gabbits, made):
             self.addCleanup(db_api.placement_context_manager.patch_engine(engine))
             self.addCleanup(self.forget)
             self.forget()
-            # As an operator's database came about: by the migrations, which leave their revision.
+            # Migrations make the schema, as in an operator's database, and leave their revision.
             migration.upgrade("head")
             deploy.update_database(self.conf)
 

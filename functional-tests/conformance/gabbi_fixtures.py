@@ -1,7 +1,6 @@
-"""What each fixture named in a gabbi file stands for: a configuration, and data to begin with.
+"""The fixtures that gabbi files name: a configuration and initial data for each.
 
-The data is described here in placet's own words and made over the API (topologies.py); the names
-that land in the environment are those that the gabbi files ask for.
+The data is made over the API (topologies.py). The names in the environment are those that the gabbi files use.
 """
 
 from dataclasses import dataclass, field
@@ -26,11 +25,11 @@ CLASSES = {
 class Fixture:
     options: dict = field(default_factory=dict)  # section -> option -> value
     files: dict = field(default_factory=dict)  # name in the service's folder -> text
-    data: object = None  # a function that is given the TopologyBuilder
+    data: object = None  # a function of the TopologyBuilder
 
 
-def _policy_for_everyone():
-    """A policy file that lets everyone do everything, whatever the rules are called."""
+def _open_policy():
+    """A policy file that allows every operation to every caller."""
     from placement import policies
 
     names = [rule.name for rule in policies.list_rules() if rule.name != "admin_api"]
@@ -61,7 +60,7 @@ def fixture(name):
         "NeutronQoSMultiSegmentFixture": Fixture(LEGACY, data=topologies.qos_segments),
     }
     if name == "OpenPolicyFixture":
-        return Fixture(OPEN, {"policy.yaml": _policy_for_everyone()})
+        return Fixture(OPEN, {"policy.yaml": _open_policy()})
     return table[name]
 
 

@@ -3,12 +3,11 @@
     python -m functional_tests.conformance.run [--fixtures rest|adopted] [--server placet|upstream] [--engine ENGINE]
                                                [--binary PATH] [--jobs N] [-v] [FILE...]
 
-A file's fixture is put into the service over its API (rest), or written into the database by
-the suite's own code before the service starts on it (adopted).
+With `rest` a file's fixture is made over the service's API. With `adopted` the suite's own code writes it into the
+database before the service starts.
 
-The files come with the openstack-placement package; nothing of it is kept here. expected.txt names
-the files that have to pass. One that is on the list and does not pass is a failure; one that is
-not on the list is run, reported and not counted as failed, and if it passes it wants to be added.
+The files come with the openstack-placement package and are not copied. expected.txt lists them, and a file that is not
+listed is a failure. Every test of a listed file has to pass, unless the list says `later`.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ def suite():
 
 
 def expected():
-    """File name -> None if it has to pass, else the reason why it need not yet."""
+    """File name -> None if the file has to pass, else the reason why it may fail."""
     names = {}
     for line in (HERE / "expected.txt").read_text().splitlines():
         line = line.strip()
@@ -44,7 +43,7 @@ def expected():
 
 
 def run_one(path, source, server, binary, engine):
-    """Runs one file against a service of its own. Everything that goes wrong is an outcome."""
+    """Runs one file against a service of its own. An exception is a failed outcome."""
     try:
         (name,) = gabbi_file.fixtures_of(path)
         chosen = gabbi_fixtures.fixture(name)
@@ -67,7 +66,7 @@ def run_one(path, source, server, binary, engine):
 
 
 def judge(outcome, reason, listed):
-    """One line on a file; True if it breaks a promise."""
+    """Prints one line about a file; returns whether the file is a failure."""
     numbers = (f"{outcome.passed:4} passed {len(outcome.failed):4} failed "
                f"{len(outcome.skipped):4} skipped")
     whole = not outcome.failed and not outcome.skipped and outcome.passed
@@ -91,7 +90,7 @@ def main():
 
     listed = expected()
     if arguments.server == "upstream":
-        listed = dict.fromkeys(listed)  # it has to pass all of its own files
+        listed = dict.fromkeys(listed)  # OpenStack Placement has to pass all its own files
     paths = sorted(suite().glob("*.yaml"))
     missing = set(listed) - {path.stem for path in paths}
     if arguments.files:
@@ -121,7 +120,7 @@ def main():
 
 
 def report(outcomes, listed, broken):
-    """Two sums: of all tests that ran, and the stage's own, where `later` files are skipped."""
+    """Prints two sums: of all tests that ran, and of the stage, which counts failures in `later` files as skipped."""
     passed = sum(o.passed for o in outcomes)
     failed = sum(len(o.failed) for o in outcomes)
     skipped = sum(len(o.skipped) for o in outcomes)

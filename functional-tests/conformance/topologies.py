@@ -1,4 +1,4 @@
-"""The worlds that gabbi files with data begin in."""
+"""The initial data of gabbi files: providers, inventories, traits, aggregates and claims."""
 
 SHARES = "MISC_SHARES_VIA_AGGREGATE"
 EGRESS, INGRESS = "NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC"
@@ -36,7 +36,7 @@ def shared_storage(builder):
 
 
 def local_storage(builder):
-    """Three equal hosts with all they need; the aggregates are known, and nobody is in them."""
+    """Three equal hosts with disks of their own. The aggregates have no members."""
     builder.uuids("AGGA_UUID", "AGGB_UUID", "AGGC_UUID")
     for n in (1, 2, 3):
         builder.provider(f"cn{n}", f"CN{n}_UUID", inventories={
@@ -44,7 +44,7 @@ def local_storage(builder):
 
 
 def numa_aggregates(builder):
-    """Two trees whose NUMA nodes have the CPUs; one node alone reaches the second sharing disk."""
+    """Two trees whose NUMA nodes have the CPUs. Only one node is in the aggregate of the second sharing disk."""
     a, b, c = builder.uuids("AGGA_UUID", "AGGB_UUID", "AGGC_UUID")
     roots = [builder.provider("cn1", "CN1_UUID", aggregates=[a]),
              builder.provider("cn2", "CN2_UUID", aggregates=[a, b])]
@@ -58,7 +58,7 @@ def numa_aggregates(builder):
 
 
 def numa_network(builder, parents=(None, None)):
-    """A host made of NUMA nodes, devices and network agents, and a plain one with NIC subtrees."""
+    """A host of NUMA nodes, devices and network agents, and a host without nodes but with NIC subtrees."""
     a = builder.uuids("AGGA_UUID")
     builder.provider("ss1", "SS1_UUID", None, a, [SHARES], {"DISK_GB": 2000})
     first = builder.provider("cn1", "CN1_UUID", parents[0], a, ["COMPUTE_VOLUME_MULTI_ATTACH"])
@@ -99,7 +99,7 @@ def _agents(builder, host):
 
 
 def deep_numa_network(builder):
-    """The same two hosts, each two levels further down in one tree."""
+    """The hosts of numa_network, each two levels further down in one tree."""
     top = builder.provider("gp1")
     numa_network(builder, [builder.provider(name, parent=top) for name in ("p1", "p2")])
 

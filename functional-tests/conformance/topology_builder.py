@@ -1,4 +1,4 @@
-"""Puts providers, inventories, traits, aggregates and claims into a live service over its API."""
+"""Creates providers, inventories, traits, aggregates and claims in a live service over its API."""
 
 import uuid
 
@@ -10,7 +10,7 @@ def new_uuid():
 
 
 class TopologyBuilder:
-    """Talks to one service; what its tests are to know by name it keeps in `environ`."""
+    """Creates data in one service. `environ` has the names and uuids that the tests use."""
 
     def __init__(self, port):
         self.rest = Rest(port, version="1.39")
@@ -18,14 +18,14 @@ class TopologyBuilder:
         self.known = set()
 
     def uuids(self, *names):
-        """Invents a uuid for each of these names of the environment; returns them."""
+        """Generates a uuid for each of these names of the environment; returns the uuids."""
         for name in names:
             self.environ[name] = new_uuid()
         return [self.environ[name] for name in names]
 
     def provider(self, name, env=None, parent=None, aggregates=(), traits=(), inventories=None,
                  uuid=None):
-        """Creates a provider with all that belongs to it; returns its uuid."""
+        """Creates a provider with its aggregates, traits and inventories; returns its uuid."""
         own = uuid or new_uuid()
         body = {"name": name, "uuid": own}
         if parent:
@@ -37,7 +37,7 @@ class TopologyBuilder:
         return own
 
     def fill(self, provider, aggregates=(), traits=(), inventories=None):
-        """Aggregates (at 1.1, where they move no generation), inventories one by one, traits."""
+        """Sets aggregates (at 1.1, which moves no generation), inventories one by one, and traits."""
         path = f"/resource_providers/{provider}"
         if aggregates:
             self.rest.must("PUT", f"{path}/aggregates", list(aggregates), "1.1")
@@ -56,7 +56,7 @@ class TopologyBuilder:
                 "resource_provider_generation": self._generation(path)})
 
     def claim(self, provider, resources, project, user, consumer=None):
-        """Claims for a consumer of no type; returns the consumer."""
+        """Claims for a consumer without a type; returns the consumer."""
         consumer = consumer or new_uuid()
         body = {"allocations": {provider: {"resources": resources}},
                 "project_id": project, "user_id": user}

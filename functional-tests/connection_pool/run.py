@@ -1,4 +1,4 @@
-"""The options of `[placement_database]` that bound connections and tries do what they say, seen from the server.
+"""Tests the options of `[placement_database]` that bound connections and retries, by the server's own session tables.
 
     python -m functional_tests.connection_pool.run [--binary PATH] [--engine postgresql|mariadb]
 """
@@ -35,7 +35,7 @@ def ask(rest):
 
 
 def bounded(binary, database, size, overflow):
-    """So many requests reach the database at once, and the others are turned away after pool_timeout."""
+    """At most max_pool_size + max_overflow requests wait in the database. The others get 503 after pool_timeout."""
     options = {"max_pool_size": str(size), "max_overflow": str(overflow), "pool_timeout": "1"}
     with live.Service("placet", {"placement_database": options}, binary, database) as service:
         rest = Rest(service.port)
@@ -55,12 +55,12 @@ def bounded(binary, database, size, overflow):
         for thread in threads:
             thread.join()
     readers = size + overflow
-    assert most == readers, f"{most} connections waited at once, {readers} may"
+    assert most == readers, f"{most} connections waited at the same time, expected {readers}"
     assert sorted(answers) == [200] * readers + [503] * (ASKED - readers), answers
 
 
 def recycled(binary, database, seconds, changes):
-    """A connection that is older is replaced when it would be used again."""
+    """A connection older than connection_recycle_time is replaced at its next use."""
     options = {"max_pool_size": "1", "connection_recycle_time": str(seconds)}
     with live.Service("placet", {"placement_database": options}, binary, database) as service:
         rest = Rest(service.port)
@@ -70,7 +70,7 @@ def recycled(binary, database, seconds, changes):
         assert ask(rest) == 200
         time.sleep(0.3)
         gone = before - sessions(database)
-    assert len(gone) == (1 if changes else 0), f"{gone} of {before} are gone"
+    assert len(gone) == (1 if changes else 0), f"{gone} of {before} were replaced"
 
 
 def start(binary, folder, database, options):
@@ -84,13 +84,13 @@ def start(binary, folder, database, options):
 def given_up(binary, engine, database):
     process = start(binary, engine.folder, database, {"max_retries": "3", "retry_interval": "1"})
     began = time.monotonic()
-    _, told = process.communicate(timeout=60)
-    tries = told.count("it is tried again in 1s")
-    assert process.returncode == 1 and tries == 2, f"exit {process.returncode} after {tries} more tries:\n{told}"
-    assert time.monotonic() - began >= 2, "it did not wait between the tries"
+    _, log = process.communicate(timeout=60)
+    retries = log.count("it is tried again in 1s")
+    assert process.returncode == 1 and retries == 2, f"exit {process.returncode} after {retries} retries:\n{log}"
+    assert time.monotonic() - began >= 2, "placet did not wait between the retries"
 
 
-def for_ever(binary, engine, database):
+def never_given_up(binary, engine, database):
     process = start(binary, engine.folder, database, {"max_retries": "-1", "retry_interval": "1"})
     try:
         time.sleep(3)
@@ -112,11 +112,11 @@ def main():
         tests.step("max_pool_size and max_overflow", bounded, binary, database, 2, 1)
         tests.step("max_pool_size alone", bounded, binary, database, 4, 0)
         tests.step("connection_recycle_time", recycled, binary, database, 1, True)
-        tests.step("connection_recycle_time that is not over", recycled, binary, database, 3600, False)
+        tests.step("connection_recycle_time that has not passed", recycled, binary, database, 3600, False)
         tests.step("connection_recycle_time of 0", recycled, binary, database, 0, True)
         engine.nodes[0].stop()
         tests.step("max_retries and retry_interval", given_up, binary, engine, database)
-        tests.step("max_retries without end", for_ever, binary, engine, database)
+        tests.step("max_retries of -1", never_given_up, binary, engine, database)
     tests.finish()
 
 

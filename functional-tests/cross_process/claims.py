@@ -1,4 +1,4 @@
-"""Every way to write claims: PUT, POST and DELETE of allocations, and the reshaper. Consumer types come by being used."""
+"""The writes of claims: PUT, POST and DELETE of allocations, and the reshaper. Claims create consumer types."""
 
 from functional_tests.cross_process.expected_state import POOL, Consumer
 from functional_tests.cross_process.writes import CONSUMERS, Write, an_inventory, kind, moved, one_of
@@ -7,7 +7,7 @@ CLASS = "DISK_GB"  # of the pool
 
 
 def some_room(state):
-    """What a claim asks for: of one or two of its own providers, and often of the pool."""
+    """Amounts for a claim that fits: of one or two of the worker's own providers, and often of the pool."""
     asked, free = {}, [(p, c) for p in state.living() for c in p.inventories if state.room(p, c) > 0]
     for provider, name in state.chance.sample(free, min(len(free), state.chance.randint(1, 2))):
         asked.setdefault(provider.uuid, {})[name] = state.chance.randint(1, min(3, state.room(provider, name)))
@@ -26,13 +26,13 @@ def body(state, consumer, holds, kind_of):
 
 
 def claimed(state, consumer, holds, kind_of):
-    """What an acknowledged claim makes of the consumer; providers' generations move once a request, elsewhere."""
+    """Applies an acknowledged claim to the consumer. The caller moves the providers' generations, once a request."""
     consumer.generation, consumer.type, consumer.holds = (consumer.generation or 0) + 1, kind_of, holds
     state.consumers[consumer.uuid] = consumer
 
 
 def emptied(state, consumer):
-    """What is left of a consumer that has nothing any more: its uuid, which may be claimed for as a new one."""
+    """Removes a consumer that has no allocations any more. Its uuid may be claimed for again as a new one."""
     consumer.holds, consumer.generation = {}, None
     del state.consumers[consumer.uuid]
 
@@ -42,13 +42,13 @@ def a_type(state):
 
 
 def a_consumer(state):
-    """A new one while there are few, or one that is there."""
+    """A new consumer or an existing one. With CONSUMERS consumers it is an existing one."""
     fewer = len(state.consumers) < CONSUMERS and state.chance.random() < 0.6
     return Consumer(state.new_uuid()) if fewer else one_of(state, state.consumers.values()) or Consumer(state.new_uuid())
 
 
 def own(state, *holdings):
-    """The worker's own providers in any of these."""
+    """The worker's own providers in any of these holdings."""
     return [state.providers[p] for p in sorted({p for holds in holdings for p in holds if p != POOL})]
 
 
@@ -69,7 +69,7 @@ def claim_put(state):
 
 @kind("PUT /allocations/{consumer_uuid}")
 def claim_wiped(state):
-    """With nothing in it: what it had moves too."""
+    """A claim without allocations: the generations of the consumer's providers move too."""
     consumer = one_of(state, state.consumers.values())
     if not consumer:
         return None
@@ -95,7 +95,7 @@ def claim_released(state):
 
 @kind("POST /allocations")
 def claims_posted(state):
-    """What one consumer has goes to a new one, as when an instance moves."""
+    """The allocations of one consumer move to a new one, as when an instance migrates."""
     old, new, kind_of = one_of(state, state.consumers.values()), Consumer(state.new_uuid()), a_type(state)
     if not old:
         return None
@@ -112,7 +112,7 @@ def claims_posted(state):
 
 @kind("POST /reshaper")
 def reshaped(state):
-    """A class of a provider goes to another of the tree, with all that is used of it."""
+    """The inventory of a class moves to another provider of the tree, with its allocations."""
     provider = one_of(state, (p for p in state.living() if p.inventories))
     name = provider and one_of(state, provider.inventories)
     other = name and one_of(state, (p for p in state.tree(provider.root) if name not in p.inventories))

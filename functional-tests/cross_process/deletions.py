@@ -1,5 +1,5 @@
-"""A class, or a trait, that one process deletes while another gives it to a provider: one of both is refused, and nothing
-is left that has what is not there."""
+"""One process deletes a class or a trait while another gives it to a provider. One of the two requests is refused, and
+no row is left that names a deleted class or trait."""
 
 import threading
 
@@ -13,7 +13,7 @@ ORPHANS = {
 
 
 def both(*calls):
-    """Their answers, asked at the same time."""
+    """The answers of concurrent calls."""
     answers, start = {}, threading.Barrier(len(calls))
 
     def client(number, call):
@@ -28,8 +28,8 @@ def both(*calls):
     return [answers[number] for number in range(len(calls))]
 
 
-def goes(giver, deleter, name, give, granted, take_back):
-    """Whether the host got what was deleted at the same time, or was refused: `granted` is the status if it got it."""
+def give_and_delete(giver, deleter, name, give, granted, take_back):
+    """Deletes a name while a host gets it; returns whether the host got it. `granted` is the status if it did."""
     giver.must("PUT", name)
     given, deleted = both(lambda: giver(*give), lambda: deleter("DELETE", name))
     assert (given.status, deleted.status) in ((granted, 409), (400, 204)), f"{name}: {given}, {deleted}"
@@ -40,17 +40,17 @@ def goes(giver, deleter, name, give, granted, take_back):
     return True
 
 
-def class_goes(giver, deleter, name):
+def give_and_delete_class(giver, deleter, name):
     inventories = f"/resource_providers/{HOST}/inventories"
     give = "POST", inventories, {"resource_class": name, "total": 5}
-    return goes(giver, deleter, f"/resource_classes/{name}", give, 201, f"{inventories}/{name}")
+    return give_and_delete(giver, deleter, f"/resource_classes/{name}", give, 201, f"{inventories}/{name}")
 
 
-def trait_goes(giver, deleter, name):
+def give_and_delete_trait(giver, deleter, name):
     traits = f"/resource_providers/{HOST}/traits"
     generation = giver.must("GET", f"/resource_providers/{HOST}").json["generation"]
     give = "PUT", traits, {"traits": [name], "resource_provider_generation": generation}
-    return goes(giver, deleter, f"/traits/{name}", give, 200, traits)
+    return give_and_delete(giver, deleter, f"/traits/{name}", give, 200, traits)
 
 
 def race(chance, ports, database, rounds):
@@ -60,10 +60,10 @@ def race(chance, ports, database, rounds):
     try:
         for number in range(rounds):
             giver, deleter = chance.sample(rests, 2)
-            given += class_goes(giver, deleter, f"CUSTOM_GOING_{number}")
-            given += trait_goes(giver, deleter, f"CUSTOM_GOING_{number}")
+            given += give_and_delete_class(giver, deleter, f"CUSTOM_GOING_{number}")
+            given += give_and_delete_trait(giver, deleter, f"CUSTOM_GOING_{number}")
     finally:
         for what, sql in ORPHANS.items():
             count = database.query(sql)[0][0]
-            assert count == 0, f"{count} {what} of what is not there"
+            assert count == 0, f"{count} {what} name a deleted class or trait"
     print(f"        {given} times given, {2 * rounds - given} times deleted", flush=True)

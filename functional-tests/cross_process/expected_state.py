@@ -1,5 +1,5 @@
-"""What a worker has written, as every process has to show it: its own trees, which nobody else writes, and its part of
-a pool that all workers claim from."""
+"""The state that a worker has written and every process has to answer: its own trees, which no other worker writes, and
+its part of a pool that all workers claim from."""
 
 import uuid
 
@@ -8,7 +8,7 @@ SHARED = "e0000000-0000-4000-8000-0000000000ff"  # the aggregate over which the 
 
 
 class Provider:
-    """A provider of a worker's own, also after it was deleted."""
+    """A provider that only one worker writes. It is kept after its deletion."""
 
     def __init__(self, name, identity, parent=None):
         self.name, self.uuid, self.parent = name, identity, parent
@@ -45,7 +45,7 @@ class ExpectedState:
         return f"{what}_{self.number}_{self.counter}"
 
     def prepare(self, rest):
-        """Its hosts, of which each may use the pool."""
+        """Creates the worker's hosts, which all share the pool's aggregate."""
         for host in self.roots:
             rest.must("POST", "/resource_providers", {"name": host.name, "uuid": host.uuid})
             rest.must("PUT", f"/resource_providers/{host.uuid}/aggregates",
@@ -60,7 +60,7 @@ class ExpectedState:
         return [p for p in self.providers.values() if p.root is root]
 
     def used(self, provider, name):
-        """How much of a class of an own provider is used."""
+        """The amount of a class that is used of an own provider."""
         return sum(c.holds.get(provider.uuid, {}).get(name, 0) for c in self.consumers.values())
 
     def is_used(self, provider):

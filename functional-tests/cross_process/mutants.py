@@ -1,17 +1,17 @@
-"""Elsewhere must notice when a guard is missing: it runs with each mutant, and each must make it fail.
+"""Runs the suite cross_process with mutants, each of which lacks a guard. Each must make the suite fail.
 
     python -m functional_tests.cross_process.mutants --binary PATH [--runs N] [--only MUTANT,…]
 
 The binary is one built with `cargo build --features mutants`.
 
-On PostgreSQL. What others do shows at a full provider alone (the race sees it), after an hour, or in a window too small to
-be met here: the unit tests see those (race/unit_mutants.py).
+The suite runs on PostgreSQL. Other mutants show only at a full provider, which the suite race has, after an hour, or in
+a window too small for this suite. The unit tests find those (race/unit_mutants.py).
 """
 
 from functional_tests.lib.mutant_runs import Case, MutantRuns, arguments
 
 SERVER = ["--engine", "postgresql"]
-# Writes have to meet what is read again after others: with few reads between them there are many at once.
+# The mutants show when writes overlap with reads that follow other writes. Few reads for each write make more overlaps.
 MANY = ["--steps", "10000", "--reads", "2"]
 SHOWN = ("expected",)
 

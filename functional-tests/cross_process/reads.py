@@ -1,19 +1,20 @@
-"""Every way to read, and what has to be shown: exactly that, but for the pool, which others write meanwhile."""
+"""The kinds of reads and their expected answers. An answer has to be exact, except about the pool, which other workers
+write at the same time."""
 
 import time
 
 from functional_tests.cross_process.claims import CLASS, pooled
 from functional_tests.cross_process.expected_state import POOL, Consumer, Provider
 
-KINDS = {}  # by name: the route, of what, and what asks and judges
+KINDS = {}  # by name: the route, the kind of thing that it reads, and the function that reads and judges
 
 
 class WrongAnswer(AssertionError):
-    """Something else was shown than was acknowledged."""
+    """An answer differs from the acknowledged state."""
 
 
 class Reader:
-    """Asks one process, and measures."""
+    """Reads from one process, and measures the times."""
 
     def __init__(self, rest):
         self.rest, self.times = rest, []
@@ -32,7 +33,7 @@ class Reader:
             raise WrongAnswer(f"GET {self.path}: {what} is {shown}, expected {expected}")
 
     def within(self, state, name, shown, what):
-        """Of the pool, on which others work."""
+        """Checks a value of the pool, which other workers write too."""
         low, high = state.pool.bounds(name, self.began, self.ended)
         if not low <= shown <= high:
             raise WrongAnswer(f"GET {self.path}: {what} is {shown}, expected {low} to {high}")
@@ -46,12 +47,12 @@ def kind(route, of):
 
 
 def kind_of(thing):
-    """What is read of a thing that was written: a name comes as a pair, of which the first says what it names."""
+    """The kind of a thing that was written. A name is a pair of its kind and its text."""
     return {Provider: "provider", Consumer: "consumer"}.get(type(thing)) or thing[0]
 
 
 def record(provider):
-    """As a list has it."""
+    """A provider as in a list."""
     return {"uuid": provider.uuid, "name": provider.name, "generation": provider.generation,
             "root_provider_uuid": provider.root.uuid,
             "parent_provider_uuid": provider.parent.uuid if provider.parent else None}
@@ -60,21 +61,21 @@ def record(provider):
 def listed(ask, query, expected):
     shown = ask(f"/resource_providers?{query}")["resource_providers"]
     shown = {it["uuid"]: {name: it[name] for name in it if name != "links"} for it in shown}
-    ask.expect({p.uuid: record(p) for p in expected}, shown, "what is listed")
+    ask.expect({p.uuid: record(p) for p in expected}, shown, "the list")
 
 
 def there(ask, provider, more=""):
-    """Asks of a provider; None where it is gone."""
+    """Reads a provider; None if it was deleted."""
     return ask(f"/resource_providers/{provider.uuid}{more}", 200 if provider.alive else 404)
 
 
 def one_name(state, names, otherwise=None):
-    """One of these; sorted, because a set has another order in each process, and a seed is to give the same again."""
+    """One of these names. They are sorted: a set has another order in each run, and a seed has to repeat a run."""
     names = sorted(names)
     return state.chance.choice(names) if names else otherwise
 
 
-# --- of a provider ---
+# --- providers ---
 
 @kind("GET /resource_providers/{uuid}", "provider")
 def provider_shown(state, ask, provider):
@@ -166,10 +167,10 @@ def holders_shown(state, ask, provider):
         ask.expect((held, provider.generation), (shown["allocations"], shown["resource_provider_generation"]))
 
 
-# --- candidates, which come from memory ---
+# --- candidates, which come from the snapshot ---
 
 def summaries(state, ask, shown, root):
-    """Every provider of a tree with a candidate is shown, with all that it has."""
+    """Every provider of a tree with a candidate has a summary, with all its classes."""
     ask.expect({
         p.uuid: {"resources": {c: {"capacity": state.capacity(p, c), "used": state.used(p, c)} for c in p.inventories},
                  "traits": sorted(p.traits), "root_provider_uuid": root.uuid,
@@ -183,7 +184,7 @@ def candidates(state, ask, provider):
     root, name, amount = provider.root, one_name(state, provider.inventories, "VCPU"), state.chance.randint(1, 4)
     answer = ask(f"/allocation_candidates?resources={name}:{amount}&in_tree={root.uuid}")
     fit = {p.uuid for p in state.tree(root) if state.room(p, name) >= amount}
-    ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"]}, "who has room")
+    ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"]}, "the set")
     if fit:
         summaries(state, ask, answer["provider_summaries"], root)
 
@@ -193,7 +194,7 @@ def candidates_with_a_trait(state, ask, provider):
     name, it = one_name(state, provider.inventories, "VCPU"), one_name(state, provider.traits or state.traits)
     answer = ask(f"/allocation_candidates?resources1={name}:1&required1={it}&in_tree1={provider.root.uuid}")
     fit = {p.uuid for p in state.tree(provider.root) if state.room(p, name) >= 1 and it in p.traits}
-    ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"]}, "who has it all")
+    ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"]}, "the set")
 
 
 @kind("GET /allocation_candidates", "provider")
@@ -202,14 +203,14 @@ def candidates_with_the_pool(state, ask, provider):
     answer = ask(f"/allocation_candidates?resources={CLASS}:1&resources1=VCPU:1&in_tree1={root.uuid}&group_policy=none")
     fit = {p.uuid for p in state.tree(root) if state.room(p, "VCPU") >= 1}
     ask.expect(fit, {p for request in answer["allocation_requests"] for p in request["allocations"] if p != POOL},
-               "who has room beside the pool")
+               "the set of providers beside the pool")
     if fit:
         summaries(state, ask, answer["provider_summaries"], root)
         used = answer["provider_summaries"][POOL]["resources"][CLASS]["used"]
-        ask.within(state, "used", used, "what is used of the pool")
+        ask.within(state, "used", used, "the usage of the pool")
 
 
-# --- of a consumer ---
+# --- consumers ---
 
 @kind("GET /allocations/{consumer_uuid}", "consumer")
 def consumer_shown(state, ask, consumer):
@@ -219,7 +220,7 @@ def consumer_shown(state, ask, consumer):
     pool = shown["allocations"].get(POOL)
     generations = {p: state.providers[p].generation for p in consumer.holds if p != POOL}
     if pool:
-        ask.within(state, "moves", pool["generation"] - 1, "how often the pool moved")
+        ask.within(state, "moves", pool["generation"] - 1, "the number of the pool's updates")
         generations[POOL] = pool["generation"]
     held = {p: {"resources": amounts, "generation": generations.get(p)} for p, amounts in consumer.holds.items()}
     return ask.expect({"allocations": held, "project_id": state.project, "user_id": state.project,
@@ -227,7 +228,7 @@ def consumer_shown(state, ask, consumer):
 
 
 def project_usages(state, chosen):
-    """By consumer type: the sums, and how many consumers there are."""
+    """By consumer type: the sums, and the number of consumers."""
     sums = {}
     for consumer in state.consumers.values():
         if chosen in (None, consumer.type):
@@ -254,23 +255,23 @@ def type_shown(state, ask, consumer):
 @kind("GET /resource_providers/{uuid}/usages", "consumer")
 def pool_shown(state, ask, consumer):
     shown = ask(f"/resource_providers/{POOL}/usages")
-    ask.within(state, "used", shown["usages"][CLASS], "what is used of the pool")
-    ask.within(state, "moves", shown["resource_provider_generation"] - 1, "how often the pool moved")
+    ask.within(state, "used", shown["usages"][CLASS], "the usage of the pool")
+    ask.within(state, "moves", shown["resource_provider_generation"] - 1, "the number of the pool's updates")
 
 
 @kind("GET /resource_providers", "consumer")
 def pool_listed(state, ask, consumer):
     (shown,) = ask(f"/resource_providers?uuid={POOL}")["resource_providers"]
-    ask.within(state, "moves", shown["generation"] - 1, "how often the pool moved")
+    ask.within(state, "moves", shown["generation"] - 1, "the number of the pool's updates")
 
 
 @kind("GET /resource_providers/{uuid}/allocations", "consumer")
 def pool_holders_shown(state, ask, consumer):
     shown = ask(f"/resource_providers/{POOL}/allocations")["allocations"].get(consumer.uuid)
-    ask.expect(pooled(consumer.holds), shown["resources"][CLASS] if shown else 0, "what it has of the pool")
+    ask.expect(pooled(consumer.holds), shown["resources"][CLASS] if shown else 0, "the consumer's amount of the pool")
 
 
-# --- of names ---
+# --- names ---
 
 @kind("GET /resource_classes/{name}", "class")
 def class_shown(state, ask, thing):
@@ -286,7 +287,7 @@ def classes_listed(state, ask, thing):
 
 @kind("GET /allocation_candidates", "class")
 def class_in_candidates(state, ask, thing):
-    """Of a class that is not there a search is refused; a new one nobody has."""
+    """A search for a deleted class is refused. A search for a class without inventories finds nothing."""
     known = thing[1] in state.classes
     shown = ask(f"/allocation_candidates?resources={thing[1]}:1", 200 if known else 400)
     if known and not state.is_class_used(thing[1]):

@@ -1,13 +1,16 @@
-"""What one placet process acknowledged, every other one shows at once: writes of every kind, then reads elsewhere.
+"""Tests that every process answers at once what another process acknowledged, with all kinds of writes and reads.
 
     python -m functional_tests.cross_process.run [--engine ENGINE] [--processes N] [--steps N] [--reads N]
                                                  [--workers N] [--seed N] [--binary PATH] [--mutant NAME]
 
-A step is one write through one process, and when it is acknowledged reads through others, of every kind that could show
-it (`--reads`: so many of them by chance; 0: all), which must show exactly what is there then. Workers do so at once, each
-with trees of its own, all with one pool. On Galera each process has a node of its own (galera/lagging_node.py has one that
-lags). An SQLite file is served by one process, so there it is asked through other connections. Which routes there are
-says the binary: one that nothing here writes or reads is a failure.
+A step is one write through one process, then reads through other processes. The reads must show the write. `--reads` is
+the number of reads after each write, chosen at random from the kinds that could show it; 0 means all kinds. Several
+workers run at the same time. Each has trees of its own, and all claim from one pool.
+
+On Galera each process has a node of its own (galera/lagging_node.py has one that lags). An SQLite file is served by one
+process, so the reads use other connections to it. The binary lists its routes. A route that this suite neither writes
+nor reads is a failure.
+
 """
 
 import json
@@ -26,14 +29,14 @@ from functional_tests.lib.rest import KeptRest, Rest
 from functional_tests.lib.test_counts import TestCounts
 
 FULL = os.environ.get("PLACET_TEST_SIZE") == "full"
-STEPS_FOR_EVERY_KIND = 1000  # steps in which chance leaves nothing out
+STEPS_FOR_EVERY_KIND = 1000  # with this many steps, every kind is chosen
 DELETION_ROUNDS = 300 if FULL else 15  # rounds of deletions.py
 ROUTES_WITHOUT_DATA = {"GET /", "GET /openapi.json", "GET /v1/"}
-ROLES = {"x-roles": "admin,service"}  # reshaping is for services alone
+ROLES = {"x-roles": "admin,service"}  # only the role `service` may reshape
 
 
 class Worker(threading.Thread):
-    """Writes its own part of the state and looks at it, until one of all has seen what should not be."""
+    """Writes its own part of the state and reads it, until a worker has seen a wrong answer."""
 
     def __init__(self, number, options, ports, pool, seen):
         super().__init__(daemon=True)
@@ -59,9 +62,9 @@ class Worker(threading.Thread):
         through = self.chance.randrange(len(self.rests))
         pooled = self.state.pool.begin(*write.pool)
         answer = self.rests[through](write.method, write.path, write.body, version=write.version, headers=ROLES)
-        told = f"worker {self.state.number}, step {number}: {name} through process {through}"
+        account = f"worker {self.state.number}, step {number}: {name} through process {through}"
         if answer.status not in (200, 201, 204):
-            raise reads.WrongAnswer(f"{told}: {write.method} {write.path} {write.body} was answered with {answer}")
+            raise reads.WrongAnswer(f"{account}: {write.method} {write.path} {write.body} was answered with {answer}")
         write.done()
         self.state.pool.end(pooled)
         self.done[name] += 1
@@ -71,12 +74,12 @@ class Worker(threading.Thread):
             try:
                 reads.KINDS[read][2](self.state, reader, thing)
             except reads.WrongAnswer as error:
-                raise reads.WrongAnswer(f"{told}: {write.method} {write.path} {write.body}\n"
-                                 f"then by process {self.readers.index(reader)}: {read}: {error}") from None
+                raise reads.WrongAnswer(f"{account}: {write.method} {write.path} {write.body}\n"
+                                        f"then by process {self.readers.index(reader)}: {read}: {error}") from None
             self.done[read] += 1
 
     def some_write(self):
-        """A kind of which there is something to write just now."""
+        """A write of a kind that is possible in the current state."""
         while True:
             name = self.chance.choice(list(writes.KINDS))
             write = writes.KINDS[name][1](self.state)
@@ -84,7 +87,7 @@ class Worker(threading.Thread):
                 return name, write
 
     def some_reads(self, things):
-        """What to read of what was written; whatever is chosen, something comes from memory."""
+        """Chooses the reads of the things that were written: (kind, thing) pairs."""
         possible = [(name, it) for it in things for name, (_, of, _) in reads.KINDS.items() if of == reads.kind_of(it)]
         if not self.options.reads or len(possible) <= self.options.reads:
             return possible
@@ -92,14 +95,14 @@ class Worker(threading.Thread):
 
 
 def routes(binary):
-    """What the binary says that it serves."""
-    told = subprocess.run([live.placet_binary(binary), "openapi"], capture_output=True, check=True, text=True)
-    return {f"{method.upper()} {path}" for path, methods in json.loads(told.stdout)["paths"].items()
+    """The routes in the binary's API description."""
+    printed = subprocess.run([live.placet_binary(binary), "openapi"], capture_output=True, check=True, text=True)
+    return {f"{method.upper()} {path}" for path, methods in json.loads(printed.stdout)["paths"].items()
             for method in methods if method in ("get", "put", "post", "delete", "patch", "head")} - ROUTES_WITHOUT_DATA
 
 
 def prepare(rest):
-    """The pool."""
+    """Creates the pool; returns its generation."""
     rest.must("POST", "/resource_providers", {"name": "pool", "uuid": expected_state.POOL})
     steps = [("traits", {"traits": ["MISC_SHARES_VIA_AGGREGATE"]}), ("aggregates", {"aggregates": [expected_state.SHARED]}),
              ("inventories", {"inventories": {claims.CLASS: {"total": 10**6}}})]
@@ -126,7 +129,7 @@ def judge(tests, workers, options):
         if worker.error:
             tests.fail(f"worker {worker.state.number}", worker.error)
         else:
-            tests.ok(f"worker {worker.state.number} was shown whatever it wrote", show=False)
+            tests.ok(f"worker {worker.state.number} was answered what it wrote", show=False)
     kinds = {**{name: it[0] for name, it in writes.KINDS.items()}, **{name: it[0] for name, it in reads.KINDS.items()}}
     done = sum((worker.done for worker in workers), Counter())
     tests.equal("every route is written or read", routes(options.binary), set(kinds.values()))
@@ -151,7 +154,7 @@ def main():
     tests = TestCounts()
     with engines.Engine(options.engine) as engine:
         if engine.kind == "sqlite" and options.processes > 1:
-            tests.skip("other processes", "an SQLite file is served by one; it is asked through other connections")
+            tests.skip("other processes", "an SQLite file is served by one process; reads use other connections to it")
             options.processes = 1
         database = engine.create()
         nodes = [engine.at(database, n) for n in range(len(engine.nodes) if engine.kind == "galera" else 1)]
@@ -160,8 +163,9 @@ def main():
             workers = run(options, ports)
             judge(tests, workers, options)
             if len(ports) > 1:
-                tests.step("what goes is not given", deletions.race, random.Random(options.seed), ports, database,
+                tests.step("a deleted name is not given", deletions.race, random.Random(options.seed), ports, database,
                            DELETION_ROUNDS)
+
     tests.finish()
 
 

@@ -1,18 +1,18 @@
-"""Every way to write: what is sent, what it makes of the worker's state, and what has to show it."""
+"""The kinds of writes: the request, its effect on the worker's state, and the things that have to show it."""
 
 from functional_tests.cross_process.expected_state import POOL, SHARED, Provider
 
 CHILDREN, NAMES, CONSUMERS = 3, 4, 8
-KINDS = {}  # by name: the route, and what makes a write of it
+KINDS = {}  # by name: the route, and the function that makes a write
 
 
 class Write:
-    """A request, what has happened once it is acknowledged, and the things that show it."""
+    """A request. `done` applies it to the state once it is acknowledged, and the things in `shows` have to show it."""
 
     def __init__(self, method, path, body, done, shows, pool=(0, 0), version="latest"):
         self.method, self.path, self.body, self.version = method, path, body, version
         self.done, self.shows = done, shows
-        self.pool = pool  # how much more of the pool is used, and how often its generation moves
+        self.pool = pool  # the changes of the pool's usage and of its generation
 
 
 def kind(route):
@@ -70,7 +70,7 @@ def provider_renamed(state):
 
 @kind("PUT /resource_providers/{uuid}")
 def provider_moved(state):
-    """To another place of its tree, or to the other tree, with all that hangs on it."""
+    """Moves a provider and its descendants to another parent, in the same tree or another."""
     provider = one_of(state, (p for p in state.living() if p.parent))
 
     def goes_along(it):
@@ -178,7 +178,8 @@ def aggregates_replaced(state):
 
 @kind("PUT /resource_providers/{uuid}/aggregates")
 def pool_marked(state):
-    """As before 1.19, when it moved no generation: everybody has to read the pool again, amid claims of it."""
+    """Sets the pool's aggregates as before 1.19, which moves no generation. Every process has to read the pool again,
+    amid claims on it."""
     consumer = one_of(state, state.consumers.values())
     return consumer and Write("PUT", f"/resource_providers/{POOL}/aggregates", [SHARED, state.new_uuid()], lambda: None,
                               [consumer], version="1.18")
@@ -209,7 +210,7 @@ def traits_cleared(state):
 # --- names ---
 
 def _new(state, what, names):
-    """A name that may be made, while there are few."""
+    """A new name, or None if there are enough."""
     return state.new_name(f"CUSTOM_{what.upper()}") if len(names) < 2 + NAMES else None
 
 
@@ -236,7 +237,7 @@ def class_ensured(state):
 
 @kind("PUT /resource_classes/{name}")
 def class_renamed(state):
-    """As it is done before 1.7; providers keep it under its new name."""
+    """Renames a class as before 1.7. Inventories keep the class under its new name."""
     old, new = one_of(state, (c for c in state.classes if c.startswith("CUSTOM"))), state.new_name("CUSTOM_NEW")
 
     def done():
