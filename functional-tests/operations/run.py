@@ -1,4 +1,4 @@
-"""placet as its operator meets it: starting, refusing to start, stopping, its address and limits.
+"""Tests placet as a program: its start, configurations that it refuses, its address, its limits and its stop.
 
     python -m functional_tests.operations.run [--binary PATH]
 """
@@ -23,20 +23,20 @@ ETC = pathlib.Path("/etc/placement/placement.conf")
 
 
 def run(binary, folder, *arguments):
-    """A placet that is to end by itself, soon."""
+    """Runs a placet that has to end by itself within 30 s."""
     return subprocess.run([str(live.placet_binary(binary)), *arguments], cwd=folder, text=True,
                           capture_output=True, timeout=30, check=False,
                           env=live.clean_environment())
 
 
 def starting(binary, folder, text, *arguments):
-    """What `placet` says that must refuse to start with this configuration."""
+    """Starts a placet that must refuse this configuration; returns its error output."""
     config = pathlib.Path(folder, "refused.conf")
     config.write_text(text)
     try:
         done = run(binary, folder, "--config-file", str(config), *arguments)
     except subprocess.TimeoutExpired as error:
-        raise AssertionError("it serves") from error
+        raise AssertionError("placet started") from error
     assert done.returncode != 0, f"exit 0: {done.stdout}{done.stderr}"
     assert "panicked" not in done.stderr, done.stderr
     return done.stderr
@@ -48,7 +48,7 @@ def contains(text, *words):
 
 
 def no_configuration(binary, folder):
-    """Started with nothing at all: a database in the working directory, and noauth2."""
+    """Without a configuration placet makes a database in the working directory, and uses noauth2."""
     port = live.free_port()
     with open(pathlib.Path(folder, "out"), "wb") as out:
         process = subprocess.Popen(
@@ -79,17 +79,17 @@ def refusals(tests, binary, folder):
     noauth = memory + "[api]\nauth_strategy = noauth2\n"
     tests.step("keystone, the default with a configuration, refuses to start",
                lambda: contains(starting(binary, folder, memory), "keystone"))
-    tests.step("noauth2 is for loopback addresses", lambda: contains(
+    tests.step("noauth2 on an address that is not loopback is refused", lambda: contains(
         starting(binary, folder, noauth, "--bind", f"0.0.0.0:{live.free_port()}"),
         "allow_noauth2_anywhere"))
-    tests.step("an unknown option of placet's own is refused, and the nearest named",
+    tests.step("an unknown option of [placet] is refused, and the nearest is named",
                lambda: contains(starting(
                    binary, folder, noauth + "[placet]\nurl_prefx = /x\n"), "url_prefx",
                    "url_prefix"))
-    tests.step("a value that is none is refused with its place", lambda: contains(
+    tests.step("an invalid value is refused with its file and option", lambda: contains(
         starting(binary, folder, noauth + "[placet]\nmax_body_size = much\n"),
         "max_body_size", "refused.conf"))
-    tests.step("a file that is not there is refused",
+    tests.step("a missing configuration file is refused",
                lambda: contains(run(binary, folder, "--config-file", "no-such.conf").stderr,
                                 "no-such.conf"))
 
@@ -101,15 +101,15 @@ def database_commands(binary, folder):
     assert synced.returncode == 0, synced.stderr
     with sqlite3.connect(path) as db:
         head = db.execute("SELECT version_num FROM alembic_version").fetchone()[0]
-    told = run(binary, folder, "--config-file", str(config), "db", "version")
-    assert told.returncode == 0, told.stderr
-    contains(told.stdout, head)
+    version = run(binary, folder, "--config-file", str(config), "db", "version")
+    assert version.returncode == 0, version.stderr
+    contains(version.stdout, head)
     again = run(binary, folder, "--config-file", str(config), "db", "sync")
     assert again.returncode == 0, again.stderr
 
 
 def links(rest, path, headers=None):
-    """Where the root, a new provider and its links are, seen through `path`."""
+    """Creates a provider through the prefix `path`; returns its location and its links."""
     made = rest("POST", f"{path}/resource_providers", {"name": "linked"}, headers=headers)
     assert made.status == 200, made
     hrefs = [link["href"] for link in made.json["links"]]
@@ -148,8 +148,8 @@ def body_limit(binary):
         assert rest("GET", "/resource_providers").status == 200
 
 
-def gentle_stop(binary):
-    """SIGTERM while a request is half sent: it is answered, nothing new is, and the end is 0."""
+def graceful_stop(binary):
+    """After SIGTERM a half-sent request is answered, a new connection is refused, and the exit code is 0."""
     with live.Service("placet", {}, binary) as service:
         body = json.dumps({"name": "late"}).encode()
         head = (f"POST /resource_providers HTTP/1.1\r\nhost: 127.0.0.1\r\nx-auth-token: admin\r\n"
@@ -168,11 +168,11 @@ def gentle_stop(binary):
         assert service.process.wait(live.STOP_SECONDS) == 0, service.log()
         with contextlib.suppress(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", service.port), timeout=1).close()
-            raise AssertionError("it still accepts")
+            raise AssertionError("placet still accepts connections")
 
 
 def request_log(binary):
-    """One line a request, with its own id, the caller's, and what was asked and answered."""
+    """The log has one line for a request, with its own id, the caller's id, the path, the version and the status."""
     with live.Service("placet", {}, binary) as service:
         given = f"req-{UUID}"
         answer = Rest(service.port, version="1.17")(
@@ -201,11 +201,11 @@ def main():
         tests.step("db sync and db version", database_commands, binary, folder)
     tests.step("[placet] url_prefix", prefix, binary)
     for trusted in (True, False):
-        word = "is believed" if trusted else "is not believed by default"
+        word = "is used if enabled" if trusted else "is ignored by default"
         tests.step(f"X-Forwarded-Prefix {word}", forwarded, binary, trusted)
-    tests.step("a body that is too large", body_limit, binary)
-    tests.step("SIGTERM lets a request finish", gentle_stop, binary)
-    tests.step("a line of the log for a request", request_log, binary)
+    tests.step("a body above max_body_size is refused", body_limit, binary)
+    tests.step("SIGTERM lets a request finish", graceful_stop, binary)
+    tests.step("the log has a line for each request", request_log, binary)
     tests.finish()
 
 

@@ -1,9 +1,9 @@
-"""Every option that OpenStack Placement registers is honoured by placet, or warned about once.
+"""Tests that placet honours every option that OpenStack Placement registers, or warns about it once.
 
     python -m functional_tests.options.run [--binary PATH]
 
-Sets each to a plausible value that is not its default, and reads what `placet config show` says of
-it: an INI of what is honoured, and on the log a line for each option that is not used.
+Each option gets a plausible value that is not its default. `placet config show` then prints an INI file of the options
+that are honoured, and logs a warning for each that is not used.
 """
 
 import configparser
@@ -18,13 +18,13 @@ from functional_tests.options import upstream_options
 
 UNUSED = re.compile(r"\[(\S+)\] (\S+): accepted, but not used: \S")
 OLDER = re.compile(r"\[(\S+)\] (\S+): an older name")
-# What cannot be anything: these two decide whether placet starts at all.
+# placet starts only with these values.
 FIXED = {("api", "auth_strategy"): "noauth2",
          ("placement_database", "connection"): "sqlite:////{folder}/placement.sqlite"}
 
 
 def plausible(option, folder):
-    """A value that the option may have, and has not by default."""
+    """A valid value that is not the option's default."""
     key = option["section"], option["option"]
     default, kind = option["default"], option["type"]
     if key in FIXED:
@@ -51,7 +51,7 @@ def plausible(option, folder):
 
 
 def show(binary, folder, values, environ=None):
-    """Runs `placet config show` with {(section, option): value}; its answer and complaints."""
+    """Runs `placet config show` with {(section, option): value}; returns the process and the parsed INI."""
     sections = {}
     for (section, name), value in values.items():
         sections.setdefault(section, {})[name] = value
@@ -68,12 +68,12 @@ def show(binary, folder, values, environ=None):
     try:
         shown.read_string(done.stdout)
     except configparser.Error as error:
-        raise RuntimeError(f"exit {done.returncode}, no INI ({error})\n{done.stderr}") from error
+        raise RuntimeError(f"exit {done.returncode}, not an INI file ({error})\n{done.stderr}") from error
     return done, shown
 
 
 def culprits(binary, folder, values):
-    """Why not all of them together? Each option alone that placet refuses, with its complaint."""
+    """The options that placet refuses if they are set alone, with its error messages."""
     for key, value in values.items():
         if key not in FIXED:
             fixed = {k: v for k, v in values.items() if k in FIXED}
@@ -93,7 +93,7 @@ def accepted(tests, name, binary, folder, values, environ=None):
 
 
 def same(shown, value):
-    """Are these two spellings of one value?"""
+    """Whether these are two spellings of one value."""
     return shown.strip("\"'").lower().replace(", ", ",") == value.lower()
 
 
@@ -105,7 +105,7 @@ def judge(tests, how, option, value, done, shown):
     if warned == 1 and honoured is None:
         tests.ok(label, show=False)
     elif warned or honoured is None:
-        tests.fail(label, f"warned about {warned} times, and shown as {honoured!r}")
+        tests.fail(label, f"{warned} warnings, and shown as {honoured!r}")
     elif option["secret"] or same(honoured, value):
         tests.ok(label, show=False)
     else:
@@ -131,31 +131,31 @@ def in_environment(tests, binary, folder, options):
 
 
 def by_older_names(tests, binary, folder, options):
-    """Every older name once, in as few runs as that takes."""
+    """Sets every older name once. Two older names of one option are set in different runs."""
     aliases = [(o, tuple(alias)) for o in options for alias in o["deprecated"]]
     fixed = {key: FIXED[key].replace("/{folder}", folder) for key in FIXED}
-    turn = 0
-    while aliases and turn < 5:
-        turn += 1
+    number = 0
+    while aliases and number < 5:
+        number += 1
         now, seen, later = [], set(), []
         for option, alias in aliases:
             key = option["section"], option["option"]
             (later if key in seen else now).append((option, alias))
             seen.add(key)
         values = {alias: plausible(option, folder) for option, alias in now}
-        done, shown = accepted(tests, f"older names, turn {turn}", binary, folder, fixed | values)
+        done, shown = accepted(tests, f"older names, run {number}", binary, folder, fixed | values)
         for option, alias in now:
             judge(tests, f"older name [{alias[0]}] {alias[1]}", option, values[alias], done, shown)
             count = OLDER.findall(done.stderr).count(alias)
-            tests.equal(f"[{alias[0]}] {alias[1]} is said once to be older", 1, count, show=False)
+            tests.equal(f"[{alias[0]}] {alias[1]} is warned about once", 1, count, show=False)
         aliases = later
-    tests.equal("older names left over", [], aliases)
+    tests.equal("older names that were not set", [], aliases)
 
 
 def nothing_set(tests, binary, folder):
     fixed = {key: FIXED[key].replace("/{folder}", folder) for key in FIXED}
     done, _ = accepted(tests, "no option at all", binary, folder, fixed)
-    tests.equal("and no warning", [], UNUSED.findall(done.stderr) + OLDER.findall(done.stderr))
+    tests.equal("no option at all gives no warning", [], UNUSED.findall(done.stderr) + OLDER.findall(done.stderr))
 
 
 def main():
@@ -163,7 +163,7 @@ def main():
     binary = parser.parse_args().binary
     tests = TestCounts()
     options = upstream_options.options()
-    tests.equal("there are many options", True, len(options) > 100)
+    tests.equal("OpenStack Placement registers more than 100 options", True, len(options) > 100)
     with tempfile.TemporaryDirectory(prefix="placet-test-") as folder:
         try:
             nothing_set(tests, binary, folder)

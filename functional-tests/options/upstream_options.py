@@ -1,14 +1,13 @@
-"""Prints, a JSON object a line, every option that a deployment of OpenStack Placement registers.
+"""Prints every option that a deployment of OpenStack Placement registers, as one JSON object a line.
 
-From the libraries' own lists: placement's, oslo.config's, oslo.db's, oslo.log's, oslo.policy's,
-oslo.middleware's and keystonemiddleware's, and what keystoneauth's plugins add to
-[keystone_authtoken]. Nothing is written down here but where to look.
+The options come from the libraries' own lists: placement's, oslo.config's, oslo.db's, oslo.log's, oslo.policy's,
+oslo.middleware's and keystonemiddleware's. keystoneauth's plugins add options to [keystone_authtoken].
 """
 
 import importlib
 import json
 
-# oslo.config lists these, and reads them from the command line alone.
+# oslo.config lists these, but reads them only from the command line.
 COMMAND_LINE = ("config_file", "config_dir")
 PLUGINS = ("password", "token", "v3applicationcredential")
 LISTS = (
@@ -24,7 +23,7 @@ LISTS = (
 
 
 def options():
-    """(section, option) -> its description; of the one option, the first list's."""
+    """The descriptions of all options. If several lists have an option, the first one's."""
     found = {}
     for source in LISTS:
         module, _, function = source.partition(":")

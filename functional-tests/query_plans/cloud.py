@@ -1,18 +1,19 @@
-"""A cloud of a given size, written into the tables that `placet db sync` made.
+"""Writes a cloud of a given size into the tables that `placet db sync` made.
 
-Every fifth block of five providers is a tree, a host with its hardware; all others stand alone. Every two hundredth is a
-pool of disk, shared by an aggregate. There are as many consumers as providers, each with three allocations, of which one
-is a pool's. All of it is set-based SQL of one text; what engines call otherwise is in `Words`.
+Every fifth block of five providers is a tree, a host with its hardware. The other providers have neither parents nor
+children. Every two hundredth provider is a disk pool that shares with an aggregate. There are as many consumers as
+providers. Each has three allocations, one of them on a pool. The SQL is set-based. Its text is the same for all
+engines, except for what is in `Words`.
 """
 
 from dataclasses import dataclass
 
 UUID = {"provider": "a1000000", "consumer": "c1000000", "aggregate": "e1000000"}
 PROJECTS = USERS = 20_000
-BIG_PROJECTS = 100  # half of all consumers are theirs
+BIG_PROJECTS = 100  # they have half of all consumers
 AGGREGATES = 1_000
 POOL_EVERY, TREE = 200, 5
-# What another process left to be followed, and one that has been silent for long.
+# Changes in the change feed by a living writer, and by one that has been silent for two hours.
 CHANGES = {"living-1": 9_000, "silent-1": 500}
 
 
@@ -22,7 +23,7 @@ def uuid(kind, number):
 
 @dataclass
 class Words:
-    """What one engine calls things."""
+    """The SQL of one engine."""
     series: str        # the numbers from 1 to {}, as a table with the column n
     padded: str        # a number of twelve digits
     mod: str = "(({}) % {})"
@@ -40,7 +41,7 @@ WORDS = {
     "sqlite": Words(
         "(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {}) SELECT n FROM c) s",
         "printf('%012d', {})", past="datetime('now', '-2 hours')",
-        # Nobody gathers statistics there in production, so nobody does here.
+        # In production SQLite has no statistics: placet never runs ANALYZE. So the test has none either.
         gather=""),
     "postgresql": Words("generate_series(1, {}) AS s(n)", "lpad(({})::text, 12, '0')",
                         past="now() at time zone 'utc' - interval '2 hours'", now="now() at time zone 'utc'"),
@@ -54,7 +55,7 @@ LOADED = ("resource_providers", "inventories", "allocations", "consumers", "proj
 def statements(words, providers, first):
     """The INSERTs, in order; `first` is the id of the first provider."""
     series, mod, div = words.series, words.mod, words.div
-    place = f"{mod.format('n - 1', TREE)}"             # in its tree, where it is in one
+    place = f"{mod.format('n - 1', TREE)}"             # the place in the tree, if it is in one
     in_tree = f"{mod.format(div.format('n - 1', TREE), 5)} = 0"
     pool = f"{mod.format('n', POOL_EVERY)} = 0"
     is_child = f"({in_tree} AND {place} > 0)"
@@ -98,7 +99,7 @@ def statements(words, providers, first):
 
 
 def load(database, providers):
-    """Fills tables that are new, and has the engine look at what there is."""
+    """Fills new tables, and lets the engine gather its statistics."""
     words = WORDS[database.engine]
     connection = database.connect()
     try:
@@ -106,7 +107,7 @@ def load(database, providers):
             connection.execute("SET sql_mode = 'PIPES_AS_CONCAT,NO_AUTO_VALUE_ON_ZERO', foreign_key_checks = 0, "
                                "unique_checks = 0")
         if database.engine == "postgresql":
-            # Foreign keys hold, as the rows are made; to check each again takes longer than to make them.
+            # Skips the checks of foreign keys, which take longer than the inserts. The rows are made so that they hold.
             connection.execute("SET session_replication_role = replica")
         connection.execute("BEGIN")
         for statement in statements(words, providers, 100):

@@ -1,26 +1,24 @@
-"""What a plan may be: the rules, which know no engine."""
+"""The rules for plans. They do not depend on the engine."""
 
 import re
 from dataclasses import dataclass
 
-# A table of which a statement may read all: classes, traits, aggregates, consumer types, writers. By its size, not by
-# its name, so whatever grows with the cloud is there in more rows.
+# A statement may read all of a table with at most this many rows: classes, traits, aggregates, consumer types, writers.
+# The tables are known by their size, not their name. Each table that grows with the cloud has more rows.
 SMALL = 2_000
-# The most rows that one statement looks at, for one provider or for 500 that are compared with the tables.
+# The most rows that one statement may examine, for one provider or for 500 that are compared with the tables.
 MOST = 5_000
 
-# What must read everything, and when: nothing else may, and these only then.
-WHOLE = "everything is read"
-MUST_READ_ALL = {
-    table: "placet has every provider in memory: it reads them all when it starts, or when changes cannot tell any more"
-    for table in ("resource_providers", "inventories", "allocations", "resource_provider_traits",
-                  "resource_provider_aggregates")
-}
+# Only in this phase a statement may read all of these tables. placet then loads the snapshot: when it starts, or when
+# the change feed has lost changes.
+WHOLE = "the snapshot is loaded"
+READ_WHOLE = ("resource_providers", "inventories", "allocations", "resource_provider_traits",
+              "resource_provider_aggregates")
 
 
 @dataclass
 class Access:
-    """How a statement came to rows of a table: all of it, or by an index; and how many rows it looked at."""
+    """How a statement read a table: all of it or by an index, and the number of rows that it examined."""
     table: str
     full: bool
     rows: int
@@ -28,10 +26,10 @@ class Access:
 
 @dataclass
 class Executed:
-    """A statement as it was executed, once."""
+    """One execution of a statement."""
     sql: str
     accesses: list
-    counted: int = 0  # rows that the engine says it looked at, where it counts them as a whole
+    counted: int = 0  # the examined rows of the whole statement, if the engine counts them
     phase: str = ""
 
     @property
@@ -44,7 +42,7 @@ class Executed:
 
 
 def shape(sql):
-    """The statement without its values, and with lists of any length alike."""
+    """The statement without its values. Lists of any length are alike."""
     sql = re.sub(r"'(?:[^'\\]|''|\\.)*'", "?", " ".join(sql.split()))
     sql = re.sub(r"(?<![\w.])-?\d+(?:\.\d+)?\b|\$\d+\b", "?", sql)
     sql = re.sub(r"\bNULL\b", "?", sql)
@@ -55,24 +53,24 @@ def shape(sql):
 
 
 def complaints(executed):
-    """What is wrong with how a statement was executed."""
+    """The rules that an execution breaks."""
     if executed.phase == WHOLE and reads_one_whole_table(executed):
         return []
     found = [f"reads all of {access.table}: {access.rows} rows"
              for access in executed.accesses if access.full and access.rows > SMALL]
     if not found and executed.rows > MOST:
         by = ", ".join(f"{access.rows} of {access.table}" for access in executed.accesses)
-        found.append(f"looks at {executed.rows} rows: {by}")
+        found.append(f"examines {executed.rows} rows: {by}")
     return found
 
 
 def reads_one_whole_table(executed):
     return (" WHERE " not in executed.sql.upper() and len(executed.accesses) == 1
-            and executed.accesses[0].table in MUST_READ_ALL)
+            and executed.accesses[0].table in READ_WHOLE)
 
 
 def worst(statements):
-    """Of each shape the execution that looked at most rows, and how often it was executed."""
+    """For each shape the execution that examined most rows, and the number of executions."""
     found, counts = {}, {}
     for executed in statements:
         key = executed.shape, bool(complaints(executed))

@@ -1,4 +1,4 @@
-"""A log that grows, read piece by piece."""
+"""Reads a growing log piece by piece."""
 
 
 class Tail:
@@ -10,7 +10,7 @@ class Tail:
         return cls(path, path.stat().st_size)
 
     def read(self):
-        """What came since the last time."""
+        """The text since the last call."""
         with open(self.path, errors="replace") as log:
             log.seek(self.offset)
             text = log.read()

@@ -1,4 +1,4 @@
-"""What MariaDB executed, and how: its own account of each statement, in the log of slow ones, to which all are slow."""
+"""Captures the statements and plans of MariaDB from its slow query log, which logs all statements here."""
 
 import re
 
@@ -13,7 +13,7 @@ NOT_OURS = ("SESSION_VARIABLES", "SESSION_STATUS", "tables")
 
 
 class Capture:
-    """From now on all that is executed is kept."""
+    """Captures everything that is executed from now on."""
 
     def __init__(self, engine, database):
         path = engine.nodes[0].folder / "statements"
@@ -24,31 +24,31 @@ class Capture:
         self.log = Tail.from_now_on(path)
 
     def follow(self, services):
-        """There is nothing to find: the server's log has the statements of all of them."""
+        """Does nothing: the server's log has the statements of all services."""
 
     def taken(self, _=()):
-        """What was executed since the last time."""
+        """The executions since the last call."""
         for entry in self.log.read().split("# User@Host: ")[1:]:
             plan = re.findall(r"^# explain: (\d.*)$", entry, re.M)
             sql = re.search(r"^SET timestamp=\d+;\n(.*)", entry, re.M | re.S)
             if sql:
-                # The time of the next entry may stand behind it.
+                # The time of the next entry may follow the statement.
                 text = re.sub(r"\n# Time: .*\n?$", "", sql[1].rstrip()).rstrip().rstrip(";")
                 examined = int(re.search(r"Rows_examined: (\d+)", entry)[1])
                 yield Executed(text, list(accesses(plan, text)), examined)
 
 
 def accesses(plan, sql):
-    """Of a table that is joined the rows are those for one row of the others; the whole is what is counted."""
+    """For a joined table MariaDB logs the rows for one row of the other tables. Rows_examined has the whole number."""
     for line in plan:
         _, _, alias, kind, _, _, _, _, _, read, *_ = line.split("\t")
-        # What was not looked at, and what a statement made by itself.
+        # Skips tables that were not read, and temporary tables.
         if read == "NULL" or alias.startswith("<") or alias == "NULL" or alias in NOT_OURS:
             continue
         yield Access(table_of(alias, sql), kind in ("ALL", "index"), round(float(read)))
 
 
 def table_of(alias, sql):
-    """The table behind a short name: `FROM placet_changes c`."""
+    """The table of an alias, as in `FROM placet_changes c`."""
     named = re.search(rf"\b(?:FROM|JOIN)\s+(\w+)\s+{re.escape(alias)}\b", sql)
     return named[1] if named else alias

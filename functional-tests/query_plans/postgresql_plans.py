@@ -1,4 +1,4 @@
-"""What PostgreSQL executed, and how: its own account of each statement, by auto_explain."""
+"""Captures the statements and plans of PostgreSQL with auto_explain."""
 
 import json
 import re
@@ -14,7 +14,7 @@ ENTRY = re.compile(r"LOG:  duration: [\d.]+ ms  plan:\n((?:\t.*\n)+)")
 
 
 class Capture:
-    """From now on all that is executed in a database is kept."""
+    """Captures everything that is executed in a database from now on."""
 
     def __init__(self, engine, database):
         for name, value in SETTINGS.items():
@@ -22,10 +22,10 @@ class Capture:
         self.log = Tail.from_now_on(engine.nodes[0].folder / "log")
 
     def follow(self, services):
-        """There is nothing to find: the server's log has the statements of all of them."""
+        """Does nothing: the server's log has the statements of all services."""
 
     def taken(self, _=()):
-        """What was executed since the last time."""
+        """The executions since the last call."""
         for entry in ENTRY.finditer(self.log.read()):
             logged = json.loads(entry[1].replace("\n\t", "\n"))
             yield Executed(logged["Query Text"], list(accesses(logged["Plan"])))

@@ -1,13 +1,14 @@
-"""Looks at the plan of every statement that placet executes in a cloud of many providers; none may read what it need not.
+"""Checks the plan of every statement that placet executes in a cloud of many providers. None may read needless rows.
 
     python -m functional_tests.query_plans.run [--engine sqlite|postgresql|mariadb] [--providers N] [--drop INDEX]
                                                [--binary PATH] [-v]
 
-Two placet processes (one on SQLite) serve a database of N providers and three times as many allocations, and do every
-operation of the API, the hot ones over and over and for 1, 2, 32 and 256 providers and consumers. What is judged is
-what the engine itself says that it executed, so no statement can be forgotten: PostgreSQL by auto_explain, MariaDB by its
-log of slow statements; on SQLite placet's log has the statements, and they are planned and executed again. judge.py
-has the rules. `--drop` takes an index away first, to see the test fail.
+Two placet processes (one on SQLite) serve a database of N providers and three times as many allocations. They execute
+every operation of the API. The hot operations are repeated, for 1, 2, 32 and 256 providers and consumers.
+
+The statements come from the engine, so none can be forgotten: from auto_explain on PostgreSQL, and from the slow query
+log on MariaDB. On SQLite placet's log has the statements, and they are planned and executed again. judge.py has the
+rules. `--drop` drops an index first, to see the test fail.
 """
 
 import contextlib
@@ -23,19 +24,20 @@ from functional_tests.reference import sample_cloud
 
 CAPTURES = {"sqlite": sqlite_plans.Capture, "postgresql": postgresql_plans.Capture, "mariadb": mariadb_plans.Capture}
 ENGINES = tuple(CAPTURES)
-# A round of the comparison with the tables, slice by slice.
+# The comparison with the tables has to finish a round within the test.
 OPTIONS = sample_cloud.OPTIONS | {"placet": {"comparison_interval": "10"}}
 TRACED = {"RUST_LOG": f"info,{sqlite_plans.LOGGER}=trace"}
-HOUSEKEEPING_SECONDS = 62
+HEARTBEAT_SECONDS = 62
 TIMEOUT_SECONDS = 120
-# A start reads everything.
+# A start loads the whole snapshot.
 live.START_SECONDS = 300
-# What the rules must find: all of a table, and too much of one by an index.
-BAD = ("SELECT uuid FROM resource_providers WHERE generation = 77", "SELECT sum(used) FROM allocations WHERE resource_class_id = 1")
+# The rules must find these: the first reads a whole table, the second reads too many rows by an index.
+BAD = ("SELECT uuid FROM resource_providers WHERE generation = 77",
+       "SELECT sum(used) FROM allocations WHERE resource_class_id = 1")
 
 
 def prepare(engine, arguments):
-    """A database with the cloud in it."""
+    """Creates a database with the cloud."""
     database = engine.create()
     # The first start makes the standard classes and traits.
     with live.Service("placet", sample_cloud.OPTIONS, arguments.binary, database=database):
@@ -56,7 +58,7 @@ def drop(database, index):
 
 
 def executed(engine, database, arguments, tests):
-    """Everything that the processes executed, and in which phase."""
+    """Everything that the processes execute, with the phase."""
     capture = CAPTURES[database.engine](engine, database)
     several = 1 if database.engine == "sqlite" else 2
     with contextlib.ExitStack() as stack:
@@ -69,17 +71,19 @@ def executed(engine, database, arguments, tests):
         for what, *how in (
                 ("every operation", done.everything), ("claims", done.claims), ("reports", done.reports),
                 ("trees", done.trees), *((f"{size} at once", done.many, size) for size in workload.SIZES)):
-            tests.step(f"work: {what}", *how)
+            tests.step(f"requests: {what}", *how)
         change_as_another_program(database)
-        until = started + HOUSEKEEPING_SECONDS if arguments.housekeeping else 0
+        until = started + HEARTBEAT_SECONDS if arguments.heartbeat else 0
         end = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < until or (not found_foreign_changes(services) and time.monotonic() < end):
             done.ask("GET", f"/resource_providers/{done.host(1)}")
             time.sleep(0.5)
-        tests.equal("the comparison with the tables met what another program changed", True, found_foreign_changes(services))
-        tests.equal("silent writers were cleared away", [], list(database.query("SELECT id FROM placet_writers WHERE id = 'silent-1'")))
+        tests.equal("the comparison with the tables finds the changes of another program", True,
+                    found_foreign_changes(services))
+        tests.equal("silent writers are pruned", [],
+                    list(database.query("SELECT id FROM placet_writers WHERE id = 'silent-1'")))
         printed = subprocess.run([str(live.placet_binary(arguments.binary)), "openapi"], check=True, capture_output=True, text=True)
-        tests.equal("every operation of the API was answered well", [], done.missing(json.loads(printed.stdout)))
+        tests.equal("every operation of the API succeeds", [], done.missing(json.loads(printed.stdout)))
         yield from phase(capture, "")
         database.run("UPDATE placet_epoch SET epoch = 'another'")
         for service in range(several):
@@ -90,7 +94,7 @@ def executed(engine, database, arguments, tests):
 
 
 def change_as_another_program(database):
-    """What programs that are not placet do: the comparison with the tables finds it."""
+    """Writes as a program other than placet does. The comparison with the tables has to find it."""
     one, other = (cloud.uuid("provider", n) for n in (2, 11))
     database.run("UPDATE resource_providers SET generation = generation + 1 WHERE uuid = ?", [one])
     database.run("DELETE FROM resource_provider_traits WHERE resource_provider_id = "
@@ -98,9 +102,9 @@ def change_as_another_program(database):
 
 
 def found_foreign_changes(services):
-    """Whether a process found what they did."""
-    said = "A program other than placet changed"
-    return any(said in (service.folder / "log").read_text(errors="replace") for service in services)
+    """Whether a process logged the changes of another program."""
+    line = "A program other than placet changed"
+    return any(line in (service.folder / "log").read_text(errors="replace") for service in services)
 
 
 def phase(capture, name):
@@ -110,11 +114,11 @@ def phase(capture, name):
 
 
 def bad(capture, database):
-    """Statements of the test's own, which must be found bad."""
+    """Executes the test's own statements, in which the rules must find faults."""
     for statement in BAD:
         database.query(statement)
     missing, deadline = set(map(judge.shape, BAD)), time.monotonic() + TIMEOUT_SECONDS
-    # MariaDB answers first, and writes it down then.
+    # MariaDB answers before it logs.
     while missing and time.monotonic() < deadline:
         for one in capture.taken(BAD):
             if judge.shape(one.sql) in map(judge.shape, BAD):
@@ -133,13 +137,13 @@ def report(arguments, statements, tests):
         for one, times in sorted(found, key=lambda pair: pair[0].rows):
             print(f"{times:6} times, at most {one.rows:7} rows: {one.shape[:300]}")
     print(f"{len(ours)} statements of {len({one.shape for one in ours})} shapes were executed")
-    tests.equal("the engine's account has statements of placet", True, bool(ours))
+    tests.equal("the capture has statements of placet", True, bool(ours))
     noticed = {judge.shape(one.sql) for one in bad_ones if judge.complaints(one)}
-    tests.equal("what is bad is noticed", sorted(map(judge.shape, BAD)), sorted(noticed))
+    tests.equal("the rules find the faults of bad statements", sorted(map(judge.shape, BAD)), sorted(noticed))
     for one, times in found:
         wrong = judge.complaints(one)
         if wrong:
-            tests.fail("; ".join(wrong), f"{times} times, {one.phase or 'at work'}: {one.sql[:1500]}")
+            tests.fail("; ".join(wrong), f"{times} times, {one.phase or 'requests'}: {one.sql[:1500]}")
         else:
             tests.ok(one.shape, show=False)
 
@@ -149,7 +153,8 @@ def main():
     full = os.environ.get("PLACET_TEST_SIZE") == "full"
     parser.add_argument("--engine", choices=ENGINES, default="sqlite")
     parser.add_argument("--providers", type=int, default=100_000 if full else 20_000)
-    parser.add_argument("--housekeeping", action="store_true", default=full, help="wait for what writers do once a minute")
+    parser.add_argument("--heartbeat", action="store_true", default=full,
+                        help="wait for the heartbeat and pruning statements, which writers execute once a minute")
     parser.add_argument("--drop", metavar="INDEX")
     parser.add_argument("-v", "--verbose", action="store_true", help="show every statement")
     arguments = parser.parse_args()

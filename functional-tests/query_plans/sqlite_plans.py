@@ -1,7 +1,7 @@
-"""What placet sent to SQLite, by its log, and how SQLite goes about it: planned and executed once more, and rolled back.
+"""Captures the statements that placet sends to SQLite from its log. Each is executed again, and rolled back.
 
-The SQLite that does this should be the one that is linked into placet, for another one may plan otherwise: run.py starts
-itself again with it (`preload`).
+Another version of SQLite may plan otherwise than the one that is linked into placet. So run.py starts itself again with
+that one (`preload`).
 """
 
 import contextlib
@@ -21,25 +21,25 @@ from functional_tests.query_plans.log_tail import Tail
 LOGGER = "placet::db::connect::pool"  # the module of placet that logs each statement
 LINE = re.compile(rf" TRACE \[{LOGGER}\] (.*?)(?: -- binds: (\[.*\]))?$", re.M)
 PLANNED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
-# SQLite's machine takes about so many steps for a row that it looks up, at least so many for one of a whole table, and
-# tells every hundredth.
+# SQLite's virtual machine takes about 10 steps for a row that it looks up, and at least 2 for a row of a table scan. It
+# reports every hundredth step.
 STEPS_OF_A_ROW, STEPS_OF_A_SCAN, REPORTED_STEPS = 10, 2, 100
 BIND = re.compile(r'"((?:[^"\\]|\\.)*)"|(-?\d+(?:\.\d+)?(?:e-?\d+)?)(?=[,\])]|$)|(\d{4}-\d\d-\d\dT[\d:.]+)|(None)')
 
 
 class Capture:
-    """From now on all that is sent is kept."""
+    """Captures everything that is sent from now on."""
 
     def __init__(self, _, database):
         self.database = database
-        print(f"SQLite {sqlite3.sqlite_version} says how it would do it", flush=True)
+        print(f"SQLite {sqlite3.sqlite_version} plans the statements", flush=True)
 
     def follow(self, services):
         (service,) = services
         self.log = Tail(service.folder / "log")
 
     def taken(self, more=()):
-        """What was sent since the last time, and `more`."""
+        """The statements since the last call, and those in `more`."""
         sent = [(sql, binds) for sql, binds in LINE.findall(self.log.read()) if sql.startswith(PLANNED)]
         with contextlib.closing(self.database.connect()) as connection:
             for sql, binds in dict.fromkeys([*sent, *((sql, "") for sql in more)]):
@@ -60,7 +60,7 @@ def values(binds):
 
 
 def account(connection, sql, binds):
-    """How a statement comes to its rows, and about how many it looks at."""
+    """How a statement reads its tables, and about how many rows it examines."""
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", binds)]
     steps = 0
 
@@ -73,7 +73,7 @@ def account(connection, sql, binds):
     try:
         connection.execute(sql, binds).fetchall()
     except sqlite3.IntegrityError:
-        pass  # it was executed before
+        pass  # placet has executed it before
     finally:
         connection.set_progress_handler(None, 0)
         connection.execute("ROLLBACK")
@@ -90,12 +90,12 @@ def accesses(connection, sql, step, rows):
     there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table'", [table]).fetchone()
     if there:
         (size,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-        # One that ends early, or is never begun, looks at fewer.
+        # A scan that ends early, or never begins, examines fewer rows.
         yield Access(table, match[1] == "SCAN", min(size, rows) if match[1] == "SCAN" else 0)
 
 
 def preload():
-    """Starts this program again with the SQLite that was built into placet, where its library lies beside the binary."""
+    """Starts this program again with the SQLite that was built into placet, if its library is in the target folder."""
     if os.environ.pop("LD_PRELOAD", None):
         return
     libraries = sorted(glob.glob(f"{TARGET}/debug/build/libsqlite3-sys-*/out/libsqlite3.a"), key=os.path.getmtime)

@@ -1,4 +1,4 @@
-"""What the processes are asked to do: every operation once, and the hot ones over and over and at every size."""
+"""The requests to the processes: every operation once, and the hot ones repeatedly and at every size."""
 
 import concurrent.futures
 
@@ -6,13 +6,13 @@ from functional_tests.lib.rest import Rest
 from functional_tests.query_plans import cloud
 from functional_tests.reference import pages, sample_cloud, samples
 
-# How many providers and consumers one request names.
+# The numbers of providers and consumers that one request names.
 SIZES = (1, 2, 32, 256)
-REPETITIONS = 8  # PostgreSQL may take another plan from the sixth time on
+REPETITIONS = 8  # PostgreSQL may take another plan from the sixth execution on
 
 
 class Workload:
-    """Sends requests to one process after the other, and knows which operations were answered well."""
+    """Sends requests to the processes in turn, and records which operations succeeded."""
 
     def __init__(self, services, providers):
         self.rests = [Rest(service.port) for service in services]
@@ -26,13 +26,13 @@ class Workload:
         return answer
 
     def everything(self):
-        """Every operation: the small world that the API reference takes its samples from, within the cloud."""
+        """Every operation: creates the API reference's sample cloud beside the large one, and sends its samples."""
         sample_cloud.build(self.rests[0])
         for sample in samples.capture(self.rests[0]):
             self.sent.append((sample["method"], sample["url"], sample["status"]))
 
     def missing(self, document):
-        """Operations of the API of which nothing was answered well."""
+        """Operations of the API that never succeeded."""
         return [f"{method} {path}" for method, path, _ in pages.operations(document)
                 if not any(sent == method and status < 400 and pages.path_pattern(path).fullmatch(url)
                            for sent, url, status in self.sent)]
@@ -50,7 +50,7 @@ class Workload:
         return cloud.uuid("provider", cloud.POOL_EVERY)
 
     def claims(self):
-        """Claims, replacements, moves and releases, of one and of many, granted and refused."""
+        """Claims, replacements, moves and releases, for one consumer and for several, granted and refused."""
         for on in range(REPETITIONS):
             server = self.consumer()
             self.ask("PUT", f"/allocations/{server}", claim({self.host(on): {"VCPU": 1}, self.pool(): {"CUSTOM_DISK": 1}}), on=on)
@@ -64,7 +64,7 @@ class Workload:
             self.ask("DELETE", f"/allocations/{self.consumer()}", on=on, status=404)
 
     def many(self, size):
-        """Requests over many providers and many consumers, and many requests at once."""
+        """Requests about several providers and consumers, and the same number of concurrent requests."""
         hosts = [self.host(n) for n in range(size)]
         for on in range(REPETITIONS if size < 32 else 2):
             servers = [self.consumer() for _ in hosts]
@@ -83,7 +83,7 @@ class Workload:
                 one.result()
 
     def reports(self):
-        """What schedulers and agents ask of hosts that are there, and tell of them; the next one asks another process."""
+        """The requests of schedulers and agents about existing hosts. Each repetition asks another process."""
         for on in range(REPETITIONS):
             host = self.host(100 + on)
             self.ask("GET", "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,CUSTOM_DISK:1&limit=10", on=on)
@@ -107,7 +107,7 @@ class Workload:
             self.ask("GET", "/resource_providers?required=!HW_CPU_X86_AVX2&resources=VCPU:1", on=on)
 
     def trees(self):
-        """Providers that come, move, get another name, and go."""
+        """Creates, moves, renames and deletes providers."""
         for on in range(REPETITIONS):
             names = [f"new-{on}-{n}" for n in range(3)]
             uuids = [f"b100000{n}-0000-4000-8000-{on:012}" for n in range(3)]

@@ -1,11 +1,14 @@
-"""Schemathesis against a live placet, by its own description.
+"""Runs Schemathesis against a live placet, with its own API description.
 
     python -m functional_tests.reference.fuzz [--binary PATH] [--examples N] [--seed N] [VERSION...]
 
-For each microversion a service of its own is tested with the description of that version: examples,
-edge cases of every parameter, random bodies and queries, and sequences. An answer fails that is a 5xx,
-has a status, header, media type or body that is not described, takes what the description
-forbids, or refuses as ill-formed what it allows.
+Each microversion gets a service of its own, and the description of that version. Schemathesis sends examples, edge
+cases of every parameter, random bodies and queries, and sequences. An answer is a failure in these cases:
+
+- It is a 5xx.
+- Its status, a header, its media type or its body is not described.
+- It accepts what the description forbids.
+- It refuses the form of what the description allows.
 """
 
 import json
@@ -22,7 +25,9 @@ from functional_tests.reference import sample_cloud
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# Where bodies, queries and answers changed most. What `Allow` names is not checked: the methods of all versions.
+# The versions that changed bodies, queries and answers most. The header Allow is not checked: it names the methods of
+# all versions.
+
 VERSIONS = ["1.39", "1.33", "1.27", "1.18", "1.11", "1.0"]
 CHECKS = ["not_a_server_error", "status_code_conformance", "content_type_conformance",
           "response_headers_conformance", "response_schema_conformance", "negative_data_rejection",
@@ -33,7 +38,7 @@ FULL = os.environ.get("PLACET_TEST_SIZE") == "full"
 
 
 def description(binary, version):
-    """The document of one version, without the header that names it: every request has it."""
+    """The document of one version, without the version header, because every request has it."""
     command = [str(live.placet_binary(binary)), "openapi", "--microversion", version]
     document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     header = {"$ref": "#/components/parameters/OpenStack-API-Version"}
@@ -44,7 +49,7 @@ def description(binary, version):
 
 
 def fuzz(version, binary, examples, seed, folder):
-    """One run; raises with what Schemathesis printed if something failed."""
+    """One run. A failure raises an exception with the output of Schemathesis."""
     document = folder / f"openapi-{version}.json"
     document.write_text(description(binary, version))
     with live.Service("placet", sample_cloud.OPTIONS, binary) as service:

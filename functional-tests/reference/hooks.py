@@ -1,7 +1,6 @@
-"""What Schemathesis needs to know of placet: names that exist, and checks of its own.
+"""Hooks of Schemathesis: names that exist in the sample cloud, and placet's own checks.
 
-Random names would be refused as unknown before anything else is looked at: half of the time a name is
-one of the world's.
+placet refuses random names as unknown before it checks anything else. So half of the names are those of the cloud.
 """
 
 import re
@@ -39,7 +38,7 @@ UUID = re.compile("[0-9a-fA-F-]{36}")
 
 
 def known(text, names):
-    """The text, or one of the names; chosen by what the text is, so that seeded runs stay seeded."""
+    """The text or one of the names. The text decides which, so that a seed repeats a run."""
     number = zlib.crc32(str(text).encode())
     return names[number // 2 % len(names)] if number % 2 else text
 
@@ -49,7 +48,7 @@ def chosen(parameters, names):
 
 
 def with_known_names(body, inside=None):
-    """A body in which some providers, consumers, classes and traits are the world's."""
+    """A body in which some providers, consumers, classes and traits are those of the sample cloud."""
     if isinstance(body, list):
         return [known(item, sample_cloud.TRAITS) if inside == "traits" else with_known_names(item) for item in body]
     if not isinstance(body, dict):
@@ -89,7 +88,7 @@ def detail(response):
 
 @schemathesis.check
 def read_as_described(ctx, response, case):
-    """What the description allows is not refused for its form."""
+    """Checks that placet does not refuse the form of what the description allows."""
     # In sequences a listed name is tried on every URL that takes names, standard ones where only custom ones are.
     followed = not str(case.path_parameters.get("name", "CUSTOM_")).startswith("CUSTOM_")
     if positive(case) and response.status_code == 400 and not followed:

@@ -26,7 +26,7 @@ def table(heads, lines, classes=""):
 
 
 def versions(element, whole=None):
-    """From when to when: `1.7+`; `whole` where nothing is said."""
+    """The microversions of an element, as `1.7+`. `whole` is for an element that names none."""
     span = element.get("x-openstack")
     if not span or "min-ver" not in span:
         return esc(whole or "")
@@ -56,7 +56,7 @@ def steps(schema):
 
 
 def schema_block(document, content, whole):
-    """The newest step as a table, older ones folded."""
+    """The newest step as a table, and older ones folded."""
     found = []
     for number, step in enumerate(steps(content["application/json"]["schema"])):
         lines = [(f"<code>{esc(row.path)}</code>", esc(row.kind), "yes" if row.required else "",
@@ -109,21 +109,20 @@ def refusals(operation):
 
 
 def message(sample):
-    """Request and answer as they go over the wire."""
+    """A request and its answer as text."""
     asked = [f"{sample['method']} {sample['url']} HTTP/1.1", f"OpenStack-API-Version: placement {sample['version']}",
              "X-Auth-Token: …"]
     if "sent" in sample:
         asked += ["Content-Type: application/json", "", json.dumps(sample["sent"], indent=2, ensure_ascii=False)]
     status = sample["status"]
-    told = [f"HTTP/1.1 {status} {STATUS[status]}", f"OpenStack-API-Version: placement {sample['version']}"]
-    told += [f"{name.title()}: {value}" for name, value in sample["headers"].items()]
+    answer = [f"HTTP/1.1 {status} {STATUS[status]}", f"OpenStack-API-Version: placement {sample['version']}"]
+    answer += [f"{name.title()}: {value}" for name, value in sample["headers"].items()]
     if "answered" in sample:
-        told += ["Content-Type: application/json", "",
-                 json.dumps(sample["answered"], indent=2, ensure_ascii=False)]
+        answer += ["Content-Type: application/json", "", json.dumps(sample["answered"], indent=2, ensure_ascii=False)]
     good = "good" if status < 400 else "bad"
     return (f"<details><summary>{esc(sample['method'])} at {sample['version']}: "
             f'<b class="{good}">{status}</b></summary>'
-            f"<pre>{esc(chr(10).join(asked))}</pre><pre>{esc(chr(10).join(told))}</pre></details>")
+            f"<pre>{esc(chr(10).join(asked))}</pre><pre>{esc(chr(10).join(answer))}</pre></details>")
 
 
 def section(document, method, path, operation, samples):
@@ -131,7 +130,7 @@ def section(document, method, path, operation, samples):
     mine = [s for s in samples if s["method"] == method and path_pattern(path).fullmatch(s["url"])]
     policy = operation.get("x-policy")
     who = (f"Policy <code>{esc(policy['rule'])}</code>, by default <code>{esc(policy['default'])}</code>."
-           if policy else "Open to everybody.")
+           if policy else "No token is needed.")
     parts = [f'<section id="{anchor(method, path)}">',
              f'<h2><span class="method {method.lower()}">{method}</span> {esc(path)}</h2>',
              f'<p class="lead">{esc(operation["summary"])}</p>',
@@ -163,10 +162,11 @@ def page(document, title, body, current=None):
 def index(document):
     parts = ["<h1>API reference</h1>",
              "<p>The REST API of placet, which is that of OpenStack Placement. A request names a microversion in "
-             "<code>OpenStack-API-Version: placement 1.N</code>; without one it speaks 1.0. <i>1.7+</i> is from 1.7 "
-             "on, <i>1.2 – 1.6</i> from 1.2 to 1.6.</p>",
-             '<p>The same as a document for programs: <a href="openapi.json">openapi.json</a>, served at '
-             "<code>/openapi.json</code>; of one version by <code>placet openapi --microversion 1.39</code>.</p>"]
+             "<code>OpenStack-API-Version: placement 1.N</code>. A request without one gets 1.0. <i>1.7+</i> means "
+             "from 1.7 on, <i>1.2 – 1.6</i> from 1.2 to 1.6.</p>",
+             '<p>Programs can read the same description from <a href="openapi.json">openapi.json</a>, which placet '
+             "serves at <code>/openapi.json</code>. <code>placet openapi --microversion 1.39</code> prints the "
+             "description of one version.</p>"]
     for tag in document["tags"]:
         lines = [(f'<span class="method {method.lower()}">{method}</span>',
                   f'<a href="{tag["name"]}.html#{anchor(method, path)}">{esc(path)}</a>', versions(operation),

@@ -1,9 +1,9 @@
-"""Tests that api-ref/ is what the service says and does, or writes it anew.
+"""Tests that api-ref/ describes the service as it is, or writes it again.
 
     python -m functional_tests.reference.run [--binary PATH] [--write]
 
-The document is what `placet openapi` prints and the service serves; samples are captured from a live
-service; pages are rendered from both.
+`placet openapi` prints the document, and the service serves the same. The samples are captured from a live service. The
+pages are rendered from both.
 """
 
 import json
@@ -19,7 +19,7 @@ FOLDER = ROOT / "api-ref"
 
 
 def made(binary):
-    """Every file of api-ref/ but its style, by name, and the document as the service serves it."""
+    """The files of api-ref/ by name, without its style; the printed and the served document; the samples."""
     command = [str(live.placet_binary(binary)), "openapi"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     with live.Service("placet", sample_cloud.OPTIONS, binary) as service:
@@ -33,7 +33,7 @@ def made(binary):
 
 
 def without_sample(document, captured):
-    """Operations that no sample shows answered well."""
+    """Operations without a sample that succeeds."""
     good = [sample for sample in captured if sample["status"] < 400]
     return [f"{method} {path}" for method, path, _ in pages.operations(document)
             if not any(sample["method"] == method and pages.path_pattern(path).fullmatch(sample["url"])
@@ -42,7 +42,7 @@ def without_sample(document, captured):
 
 def main():
     parser = command_line.parser(__doc__, "--binary")
-    parser.add_argument("--write", action="store_true", help="write what is made into api-ref/")
+    parser.add_argument("--write", action="store_true", help="write the files into api-ref/")
     arguments = parser.parse_args()
     files, document, served, captured = made(arguments.binary)
     if arguments.write:
@@ -51,10 +51,10 @@ def main():
         for name, text in files.items():
             (FOLDER / name).write_text(text)
     tests = TestCounts()
-    tests.equal("the service serves, to everybody, what `placet openapi` prints", document, served)
+    tests.equal("the service serves without a token what `placet openapi` prints", document, served)
     tests.equal("every operation has a sample", [], without_sample(document, captured))
     there = {path.name for path in FOLDER.iterdir()} - {"style.css"}
-    tests.equal("api-ref/ has a page for each noun and nothing else", set(files), there)
+    tests.equal("api-ref/ has a page for each noun and no other file", set(files), there)
     for name in sorted(set(files) & there):
         text = (FOLDER / name).read_text()
         if text == files[name]:

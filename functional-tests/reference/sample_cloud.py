@@ -1,4 +1,4 @@
-"""A small cloud with fixed names: what samples are taken of, and what random requests may meet."""
+"""A small cloud with fixed names, for the samples and for random requests."""
 
 OPTIONS = {"oslo_policy": {"enforce_new_defaults": "false"}}
 
@@ -20,14 +20,14 @@ TRAITS = ["HW_CPU_X86_AVX2", "COMPUTE_NODE", "CUSTOM_FAST"]
 
 
 def claim(allocations, generation=None, **more):
-    """A claim as the newest version writes it."""
+    """A claim in the form of the newest version."""
     return {"allocations": {provider: {"resources": resources} for provider, resources in allocations.items()},
             "project_id": PROJECT, "user_id": USER, "consumer_generation": generation,
             "consumer_type": "INSTANCE"} | more
 
 
 def build(rest):
-    """Two hosts in a rack, the first with a network card and a server, and a host that is empty."""
+    """Two hosts in a rack and an empty host. The first has a network card and a server."""
     rest.must("PUT", "/resource_classes/CUSTOM_GOLD")
     rest.must("PUT", "/traits/CUSTOM_FAST")
     for name, uuid, parent in [("host1", HOST, None), ("host2", OTHER_HOST, None), ("host1-nic", CARD, HOST),

@@ -1,6 +1,6 @@
-"""Samples of requests and answers, captured from a live service that holds the small cloud of sample_cloud.py.
+"""Captures samples of requests and answers from a live service with the cloud of sample_cloud.py.
 
-What would differ from run to run is elided: dates, and ids of requests. Everything else is fixed.
+Dates and request ids, which differ from run to run, are elided. Everything else is fixed.
 """
 
 import json
@@ -17,7 +17,7 @@ NEW_HOST = "a0000000-0000-4000-8000-000000000010"
 
 P = "/resource_providers"
 
-# What is sent: method, URL, body, version. In order: later ones see what earlier ones did.
+# The requests: method, URL, body, version. The order matters, because requests see the effects of earlier ones.
 SCENARIO = [
     ("GET", "/"),
     ("GET", "/v1/"),
@@ -93,7 +93,7 @@ SCENARIO = [
 
 
 def capture(rest):
-    """Sends the scenario; answers a list of samples."""
+    """Sends the requests; returns a list of samples."""
     samples = []
     for method, url, *more in SCENARIO:
         body, version = (*more, None, None)[:2]
@@ -111,7 +111,7 @@ def capture(rest):
 
 
 def shortened(value):
-    """Without what differs from run to run, and with long lists cut."""
+    """An answer without what differs from run to run, and with long lists cut."""
     if isinstance(value, list):
         items = [shortened(item) for item in value[:MOST_ITEMS]]
         return items + ([f"… {len(value) - MOST_ITEMS} more"] if len(value) > MOST_ITEMS else [])
@@ -121,7 +121,7 @@ def shortened(value):
         return value
     if "openapi" in value:
         return {"openapi": value["openapi"], "info": "…", "paths": "…", "components": "…"}
-    # Members that are named by uuids come in no promised order.
+    # The API promises no order of members that are named by uuids.
     by_uuid = value and all(re.fullmatch("[0-9a-f-]{36}", name) for name in value)
     return {name: shortened(value[name]) for name in (sorted(value) if by_uuid else value)}
 

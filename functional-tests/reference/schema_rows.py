@@ -1,16 +1,16 @@
-"""Flattens a JSON Schema into rows that a reader takes in: a path, a type in words, what it means."""
+"""Flattens a JSON Schema into rows of a path, a type in words, and a description."""
 
 from dataclasses import dataclass
 
-# What stands for members that are named by a pattern.
+# The names in paths for members that are named by a pattern.
 KEYS = {"^[0-9a-fA-F-]{36}$": "{uuid}", "^[A-Z0-9_]+$": "{CLASS}", "[a-zA-Z0-9_-]{1,64}": "{suffix}"}
-# What stands for any member of the one that is called so.
+# The names in paths for members with any name, by the name of their object.
 MEMBERS = {"allocations": "{uuid}", "provider_summaries": "{uuid}", "inventories": "{CLASS}", "resources": "{CLASS}",
            "mappings": "{suffix}"}
 
 
 def any_member(document, path, schema):
-    """What the members of an object are called that may have any name."""
+    """The name in a path for the members of an object that may have any name."""
     name = path.split(".")[-1]
     if name == "usages":
         return "{TYPE}" if resolve(document, schema).get("type") == "object" else "{CLASS}"
@@ -63,7 +63,7 @@ def kind(document, schema):
 
 
 def rows(document, schema, path=""):
-    """One row a member, depth first; members of alternatives come once."""
+    """One row for each member, depth first. Members of alternatives come once."""
     schema = resolve(document, schema)
     found = []
     for option in schema.get("anyOf", []):

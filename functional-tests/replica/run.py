@@ -1,9 +1,9 @@
-"""What `[placet] slave_routes` names is read by `slave_connection`, and everything else is not.
+"""Tests that the routes in `[placet] slave_routes` are read from `slave_connection`, and no others.
 
     python -m functional_tests.replica.run [--binary PATH] [--engine postgresql-pair|mariadb]
 
-On PostgreSQL the copy is a real standby, which is held back, killed and started again; on MariaDB it is the same server
-under another user's name.
+On PostgreSQL the replica is a real standby, which is paused, killed and started again. On MariaDB it is the same server
+with another user.
 """
 
 import pathlib
@@ -23,8 +23,9 @@ KNOWN = ("GET /usages", "GET /allocations/{consumer_uuid}", "GET /resource_provi
 FIELDS = {"{uuid}": HOST, "{consumer_uuid}": CONSUMER, "{resource_class}": "VCPU"}
 
 
-def options(copy, routes=ROUTES):
-    return {"placement_database": {"slave_connection": copy, "retry_interval": "1"}, "placet": {"slave_routes": routes}}
+def options(replica, routes=ROUTES):
+    return {"placement_database": {"slave_connection": replica, "retry_interval": "1"},
+            "placet": {"slave_routes": routes}}
 
 
 def claim(rest, amount, generation):
@@ -66,7 +67,7 @@ def eventually(expected, look):
 
 
 def ends(binary, folder, database, more):
-    """What a placet says that refuses to start with these options."""
+    """Starts a placet that must refuse these options; returns the last line of its error output."""
     path = live.write_config(folder, more, database)
     done = subprocess.run(
         [str(live.placet_binary(binary)), "--config-file", str(path), "--bind", "127.0.0.1:0"],
@@ -86,22 +87,22 @@ def refused(binary, database):
 
 
 def warned(binary, database):
-    """Without routes the URL may be whatever OpenStack Placement was given: it is not even read."""
+    """Without routes placet ignores `slave_connection`, even if it could not use the URL, and warns once."""
     more = {"placement_database": {"slave_connection": "oracle://somewhere/else"}}
     with live.Service("placet", more, binary, database) as service:
-        told = [line for line in service.log().splitlines() if "slave_connection" in line and " WARN " in line]
-        assert len(told) == 1, service.log()
+        warnings = [line for line in service.log().splitlines() if "slave_connection" in line and " WARN " in line]
+        assert len(warnings) == 1, service.log()
 
 
-def every_route(binary, database, copy, count):
-    """Of each route that can be named it is seen that the copy is asked, and of no other."""
+def every_route(binary, database, replica, count):
+    """Each route that may be named reads from the replica. Other routes do not."""
     with tempfile.TemporaryDirectory(prefix="placet-test-") as folder:
-        line = ends(binary, pathlib.Path(folder), database, options(copy.url, "GET /nowhere"))
+        line = ends(binary, pathlib.Path(folder), database, options(replica.url, "GET /nowhere"))
     routes = line.partition("those are ")[2]
     assert len(routes.split(",")) > 10, line
-    with live.Service("placet", options(copy.url, routes), binary, database) as service:
+    with live.Service("placet", options(replica.url, routes), binary, database) as service:
         rest = Rest(service.port)
-        rest.must("GET", "/usages?project_id=p")  # the first look at the copy
+        rest.must("GET", "/usages?project_id=p")  # connects to the replica
         for route in [*routes.split(", "), "GET /resource_providers", "GET /allocation_candidates"]:
             path = route.removeprefix("GET ")
             path = path.replace("{name}", "CUSTOM_A" if path.startswith("/traits") else "VCPU")
@@ -114,26 +115,26 @@ def every_route(binary, database, copy, count):
 
 
 def lags(rest, standby):
-    """What is read there shows what the copy has, all else what was acknowledged."""
+    """The named routes answer what the replica has. All others answer what was acknowledged."""
     standby.query("SELECT pg_wal_replay_pause()")
     eventually("paused", lambda: standby.query("SELECT pg_get_wal_replay_pause_state()")[0][0])
     claim(rest, 5, 1)
-    assert (of_project(rest), of_consumer(rest)) == (1, 1), "not read at the copy"
-    assert (of_host(rest), in_candidates(rest)) == (5, 5), "read at the copy"
-    claim(rest, 6, 2)  # decided on the database
+    assert (of_project(rest), of_consumer(rest)) == (1, 1), "not read from the replica"
+    assert (of_host(rest), in_candidates(rest)) == (5, 5), "read from the replica"
+    claim(rest, 6, 2)  # is decided on the primary
     standby.query("SELECT pg_wal_replay_resume()")
     eventually((6, 6), lambda: (of_project(rest), of_consumer(rest)))
 
 
-def away(rest, service, node, standby):
-    """Without the copy the database itself answers, and it is found again."""
+def unavailable(rest, service, node, standby):
+    """Without the replica the primary answers. When the replica is back, it is used again."""
     node.kill()
     began = time.monotonic()
     assert (of_project(rest), of_consumer(rest)) == (6, 6)
-    assert time.monotonic() - began < 15, "it kept a request waiting"
+    assert time.monotonic() - began < 15, "a request waited for the replica"
     assert "slave_connection is not read from" in service.log(), service.log()
     began = time.monotonic()
-    assert of_project(rest) == 6 and time.monotonic() - began < 1.5, "asked again at once"
+    assert of_project(rest) == 6 and time.monotonic() - began < 1.5, "the next request waited for the replica too"
     node.restart()
 
     def session():
@@ -143,8 +144,8 @@ def away(rest, service, node, standby):
     eventually(True, session)
 
 
-def no_copy(binary, database, other, expected):
-    """Another deployment's database is not asked for this one's rows."""
+def other_database(binary, database, other, expected):
+    """The database of another deployment is not used as a replica."""
     with live.Service("placet", {}, binary, other):
         pass
     with live.Service("placet", options(other.url), binary, database) as service:
@@ -158,7 +159,7 @@ def on_postgresql(tests, binary, engine):
     standby = engine.nodes[1].database(database.name)
 
     def count():
-        """Statements begin there: when the last one did."""
+        """The time of the last statement on the standby, as a text that grows."""
         return str(standby.query(
             "SELECT max(query_start) FROM pg_stat_activity WHERE application_name = 'placet' AND datname = ?",
             [database.name])[0][0])
@@ -167,10 +168,10 @@ def on_postgresql(tests, binary, engine):
         prepare(rest)
         rest.must("PUT", "/traits/CUSTOM_A")
         eventually(1, lambda: of_project(rest))
-        tests.step("what is named lags with the standby, nothing else does", lags, rest, standby)
-        tests.step("every route that can be named", every_route, binary, database, standby, count)
-        tests.step("without the standby, and with it again", away, rest, service, engine.nodes[1], standby)
-    tests.step("a database that is no copy", no_copy, binary, database, engine.create(), 6)
+        tests.step("the named routes lag with the standby, no others do", lags, rest, standby)
+        tests.step("every route that may be named", every_route, binary, database, standby, count)
+        tests.step("without the standby, and with it again", unavailable, rest, service, engine.nodes[1], standby)
+    tests.step("a database that is not a replica", other_database, binary, database, engine.create(), 6)
     return database
 
 
@@ -180,22 +181,21 @@ def on_mariadb(tests, binary, engine):
     server.run("SET GLOBAL userstat = 1")
     server.run("CREATE USER 'reader'@'%' IDENTIFIED BY 'reader'")
     server.run(f"GRANT SELECT ON `{database.name}`.* TO 'reader'@'%'")
-    copy = database.url.partition("@127.0.0.1")
-    url = f"mysql+pymysql://reader:reader@127.0.0.1{copy[2]}"
+    url = f"mysql+pymysql://reader:reader@127.0.0.1{database.url.partition('@127.0.0.1')[2]}"
 
     def count():
         rows = server.query("SELECT select_commands FROM information_schema.user_statistics WHERE user = 'reader'")
         return rows[0][0] if rows else 0
 
-    class Copy:
+    class Replica:
         pass
-    Copy.url = url
+    Replica.url = url
     with live.Service("placet", options(url), binary, database) as service:
         rest = Rest(service.port)
         prepare(rest)
         rest.must("PUT", "/traits/CUSTOM_A")
-        tests.step("every route that can be named", every_route, binary, database, Copy, count)
-    tests.step("a database that is no copy", no_copy, binary, database, engine.create(), 1)
+        tests.step("every route that may be named", every_route, binary, database, Replica, count)
+    tests.step("a database that is not a replica", other_database, binary, database, engine.create(), 1)
     return database
 
 
@@ -207,8 +207,9 @@ def main():
     with engines.Engine(arguments.engine) as engine:
         run = on_mariadb if arguments.engine == "mariadb" else on_postgresql
         database = run(tests, arguments.binary, engine)
-        tests.step("what is refused", refused, arguments.binary, database)
-        tests.step("what is warned of", warned, arguments.binary, database)
+        tests.step("unknown routes and a missing slave_connection are refused", refused, arguments.binary, database)
+        tests.step("slave_connection without slave_routes is warned about", warned, arguments.binary, database)
+
     tests.finish()
 
 
