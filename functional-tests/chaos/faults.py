@@ -61,7 +61,7 @@ class DatabaseFault(Fault):
 
     def settle(self):
         if self.engine.kind == "galera":
-            self.engine.several.settle()
+            self.engine.cluster.settle()
 
 
 class KillDatabase(DatabaseFault):
@@ -118,11 +118,11 @@ class FailOver(Fault):
         return engine.kind == "postgresql-pair"
 
     def inject(self):
-        self.engine.several.mend()
+        self.engine.cluster.replace_dead()
         self.engine.nodes[0].kill()
 
     def heal(self):
-        self.engine.several.promote()
+        self.engine.cluster.promote()
 
 
 FAULTS = {

@@ -36,7 +36,7 @@ def harness(engine, options):
             live.Service("placet", OPTIONS, options.binary, last) as other:
         rest = Rest(placet.port, timeout=120)
         expected = ExpectedState(random.Random(options.seed), rest)
-        settle = engine.several.settle if engine.kind == "galera" else lambda: None
+        settle = engine.cluster.settle if engine.kind == "galera" else lambda: None
         yield Harness(proxy, last, engine.nodes, rest, Rest(other.port, timeout=120), expected, settle)
 
 

@@ -115,8 +115,8 @@ class Case:
             node.pause()
         for node in self.engine.nodes:
             node.kill()
-        self.engine.several.restart()
-        self.engine.several.settle()
+        self.engine.cluster.restart()
+        self.engine.cluster.settle()
         there = {row[0] for row in self.database.query("SELECT uuid FROM consumers")}
         gone = [consumer for consumer in consumers if consumer not in there]
         print(f"        {len(gone)} of {len(consumers)} acknowledged claims are gone")

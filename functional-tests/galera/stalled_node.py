@@ -83,7 +83,7 @@ def check(tests, engine, members):
 
 
 def after(engine, members):
-    engine.several.settle()
+    engine.cluster.settle()
     began = time.monotonic()
     others_go_on(members)
     assert time.monotonic() - began < FAILOVER_SECONDS
@@ -104,4 +104,4 @@ def finds_another_host(engine, database, binary):
             status = member.rest("PUT", f"/allocations/{topology.new_consumer(chance)}", topology.body(ONE, None)).status
         print(f"        granted {time.monotonic() - began:.1f} s after the node was killed, at try {number}", flush=True)
     dead.restart()
-    engine.several.settle()
+    engine.cluster.settle()

@@ -1,13 +1,14 @@
-"""Private database servers for tests, on loopback, in temporary folders, gone at the end.
+"""Private database servers for tests: on loopback, in temporary folders that are removed at the end.
 
     python -m functional_tests.lib.engines run ENGINE [--durable] -- COMMAND…
     python -m functional_tests.lib.engines shell ENGINE [--durable]
 
-`run` runs the command with PLACET_TEST_DATABASE=URL of a new database, `shell` the engine's own client on one.
+`run` runs the command with the URL of a new database in PLACET_TEST_DATABASE. `shell` runs the engine's own client on a
+new database.
 
 ENGINE is sqlite, postgresql, postgresql-pair (a primary and its synchronous standby), mariadb or galera
-(three nodes). For galera, PLACET_TEST_DATABASES has the URLs of all nodes, with spaces between them.
-Servers promise nothing that outlives a power cut unless `--durable` is given.
+(three nodes). For galera, PLACET_TEST_DATABASES has the URLs of all nodes, separated by spaces.
+Commits need not survive a power failure unless `--durable` is given.
 """
 
 import argparse
@@ -29,20 +30,20 @@ ENGINES = ("sqlite", "postgresql", "postgresql-pair", "mariadb", "galera")
 class Engine:
     """One engine with its nodes, of which the first makes databases. Use it as a context manager.
 
-    Where several threads or processes make databases, names do not collide: they are random.
+    Names of databases are random, so that several threads or processes can make them at the same time.
     """
 
     def __init__(self, kind, durable=False, settings=None):
-        """`settings`: of the server, beyond those that it has here."""
+        """`settings` are the server's, and are added to those that it has here."""
         if kind not in ENGINES:
             raise ValueError(f"no such engine: {kind} (known: {', '.join(ENGINES)})")
         self.kind, self.durable, self.settings = kind, durable, settings
         self.nodes = []
-        self.templates = {}  # by the kind of service that made its tables: a database to copy
+        self.templates = {}  # kind of service -> a database to copy, with the tables that this service made
 
     @property
     def dialect(self):
-        """The language that it speaks: sqlite, postgresql or mariadb."""
+        """The SQL dialect: sqlite, postgresql or mariadb."""
         return {"postgresql-pair": "postgresql", "galera": "mariadb"}.get(self.kind, self.kind)
 
     def __enter__(self):
@@ -62,10 +63,9 @@ class Engine:
             self.nodes = [mariadb.Server(durable=self.durable, settings=self.settings)]
             self.nodes[0].make().start()
         elif self.kind != "sqlite":
-            several = {"postgresql-pair": postgresql.Pair, "galera": galera.Cluster}[self.kind](self.durable)
-            self.nodes = several.nodes
-            self.several = several
-            several.start()
+            self.cluster = {"postgresql-pair": postgresql.Pair, "galera": galera.Cluster}[self.kind](self.durable)
+            self.nodes = self.cluster.nodes
+            self.cluster.start()
 
     def __exit__(self, *_):
         for node in self.nodes:
@@ -74,7 +74,7 @@ class Engine:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def create(self, template=None):
-        """A new, empty database, or a copy of a `template` on which nobody works meanwhile."""
+        """A new, empty database, or a copy of `template`, which must not be in use."""
         name = f"placement_{uuid.uuid4().hex[:12]}"
         if self.kind == "sqlite":
             path = self.folder / f"{name}.sqlite"
@@ -85,7 +85,7 @@ class Engine:
         return self.at(created, 0) if self.kind == "postgresql-pair" else created
 
     def drop(self, database):
-        """Takes a database away, whoever is connected."""
+        """Removes a database, even if clients are connected to it."""
         if self.kind == "sqlite":
             for path in database.path.parent.glob(f"{database.path.name}*"):
                 path.unlink()
@@ -93,9 +93,9 @@ class Engine:
             self.nodes[0].drop(database.name)
 
     def at(self, database, number):
-        """The same database through another node; of a pair always the one that may write."""
+        """The same database through the node of this number; of a pair, always through the primary."""
         if self.kind == "postgresql-pair":
-            return self.several.database(database.name)
+            return self.cluster.database(database.name)
         return database if self.kind == "sqlite" else self.nodes[number].database(database.name)
 
 
@@ -111,8 +111,8 @@ def main():
         arguments.durable, command = True, command[1:]
     command = command[1:] if command[:1] == ["--"] else command
     if arguments.what == "run" and not command:
-        parser.error("run what?")
-    # Ended from outside it ends its servers too.
+        parser.error("`run` needs a command: run ENGINE -- COMMAND…")
+    # On SIGTERM it exits through the context manager, which ends the servers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with Engine(arguments.engine, arguments.durable) as engine:

@@ -1,4 +1,4 @@
-"""The servers that tests run on do what is asked of them: databases, kills, pauses, partitions, power cuts' aftermath.
+"""The tests' database servers work: databases and copies, kills, pauses, partitions, fail-over, recovery.
 
     python -m functional_tests.lib.engines_test [ENGINE…]
 """
@@ -16,7 +16,7 @@ ODD = "Übung? 100% _ ''"
 
 
 def databases(engine):
-    """A template with rows and foreign keys, and a copy of it that is a database of its own."""
+    """A copy of a template has its rows and foreign keys, and changes independently of it."""
     first = engine.create()
     first.run("CREATE TABLE one (id INTEGER PRIMARY KEY, name VARCHAR(50))")
     first.run("CREATE TABLE two (id INTEGER PRIMARY KEY, one_id INTEGER REFERENCES one (id))")
@@ -47,16 +47,16 @@ def killed(engine, node, database):
     except Exception:  # the driver's own
         pass
     else:
-        raise AssertionError("it answers after SIGKILL")
+        raise AssertionError("the server answers after SIGKILL")
     node.restart()
     if engine.kind == "galera":
-        engine.several.settle()
+        engine.cluster.settle()
     assert list(here.query("SELECT id FROM kept")) == [(1,)]
     here.run("DROP TABLE kept")
 
 
 def paused(engine, node, database):
-    """A server that stands still answers nobody until it goes on, and then as before."""
+    """A paused server answers no query until it is resumed, and then answers the waiting one."""
     here = node.database(database.name)
     command = [sys.executable, "-c", "from functional_tests.lib.servers import databases as d; "
                f"d.{here.engine}({node.port}, {here.name!r}).query('SELECT 1')"]
@@ -66,14 +66,14 @@ def paused(engine, node, database):
     try:
         asking = subprocess.Popen(command, stderr=subprocess.PIPE)
         time.sleep(1)
-        assert asking.poll() is None, "it answers while it is paused"
+        assert asking.poll() is None, "the server answers while it is paused"
     finally:
         node.resume()
     assert asking.wait(20) == 0, asking.stderr.read()
 
 
 def replicated(engine, database):
-    """What the primary acknowledges the standby has, with SIGKILL to the primary at once."""
+    """The standby has what the primary acknowledged immediately before SIGKILL."""
     primary, standby = engine.nodes
     connection = database.connect()
     connection.execute("CREATE TABLE acknowledged (id INTEGER PRIMARY KEY)")
@@ -86,13 +86,13 @@ def replicated(engine, database):
 
 
 def partitioned(engine, database):
-    """A node that is cut off serves no more, the others do; healed it has what it missed."""
+    """An isolated node refuses queries and the others serve; after healing it has what it missed."""
     cut, others = engine.nodes[2], engine.nodes[:2]
     database.run("CREATE TABLE partitioned (id INTEGER PRIMARY KEY)")
     cut.isolate()
     try:
-        until(lambda: others[0].members() == 2 and others[0].answers(), "the others do not go on as two")
-        until(lambda: cut.status("wsrep_cluster_status") == "non-Primary", "the lone node believes in itself")
+        until(lambda: others[0].members() == 2 and others[0].answers(), "the two others do not form a cluster")
+        until(lambda: cut.status("wsrep_cluster_status") == "non-Primary", "the isolated node is not non-Primary")
         database.run("INSERT INTO partitioned VALUES (1)")
         try:
             cut.database(database.name).query("SELECT * FROM partitioned")
@@ -102,19 +102,19 @@ def partitioned(engine, database):
             raise AssertionError("a node without a majority answers")
     finally:
         cut.heal()
-    engine.several.settle()
+    engine.cluster.settle()
     found = cut.database(database.name).query("SELECT * FROM partitioned")
     assert found == ((1,),), found
 
 
 def all_killed(engine, database):
-    """After the end of all nodes the cluster begins again with what was acknowledged."""
+    """After SIGKILL to all nodes the cluster restarts with what was acknowledged."""
     database.run("CREATE TABLE survives (id INTEGER PRIMARY KEY)")
     database.run("INSERT INTO survives VALUES (1)")
     for node in engine.nodes:
         node.kill()
-    engine.several.restart()
-    engine.several.settle()
+    engine.cluster.restart()
+    engine.cluster.settle()
     for node in engine.nodes:
         assert node.database(database.name).query("SELECT * FROM survives") == ((1,),)
 
@@ -126,14 +126,14 @@ def until(holds, sentence, seconds=60):
         try:
             if holds():
                 return
-        except Exception as error:  # a server in between says so by its driver's error
+        except Exception as error:  # the driver's own, while the server changes its state
             problem = error
         time.sleep(0.1)
     raise AssertionError(f"{sentence} within {seconds} s {problem!r}")
 
 
 def nothing_left(folders):
-    """Neither a folder nor a process."""
+    """Checks that these folders are gone, and that no process names them."""
     for folder in folders:
         assert not folder.exists(), folder
         found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
@@ -143,31 +143,31 @@ def nothing_left(folders):
 def test(tests, kind):
     began = time.monotonic()
     with engines.Engine(kind) as engine:
-        print(f"{kind} starts within {time.monotonic() - began:.1f} s", flush=True)
-        tests.step(f"{kind}: databases and copies", databases, engine)
+        print(f"{kind} started within {time.monotonic() - began:.1f} s", flush=True)
+        tests.step(f"{kind}: a copy of a database has its rows and is independent", databases, engine)
         if engine.nodes:
             database = engine.create()
             node = engine.nodes[0 if kind != "galera" else 1]
-            tests.step(f"{kind}: a pause", paused, engine, node, database)
-            tests.step(f"{kind}: SIGKILL", killed, engine, node, database)
+            tests.step(f"{kind}: a paused server answers once it is resumed", paused, engine, node, database)
+            tests.step(f"{kind}: commits survive SIGKILL", killed, engine, node, database)
         if kind == "galera":
-            tests.step(f"{kind}: a partition", partitioned, engine, database)
-            tests.step(f"{kind}: SIGKILL to all", all_killed, engine, database)
+            tests.step(f"{kind}: an isolated node refuses queries, and catches up", partitioned, engine, database)
+            tests.step(f"{kind}: commits survive SIGKILL to all nodes", all_killed, engine, database)
         if kind == "postgresql-pair":
-            tests.step(f"{kind}: a standby takes over", replicated, engine, database)
+            tests.step(f"{kind}: the promoted standby has every acknowledged commit", replicated, engine, database)
         folders = [engine.folder, *(node.folder for node in engine.nodes)]
-    tests.step(f"{kind}: nothing is left", nothing_left, folders)
+    tests.step(f"{kind}: no folder and no process is left", nothing_left, folders)
 
 
 def swept(tests, kind):
-    """A test that was killed leaves servers; the next one takes them away."""
+    """The next test removes the servers of a test that was killed."""
     owner = subprocess.Popen(
         [sys.executable, "-m", "functional_tests.lib.engines", "run", kind, "--", "sh", "-c",
          "echo ready; exec sleep 1000"], stdout=subprocess.PIPE, text=True)
     assert owner.stdout.readline() == "ready\n"
     folders = [f for f in machine.folders() if (f / "owner").read_text().startswith(f"{owner.pid} ")]
     assert folders, "it has no folder"
-    for pid in reversed(machine.family(owner.pid)[:2]):  # it and its `sleep`; not the server
+    for pid in reversed(machine.family(owner.pid)[:2]):  # the test and its `sleep`, not the server
         subprocess.run(["kill", "-9", str(pid)], check=False)
     owner.wait()
     machine.sweep()
@@ -184,7 +184,7 @@ def main():
         except machine.Missing as missing:
             tests.skip(kind, missing)
         if kind == "postgresql":
-            tests.step("what a killed test leaves is taken away", swept, tests, kind)
+            tests.step("the servers of a killed test are removed", swept, tests, kind)
     tests.finish()
 
 

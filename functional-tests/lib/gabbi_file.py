@@ -1,6 +1,6 @@
-"""Runs one gabbi file against a live service and keeps what each of its tests did.
+"""Runs one gabbi file against a live service, and returns the outcome of each test.
 
-Every answer is also held against the description of the API.
+Every answer is also checked against the OpenAPI description.
 """
 
 import json
@@ -21,7 +21,7 @@ class Outcome:
     name: str
     passed: int = 0
     skipped: list = field(default_factory=list)  # (test, reason)
-    failed: list = field(default_factory=list)  # (test, account of what happened)
+    failed: list = field(default_factory=list)  # (test, description of the failure)
 
     @property
     def total(self):
@@ -43,7 +43,7 @@ class _Result(unittest.TestResult):
         self.outcome.passed += 1
 
     def addFailure(self, test, error):
-        self.outcome.failed.append((self._name(test), account(test, error)))
+        self.outcome.failed.append((self._name(test), describe_failure(test, error)))
 
     addError = addFailure
 
@@ -54,8 +54,8 @@ class _Result(unittest.TestResult):
         self.outcome.failed.append((self._name(test), "expected to fail, and passed"))
 
 
-def account(test, error):
-    """What was asked, what was expected, what came: enough to see the fault without a debugger."""
+def describe_failure(test, error):
+    """A description of a failure: the request, the expected answer and the actual one."""
     data = getattr(test, "test_data", {})
     lines = [str(error[1]).strip() or repr(error[1]), "--- asked"]
     url = getattr(test, "url", data.get("url"))
@@ -80,7 +80,7 @@ def account(test, error):
 
 
 class _Http(httpclient.Http):
-    """gabbi's client, for loopback: no certificates to load, and raw where httpx is too polite."""
+    """gabbi's client for loopback. It loads no certificates, and sends headers that httpx refuses on a raw socket."""
 
     def __init__(self):
         self.extensions = {}
@@ -105,7 +105,7 @@ class _Http(httpclient.Http):
 
 
 def raw_request(url, method, body, headers, timeout):
-    """Sends headers exactly as given: no HTTP library sends `Content-Length: hi mom`."""
+    """Sends headers exactly as given, because no HTTP library sends `Content-Length: hi mom`."""
     parts = httpx.URL(url)
     lines = [f"{method} {parts.raw_path.decode()} HTTP/1.1", f"host: {parts.netloc.decode()}"]
     lines += [f"{k}: {v}" for k, v in headers.items()] + ["connection: close", "", ""]
@@ -123,7 +123,7 @@ def raw_request(url, method, body, headers, timeout):
 
 
 def run(path, port, environ=None):
-    """Runs the file at `path`, with `environ` for its $ENVIRON; fixtures are the caller's."""
+    """Runs the file at `path`, with `environ` for its $ENVIRON. The caller sets up the fixtures."""
     path = pathlib.Path(path)
     outcome = Outcome(path.stem)
     with open(path) as handle:

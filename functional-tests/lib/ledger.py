@@ -1,12 +1,12 @@
-"""What the tables hold, by SQL of its own."""
+"""Reads the tables by SQL that is independent of placet, and checks their invariants."""
 
 import time
 
 from functional_tests.lib.servers import databases
 
-# A writer prunes what is older, and what is behind so many later ones.
+# A writer prunes its changes that are older than this many seconds, or followed by this many later ones.
 PRUNED_SECONDS, PRUNED_CHANGES = 600, 10_000
-BEGAN = time.monotonic()  # nothing that a test looks at is older
+BEGAN = time.monotonic()  # all changes in a test's database are younger
 
 
 class Ledger:
@@ -19,7 +19,7 @@ class Ledger:
         return [tuple(row) for row in self.connection.execute(sql, values).fetchall()]
 
     def holders(self, provider):
-        """By consumer: how much of the provider it has."""
+        """Consumer -> the amount that it holds of the provider."""
         return dict(self.query(
             "SELECT a.consumer_id, SUM(a.used) FROM allocations a"
             " JOIN resource_providers p ON p.id = a.resource_provider_id"
@@ -29,13 +29,14 @@ class Ledger:
         return self.query("SELECT generation FROM resource_providers WHERE uuid = ?", [provider])[0][0]
 
     def faults(self):
-        """What must never be: oversubscribed inventories, allocations and consumers without each other."""
+        """Violated invariants: oversubscription, allocations without a consumer, consumers without allocations."""
         over = self.query(
             "SELECT 'oversubscribed', p.uuid, SUM(a.used), i.total FROM inventories i"
             " JOIN resource_providers p ON p.id = i.resource_provider_id"
             " JOIN allocations a ON a.resource_provider_id = i.resource_provider_id"
             " AND a.resource_class_id = i.resource_class_id"
-            " GROUP BY i.id, p.uuid, i.total, i.reserved, i.allocation_ratio HAVING SUM(a.used) > (i.total - i.reserved) * i.allocation_ratio")
+            " GROUP BY i.id, p.uuid, i.total, i.reserved, i.allocation_ratio"
+            " HAVING SUM(a.used) > (i.total - i.reserved) * i.allocation_ratio")
         orphans = self.query(
             "SELECT 'no consumer', consumer_id FROM allocations"
             " WHERE consumer_id NOT IN (SELECT uuid FROM consumers)")
@@ -48,7 +49,7 @@ class Ledger:
         return over + orphans + idle + twice
 
     def gaps(self):
-        """Writers of placet of whose changes some are missing: only the oldest may be, once they may be pruned."""
+        """placet's writers with missing changes. Only the oldest may be missing, once they may have been pruned."""
         young = time.monotonic() - BEGAN < PRUNED_SECONDS
         found = self.query(
             "SELECT w.id, w.revision, COUNT(c.revision), MIN(c.revision), MAX(c.revision) FROM placet_writers w"

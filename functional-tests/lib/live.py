@@ -1,7 +1,7 @@
-"""Starts and stops live placement services: placet, and OpenStack Placement to compare with.
+"""Starts and stops live services: placet, and OpenStack Placement as the reference.
 
-Each has its own temporary folder (configuration, SQLite file, log), its own loopback port, and a database of its own:
-a SQLite file, or one on the engine that it is given.
+Each service has a temporary folder (configuration, SQLite file, log), a loopback port and a database of its own. The
+database is an SQLite file, or one on the given engine.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ STOP_SECONDS = 10
 
 
 def placet_binary(given=None):
-    """The binary to test: as given, or the one that `cargo build` leaves."""
+    """The binary to test: `given`, or the one that `cargo build` made."""
     if given:
         return pathlib.Path(given).resolve()
     return (TARGET / "debug" / "placet").resolve()
@@ -36,13 +36,13 @@ def free_port():
 
 
 def clean_environment():
-    """The environment of the tests without what would configure a service or a client."""
+    """The environment of the tests, without variables that configure a service or a client."""
     prefixes = ("OS_", "PLACET_", "RUST_LOG")
     return {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
 
 
 def write_config(folder, options=None, database=None):
-    """Writes placement.conf: noauth2, the database (a SQLite file of the folder), and `options` over it."""
+    """Writes placement.conf with noauth2, the database (default: an SQLite file in the folder) and `options`."""
     if not isinstance(database, databases.Database):
         database = databases.sqlite(database or folder / "placement.sqlite")
     sections = {
@@ -110,7 +110,7 @@ class Service:
                 "--bind", f"127.0.0.1:{self.port}"]
 
     def _start(self):
-        # Somebody else may take a port that was free a moment ago: another one, then.
+        # Another process may take the free port before the service does: then try another port.
         for attempt in range(3):
             self.port = free_port()
             with open(self.folder / "log", "ab") as log:
@@ -125,7 +125,7 @@ class Service:
         raise RuntimeError(f"{self.kind} does not serve; its log ends with:\n{self.log()}")
 
     def _answers(self):
-        """Polls GET / until it is answered; False if the process ended or time is up."""
+        """Polls GET / until it is answered; False if the process ends or the time is up."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
@@ -138,7 +138,7 @@ class Service:
         return False
 
     def kill(self):
-        """SIGKILL: nothing is ended in order."""
+        """Ends the process with SIGKILL."""
         self.process.kill()
         self.process.wait(STOP_SECONDS)
 
@@ -146,7 +146,7 @@ class Service:
         self.process.send_signal(number)
 
     def restart(self, wait=True):
-        """Starts it again on the same port, after it was killed."""
+        """Starts a killed service again on the same port."""
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
                 self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
@@ -155,7 +155,7 @@ class Service:
             raise RuntimeError(f"{self.kind} does not serve again; its log ends with:\n{self.log()}")
 
     def stop(self):
-        """Ends the process; returns its exit code (negative: the signal that killed it)."""
+        """Ends the process; returns its exit code, or the negative number of the signal that killed it."""
         if self.process is None:
             return None
         process, self.process = self.process, None

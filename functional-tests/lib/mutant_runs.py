@@ -1,4 +1,4 @@
-"""Runs a test with mutants: without one it passes, and with each it has to fail for the reason that is expected."""
+"""Runs a test with mutants: it must pass without a mutant, and fail for the expected reason with each."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ SEED = 2026
 
 
 class Case(NamedTuple):
-    """A mutant, the options with which the test is run, and the words of which one has to be in what it says."""
+    """A mutant, the test's options, and `reasons`, one of which must be in the test's output."""
 
     mutant: str
     options: list
@@ -22,12 +22,14 @@ class Case(NamedTuple):
 
 
 def arguments(description, engines=()):
-    """Of the command line: `binary`, one built with the feature `mutants`, `runs` for each mutant, `only` these, and which
-    of `engines`, the first if none is named."""
+    """Parses the command line: `binary`, `runs`, `only`, and, if there are `engines`, `engine`.
+
+    The binary must be built with the feature `mutants`. The default engine is the first of `engines`.
+    """
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--binary", required=True)
-    parser.add_argument("--runs", type=int, default=1, help="of each mutant, each with another seed: how sure is it?")
-    parser.add_argument("--only", help="these mutants, with commas between them, and no run without one")
+    parser.add_argument("--runs", type=int, default=1, help="runs of each mutant, each with another seed")
+    parser.add_argument("--only", help="only these mutants, separated by commas, and no run without a mutant")
     if engines:
         parser.add_argument("--engine", choices=engines, default=engines[0])
     return parser.parse_args()
@@ -38,14 +40,14 @@ class MutantRuns:
         self.module, self.given, self.tests = module, given, TestCounts()
 
     def run(self, options, seed=SEED):
-        # The size of a run is in its options.
+        # The options set the size of a run.
         environment = {name: value for name, value in os.environ.items() if name != "PLACET_TEST_SIZE"}
         return subprocess.run(
             [sys.executable, "-m", self.module, "--binary", self.given.binary, "--seed", str(seed), *options],
             capture_output=True, text=True, timeout=1800, env=environment)
 
     def check(self, controls, cases):
-        """Every run of `controls` has to pass without a mutant, and every case has to be noticed."""
+        """Every run of `controls` must pass without a mutant, and the mutant of every case must be noticed."""
         only = self.given.only and self.given.only.split(",")
         for options in [] if only else controls:
             self.tests.step(f"passes without a mutant: {' '.join(options)}", self.passes, options)
@@ -65,13 +67,13 @@ class MutantRuns:
             done = self.run([*case.options, "--mutant", case.mutant], seed)
             lines = [line for line in done.stdout.splitlines() if any(word in line for word in case.reasons)]
             if done.returncode == 0:
-                missed.append(f"with the seed {seed} it passed")
+                missed.append(f"it passed with seed {seed}")
             elif not lines:
-                missed.append(f"it failed otherwise than by {case.reasons}:\n{done.stdout[-3000:]}{done.stderr[-2000:]}")
+                missed.append(f"it failed without any of {case.reasons}:\n{done.stdout[-3000:]}{done.stderr[-2000:]}")
             else:
                 took.append(time.monotonic() - begin)
                 said = lines[0].strip()[:200]
         if took:
-            print(f"{case.mutant}: {len(took)} of {self.given.runs} runs, after {statistics.median(took):.0f} s (median), "
-                  f"{max(took):.0f} s at most; as {said}", flush=True)
+            print(f"{case.mutant}: noticed in {len(took)} of {self.given.runs} runs, after "
+                  f"{statistics.median(took):.0f} s (median), {max(took):.0f} s at most; as {said}", flush=True)
         assert not missed, "\n".join(missed)

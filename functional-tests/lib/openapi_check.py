@@ -1,7 +1,7 @@
-"""Holds live answers against api-ref/openapi.json: an answer that is not described is a complaint.
+"""Checks live answers against api-ref/openapi.json: an answer that is not described is a complaint.
 
-Every gabbi file is run with it, placet's own and OpenStack Placement's, so that the description is true
-of what clients rely on.
+Every gabbi file, placet's own and OpenStack Placement's, is run with this check. So the description covers what clients
+rely on.
 """
 
 import json
@@ -26,7 +26,7 @@ def numbers(version):
 
 
 def holds(element, version):
-    """Whether what `x-openstack` says of the element's versions includes this one."""
+    """Whether the element exists at this version, according to its `x-openstack`."""
     span = element.get("x-openstack", {})
     return numbers(span.get("min-ver", "1.0")) <= version <= numbers(span.get("max-ver", "1.999"))
 
@@ -57,7 +57,7 @@ class Description:
         return found
 
     def schema(self, response, version):
-        """The schema of a body at a version, None where there is no body."""
+        """The schema of a body at a version, or None if there is no body."""
         content = response.get("content", {}).get("application/json")
         if content is None:
             return None
@@ -72,8 +72,8 @@ class Description:
         return error and f"{error.json_path}: {error.message[:300]}"
 
     def complaint(self, method, url, status, headers, content):
-        """What is wrong with an answer, None if it is as described. Header names are lower case."""
-        # What a browser asks before a request is no operation.
+        """The difference between an answer and its description, or None. Header names are lower case."""
+        # A browser's CORS preflight request is not an operation.
         if method == "OPTIONS" and status == 200:
             return None
         operation = self.operation(method, url)
@@ -82,7 +82,7 @@ class Description:
         spoken = headers.get("openstack-api-version", "placement 1.0").split()[-1]
         version = numbers(spoken)
         if status < 400 and not holds(operation, version):
-            return f"{status} at {spoken}, where the operation is not described"
+            return f"{status} at {spoken}, but the operation is not described at this version"
         reference = operation["responses"].get(str(status))
         if reference is None or not holds(reference, version):
             return f"{status} at {spoken} is not described"
@@ -97,10 +97,10 @@ class Description:
             due = bool(reference) and (name == "Location" or version >= LAST_MODIFIED)
             optional = reference.endswith("-If-Any") or (name, operation["operationId"]) in OLDER_OMITS
             if due != (lower in headers) and not (due and optional):
-                return f"{name} is {'described and missing' if due else 'there and not described'}"
+                return f"{name} is {'described but missing' if due else 'not described but present'}"
         schema = self.schema(response, version)
         if schema is None or not content:
-            return None if schema is None and not content else "a body is described or there, not both"
+            return None if schema is None and not content else "either a body or its description is missing"
         return self.invalid(schema, json.loads(content))
 
     def refusal(self, operation, response, status, version, headers, content):

@@ -1,4 +1,4 @@
-"""Writes measured tables into documents. A table stands between two marks, and a script replaces what is between them."""
+"""Writes measured tables into documents. A table stands between two marks, and is replaced as a whole."""
 
 import os
 import platform
@@ -9,18 +9,18 @@ FAULTS = ROOT / "docs/faults.md"
 
 
 def machine(load):
-    """The machine that the figures were measured on. `load`: its load average, in words that say when."""
+    """A description of the machine that measured. `load` is its load average, and says when it was taken."""
     cores = len(os.sched_getaffinity(0))
     return f"{cores} cores ({platform.machine()}) that were shared with other work (load average {load})"
 
 
 def write(document, begin, end, text):
-    """Puts `text` between these two lines of a document."""
+    """Replaces what is between these two lines of a document."""
     replace(document, begin, end, f"\n\n{text}\n\n")
 
 
 def replace(document, begin, end, text):
-    """Puts `text` between these two marks of a document, which may stand within a line."""
+    """Replaces what is between these two marks of a document, which may stand within a line."""
     before, rest = document.read_text().split(begin)
     _, after = rest.split(end)
     document.write_text(f"{before}{begin}{text}{end}{after}")

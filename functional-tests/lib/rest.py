@@ -1,11 +1,11 @@
-"""A small JSON client for a live placement service: no retries, no cleverness."""
+"""A small JSON client for a live placement service, without retries."""
 
 import http.client
 import json
 
 
 class Answer:
-    """What came back: status, headers (lower case names) and body."""
+    """An answer: status, headers (by lower case name) and body."""
 
     def __init__(self, status, headers, raw):
         self.status = status
@@ -36,7 +36,7 @@ class Rest:
         self.timeout = timeout
 
     def __call__(self, method, path, body=None, version=None, headers=None):
-        """One request; `body` is sent as JSON, bytes as they are."""
+        """Sends one request. `body` is sent as JSON, or as it is if it is bytes."""
         sent = {
             "x-auth-token": self.token,
             "accept": "application/json",
@@ -67,7 +67,7 @@ class Rest:
         return Answer(response.status, response.getheaders(), response.read())
 
     def must(self, method, path, body=None, version=None, status=(200, 201, 204)):
-        """A request of a test's preparation: anything but success ends the test."""
+        """Sends a request that must succeed; raises if the status is not one of `status`."""
         answer = self(method, path, body, version)
         if answer.status not in status:
             raise RuntimeError(f"{method} {path} {body!r} was answered with {answer}")
@@ -75,7 +75,7 @@ class Rest:
 
 
 class KeptRest(Rest):
-    """The same over one connection that is kept: for one thread, and a service that does not go away."""
+    """The same over one persistent connection: for a single thread, and a service that does not restart."""
 
     connection = None
 

@@ -1,4 +1,4 @@
-"""Where the repository and cargo's output are."""
+"""The paths of the repository and of cargo's output."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Another program on the same tables, which claims as OpenStack Placement does."""
+"""A foreign writer: claims by SQL in the same tables, as OpenStack Placement does."""
 
 import random
 import time
@@ -14,12 +14,12 @@ INSERT_OWNER = {
     "postgresql": "INSERT INTO {} (external_id) VALUES ('foreign') ON CONFLICT DO NOTHING",
     "mariadb": "INSERT IGNORE INTO {} (external_id) VALUES ('foreign')",
 }
-# MariaDB's: two waited for each other, or on Galera another node was first, and nothing of ours is there.
+# MariaDB's error for a deadlock, or on Galera for a failed certification. The transaction was undone.
 DEADLOCK = 1213
 
 
 class SqlClaims:
-    """Claims until it was refused or had its share. It holds the locks from its read to its commit."""
+    """Sends `claims` claims, each in a transaction that holds its row locks from its read to its commit."""
 
     def __init__(self, database, resources, claims, start):
         self.database, self.resources, self.claims, self.start = database, resources, claims, start
@@ -40,44 +40,44 @@ class SqlClaims:
             self.start.abort()  # the clients do not wait for it
 
     def ready(self, connection):
-        """The project and the user of its claims."""
+        """Inserts the project and the user of the claims."""
         for table in ("projects", "users"):
             connection.execute(INSERT_OWNER[self.database.engine].format(table))
 
     def claim(self, connection, consumer=None):
-        """Claims once, if there is room, and nobody else is in the way."""
+        """Claims once, if there is capacity. A transaction that fails by a deadlock is not tried again."""
         consumer = consumer or str(uuid.uuid4())
         try:
-            has_room = self._transaction(connection, consumer)
+            fits = self._transaction(connection, consumer)
         except Exception as error:
             if error.args[0] != DEADLOCK:
                 raise
             connection.execute("ROLLBACK")
         else:
-            self.granted += [consumer] if has_room else []
+            self.granted += [consumer] if fits else []
 
     def _transaction(self, connection, consumer):
-        """All of it; whether there was room."""
+        """Runs the whole transaction; returns whether there was capacity."""
         for statement in BEGIN[self.database.engine]:
             connection.execute(statement)
-        if self.database.engine != "sqlite":  # whose one lock we have
+        if self.database.engine != "sqlite":  # there BEGIN IMMEDIATE has locked the whole database
             marks = ", ".join("?" * len(self.resources))
             connection.execute(
                 f"SELECT id FROM resource_providers WHERE uuid IN ({marks}) ORDER BY id FOR UPDATE",
                 list(self.resources)).fetchall()
-        has_room = all(self._has_room(connection, p, name, n) for p, (name, n) in self.resources.items())
-        if has_room:
+        fits = all(self._fits(connection, p, name, n) for p, (name, n) in self.resources.items())
+        if fits:
             self._write(connection, consumer)
         connection.execute("COMMIT")
-        return has_room
+        return fits
 
     def release(self, connection, consumer):
-        """Gives back what a consumer holds: no generation rises."""
+        """Deletes a consumer and its allocations. No generation changes."""
         connection.execute("DELETE FROM allocations WHERE consumer_id = ?", [consumer])
         connection.execute("DELETE FROM consumers WHERE uuid = ?", [consumer])
 
     @staticmethod
-    def _has_room(connection, provider, name, amount):
+    def _fits(connection, provider, name, amount):
         total, used = connection.execute(
             "SELECT i.total, (SELECT COALESCE(SUM(a.used), 0) FROM allocations a"
             "  WHERE a.resource_provider_id = i.resource_provider_id"

@@ -1,4 +1,4 @@
-"""Counts what passed, failed and was skipped, and says it in the one way that tox.sh adds up."""
+"""Counts passed, failed and skipped tests, and prints the sum in the form that tox.sh reads."""
 
 import difflib
 import pprint
@@ -9,7 +9,7 @@ SHOWN_LINES = 30
 
 
 def difference(expected, got):
-    """Both values where they are short, else the lines that differ."""
+    """Both values if they are short, or else the lines that differ."""
     if len(repr(expected)) + len(repr(got)) < 400:
         return f"expected: {expected!r}\ngot:      {got!r}"
     lines = difflib.unified_diff(
@@ -21,7 +21,7 @@ def difference(expected, got):
 
 
 class Skipped(Exception):
-    """A step finds that there is nothing to test just now."""
+    """Raised by a step that cannot be tested at the moment."""
 
 
 class TestCounts:
@@ -29,7 +29,7 @@ class TestCounts:
         self.passed = self.failed = self.skipped = 0
 
     def add(self, other):
-        """What was counted elsewhere."""
+        """Adds the counts of `other`."""
         self.passed, self.failed, self.skipped = (
             self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
@@ -56,14 +56,14 @@ class TestCounts:
         return expected == got
 
     def step(self, name, function, *arguments, show=True):
-        """Runs one test: it passes if it raises nothing. Returns what it returned, or None."""
+        """Runs one test, which passes unless it raises. Returns its result, or None."""
         try:
             result = function(*arguments)
         except Skipped as reason:
             self.skip(name, reason)
         except AssertionError as error:
             self.fail(name, error)
-        except Exception:  # any other end of a test is a failure to report, not to die of
+        except Exception:  # any other exception is reported as a failure, and the run continues
             self.fail(name, traceback.format_exc())
         else:
             self.ok(name, show)
@@ -71,6 +71,6 @@ class TestCounts:
         return None
 
     def finish(self):
-        """Prints the sum as the last line and ends the process."""
+        """Prints the sum as the last line, and exits with 1 if a test failed or none was run."""
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped", flush=True)
         sys.exit(1 if self.failed or not self.passed + self.skipped else 0)

@@ -1,9 +1,9 @@
-"""Serves OpenStack Placement, as installed from PyPI, to compare with.
+"""Serves OpenStack Placement, as installed from PyPI, as the reference.
 
     python -m functional_tests.lib.upstream CONFIG_FILE PORT
 
-Its WSGI application behind the standard library's server, a thread a connection. This is a
-yardstick of behaviour, never of speed.
+Its WSGI application runs behind the standard library's server, with a thread for each connection. It is a reference for
+behaviour, not for speed.
 """
 
 import os
@@ -17,7 +17,7 @@ class Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
     request_queue_size = 128
 
     def server_bind(self):
-        # The standard library asks the resolver for the host's name here: needless, and slow.
+        # The standard library resolves the host's name here, which is slow and not needed.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]
         self.setup_environ()
@@ -25,7 +25,7 @@ class Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
 
 class Handler(simple_server.WSGIRequestHandler):
     def get_environ(self):
-        # The standard library invents text/plain where a request names no type.
+        # The standard library sets text/plain if a request has no Content-Type.
         environ = super().get_environ()
         if self.headers.get("content-type") is None:
             environ.pop("CONTENT_TYPE", None)

@@ -1,4 +1,4 @@
-"""How much of something that many write at once must be used at least, and can be at most: by what was answered when."""
+"""Bounds of a usage under concurrent writes: the least and the most that a read may show, from the writes' times."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ SETTLED_SECONDS = 120
 
 
 class UsageBounds:
-    """Of one provider: how much is used, and how often its generation moved."""
+    """Bounds of one provider's usage, and of the number of times that its generation was incremented."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -27,7 +27,7 @@ class UsageBounds:
                 self._settle(time.monotonic() - SETTLED_SECONDS)
 
     def forget(self, write):
-        """It did not happen."""
+        """Removes a write that did not happen."""
         with self.lock:
             self.writes.remove(write)
 
@@ -38,7 +38,7 @@ class UsageBounds:
         self.writes = [w for w in self.writes if not w["ended"] or w["ended"] >= before]
 
     def bounds(self, name, began, ended):
-        """The least and the most that a read between these moments may show."""
+        """The least and the most that a read may show that began and ended at these times."""
         with self.lock:
             low = high = self.settled[name]
             for write in self.writes:

@@ -41,7 +41,7 @@ class Waiting:
     """A COMMIT that waits for a standby which is away."""
 
     def __init__(self, engine, database, members, seed):
-        self.pair, self.database, self.members = engine.several, database, members
+        self.pair, self.database, self.members = engine.cluster, database, members
         self.chance = random.Random(f"{seed}/waiting")
         self.provider = topology.new_consumer(self.chance)
         rest = members[0].rest
@@ -65,7 +65,7 @@ class Waiting:
             primary.kill()
             standby.restart()
             self.pair.promote()
-            self.pair.mend()
+            self.pair.replace_dead()
         claim.join(TIMEOUT_SECONDS)
         assert not claim.is_alive(), "the claim is not answered after the standby took over"
         self.judge(claim)

@@ -1,4 +1,4 @@
-"""One database of any engine: its URL, and SQL by the engine's own driver with `?` for each value."""
+"""One database of any engine: its URL, and SQL through the engine's driver, with `?` for each value."""
 
 import contextlib
 import pathlib
@@ -25,9 +25,8 @@ class Database:
         with contextlib.closing(self.connect()) as connection:
             return connection.execute(sql, values).fetchall()
 
-
     def run(self, sql, values=()):
-        """One statement that has no rows."""
+        """Runs one statement that returns no rows, on a connection of its own."""
         with contextlib.closing(self.connect()) as connection:
             connection.execute(sql, values)
 
@@ -49,7 +48,7 @@ class Connection:
 
 
 def sqlite(path):
-    """A SQLite file."""
+    """The database in an SQLite file."""
     path = pathlib.Path(path)
     found = Database(
         f"sqlite:///{path}", lambda: sqlite3.connect(path, timeout=60, isolation_level=None), "sqlite", path.name,
@@ -59,7 +58,7 @@ def sqlite(path):
 
 
 def postgresql(ports, name, host="127.0.0.1", more=None):
-    """`ports` may be several with commas between them; `more` are options of the URL."""
+    """`ports` is one port, or several separated by commas; `more` are options of the URL."""
     more = more or {}
     ports = str(ports).split(",")
 
@@ -79,7 +78,7 @@ def postgresql(ports, name, host="127.0.0.1", more=None):
 
 
 def mariadb(port, name, host="127.0.0.1", others=()):
-    """`others` are ports of the URL behind the first one, which alone is connected to here."""
+    """`others` are further ports in the URL. Connections made here use the first port only."""
     def connect():
         import pymysql
 

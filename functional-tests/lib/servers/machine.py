@@ -1,7 +1,7 @@
-"""What a database server needs of the machine: its program, a user that is not root, folders, ports.
+"""What a database server needs from the machine: its program, a user that is not root, folders, ports.
 
-A folder tells in `owner` whose it is: the process that made it, and when that began. What a killed test
-left behind is found by that, and taken away by whoever makes the next folder.
+The file `owner` of a folder names the process that made it, by pid and start time. When the next folder is made,
+folders whose process has ended are removed, so that nothing remains of a killed test.
 """
 
 import contextlib
@@ -17,21 +17,22 @@ import subprocess
 import tempfile
 
 PREFIX = "placet-engine-"
+UNPRIVILEGED_USER = "nobody"
 PLACES = ("/usr/lib/postgresql/*/bin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin")
 
 
 class Missing(RuntimeError):
-    """Something that is not on this machine, in a line that says how it gets there."""
+    """Something is not installed on this machine; the message says how to install it."""
 
 
 def program(name, *packages):
-    """The path of a program; installed from Debian's packages where it is missing and we may."""
+    """The path of a program. If it is missing, root installs it from Debian's packages."""
     found = _find(name)
     if not found and os.geteuid() == 0 and shutil.which("apt-get"):
         apt = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        # Tests that run side by side install one after the other.
-        with open(pathlib.Path(tempfile.gettempdir(), "placet-test-install"), "w") as turn:
-            fcntl.flock(turn, fcntl.LOCK_EX)
+        # Concurrent tests install one after the other.
+        with open(pathlib.Path(tempfile.gettempdir(), "placet-test-install"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
             for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
                 subprocess.run(["apt-get", *command], env=apt, capture_output=True, check=False)
         found = _find(name)
@@ -46,18 +47,18 @@ def _find(name):
 
 
 def user(*names):
-    """What makes a child not run as root, for subprocess: the first of these users that there is."""
+    """Arguments for subprocess that run a child as the first of these users that exists, if we are root."""
     if os.geteuid() != 0:
         return {}
-    for name in (*names, "nobody"):
+    for name in (*names, UNPRIVILEGED_USER):
         with contextlib.suppress(KeyError):
             entry = pwd.getpwnam(name)
             return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-    raise Missing(f"none of the users {', '.join(names)} and nobody is there to run a server as")
+    raise Missing(f"a server cannot run as root, and none of the users {', '.join((*names, UNPRIVILEGED_USER))} exists")
 
 
 def new_folder(owner):
-    """A temporary folder that belongs to `owner`, as `user` returned it."""
+    """A temporary folder that belongs to `owner`, which is a result of `user`."""
     sweep()
     folder = pathlib.Path(tempfile.mkdtemp(prefix=PREFIX))
     (folder / "owner").write_text(f"{os.getpid()} {_began(os.getpid())}")
@@ -67,12 +68,12 @@ def new_folder(owner):
 
 
 def folders():
-    """Those of all servers that tests have started, on this machine."""
+    """The folders of all test servers on this machine."""
     return list(pathlib.Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
 
 
 def sweep():
-    """Ends and removes what belongs to processes that are no more."""
+    """Ends the servers and removes the folders of processes that have ended."""
     for folder in folders():
         with contextlib.suppress(OSError, ValueError):
             pid, began = (folder / "owner").read_text().split()
@@ -81,7 +82,7 @@ def sweep():
 
 
 def remove(folder):
-    """Kills what still runs in the folder, by the pids of processes that name it, and removes it."""
+    """Kills, by pid, the servers that still run in the folder, and removes it."""
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if int(entry.name) != os.getpid() and _works_in(entry, folder):
@@ -90,14 +91,14 @@ def remove(folder):
 
 
 def _works_in(process, folder):
-    """Whether it is a server of the folder, which is in its first arguments' paths or its working folder."""
+    """Whether a process is a server of the folder: its arguments name it, or it is its working directory."""
     words = (process / "cmdline").read_bytes().split(b"\0")
     inside = any(word.startswith((f"--datadir={folder}/".encode(), f"{folder}/".encode())) for word in words)
     return inside or pathlib.Path(os.readlink(process / "cwd")).is_relative_to(folder)
 
 
 def family(pid):
-    """A process and all its descendants. A server's children need not be of its process group."""
+    """A process and all its descendants. A server's children need not be in its process group."""
     parents = {}
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -109,7 +110,7 @@ def family(pid):
 
 
 def _began(pid):
-    """When a process began, in the kernel's ticks; None if there is none."""
+    """The start time of a process in the kernel's ticks, or None if there is no such process."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
@@ -117,7 +118,7 @@ def _began(pid):
 
 
 def free_ports(count):
-    """So many different ports of loopback that nobody has."""
+    """`count` different free ports of loopback."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

@@ -5,7 +5,7 @@ import os
 from functional_tests.lib.servers import databases, machine
 from functional_tests.lib.servers.node import Node
 
-# A commit is in the kernel's hands: SIGKILL takes nothing away, a power cut would.
+# A commit is in the kernel's page cache: it survives SIGKILL, and a power failure would lose it.
 FAST = {"innodb-flush-log-at-trx-commit": 2, "innodb-doublewrite": 0}
 DURABLE = {"innodb-flush-log-at-trx-commit": 1, "innodb-doublewrite": 1}
 
@@ -21,10 +21,10 @@ class Server(Node):
         (self.port,) = machine.free_ports(1)
 
     def make(self):
-        """New, empty data, with a user who may do all from everywhere."""
+        """Makes a new, empty data directory, with a user that has all privileges from every address."""
         first = self.folder / "first.sql"
         first.write_text(
-            "FLUSH PRIVILEGES;\n"  # until then nobody is known
+            "FLUSH PRIVILEGES;\n"  # until then no user can be created
             f"CREATE USER '{databases.USER}'@'%' IDENTIFIED BY '{databases.PASSWORD}';\n"
             f"GRANT ALL ON *.* TO '{databases.USER}'@'%' WITH GRANT OPTION;\n")
         self.tool(
@@ -51,7 +51,7 @@ class Server(Node):
         return databases.mariadb(self.port, name)
 
     def create(self, name, template=None):
-        """Makes a database, with the tables and rows of another one, if given."""
+        """Makes a database, as a copy of `template` if it is given."""
         server = self.database("")
         server.run(f"CREATE DATABASE `{name}`")
         if template:
@@ -63,7 +63,7 @@ class Server(Node):
 
 
 def copy(server, template, name):
-    """Tables, rows and foreign keys of one database into another: MariaDB has no statement for that."""
+    """Copies a database with its tables, rows and foreign keys, for which MariaDB has no statement."""
     connection = server.connect()
     try:
         connection.execute("SET foreign_key_checks = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")

@@ -1,7 +1,7 @@
-"""MariaDB's protocol: packets of a length and a number; what a client sends is one packet, a command.
+"""MariaDB's protocol: packets with a length and a number. A client's request is one packet, a command.
 
-What would make answers harder to read is not offered to the client: TLS, compression, results without EOF packets,
-and what MariaDB alone has. Packets of 16 MiB and more are not understood.
+The proxy hides capabilities that make answers harder to parse: TLS, compression, results without EOF packets, and
+MariaDB's own extensions. Packets of 16 MiB and more are not supported.
 """
 
 import struct
@@ -11,13 +11,13 @@ from functional_tests.lib.servers import protocol
 COMPRESS, TLS, NO_EOF = 1 << 5, 1 << 11, 1 << 24
 QUIT, QUERY, PREPARE, EXECUTE, LONG_DATA, CLOSE = 0x01, 0x03, 0x16, 0x17, 0x18, 0x19
 OK, MORE, SWITCH, EOF, ERROR = 0x00, 0x01, 0xFE, 0xFE, 0xFF
-FAST = b"\x01\x03"  # the server says that it needs to know no more
+FAST = b"\x01\x03"  # "fast authentication success": the client sends no further packet
 MORE_RESULTS, CURSOR = 0x08, 0x40
 
 
 class MariadbProtocol(protocol.Protocol):
     def log_in(self):
-        self.client.sendall(modest(self._packet()))
+        self.client.sendall(without_unsupported_capabilities(self._packet()))
         self.server.sendall(self._from_client())
         while True:
             packet = self._packet()
@@ -35,7 +35,7 @@ class MariadbProtocol(protocol.Protocol):
     def _from_client(self):
         return packet(self.client, self.from_client)
 
-    def cut_request(self):
+    def take_request(self):
         if len(self.from_client) < 4 or len(self.from_client) < 4 + length(self.from_client):
             return None
         raw = self._from_client()
@@ -69,12 +69,12 @@ class MariadbProtocol(protocol.Protocol):
         if first[0] == ERROR:
             return
         self.texts[first[1:5]] = text
-        for count in struct.unpack("<HH", first[5:9]):  # of columns and of parameters; as many packets of each, and EOF
+        for count in struct.unpack("<HH", first[5:9]):  # columns and parameters: a packet for each, and then EOF
             for _ in range(count + 1 if count else 0):
                 self._next(answer)
 
     def _result(self, answer):
-        """Reads one result; the server's status after it."""
+        """Reads one result; returns the server's status after it."""
         first = self._next(answer)
         if first[0] == ERROR:
             return 0
@@ -104,15 +104,15 @@ def packet(connection, buffer):
 
 
 def sizes_number(data, at):
-    """How many bytes a number takes whose first byte may say so."""
+    """The number of bytes of a length-encoded integer."""
     return {0xFC: 3, 0xFD: 4, 0xFE: 9}.get(data[at], 1)
 
 
-def modest(greeting):
-    """The server's greeting without what it shall not be asked for."""
+def without_unsupported_capabilities(greeting):
+    """The server's greeting without the capabilities that the proxy does not support."""
     at = greeting.index(b"\0", 5) + 1 + 4 + 8 + 1  # version, thread, the first part of the challenge
     low, charset, status, high = struct.unpack("<HBHH", greeting[at:at + 7])
     offered = (low | high << 16) & ~(COMPRESS | TLS | NO_EOF)
     kept = struct.pack("<HBHH", offered & 0xFFFF, charset, status, offered >> 16)
-    # The length of the challenge, six bytes of nothing, and MariaDB's own capabilities.
+    # The length of the challenge, six reserved bytes, and MariaDB's own capabilities, which are set to zero.
     return greeting[:at] + kept + greeting[at + 7:at + 14] + bytes(4) + greeting[at + 18:]

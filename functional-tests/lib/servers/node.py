@@ -1,4 +1,4 @@
-"""One database server process in a folder of its own, and what can be done to it."""
+"""One database server process in a folder of its own: start, stop, kill, pause."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ STOP_SECONDS = 30
 
 
 class Node:
-    """A server. A kind of server says how its folder is made, how it is started and when it answers."""
+    """A server. A subclass defines how its data is made, its command line, and when it answers."""
 
     users = ()
     stop_signal = signal.SIGTERM
@@ -30,11 +30,11 @@ class Node:
         raise NotImplementedError
 
     def answers(self):
-        """Whether a client is served; raises what the driver raises, or says False, where not."""
+        """Whether a client is served. If not, it returns False or raises the driver's error."""
         raise NotImplementedError
 
     def tool(self, *command, **more):
-        """Runs one of the server's programs as its user, to its end."""
+        """Runs one of the server's programs as its user; returns the output, and raises if it fails."""
         done = subprocess.run(
             [str(word) for word in command], cwd=self.folder, capture_output=True, text=True,
             errors="replace", check=False, **self.owner, **more)
@@ -52,14 +52,14 @@ class Node:
         return self
 
     def wait(self, seconds=START_SECONDS):
-        """Until it serves."""
+        """Waits until it serves."""
         deadline = time.monotonic() + seconds
         problem = None
         while time.monotonic() < deadline and self.alive:
             try:
                 if self.answers():
                     return self
-            except Exception as error:  # the driver's, of which there is one for each engine
+            except Exception as error:  # the driver's own, another one for each engine
                 problem = error
             time.sleep(0.05)
         status = self.process and self.process.poll()
@@ -67,7 +67,7 @@ class Node:
         raise RuntimeError(f"{self.name} does not serve {state}: {problem}\nits log ends with:\n{self.log()}")
 
     def __getstate__(self):
-        """What another process may have of it: its database, and no hand on the server."""
+        """A pickled node, in another process, gives access to the databases, and not to the server process."""
         return {**self.__dict__, "process": None}
 
     @property
@@ -75,26 +75,26 @@ class Node:
         return self.process is not None and self.process.poll() is None
 
     def _signal(self, number):
-        """To the server and all its children, which stands still first so that it makes no more of them."""
+        """Sends a signal to the server and all its children. It is stopped first, so that it makes no more children."""
         _send(self.process.pid, signal.SIGSTOP)
         for pid in machine.family(self.process.pid):
             _send(pid, number)
 
     def kill(self):
-        """SIGKILL to the server and its children, as when the power goes, but for what the kernel has."""
+        """SIGKILL to the server and its children. Unlike a power failure it loses nothing in the page cache."""
         if self.alive:
             self._signal(signal.SIGKILL)
             self.process.wait(STOP_SECONDS)
 
     def pause(self):
-        """The server and its children stand still, and connections stay open."""
+        """Stops the server and its children by SIGSTOP. Connections stay open."""
         self._signal(signal.SIGSTOP)
 
     def resume(self):
         self._signal(signal.SIGCONT)
 
     def stop(self):
-        """Ends it in order; what does not end is killed."""
+        """Ends the server in order, or kills it if it does not end."""
         if self.alive:
             self.resume()
             _send(self.process.pid, self.stop_signal)
@@ -103,7 +103,7 @@ class Node:
         self.kill()
 
     def restart(self, wait=True):
-        """Starts it again on its folder and its port, after a kill or a stop."""
+        """Starts it again on its data and its port."""
         self.stop()
         return self.start(wait)
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server, and a pair of them of which the second has whatever the first acknowledges."""
+"""A PostgreSQL server, and a primary with a synchronous standby."""
 
 import signal
 import time
@@ -6,7 +6,7 @@ import time
 from functional_tests.lib.servers import databases, machine
 from functional_tests.lib.servers.node import Node
 
-# A commit is in the kernel's hands: SIGKILL takes nothing away, a power cut would.
+# A commit is in the kernel's page cache: it survives SIGKILL, and a power failure would lose it.
 FAST = {"fsync": "off", "synchronous_commit": "on", "full_page_writes": "off"}
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 
@@ -25,7 +25,7 @@ class Server(Node):
         (self.port,) = machine.free_ports(1)
 
     def make(self):
-        """A new, empty cluster."""
+        """Makes a new, empty data directory."""
         word = self.folder / "password"
         word.write_text(databases.PASSWORD)
         word.chmod(0o644)
@@ -50,9 +50,9 @@ class Server(Node):
         return databases.postgresql(self.port, name)
 
     def create(self, name, template=None):
-        """Makes a database, as a copy of another one on which nobody works, if given."""
+        """Makes a database, as a copy of `template` if it is given, which must not be in use."""
         more = f' TEMPLATE "{template}"' if template else ""
-        if template:  # it is refused where a pool still holds an idle connection
+        if template:  # PostgreSQL refuses to copy a database that has connections, such as idle ones of a pool
             self.database("postgres").query(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ?", [template])
         self.database("postgres").run(f'CREATE DATABASE "{name}"{more}')
@@ -63,7 +63,7 @@ class Server(Node):
 
 
 class Standby(Server):
-    """Follows another server."""
+    """A standby, which replicates from a primary."""
 
     def __init__(self, primary, port=None):
         super().__init__("postgresql-standby", primary.durable)
@@ -78,7 +78,7 @@ class Standby(Server):
         return self
 
     def promote(self):
-        """Makes it a primary of its own, which waits for no standby, though the one that it is a copy of did."""
+        """Makes it a primary that waits for no standby, although its copied settings name one."""
         database = self.database("postgres")
         database.query("SELECT pg_promote(true)")
         database.run("ALTER SYSTEM RESET synchronous_standby_names")
@@ -86,20 +86,20 @@ class Standby(Server):
 
 
 class Pair:
-    """A primary whose commits are acknowledged once the standby has them, and the standby, in `nodes`."""
+    """A primary and its synchronous standby, in this order in `nodes`. The standby has every acknowledged commit."""
 
     def __init__(self, durable=False):
-        # `remote_apply` instead of `on` would hold only reads of the standby back; nobody reads it.
+        # `remote_apply` instead of `on` would only matter for reads on the standby, and there are none.
         settings = {"synchronous_commit": "on"}
         self.nodes = [Server("postgresql-primary", durable, settings)]
 
     def start(self):
         self.nodes[0].make().start()
-        self.follow(Standby(self.nodes[0]))
+        self.attach(Standby(self.nodes[0]))
         return self
 
-    def follow(self, standby):
-        """Makes the standby, and has the primary wait for it from now on."""
+    def attach(self, standby):
+        """Makes the standby and starts it. From then on the primary waits for it."""
         primary = self.nodes[0]
         self.nodes[1:] = [standby]
         standby.make().start()
@@ -113,19 +113,19 @@ class Pair:
             time.sleep(0.05)
 
     def promote(self):
-        """After the end of the primary: the standby is the primary."""
+        """Makes the standby the primary, after the primary has ended."""
         dead, standby = self.nodes
         standby.promote()
         self.nodes[:] = [standby, dead]
 
-    def mend(self):
-        """In place of the dead server comes a new standby, on its port."""
+    def replace_dead(self):
+        """Replaces a dead standby by a new one on its port."""
         primary, dead = self.nodes
         if not dead.alive:
             dead.remove()
-            self.follow(Standby(primary, dead.port))
+            self.attach(Standby(primary, dead.port))
 
     def database(self, name):
-        """A database of whichever server may write."""
+        """A database, through the server that accepts writes."""
         return databases.postgresql(",".join(str(node.port) for node in self.nodes), name, more={
             "target_session_attrs": "read-write"})

@@ -1,11 +1,11 @@
-"""PostgreSQL's protocol 3: messages of a letter and a length; a request ends with Query, Sync or Terminate."""
+"""PostgreSQL's protocol 3: messages with a type letter and a length. A request ends with Query, Sync or Terminate."""
 
 import struct
 
 from functional_tests.lib.servers import protocol
 
 ENCRYPTION = (80877103, 80877104)  # by TLS, by GSSAPI
-ASKS_CLIENT = (3, 5, 10, 11)  # for a password: in clear, by MD5, and two steps of SASL
+ASKS_CLIENT = (3, 5, 10, 11)  # for a password: in clear text, by MD5, and in two steps of SASL
 
 
 class PostgresqlProtocol(protocol.Protocol):
@@ -20,7 +20,7 @@ class PostgresqlProtocol(protocol.Protocol):
                 return
 
     def _startup(self):
-        """The client's first message, which has no letter. Encryption is refused, and then it comes again."""
+        """The client's startup message, which has no type letter. Requests for encryption before it are refused."""
         while True:
             head = protocol.take(self.client, self.from_client, 8)
             size, code = struct.unpack("!II", head)
@@ -34,7 +34,7 @@ class PostgresqlProtocol(protocol.Protocol):
         head = protocol.take(connection, buffer, 5)
         return head[:1], head + protocol.take(connection, buffer, struct.unpack("!I", head[1:])[0] - 4)
 
-    def cut_request(self):
+    def take_request(self):
         text, executes, at = "", False, 0
         while len(self.from_client) >= at + 5:
             kind = self.from_client[at:at + 1]

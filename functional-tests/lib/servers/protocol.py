@@ -1,4 +1,4 @@
-"""What the proxy needs of a protocol: whole requests of the client, and whole answers of the server."""
+"""A database protocol as the proxy needs it: whole requests of the client, and whole answers of the server."""
 
 import contextlib
 import dataclasses
@@ -7,21 +7,21 @@ import socket
 
 
 class ConnectionClosed(OSError):
-    """One of the two hung up."""
+    """The client or the server has closed its connection."""
 
 
 @dataclasses.dataclass
 class Request:
-    """What a client sends before it waits. `text` is the statement's, of a prepared one too."""
+    """The bytes that a client sends before it waits for an answer. `text` is the SQL, also of a prepared statement."""
 
     raw: bytes
     text: str = ""
-    executes: bool = False  # and does not only prepare, close, or ping
-    number: int | None = None  # as the proxy counts
-    inside: bool = False  # a transaction that writes, its BEGIN and its end included
+    executes: bool = False  # False if it only prepares, closes or pings
+    number: int | None = None  # the proxy's count of statements on connections that write
+    inside: bool = False  # whether it belongs to a transaction that writes, its BEGIN and its end included
 
     def starts(self, *words):
-        """Whether one of these words begins one of the statements that it executes."""
+        """Whether a statement that it executes begins with one of these words."""
         return self.executes and any(each.strip().upper().startswith(words) for each in self.text.split(";"))
 
     def begins_to_write(self):
@@ -29,19 +29,19 @@ class Request:
 
 
 class Protocol:
-    """One connection on both its sides. A protocol says how it logs in, and what a request and an answer are."""
+    """Both sides of one connection. A subclass implements the login and parses requests and answers."""
 
     def __init__(self, client, server):
         self.client, self.server = client, server
         self.from_client, self.from_server = bytearray(), bytearray()
-        self.texts = {}  # of prepared statements, by what the protocol calls them
+        self.texts = {}  # the protocol's name of a prepared statement -> its SQL
 
     def log_in(self):
-        """Until the server waits for the first statement."""
+        """Passes messages on until the server waits for the first statement."""
         raise NotImplementedError
 
-    def cut_request(self):
-        """The next whole request of what the client has sent, taken from it; None if it is not whole yet."""
+    def take_request(self):
+        """Takes the next request from the client's buffer; None if it is incomplete."""
         raise NotImplementedError
 
     def answer(self, request):
@@ -49,8 +49,8 @@ class Protocol:
         raise NotImplementedError
 
     def next_request(self):
-        """Waits for it; what the server says meanwhile, or its end, is passed on."""
-        while (request := self.cut_request()) is None:
+        """Waits for the next request, and passes on what the server sends in between."""
+        while (request := self.take_request()) is None:
             readable, _, _ = select.select([self.client, self.server], [], [])
             if self.server in readable:
                 self.client.sendall(receive(self.server))
@@ -67,7 +67,7 @@ def receive(connection):
 
 
 def take(connection, buffer, size):
-    """So many bytes, waited for."""
+    """Takes `size` bytes from the buffer, and waits until they are there."""
     while len(buffer) < size:
         buffer += receive(connection)
     taken = bytes(buffer[:size])
@@ -76,7 +76,7 @@ def take(connection, buffer, size):
 
 
 def close(connection):
-    """Wakes whoever waits for it, too."""
+    """Closes a connection, and wakes threads that wait for it."""
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
     connection.close()

@@ -1,15 +1,16 @@
-"""A proxy on loopback between a client and a database server, which can break what it carries at a chosen moment.
+"""A fault-injecting proxy on loopback between a client and a database server: it can break a connection at a chosen
+statement.
 
-It understands as much of PostgreSQL's and MariaDB's protocols as it takes to know each statement's text, prepared or
-not, and where its answer ends. Connections are not encrypted: what would encrypt them is refused or not offered.
+It parses PostgreSQL's and MariaDB's protocols as far as needed to know the SQL of each statement, prepared or not, and
+where its answer ends. Encryption is refused to the client, or not offered.
 
     with Proxy(database) as proxy:
         interception = proxy.intercept(BEFORE, lambda moment: moment.request.starts("COMMIT"), Moment.cut)
-        …                                     # somebody works with proxy.database
+        …                                     # a client sends statements to proxy.database
         assert interception.done.wait(10)
 
-`seen` has every statement that was executed, with the link on which it came. Those of a connection on which somebody
-writes have a number, in the order in which they came on all such connections.
+`seen` has every executed statement with its link. Statements on connections that write have a number, in the order in
+which they arrived on all such connections.
 """
 
 import contextlib
@@ -24,38 +25,41 @@ from functional_tests.lib.servers.mariadb_protocol import MariadbProtocol
 from functional_tests.lib.servers.postgresql_protocol import PostgresqlProtocol
 from functional_tests.lib.servers.protocol import close
 
-# The moments of a statement: not sent to the server yet; sent; its whole answer is here, and not passed back yet.
+# The moments of a statement: before it is sent to the server; after that; when its whole answer has arrived, and before
+# that is passed back.
 BEFORE, SENT, ANSWERED = "before", "sent", "answered"
 LATE_ANSWER_SECONDS = 10
 
 
 class ConnectionCut(Exception):
-    """The link is to end."""
+    """Raised by an action to end the link."""
 
 
 @dataclasses.dataclass
 class Moment:
-    """Where a statement is. An interception's action is called with it, and everything on the link waits for the action."""
+    """A statement at one of its moments. An interception's action is called with it, while the link waits."""
 
     when: str
     link: "Link"
     request: object
 
     def cut(self):
-        """Both connections end: what was not sent by now never is, what was not passed back is lost."""
+        """Ends both connections. What was not sent yet is never sent, and what was not passed back is lost."""
         raise ConnectionCut
 
     def cut_and_deliver(self, seconds):
-        """Before: the client's connection ends now, and the server is sent the statement only so much later."""
-        self.link.hang_up()
+        """At BEFORE: ends the client's connection now, and sends the statement to the server `seconds` later."""
+        self.link.close_client()
         time.sleep(seconds)
         self.link.deliver_unanswered(self.request)
         raise ConnectionCut
 
 
 class Interception:
-    """An action for the first moment that fits. `begun` is set when it comes, `done` once the action was done; what it
-    raised is in `error`."""
+    """An action for the first moment that fits.
+
+    `begun` is set at that moment, and `done` when the action has ended. `error` is what it raised.
+    """
 
     def __init__(self, when, fits, action):
         self.when, self.fits, self.action = when, fits, action
@@ -68,7 +72,7 @@ class Interception:
             self.action(moment)
         except ConnectionCut:
             raise
-        except BaseException as error:  # a thread has nobody to tell: whoever waits for the interception looks at it
+        except BaseException as error:  # this thread cannot report it: the test that waits for `done` reads `error`
             self.error = error
             raise ConnectionCut from error
         finally:
@@ -76,9 +80,10 @@ class Interception:
 
 
 class Proxy:
-    """Use it as a context manager. `database` is the same database through it.
+    """Use it as a context manager. Its attribute `database` is the same database through the proxy.
 
-    With `others`, the same database on other nodes, it is a balancer: a new connection goes to the first that takes it.
+    With `others`, the same database on other nodes, it is a load balancer: a new connection goes to the first node that
+    accepts it.
     """
 
     def __init__(self, database, *others):
@@ -101,19 +106,19 @@ class Proxy:
         self.cut_all()
 
     def intercept(self, when, fits, action):
-        """Has `action(moment)` done at the first moment of this kind for which `fits(moment)` holds."""
+        """Registers `action(moment)` for the first moment of kind `when` for which `fits(moment)` holds."""
         interception = Interception(when, fits, action)
         with self.lock:
             self.interceptions.append(interception)
         return interception
 
     def forget_interceptions(self):
-        """What was to be intercepted, and was not yet, is carried as it comes."""
+        """Removes all interceptions whose moment has not come."""
         with self.lock:
             self.interceptions.clear()
 
     def cut_all(self):
-        """Every connection ends, as when a switch fails; new ones are carried again."""
+        """Ends every connection, as when a switch fails. New connections are accepted."""
         for link in list(self.links):
             link.end()
 
@@ -144,7 +149,7 @@ class Proxy:
         self.seen.append((link, request))
 
     def _accept(self):
-        with contextlib.suppress(OSError):  # of the listener, which was closed
+        with contextlib.suppress(OSError):  # the listener was closed
             while True:
                 client, _ = self.listener.accept()
                 self.made += 1
@@ -152,7 +157,10 @@ class Proxy:
 
 
 class Link:
-    """One client's connection, and its own to the server at `port`. `writes`: a transaction that may write was begun."""
+    """A client's connection and its counterpart to the server at `port`.
+
+    `writes` says whether a transaction that may write has begun on it, `inside` whether one is open.
+    """
 
     def __init__(self, proxy, client, number):
         self.proxy, self.client, self.number = proxy, client, number
@@ -171,14 +179,14 @@ class Link:
             self.protocol.log_in()
             while True:
                 self._carry()
-        except (ConnectionCut, OSError, ValueError):  # ValueError: `end` closed what is waited for
+        except (ConnectionCut, OSError, ValueError):  # ValueError: `end` closed a socket that select waits for
             pass
         finally:
             self.end()
             self.proxy.links.remove(self)
 
     def _carry(self):
-        """One statement and its answer."""
+        """Passes on one statement and its answer."""
         request = self.protocol.next_request()
         self.proxy.reach(BEFORE, self, request)
         self.server.sendall(request.raw)
@@ -187,12 +195,12 @@ class Link:
         self.proxy.reach(ANSWERED, self, request)
         self.client.sendall(answer)
 
-    def hang_up(self):
-        """To the client alone."""
+    def close_client(self):
+        """Ends the client's connection only."""
         close(self.client)
 
     def deliver_unanswered(self, request):
-        """Unless the server is gone meanwhile: then it never comes."""
+        """Sends a request whose answer is discarded. If the server has gone by then, it is never sent."""
         with contextlib.suppress(OSError):
             self.server.sendall(request.raw)
             self.server.settimeout(LATE_ANSWER_SECONDS)

@@ -1,4 +1,4 @@
-"""The proxy between a client and a database breaks what it is told to, and nothing else.
+"""The proxy between a client and a database breaks the connections that a test selects, and no others.
 
     python -m functional_tests.lib.servers.proxy_test [--engine postgresql|mariadb|galera] [--binary PATH]
 """
@@ -13,7 +13,8 @@ from functional_tests.lib.servers.proxy import ANSWERED, BEFORE, SENT, Moment, P
 from functional_tests.lib.test_counts import TestCounts
 
 HOST = "00000000-0000-4000-8000-000000000001"
-# What a writer is seen to send in every transaction: its own row's update is a part of a longer statement on PostgreSQL.
+# Statements of each of placet's writing transactions. On PostgreSQL the update of the writer's row is part of a longer
+# statement.
 BEGIN_AND_COMMIT = ("BEGIN", "START TRANSACTION"), ("COMMIT",)
 WRITER_STATEMENTS = r"(WITH \w+ AS \()?UPDATE placet_writers SET", "INSERT INTO placet_changes"
 LATE_SECONDS = 1
@@ -24,7 +25,7 @@ class Proxied:
         self.database, self.binary = engine.create(), binary
 
     def passes_everything(self, proxy):
-        """Rows, many rows, empty results, errors and long texts are what they are without it."""
+        """Rows, many rows, empty results, errors and long texts are the same as without the proxy."""
         long = "x" * 300_000
         statements = [
             ("SELECT 1, NULL, 'a'", ()), ("SELECT ?", [long]), ("SELECT 1 WHERE 1 = 0", ()),
@@ -41,7 +42,7 @@ class Proxied:
             raise AssertionError("an error was lost")
 
     def cuts(self, proxy, when, is_done):
-        """The client loses its connection, and the server was sent the statement or was not."""
+        """The client loses its connection, and the statement took effect if and only if `is_done`."""
         self.database.run("DELETE FROM t")
         interception = proxy.intercept(when, lambda moment: moment.request.starts("INSERT"), Moment.cut)
         try:
@@ -61,14 +62,14 @@ class Proxied:
         try:
             proxy.database.run("INSERT INTO t VALUES (1)")
         except Exception:  # the driver's own
-            assert not interception.done.is_set(), "the client waited"
+            assert not interception.done.is_set(), "the client's connection ended only after the delivery"
         else:
             raise AssertionError("nothing was cut")
-        assert not self._count(), "it was there at once"
-        assert self._comes(1), "it never came"
+        assert not self._count(), "the row was there before the delay"
+        assert self._comes(1), "the statement was never delivered"
 
     def knows_placets_statements(self, proxy):
-        """Each has a text, prepared or not, and what writes is told from what reads."""
+        """Every statement of placet has a text, prepared or not, and links that write are distinguished."""
         with live.Service("placet", binary=self.binary, database=proxy.database) as placet:
             rest = Rest(placet.port)
             rest.must("POST", "/resource_providers", {"name": "host", "uuid": HOST})
@@ -86,7 +87,7 @@ class Proxied:
         texts = [request.text.replace("`", "").replace('"', "") for request in writing]
         for words in WRITER_STATEMENTS:
             assert any(re.match(words, text) for text in texts), "\n".join([f"none is '{words}'", *texts])
-        assert any(not link.writes for link, _ in proxy.seen), "everything came on one link"
+        assert any(not link.writes for link, _ in proxy.seen), "no link only reads"
 
     def _count(self):
         return self.database.query("SELECT COUNT(*) FROM t")[0][0]
@@ -101,20 +102,21 @@ class Proxied:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engine", choices=[name for name in engines.ENGINES if name != "sqlite"], default="postgresql")
+    parser.add_argument("--engine", choices=[name for name in engines.ENGINES if name != "sqlite"],
+                        default="postgresql")
     parser.add_argument("--binary")
     options = parser.parse_args()
     tests = TestCounts()
     with engines.Engine(options.engine) as engine:
         proxied = Proxied(engine, options.binary)
         with Proxy(proxied.database) as proxy:
-            tests.step("knows placet's statements", proxied.knows_placets_statements, proxy)
-            tests.step("passes everything", proxied.passes_everything, proxy)
+            tests.step("the proxy parses placet's statements", proxied.knows_placets_statements, proxy)
+            tests.step("results through the proxy are unchanged", proxied.passes_everything, proxy)
             proxied.database.run("CREATE TABLE t (n INTEGER)")
-            tests.step("cuts before the server has it", proxied.cuts, proxy, BEFORE, False)
-            tests.step("cuts when the server has it", proxied.cuts, proxy, SENT, True)
-            tests.step("cuts before the client has the answer", proxied.cuts, proxy, ANSWERED, True)
-            tests.step("delivers late", proxied.delivers_late, proxy)
+            tests.step("a statement that is cut before it is sent has no effect", proxied.cuts, proxy, BEFORE, False)
+            tests.step("a statement that is cut after it was sent takes effect", proxied.cuts, proxy, SENT, True)
+            tests.step("a statement whose answer is cut takes effect", proxied.cuts, proxy, ANSWERED, True)
+            tests.step("a late statement takes effect after its client's connection", proxied.delivers_late, proxy)
     tests.finish()
 
 

@@ -1,14 +1,14 @@
-"""Every row of every table of OpenStack Placement's, and what became of them."""
+"""All rows of OpenStack Placement's tables, and how they differ between two times."""
 
 import collections
 import contextlib
 
-# Whoever serves puts the standard names there.
+# Tables into which a service inserts the standard names when it starts.
 STANDARD = {"traits", "resource_classes"}
 
 
 def contents(database):
-    """By table, its rows as dictionaries of columns, in any order; without placet's tables."""
+    """Table -> its rows as dictionaries, in any order; without placet's own tables."""
     from functional_tests.lib.tables import shapes
 
     found = {}
@@ -21,7 +21,7 @@ def contents(database):
 
 
 def changed(before, after):
-    """table -> (rows that are gone, rows that came); a changed row is among both."""
+    """Table -> (removed rows, added rows), of the tables that differ. A changed row is in both lists."""
     found = {}
     for table in before.keys() | after.keys():
         old, new = (collections.Counter(map(frozen, each.get(table, []))) for each in (before, after))
@@ -32,12 +32,12 @@ def changed(before, after):
 
 
 def frozen(row):
-    """A row as something that can be counted; a column that is new and has nothing is no difference."""
+    """A row as a hashable value, without columns that are NULL: a new column without a value is no difference."""
     return tuple(sorted((name, value) for name, value in row.items() if value is not None))
 
 
 def unexplained(before, after, standard=()):
-    """What an upgrade did beyond its own: the version, and standard names where somebody began to serve."""
+    """Changes that an upgrade should not make: all but the alembic version and added `standard` names."""
     found = changed(before, after)
     found.pop("alembic_version", None)
     for table in STANDARD & found.keys():

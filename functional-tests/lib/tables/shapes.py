@@ -1,7 +1,7 @@
-"""What a database engine itself knows of its tables, whatever the words they were made with.
+"""The shapes of tables, read from the engine's catalog, so that they do not depend on the SQL that made the tables.
 
-A shape is, by table, the columns in their order (type, null, default, collation, how numbers are given out), what stands
-behind them (keys, indexes, foreign keys, checks, by name), and the table's own settings.
+The shape of a table is its columns in order (type, null, default, collation, sequence), its keys, indexes, foreign keys
+and checks by name, and its settings.
 """
 
 import contextlib
@@ -9,18 +9,18 @@ import re
 
 
 def shape(database):
-    """The shape of every table."""
+    """Table -> its shape."""
     with contextlib.closing(database.connect()) as connection:
         return {"sqlite": sqlite, "postgresql": postgresql, "mariadb": mariadb}[database.engine](connection)
 
 
 def of_openstack(found):
-    """Without placet's own tables."""
+    """The shapes without those of placet's own tables."""
     return {table: what for table, what in found.items() if not table.startswith("placet_")}
 
 
 def differences(expected, got):
-    """(table, part, expected, got) of whatever is not alike in the tables of OpenStack Placement."""
+    """A list of (table, part, expected, got), one for each difference in OpenStack Placement's tables."""
     expected, got = of_openstack(expected), of_openstack(got)
     return [(table, part, here.get(part), there.get(part))
             for table in sorted(expected.keys() | got.keys())
@@ -41,7 +41,7 @@ def sqlite(connection):
         indexes = []
         for _, name, unique, origin, partial in rows(connection, f"PRAGMA index_list({table})"):
             parts = [part[2:] for part in rows(connection, f"PRAGMA index_xinfo({name})")]
-            # An index that stands for a constraint has a number for its name.
+            # The index of a constraint has a numbered name, which is not compared.
             made = "" if name.startswith("sqlite_autoindex") else name
             indexes.append((made, unique, origin, partial, parts))
         keys = [key[2:] for key in rows(connection, f"PRAGMA foreign_key_list({table})")]
@@ -79,15 +79,17 @@ def postgresql(connection):
 
 
 def mariadb(connection):
-    """SHOW CREATE TABLE, a line for each thing; but for columns their order is nothing."""
+    """The lines of SHOW CREATE TABLE. Only the order of columns matters."""
     found = {}
-    for (table,) in rows(connection, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"):
+    for (table,) in rows(
+            connection, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"):
         (_, sql), = rows(connection, f"SHOW CREATE TABLE `{table}`")
         lines = [line.strip().rstrip(",") for line in sql.splitlines()[1:]]
         settings = re.sub(r"AUTO_INCREMENT=\d+ ", "", lines.pop())
-        # The collation where it is the table's is not told.
-        columns = rows(connection, "SELECT column_name, character_set_name, collation_name FROM information_schema.columns"
-                       " WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position", table)
+        # SHOW CREATE TABLE omits a column's collation if it is the table's.
+        columns = rows(
+            connection, "SELECT column_name, character_set_name, collation_name FROM information_schema.columns"
+            " WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position", table)
         found[table] = {
             "columns": [line for line in lines if line.startswith("`")],
             "collations": columns,

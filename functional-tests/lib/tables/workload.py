@@ -1,14 +1,14 @@
-"""What a service does to a database while it works, and whether that is all that it did."""
+"""A workload of writes through one service, and a check that only the rows that it touched have changed."""
 
 from functional_tests.lib.tables.contents import changed
 
 PROJECTS, TYPES = {"project", "worker"}, {"INSTANCE", "WORKING"}
-# What may move in the row of a provider that is not new.
+# The columns of an existing provider that may change.
 MUTABLE_COLUMNS = {"generation", "updated_at"}
 
 
 class Workload:
-    """Changes of what is there and of what is new, through one service; it remembers whom it touched."""
+    """Changes existing providers and consumers, adds new ones, and records which it touched."""
 
     def __init__(self, rest, new_uuid):
         self.rest, self.new_uuid = rest, new_uuid
@@ -22,7 +22,7 @@ class Workload:
         self.providers |= resources.keys()
 
     def do(self, host, released, replaced):
-        """On `host`, a provider with VCPU; `released` and `replaced` are consumers that have something."""
+        """Runs the workload on `host`, a provider with VCPU, and on two consumers with allocations."""
         path = f"/resource_providers/{host}"
         self.providers.add(host)
         self.rest.must("DELETE", f"/allocations/{released}")
@@ -46,7 +46,7 @@ class Workload:
         self.claim(self.new_uuid(), {new: {"VCPU": 2}, host: {"VCPU": 1}}, None)
 
     def unexpected_changes(self, before, after):
-        """Rows that differ though nobody worked on them, and columns that nobody meant to change."""
+        """Changed rows that the workload did not touch, and touched rows in which other columns changed."""
         ids = {row["id"] for found in (before, after) for row in found["resource_providers"]
                if row["uuid"] in self.providers}
         named = {
@@ -54,7 +54,8 @@ class Workload:
             "inventories": ("resource_provider_id", ids), "resource_provider_traits": ("resource_provider_id", ids),
             "resource_provider_aggregates": ("resource_provider_id", ids),
             "allocations": ("consumer_id", self.consumers), "placement_aggregates": ("uuid", self.aggregates),
-            "projects": ("external_id", PROJECTS), "users": ("external_id", PROJECTS), "consumer_types": ("name", TYPES)}
+            "projects": ("external_id", PROJECTS), "users": ("external_id", PROJECTS),
+            "consumer_types": ("name", TYPES)}
         wrong = []
         for table, (gone, came) in changed(before, after).items():
             column, touched = named.get(table, (None, ()))
@@ -65,6 +66,6 @@ class Workload:
 
 
 def same(table, old, new):
-    """Whether the one is the other with what moves in it moved."""
+    """Whether two rows differ only in columns that may change."""
     moving = {"resource_providers": MUTABLE_COLUMNS, "inventories": {"reserved", "updated_at"}}.get(table, set())
     return all(old.get(name) == new.get(name) for name in (old.keys() | new.keys()) - moving)
