@@ -1,4 +1,5 @@
-//! Tests of the configuration as a whole, from files and variables to options. What oslo.config does was measured with it.
+//! Tests of the configuration as a whole, from files and variables to options. All expectations about oslo.config were
+//! measured on it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

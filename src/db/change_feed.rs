@@ -120,7 +120,7 @@ pub fn connect(database: &Database) -> Result<DbConnection, SetupError> {
 /// All changes after `known`, by one statement, which sees one moment on every engine.
 ///
 /// The statement asks for the changes of known writers. If it shows an unknown writer that has committed, it is sent
-/// again with that writer, which happens once for each.
+/// again with that writer, once for each.
 pub fn read_page(conn: &mut DbConnection, known: &Revisions) -> DbResult<FeedPage> {
     let mut asked = Cow::Borrowed(known);
     loop {

@@ -4,7 +4,7 @@
 //! Naively, SQLite does it: the commit that finds the WAL too long copies its pages into the database file. With
 //! 4,000 pages that took 60 ms, several times a second under load, in which no request was answered.
 //!
-//! Another thread can copy pages while the writer commits (a passive checkpoint). That alone does not do: the WAL
+//! Another thread can copy pages while the writer commits (a passive checkpoint). That is not enough: the WAL
 //! restarts from its beginning only when all pages are copied and no reader uses them. While the writer commits, there
 //! are always new pages, so the WAL grows.
 //!
@@ -60,7 +60,7 @@ impl Default for WalLimits {
     }
 }
 
-/// The time between two looks at the WAL while the writer commits.
+/// The interval at which the WAL is polled while the writer commits.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The time until the next attempt after one that could not copy all pages.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -162,7 +162,7 @@ struct Incomplete {
 
 impl CheckpointThread {
     fn run(&mut self) {
-        // The first look is at what another process left behind.
+        // Polls first: an earlier process may have left a long WAL.
         let (mut timeout, mut pause) = (Some(POLL_INTERVAL), POLL_INTERVAL);
         while let Some(wakeup) = self.handshake.wait_for_commit(timeout, pause) {
             (timeout, pause) = match self.checkpoint_if_due(wakeup) {
@@ -176,7 +176,7 @@ impl CheckpointThread {
         }
     }
 
-    /// After what time the WAL is looked at again if there is no commit before. `None` if only a commit makes that
+    /// The time until the WAL is polled again if there is no commit before. `None` if only a commit makes that
     /// necessary.
     fn next_timeout(&self, wal: WalStatus) -> Option<Duration> {
         let timeout = if self.incomplete.is_some() {

@@ -13,7 +13,7 @@
 //! - the database refuses something, and one command may be the cause: the batch is halved until that one is alone;
 //! - COMMIT ends with an error: its outcome is in doubt, and a fence decides it (`in_doubt.rs`).
 //!
-//! What a command means is the business of the [`Batch`].
+//! The writer does not know what a command means: the [`Batch`] does.
 
 mod batch;
 mod commit_thread;
@@ -68,7 +68,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// The time between two heartbeats. With each one, the writer prunes what is too old to be followed.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Starts the writer's thread, and waits until `build` has made the batch, and whatever else it makes.
+/// Starts the writer's thread. Returns when `build` has made the batch, with what else it made.
 ///
 /// `build` runs on the writer's thread and connection, after the writer's row was inserted. What it allocates is
 /// later freed by the same thread, so that an allocator with an arena for each thread can use that memory again.
@@ -117,8 +117,8 @@ struct Writer<B: Batch> {
     conn: Option<DbConnection>,
     /// What the connection can do in one round trip.
     capabilities: Capabilities,
-    /// Writes and commits plans while the next batch is planned. `None` where that is not worth a thread, as on
-    /// SQLite, and after the thread panicked.
+    /// Writes and commits plans while the next batch is planned. `None` if that is not worth a thread, as on SQLite,
+    /// or if the thread panicked.
     commit_thread: Option<CommitThread>,
     /// `None` on engines that checkpoint by themselves.
     checkpointer: Option<WalCheckpointer>,
@@ -131,7 +131,7 @@ struct Writer<B: Batch> {
     is_stale: bool,
     /// Jobs that are no longer in the queue wait for the current batch to end.
     has_waiters: bool,
-    /// How many batches were planned during another's commit, and submitted after it.
+    /// How many batches were planned during the commit of the one before, and submitted after it.
     pipelined: u64,
     /// `commit_timeout`.
     timeout: Duration,
@@ -158,7 +158,7 @@ impl CommitStrategy {
     /// The strategy after a failed attempt.
     fn after(self, failure: &BatchFailure, was_stale: bool, is_plannable: bool) -> CommitStrategy {
         match failure {
-            // The change feed is read before the next attempt: once, that is enough.
+            // The change feed is read before the next attempt. To do that once is enough.
             BatchFailure::Stale if !was_stale => self,
             BatchFailure::Stale | BatchFailure::NeedsDatabase => CommitStrategy::FromDatabase,
             _ if !failure.is_conflict() => self,

@@ -48,8 +48,7 @@ fn judge(policy: &Policy, rule: &Rule, caller: &Caller) -> Verdict {
     policy.judge(rule, caller, &Target::Own(caller))
 }
 
-/// For listing providers, for reshaping, and for usages of the own project: which of the roles admin, service and reader
-/// are allowed.
+/// The roles, of admin, service and reader, that may list providers, reshape, and read usages of their own project.
 fn allowed_roles(policy: &Policy) -> [String; 3] {
     [&rules::PROVIDERS_LIST, &rules::RESHAPE, &rules::TOTAL_USAGES].map(|rule| {
         let may = |role: &&str| judge(policy, rule, &caller("p", &[role])) == Verdict::Allowed;

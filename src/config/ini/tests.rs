@@ -1,4 +1,4 @@
-//! Tests of the INI dialect; what oslo.config does was measured with it.
+//! Tests of the INI dialect. All expectations about oslo.config were measured on it.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn every_kind_of_newline_ends_a_line() {
 }
 
 #[test]
-fn an_entry_knows_its_section_and_first_line() {
+fn an_entry_has_its_section_and_first_line() {
     let entries = read("# c\n[Api]\nauth_strategy = noauth2\n; c\n[default]\ns = a\n b\ns = c\n").unwrap();
     let seen: Vec<_> = entries
         .iter()

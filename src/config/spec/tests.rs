@@ -65,7 +65,7 @@ fn the_help_of_an_option_is_sentences() {
     }
 }
 
-/// upstream.txt has every option that OpenStack Placement and its libraries register, made by listing their `list_opts`.
+/// `upstream.txt` has every option that OpenStack Placement and its libraries register, as their `list_opts` list them.
 #[test]
 fn every_upstream_option_is_in_the_table() {
     let mut section = "";

@@ -53,7 +53,7 @@ pub struct PositionRow {
 
 type PositionColumns = (Text, Nullable<Text>, Nullable<BigInt>, Nullable<Text>);
 
-/// The epoch and the writers at one moment. Takes MariaDB 13 µs and PostgreSQL 11, where [`read`] takes 37 and 19.
+/// The epoch and the writers at one moment. Takes MariaDB 13 µs and PostgreSQL 11; [`read`] takes 37 and 19.
 pub fn positions(conn: &mut DbConnection) -> DbResult<Vec<PositionRow>> {
     const POSITIONS: &str =
         "SELECT e.epoch, w.id, w.revision, w.token FROM placet_epoch e LEFT JOIN placet_writers w ON 1 = 1";

@@ -98,8 +98,8 @@ fn a_deadlock_is_a_fault_to_retry() {
     assert_eq!(faults, [Fault::Retry]);
 }
 
-/// On Galera the client gets no error if another node's commit undoes its transaction while a statement is closed. This
-/// test undoes it behind the connection's back.
+/// On Galera the client gets no error if another node's commit undoes its transaction while a statement is closed. Here
+/// a ROLLBACK that the connection does not know of stands for that.
 #[test]
 fn a_transaction_that_was_undone_without_an_error_is_not_committed() {
     let Some((_kept, database, kind)) = on_server() else {

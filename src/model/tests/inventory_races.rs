@@ -33,20 +33,21 @@ fn release(consumer: u32) -> Command {
 
 #[actix_web::test]
 async fn a_peers_write_between_commit_and_publication_is_shown_too() {
-    let theirs: [fn(&Process) -> Command; 3] = [|_| claim_command(11, 1, 2), |_| release(10), |b| b.set_vcpu(12)];
-    let cases = theirs
+    let peer_commands: [fn(&Process) -> Command; 3] =
+        [|_| claim_command(11, 1, 2), |_| release(10), |b| b.set_vcpu(12)];
+    let cases = peer_commands
         .into_iter()
         .flat_map(|it| STRATEGIES.map(|strategy| (it, strategy)));
-    for (theirs, strategy) in cases {
+    for (peer_command, strategy) in cases {
         for is_followed in [false, true] {
             let (_f, mut a, mut b) = two_processes().await;
             a.write(&[&claim_command(10, 1, 3)]);
-            let ours = a.set_vcpu(20);
-            let (answers, change) = strategy(&mut a, &[&ours]).unwrap().unwrap();
+            let replace = a.set_vcpu(20);
+            let (answers, change) = strategy(&mut a, &[&replace]).unwrap().unwrap();
             assert!(answers[0].is_ok(), "{answers:?}");
             let pending = a.commit_decided(change.unwrap()).unwrap();
             b.follow();
-            assert!(b.write(&[&theirs(&b)])[0].is_ok());
+            assert!(b.write(&[&peer_command(&b)])[0].is_ok());
             if is_followed {
                 a.follow();
                 a.check();
@@ -70,8 +71,8 @@ async fn usage_that_a_peer_released_during_the_write_is_not_shown_again() {
         }
         a.write(&[&claim_command(10, 1, 3), &claim_command(11, 1, 1)]);
         b.follow();
-        let ours = a.set_vcpu(20);
-        let (_, change) = strategy(&mut a, &[&ours]).unwrap().unwrap();
+        let replace = a.set_vcpu(20);
+        let (_, change) = strategy(&mut a, &[&replace]).unwrap().unwrap();
         assert!(b.write(&[&release(10)])[0].is_ok());
         // The follower has a connection of its own.
         a.store.follow(&mut f.database.connect().unwrap()).unwrap();

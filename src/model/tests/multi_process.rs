@@ -274,8 +274,7 @@ async fn a_ratio_is_stored_exactly_enough_for_the_last_unit() {
     }
 }
 
-/// As with OpenStack Placement: on MariaDB a name that differs only in case is taken, and a uuid in another case is the
-/// same consumer's.
+/// As with OpenStack Placement: on MariaDB a name that differs only in case is taken, and so is a consumer's uuid.
 #[actix_web::test]
 async fn names_are_compared_as_the_database_does() {
     let mut f = fixture();
@@ -289,7 +288,7 @@ async fn names_are_compared_as_the_database_does() {
     for (n, name) in [(2, "HOST-1"), (3, "h\u{f3}st-1")] {
         let made = f.model.submit(create(n, name)).await;
         let taken = matches!(made, Err(Error::DuplicateProvider { .. }));
-        assert_eq!((made.is_ok(), taken), (!(folds), folds), "{name}: {made:?}");
+        assert_eq!((made.is_ok(), taken), (!folds, folds), "{name}: {made:?}");
     }
     let rename = Update {
         uuid: uuid(1),

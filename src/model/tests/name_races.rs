@@ -1,5 +1,5 @@
-//! Races about names: one process deletes a class or trait while another adds it to a provider. No provider is left with
-//! a deleted one.
+//! Races about names: one process deletes a class or trait while another adds it to a provider. No provider is left
+//! with a deleted one.
 
 use std::time::Duration;
 

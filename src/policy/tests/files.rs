@@ -8,7 +8,7 @@ fn reshapers(text: &str) -> String {
 
 #[test]
 fn a_check_is_a_text_or_lists_of_lists() {
-    for (check, who) in [
+    for (check, roles) in [
         ("role:reader or role:admin", "admin reader"),
         ("'role:reader or role:admin'", "admin reader"),
         ("\"role:admin\" # why", "admin"),
@@ -26,7 +26,7 @@ fn a_check_is_a_text_or_lists_of_lists() {
     ] {
         assert_eq!(
             reshapers(&format!("\"placement:reshaper:reshape\": {check}")),
-            who,
+            roles,
             "{check}"
         );
     }

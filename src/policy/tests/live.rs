@@ -40,21 +40,21 @@ impl PolicyFiles for MemoryFiles {
 fn changed_rules_hold_from_the_request_that_detects_them() {
     let files = MemoryFiles::default();
     let live = LivePolicy::start(settings(true), Box::new(files.clone())).expect("defaults");
-    let who = || allowed_roles(&live.now())[1].clone();
-    assert_eq!(who(), "service");
+    let reshapers = || allowed_roles(&live.now())[1].clone();
+    assert_eq!(reshapers(), "service");
     files.put(Ok("service_api: role:reader"));
-    assert_eq!(who(), "reader");
+    assert_eq!(reshapers(), "reader");
     files.put(Ok(""));
-    assert_eq!(who(), "service");
+    assert_eq!(reshapers(), "service");
 }
 
 #[test]
 fn an_unusable_file_leaves_the_previous_rules_in_force() {
     let files = MemoryFiles::default();
     let live = LivePolicy::start(settings(true), Box::new(files.clone())).expect("defaults");
-    let who = || allowed_roles(&live.now())[1].clone();
+    let reshapers = || allowed_roles(&live.now())[1].clone();
     files.put(Ok("service_api: role:reader"));
-    assert_eq!(who(), "reader");
+    assert_eq!(reshapers(), "reader");
     for broken in [
         Ok("service_api: ["),
         Ok("- x"),
@@ -62,10 +62,10 @@ fn an_unusable_file_leaves_the_previous_rules_in_force() {
         Err("permission denied"),
     ] {
         files.put(broken);
-        assert_eq!(who(), "reader", "{broken:?}");
+        assert_eq!(reshapers(), "reader", "{broken:?}");
     }
     files.put(Ok("service_api: role:admin"));
-    assert_eq!(who(), "admin");
+    assert_eq!(reshapers(), "admin");
 }
 
 #[test]

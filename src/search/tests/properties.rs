@@ -33,7 +33,7 @@ fn build(world: &World) -> Snapshot {
     build_colliding(world.values().cloned().collect())
 }
 
-/// The candidates as a set. None may come twice.
+/// The candidates as a set. Asserts that each occurs once.
 fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
     let all = found.candidates.iter().map(|candidate| {
         let amounts: Vec<_> = candidate
@@ -54,7 +54,7 @@ fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
         choice
     });
     let set: BTreeSet<Choice> = all.collect();
-    assert_eq!(set.len(), found.candidates.len(), "a candidate came twice");
+    assert_eq!(set.len(), found.candidates.len(), "a candidate occurs twice");
     set
 }
 
@@ -102,7 +102,7 @@ fn compare(snapshot: &Snapshot, world: &World, request: &Request, seed: u64, str
         (Ok(expected), Ok(found)) => {
             assert_eq!(*expected, choices(snapshot, found));
             let shown: BTreeSet<_> = found.summaries.iter().map(|&slot| snapshot.id(slot)).collect();
-            assert_eq!(shown.len(), found.summaries.len(), "a summary came twice");
+            assert_eq!(shown.len(), found.summaries.len(), "a summary occurs twice");
             assert_eq!(shown, oracle::summaries(world, expected, request.nested));
             compare_limited(snapshot, expected, request, seed, strict);
         }
@@ -120,7 +120,7 @@ fn compare_limited(snapshot: &Snapshot, all: &BTreeSet<Choice>, request: &Reques
     let found = candidates(snapshot, &request, &settings(seed, strict), ()).and_then(|all| all.found());
     let found = choices(snapshot, &found.unwrap());
     assert_eq!(found.len(), limit.min(all.len()));
-    assert!(found.is_subset(all), "a limit gives other candidates");
+    assert!(found.is_subset(all), "a limit adds no candidates");
 }
 
 /// Edits a world, and returns the same edit as a change of the snapshot.

@@ -53,7 +53,7 @@ fn a_sharing_provider_serves_another_tree_although_its_own_root_is_forbidden() {
     assert_eq!(given(&alone, &ask), none());
 }
 
-/// A defect of OpenStack Placement 16.0.0: it gives one of these three.
+/// A defect of OpenStack Placement 16.0.0: it returns one of these three.
 #[test]
 fn a_group_that_only_sharing_providers_serve_has_a_candidate_for_every_tree() {
     let host = |id| bare(id).with(VCPU, 4).inside([1]);

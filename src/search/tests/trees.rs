@@ -162,8 +162,8 @@ fn a_rule_of_same_subtree_keeps_groups_below_one_provider() {
     assert_eq!(ask(&[]).len(), 2 * 4 * 3);
 }
 
-/// As in OpenStack Placement: `in_tree` does not restrict a group without resources, and a group that also names neither a
-/// trait nor an aggregate matches no provider.
+/// As in OpenStack Placement: `in_tree` does not restrict a group without resources. If such a group names neither a
+/// trait nor an aggregate, it matches no provider.
 #[test]
 fn a_group_without_resources_matches_by_traits_and_aggregates_only() {
     let world = snapshot([bare(1).with(VCPU, 4).traits([2]), bare(2).with(VCPU, 4)]);
@@ -325,8 +325,8 @@ fn an_answer_that_the_ceiling_cuts_is_marked_as_cut() {
     assert_eq!(found(4, Some(5), None), (5, false));
 }
 
-/// VCPU comes without a trait or with T3, memory with T2 or T3, disk without. A dead end with the first VCPU must not be
-/// taken for one with the second, because T3 is then covered already.
+/// VCPU is offered without a trait or with T3, memory with T2 or T3, disk without. A dead end with the first VCPU is no
+/// dead end with the second, which covers T3.
 #[test]
 fn a_nogood_contains_the_traits_that_are_covered() {
     let world = vec![
@@ -340,7 +340,7 @@ fn a_nogood_contains_the_traits_that_are_covered() {
     let snapshot = Snapshot::build(catalog(), world);
     let mut wanted = group(&[("VCPU", 1), ("MEMORY_MB", 1), ("DISK_GB", 1)]);
     wanted.traits = required(&["T2", "T3"]);
-    // Whichever provider comes first.
+    // In several orders of the providers.
     for seed in 0..8 {
         let settings = SearchSettings { seed, ..settings() };
         let all = candidates(&snapshot, &request(wanted.clone()), &settings, ()).unwrap();

@@ -97,8 +97,8 @@ fn too_many_groups_for_some_of_the_children_are_refused_without_a_step() {
     }
 }
 
-/// Children of 10 units. One takes a group of 6 and one of 4, or two of 5, but not one of 6 and one of 5. Neither the sum
-/// nor the number of groups shows that there is a 5 too many.
+/// Children of 10 units. Each takes a group of 6 and one of 4, or two of 5, but not one of 6 and one of 5. Neither the
+/// sum nor the number of groups shows that there is one group of 5 too many.
 #[test]
 fn nogoods_keep_a_packing_of_two_sizes_cheap() {
     for size in SIZES {
@@ -135,8 +135,8 @@ fn packing_of_several_sizes_is_refused_after_few_steps() {
     }
 }
 
-/// Children that all have different, odd amounts: groups of 4 and 6 leave one unit of each unused, so there is not enough
-/// room.
+/// Children that all have different, odd amounts. Groups of 4 and 6 leave one unit of each unused, so there is not
+/// enough room.
 #[test]
 fn units_that_no_group_can_use_do_not_count_as_room() {
     for size in SIZES {
@@ -152,8 +152,8 @@ fn units_that_no_group_can_use_do_not_count_as_room() {
     }
 }
 
-/// Every child has another amount of room, which makes no difference if groups are isolated. One more group cannot be
-/// placed at all.
+/// Every child has a different amount of room, which makes no difference if groups are isolated. One more group cannot
+/// be placed at all.
 #[test]
 fn children_with_unequal_room_are_interchangeable_if_room_does_not_matter() {
     for size in SIZES {
@@ -196,8 +196,8 @@ fn a_subtree_that_is_too_small_is_refused_after_few_steps() {
     assert!(count == 16 * 24 && steps < 6_000, "{count} {steps}");
 }
 
-/// Amounts that are all different, and a tiny one: neither sums nor a common divisor decide, and no two parts are equal.
-/// Two of them fit into each child, and there is one more.
+/// Amounts that are all different, and a tiny one. Neither sums nor a common divisor decide, and no two parts are
+/// equal. Two of them fit into each child, and there is one more.
 #[test]
 fn a_packing_of_amounts_that_are_all_different_is_refused_after_few_steps() {
     let children = (0..8).map(|n| 1000 + n * 5 - 20);
@@ -233,8 +233,8 @@ fn packings_of_random_amounts_are_decided_after_few_steps() {
     assert!((10..38).contains(&found) && worst < 2_000, "{found} {worst}");
 }
 
-/// The room of every child is cut into three, in two classes, and each cut is a group: so there is a packing, and it leaves
-/// no room. The search does not find it, and must answer with an error rather than that there is none.
+/// The room of every child is cut into three, in two classes, and each cut is a group. So there is a packing, and it
+/// leaves no room. The search does not find it, and must answer with an error, not with an empty result.
 #[test]
 fn a_packing_that_is_not_decided_is_given_up_with_an_error() {
     let (rows, request) = cut_up(30);
@@ -291,7 +291,7 @@ fn equal_trees_without_a_solution_are_searched_once() {
     assert_eq!(cost((0..1000).flat_map(host).collect(), &request), (0, one));
 }
 
-/// 300 groups under one rule of `same_subtree`, which comes twice.
+/// 300 groups under one rule of `same_subtree`, which is given twice.
 #[test]
 fn a_repeated_rule_is_one_rule() {
     let snapshot = Snapshot::build(catalog(), tree([300]));

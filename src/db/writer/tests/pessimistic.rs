@@ -361,7 +361,7 @@ async fn a_conflict_leads_to_locks_and_a_conflict_under_locks_to_the_database() 
         writer.script.fail_guards(conflicts);
         assert_eq!(writer.handle.submit(1001).await, Ok(10010));
         assert_eq!(writer.script.calls(), [&locked[..], &then].concat());
-        assert_eq!(writer.count(), 1, "a failed attempt leaves nothing");
+        assert_eq!(writer.count(), 1, "a failed attempt leaves no row");
     }
 }
 

@@ -1,11 +1,11 @@
-//! Small random problems, packed by bin completion and by trying everything.
+//! Small random problems: bin completion must agree with exhaustive search.
 
 use super::super::super::interrupt::Interrupt;
 use super::super::packing::{Bin, Item, PackingProblem, PackingVerdict, fits, give, take};
 use super::BinCompletion;
 use crate::search::block_walk::mix;
 
-/// Whether there is a packing, by trying everything.
+/// Whether there is a packing, by exhaustive search.
 fn can_be_packed(problem: &PackingProblem, rooms: &mut [Vec<i64>], left: &mut [usize]) -> bool {
     let Some(item) = left.iter().position(|&left| left > 0) else {
         return true;
