@@ -1,6 +1,6 @@
-"""What of a provider can be seen at a moment: its generation, and what is used of it, given the writes around it.
+"""Bounds of what a read of a provider may show: its generation and its usage, given the writes around the read.
 
-What cannot be is told with the provider first.
+Each check returns its violations as (provider, text).
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ FOREVER = float("inf")
 
 
 def generations(operations, initial):
-    """Reads of a generation that are outside of what the writes around them allow."""
+    """Reads of a generation outside the bounds that the writes around them set."""
     faults, writes = [], defaultdict(list)
     for op in operations:
         for provider in op.touches:
@@ -27,8 +27,8 @@ def generations(operations, initial):
     return faults
 
 
-def backwards(operations):
-    """Reads of a generation that is lower than one which was read before they began."""
+def decreasing_generations(operations):
+    """Reads of a generation that is lower than one that an earlier read returned."""
     faults, reads = [], defaultdict(list)
     for op in operations:
         for provider, generation in op.seen("provider").items():
@@ -39,17 +39,18 @@ def backwards(operations):
             while ended and ended[0][0].ended < op.began:
                 highest = max(highest, ended.pop(0)[1])
             if generation < highest:
-                faults.append((provider, f"generation {generation} of {provider} after {highest} was read: {shown(op)}"))
+                text = f"generation {generation} of {provider} after {highest} was read: {shown(op)}"
+                faults.append((provider, text))
     return faults
 
 
 class Used:
-    """What consumers can have held of each provider and class, from moment to moment."""
+    """Bounds of the usage of each provider and class at any time, from what its consumers can have held."""
 
     def __init__(self, operations, known):
         self.operations, self.known = operations, known
-        self.writes = defaultdict(list)  # of each consumer, what was not refused
-        self.holders = defaultdict(set)  # of each provider and class, who ever may have had some
+        self.writes = defaultdict(list)  # consumer -> its writes that were not refused
+        self.holders = defaultdict(set)  # (provider, class) -> every consumer that may ever have held some
         for consumer, (holds, _) in known.items():
             self._remember(consumer, holds)
         for op in operations:
@@ -64,10 +65,10 @@ class Used:
                 self.holders[provider, name].add(consumer)
 
     def between(self, provider, name, began, ended):
-        """The least and the most that can have been used, seen between.
+        """The least and the most usage that a read between these times may show.
 
-        What memory shows need not be one moment: of two writes on one consumer that are under way it may have the later
-        one and not yet the one before, and so what the later one changed on top of what was there before both.
+        A snapshot need not be the state at one moment. Of two in-flight writes on one consumer it may have applied the
+        later one and not yet the earlier one. Then it shows the later one's delta on top of the state before both.
         """
         least = most = 0
         for consumer in self.holders[provider, name]:
@@ -78,28 +79,28 @@ class Used:
         return least, most
 
     def _states(self, consumer, began, ended):
-        """What the consumer can have held between, and how many writes on it had not surely ended before."""
+        """The states that the consumer can have had between these times, and the number of its in-flight writes."""
         writes = [op for op in self.writes[consumer] if op.began <= ended]
         done = [op for op in writes if op.outcome == OK and op.ended <= began]
-        # Whatever ended before the last of these began was overwritten by it.
+        # The last of these has overwritten every write that ended before it began.
         over = max((op.began for op in done), default=None)
         can = [op.sets[consumer] for op in writes if over is None or op.outcome != OK or op.ended >= over]
         return can if over is not None else [*can, self.known.get(consumer, ({},))[0]], len(writes) - len(done)
 
-    def misread(self):
-        """Reads of usage that are outside of what the writes around them allow."""
+    def wrong_usages(self):
+        """Reads of a usage outside the bounds that the writes around them set."""
         faults = []
         for op in self.operations:
             for provider, amounts in op.seen("usage").items():
                 for name, amount in amounts.items():
                     least, most = self.between(provider, name, op.began, op.ended)
                     if not least <= amount <= most:
-                        faults.append((
-                            provider, f"{amount} {name} used of {provider} is not between {least} and {most}: {shown(op)}"))
+                        text = f"{amount} {name} used of {provider} is not between {least} and {most}: {shown(op)}"
+                        faults.append((provider, text))
         return faults
 
-    def beyond(self, totals):
-        """Claims that were granted though more than there is was surely held when they were answered."""
+    def oversubscribed(self, totals):
+        """Granted claims after which the least possible usage exceeds the total."""
         faults = []
         for op in self.operations:
             if op.outcome != OK:
@@ -113,4 +114,5 @@ class Used:
 
 
 def shown(op):
-    return f"{op.number} {op.kind} {op.sets or ''} {op.outcome}, {op.began:.4f} to {op.ended or FOREVER:.4f} {op.answer}"
+    times = f"{op.began:.4f} to {op.ended or FOREVER:.4f}"
+    return f"{op.number} {op.kind} {op.sets or ''} {op.outcome}, {times} {op.answer}"

@@ -1,12 +1,16 @@
-"""Whether a history can have happened: pure, it knows neither services nor databases.
+"""Checks that a history is linearizable. It is a pure function, and knows neither services nor databases.
 
-    python -m functional_tests.chaos.checker FILE        judges a history that a run has written down once more
+    python -m functional_tests.chaos.checker FILE        checks a saved history again
 
-Each consumer is a register that writes change where its generation is the one they expect, and that reads
-show. There must be an order of its operations that keeps to the clock and explains every answer: what was
-acknowledged happened once between its beginning and its end, what was refused never, what is unknown once
-after its beginning or never. A request on several consumers happened for all of them or for none. What
-providers show must lie within what the writes around it allow (bounds.py).
+Each consumer is a register. A write changes it if its generation is the expected one, and a read shows it. There must
+be an order of its operations that is consistent with their times and explains every answer:
+
+- an acknowledged operation happened once, between its beginning and its end;
+- a refused operation did not happen;
+- an operation with an unknown outcome happened once after its beginning, or not at all.
+
+A request on several consumers happened for all of them or for none. Reads of providers must lie within the bounds that
+the writes around them set (bounds.py).
 """
 
 import pathlib
@@ -18,11 +22,11 @@ from functional_tests.chaos import bounds, history as histories
 from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
 
 FOREVER = float("inf")
-ABSENT = ({}, None)  # what a consumer holds that is not there, and its generation
+ABSENT = ({}, None)  # the allocations and the generation of a consumer that does not exist
 
 
 class Violation(NamedTuple):
-    """`about`: the consumer or the provider. What is wrong with it is read often before it is right again."""
+    """`about` is the consumer or the provider. The same violation may be read many times, and is reported once."""
 
     kind: str
     about: str
@@ -33,19 +37,19 @@ class Violation(NamedTuple):
 
 
 def check(operations, initial, consumers=None, totals=None):
-    """Everything that cannot be.
+    """All violations in a history.
 
-    `initial` has the providers' generations before the first operation, `consumers` what those held that
-    were there, and their generations; `totals` the most that providers have of each class.
+    `initial` has the providers' generations before the first operation. `consumers` has the allocations and generations
+    of the consumers that existed then. `totals` has the highest total of each provider and class.
     """
     known = consumers or {}
-    faults = [Violation(kind, consumer, text) for kind, consumer, text in lost_order(operations, known)]
-    faults += [Violation("halves", None, text) for text in halves(operations, known)] if not faults else []
+    faults = [Violation(kind, consumer, text) for kind, consumer, text in unexplained_consumers(operations, known)]
+    faults += [Violation("half done", None, text) for text in half_done(operations, known)] if not faults else []
     faults += [Violation("generation", *it) for it in bounds.generations(operations, initial)]
-    faults += [Violation("generation", *it) for it in bounds.backwards(operations)]
+    faults += [Violation("generation", *it) for it in bounds.decreasing_generations(operations)]
     used = bounds.Used(operations, known)
-    faults += [Violation("usage", *it) for it in used.misread()]
-    return faults + [Violation("oversubscribed", *it) for it in used.beyond(totals or {})]
+    faults += [Violation("usage", *it) for it in used.wrong_usages()]
+    return faults + [Violation("oversubscribed", *it) for it in used.oversubscribed(totals or {})]
 
 
 def by_consumer(operations):
@@ -56,32 +60,35 @@ def by_consumer(operations):
     return found
 
 
-def lost_order(operations, known):
-    """The consumers whose answers no order of the operations explains."""
+def unexplained_consumers(operations, known):
+    """Consumers whose answers no order of their operations explains."""
     faults = []
     for consumer, ops in by_consumer(operations).items():
         if not explained(consumer, ops, known):
             lines = "\n".join(f"  {describe(consumer, op)}" for op in ops)
-            # Two that say they released the same thing do less harm than a write that is lost.
+            # A second acknowledged release of the same allocations is less serious than a lost write.
             kind = "released twice" if explained(consumer, ops, known, lenient=True) else "no order"
             faults.append((kind, consumer, f"no order explains consumer {consumer}:\n{lines}"))
     return faults
 
 
-def halves(operations, known):
-    """Unknown requests on several consumers that must have happened for one and cannot have for another."""
+def half_done(operations, known):
+    """Requests with an unknown outcome that must have happened for one consumer and cannot have for another."""
     faults, consumers = [], by_consumer(operations)
     for op in operations:
         if op.outcome == UNKNOWN and len(op.sets) > 1:
             can = {c: [explained(c, consumers[c], known, {op.number: it}) for it in (True, False)] for c in op.sets}
             if not all(yes for yes, _ in can.values()) and not all(no for _, no in can.values()):
-                faults.append(f"operation {op.number} happened for a part of its consumers only: {can} {op}")
+                faults.append(f"operation {op.number} happened for some of its consumers only: {can} {op}")
     return faults
 
 
 def explained(consumer, ops, known, forced=None, lenient=False):
-    """Whether there is an order. `forced` decides unknown operations by their number; a `lenient` judge lets a release
-    succeed where nothing is held."""
+    """Whether some order of the operations explains all answers.
+
+    `forced` says, by number, whether operations with an unknown outcome happened. If `lenient`, a release may succeed
+    although nothing is held.
+    """
     forced = forced or {}
     ops = [op for op in ops if op.outcome != REFUSED and forced.get(op.number) is not False]
     must = frozenset(i for i, op in enumerate(ops) if op.outcome == OK or forced.get(op.number))
@@ -95,7 +102,7 @@ def explained(consumer, ops, known, forced=None, lenient=False):
         if key in seen:
             continue
         seen.add(key)
-        # The next one began before every other that is still to come ended.
+        # The next operation in the order must have begun before any remaining one ended.
         horizon = min((ends[i] for i in range(len(ops)) if i not in done), default=FOREVER)
         for i, op in enumerate(ops):
             if i not in done and op.began <= horizon:
@@ -106,7 +113,7 @@ def explained(consumer, ops, known, forced=None, lenient=False):
 
 
 def step(consumer, op, state, lenient):
-    """What the consumer is after the operation, or None if it cannot be next."""
+    """The consumer's state after the operation, or None if the operation cannot come next."""
     holds, generation = state
     if f"consumer:{consumer}" in op.sees:
         seen, number = op.sees[f"consumer:{consumer}"]
@@ -114,7 +121,7 @@ def step(consumer, op, state, lenient):
     if consumer in op.expects and op.expects[consumer] != generation:
         return None
     if not op.sets[consumer]:
-        # Only what is there can be deleted; a wipe of what is not there leaves nothing either.
+        # A DELETE needs a consumer that exists. A PUT of `{}` does not.
         return None if op.kind == "delete" and not holds and not lenient else ABSENT
     return op.sets[consumer], (generation or 0) + 1
 

@@ -1,4 +1,4 @@
-"""The checker notices doctored histories, and lets honest ones pass.
+"""The checker accepts valid histories, and finds the violation in each invalid one.
 
     python -m functional_tests.chaos.checker_test
 """
@@ -14,12 +14,12 @@ HOST, POOL = "host", "pool"
 ONE, TWO = {HOST: {"VCPU": 1}}, {POOL: {"DISK_GB": 2}}
 INITIAL = {HOST: 1, POOL: 1}
 TOTALS = {HOST: {"VCPU": 2}, POOL: {"DISK_GB": 4}}
-ORDER, TWICE, HALVES, GENERATION, USAGE, TOO_MUCH = (
-    "no order", "released twice", "halves", "generation", "usage", "oversubscribed")
+ORDER, TWICE, HALF_DONE, GENERATION, USAGE, TOO_MUCH = (
+    "no order", "released twice", "half done", "generation", "usage", "oversubscribed")
 
 
 class Builder:
-    """A history written down: operations one after the other, a second each, unless told otherwise."""
+    """Builds a history: by default operations of one second each, one after the other."""
 
     def __init__(self):
         self.operations = []
@@ -45,7 +45,7 @@ class Builder:
         return self.add("read", OK, sees={f"consumer:{consumer}": (holds, generation)}, **more)
 
     def generation(self, provider, number, **more):
-        return self.add("look", OK, sees={f"provider:{provider}": number}, **more)
+        return self.add("read generation", OK, sees={f"provider:{provider}": number}, **more)
 
     def usage(self, provider, amounts, **more):
         return self.add("candidates", OK, sees={f"usage:{provider}": amounts}, **more)
@@ -54,76 +54,85 @@ class Builder:
 VALID_HISTORIES = {
     "claim, replacement, release": lambda: (
         Builder().put("a", ONE, None).put("a", TWO, 1).read("a", TWO, 2).delete("a").read("a", {}, None)),
-    "a claim after a release begins anew": lambda: Builder().put("a", ONE, None).delete("a").put("a", ONE, None).read("a", ONE, 1),
+    "a claim after a release begins at generation 1": lambda: (
+        Builder().put("a", ONE, None).delete("a").put("a", ONE, None).read("a", ONE, 1)),
     "an unknown claim that happened": lambda: Builder().put("a", ONE, None, UNKNOWN).read("a", ONE, 1),
     "an unknown claim that did not": lambda: Builder().put("a", ONE, None, UNKNOWN).read("a", {}, None),
     "an unknown claim that happened late": lambda: (
         Builder().put("a", ONE, None, UNKNOWN).read("a", {}, None).read("a", ONE, 1)),
     "an unknown POST that happened for both": lambda: (
         Builder().post({"a": ONE, "b": TWO}, {"a": None, "b": None}, UNKNOWN).read("a", ONE, 1).read("b", TWO, 1)),
-    "two at once, either first": lambda: (
+    "two concurrent operations in either order": lambda: (
         Builder().put("a", ONE, None).put("a", TWO, 1, began=20, ended=30).read("a", ONE, 1, began=21, ended=29)),
     "generations": lambda: (
         Builder().generation(HOST, 1).put("a", ONE, None).generation(HOST, 2).put("b", ONE, None, UNKNOWN)
         .generation(HOST, 2).generation(HOST, 3)),
     "a refused claim": lambda: Builder().put("a", ONE, None, REFUSED).read("a", {}, None).generation(HOST, 1),
     "usages": lambda: (
-        Builder().put("a", ONE, None).usage(HOST, {"VCPU": 1}).put("a", TWO, 1).usage(HOST, {"VCPU": 0}).usage(POOL, {"DISK_GB": 2})
-        .delete("a").usage(POOL, {"DISK_GB": 0})),
-    "usage while it changes": lambda: (
+        Builder().put("a", ONE, None).usage(HOST, {"VCPU": 1}).put("a", TWO, 1).usage(HOST, {"VCPU": 0})
+        .usage(POOL, {"DISK_GB": 2}).delete("a").usage(POOL, {"DISK_GB": 0})),
+    "a usage during a write": lambda: (
         Builder().put("a", ONE, None, began=0, ended=9).usage(HOST, {"VCPU": 0}, began=1, ended=2)
         .usage(HOST, {"VCPU": 1}, began=3, ended=4)),
-    "the later of two writes under way in memory, and not yet the other": lambda: (
-        Builder().put("a", ONE, None, began=0, ended=20).delete("a", began=1, ended=20).usage(HOST, {"VCPU": -1}, began=2, ended=19)),
-    "usage that an unknown claim may have": lambda: (
+    "the snapshot has the later of two in-flight writes, and not yet the earlier": lambda: (
+        Builder().put("a", ONE, None, began=0, ended=20).delete("a", began=1, ended=20)
+        .usage(HOST, {"VCPU": -1}, began=2, ended=19)),
+    "a usage that may include an unknown claim": lambda: (
         Builder().put("a", ONE, None, UNKNOWN).usage(HOST, {"VCPU": 0}).usage(HOST, {"VCPU": 1})),
-    "no more than there is, one after the other": lambda: (
+    "three claims for two units, with a release in between": lambda: (
         Builder().put("a", ONE, None).put("b", ONE, None).delete("a").put("c", ONE, None)),
-    "room that an unknown release may have made": lambda: (
+    "a claim of units that an unknown release may have freed": lambda: (
         Builder().put("a", ONE, None).put("b", ONE, None).delete("a", UNKNOWN).put("c", ONE, None)),
 }
 INVALID_HISTORIES = {
     "an acknowledged claim is lost": (ORDER, lambda: Builder().put("a", ONE, None).read("a", {}, None)),
-    "an acknowledged replacement is lost": (ORDER, lambda: Builder().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1)),
-    "a refused claim left a trace": (ORDER, lambda: Builder().put("a", ONE, None, REFUSED).read("a", ONE, 1)),
-    "an acknowledged release came back": (ORDER, lambda: Builder().put("a", ONE, None).delete("a").read("a", ONE, 1)),
-    "half a claim": (ORDER, lambda: Builder().put("a", ONE | TWO, None).read("a", ONE, 1)),
-    "half an unknown claim": (ORDER, lambda: Builder().put("a", ONE | TWO, None, UNKNOWN).read("a", TWO, 1)),
-    "half an unknown POST": (HALVES, lambda: (
+    "an acknowledged replacement is lost": (ORDER, lambda: (
+        Builder().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1))),
+    "a refused claim happened": (ORDER, lambda: Builder().put("a", ONE, None, REFUSED).read("a", ONE, 1)),
+    "an acknowledged release is lost": (ORDER, lambda: Builder().put("a", ONE, None).delete("a").read("a", ONE, 1)),
+    "a claim happened in part": (ORDER, lambda: Builder().put("a", ONE | TWO, None).read("a", ONE, 1)),
+    "an unknown claim happened in part": (ORDER, lambda: (
+        Builder().put("a", ONE | TWO, None, UNKNOWN).read("a", TWO, 1))),
+    "an unknown POST happened for one of two consumers": (HALF_DONE, lambda: (
         Builder().post({"a": ONE, "b": TWO}, {"a": None, "b": None}, UNKNOWN).read("a", ONE, 1).read("b", {}, None)
         .put("b", ONE, None))),
-    "half an acknowledged POST": (ORDER, lambda: (
+    "an acknowledged POST happened for one of two consumers": (ORDER, lambda: (
         Builder().post({"a": ONE, "b": TWO}, {"a": None, "b": None}).read("a", ONE, 1).read("b", {}, None))),
-    "two won with one generation": (ORDER, lambda: (
+    "two writes with the same generation were granted": (ORDER, lambda: (
         Builder().put("a", ONE, None).put("a", TWO, 1).put("a", ONE, 1))),
     "an unknown claim happened twice": (ORDER, lambda: (
         Builder().put("a", ONE, None, UNKNOWN).read("a", ONE, 1).delete("a").read("a", ONE, 1))),
-    "two released the same": (TWICE, lambda: (
+    "two releases of the same allocations were acknowledged": (TWICE, lambda: (
         Builder().put("a", ONE, None).delete("a", began=10, ended=12).delete("a", began=10, ended=12))),
-    "a claim happened before it was asked for": (ORDER, lambda: Builder().read("a", ONE, 1).put("a", ONE, None)),
-    "a consumer's generation leapt": (ORDER, lambda: Builder().put("a", ONE, None).read("a", ONE, 2)),
-    "a read was stale": (ORDER, lambda: Builder().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1).read("a", TWO, 2)),
-    "a provider's generation went back": (GENERATION, lambda: (
+    "a claim happened before it was sent": (ORDER, lambda: Builder().read("a", ONE, 1).put("a", ONE, None)),
+    "a consumer's generation skipped a number": (ORDER, lambda: Builder().put("a", ONE, None).read("a", ONE, 2)),
+    "a read was stale": (ORDER, lambda: (
+        Builder().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1).read("a", TWO, 2))),
+    "a provider's generation is too low": (GENERATION, lambda: (
         Builder().put("a", ONE, None).generation(HOST, 2).put("b", ONE, None).generation(HOST, 2))),
-    "a provider's generation went back, though either may be": (GENERATION, lambda: (
+    "a provider's generation decreased, although each value is possible": (GENERATION, lambda: (
         Builder().put("a", ONE, None, UNKNOWN).generation(HOST, 2).generation(HOST, 1))),
-    "a provider's generation leapt": (GENERATION, lambda: Builder().put("a", ONE, None).generation(HOST, 3)),
-    "a refused claim moved a generation": (GENERATION, lambda: Builder().put("a", ONE, None, REFUSED).generation(HOST, 2)),
-    "memory lacks an acknowledged claim": (USAGE, lambda: Builder().put("a", ONE, None).usage(HOST, {"VCPU": 0})),
-    "memory has a released claim": (USAGE, lambda: Builder().put("a", ONE, None).delete("a").usage(HOST, {"VCPU": 1})),
-    "memory has a refused claim": (USAGE, lambda: Builder().put("a", ONE, None, REFUSED).usage(HOST, {"VCPU": 1})),
-    "memory has less than nothing": (USAGE, lambda: Builder().put("a", ONE, None).delete("a").usage(HOST, {"VCPU": -1})),
-    "memory has the later of two writes, and not the other, which has ended": (USAGE, lambda: (
+    "a provider's generation is too high": (GENERATION, lambda: Builder().put("a", ONE, None).generation(HOST, 3)),
+    "a refused claim incremented a generation": (GENERATION, lambda: (
+        Builder().put("a", ONE, None, REFUSED).generation(HOST, 2))),
+    "the snapshot lacks an acknowledged claim": (USAGE, lambda: Builder().put("a", ONE, None).usage(HOST, {"VCPU": 0})),
+    "the snapshot has a released claim": (USAGE, lambda: (
+        Builder().put("a", ONE, None).delete("a").usage(HOST, {"VCPU": 1}))),
+    "the snapshot has a refused claim": (USAGE, lambda: (
+        Builder().put("a", ONE, None, REFUSED).usage(HOST, {"VCPU": 1}))),
+    "the snapshot has a negative usage": (USAGE, lambda: (
+        Builder().put("a", ONE, None).delete("a").usage(HOST, {"VCPU": -1}))),
+    "the snapshot has the later of two writes, and not the earlier, which has ended": (USAGE, lambda: (
         Builder().put("a", ONE, None).delete("a", began=2, ended=20).usage(HOST, {"VCPU": -1}, began=3, ended=19))),
-    "more is granted than there is": (TOO_MUCH, lambda: (
+    "three claims for two units were granted": (TOO_MUCH, lambda: (
         Builder().put("a", ONE, None).put("b", ONE, None).put("c", ONE, None))),
-    "more is granted than there is, and released later": (TOO_MUCH, lambda: (
+    "three claims for two units were granted, and two released later": (TOO_MUCH, lambda: (
         Builder().put("a", ONE, None).put("b", ONE, None).put("c", ONE, None).delete("a").delete("b"))),
 }
 
 
-def again(story):
-    """The same history, written to a file and read from it."""
+def check_saved(story):
+    """Writes a history to a file, reads it again, and checks it."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "history")
         history.save({"initial": INITIAL, "consumers": {}, "totals": TOTALS}, story.operations, path)
@@ -134,12 +143,12 @@ def again(story):
 def main():
     tests = TestCounts()
     for name, story in VALID_HISTORIES.items():
-        tests.equal(f"passes: {name}", [], checker.check(story().operations, INITIAL, totals=TOTALS))
+        tests.equal(f"valid: {name}", [], checker.check(story().operations, INITIAL, totals=TOTALS))
     for name, (kind, story) in INVALID_HISTORIES.items():
         faults = checker.check(story().operations, INITIAL, totals=TOTALS)
-        tests.equal(f"is noticed, as {kind}: {name}", {kind}, {fault.kind for fault in faults})
-        kinds = [fault.kind for fault in faults]
-        tests.equal(f"is noticed in the file: {name}", kinds, [fault.kind for fault in again(story())], show=False)
+        tests.equal(f"invalid, {kind}: {name}", {kind}, {fault.kind for fault in faults})
+        kinds, saved = ([fault.kind for fault in each] for each in (faults, check_saved(story())))
+        tests.equal(f"invalid after saving, {kind}: {name}", kinds, saved, show=False)
     tests.finish()
 
 

@@ -1,8 +1,8 @@
-"""Clients that claim, replace, move, release and look, each from a seed of its own, and write down what they were told.
+"""Clients that claim, replace, move, release and read, each with a seed of its own, and record every answer.
 
-A client works on consumers of its own, on one of somebody else, on those that all quarrel over, and at its desk,
-where what it reads elsewhere after a write can be but one thing. Of what it does not know the end it reads what
-came of it before it goes on.
+A client works on its own consumers, on consumers of other clients, and on contended ones that all clients change. On a
+private host it is the only client, so that a read through another process after a write has one correct answer. After
+an unknown outcome it reads the consumer before it writes to it again.
 """
 
 import random
@@ -12,27 +12,27 @@ from functional_tests.chaos import topology
 from functional_tests.chaos.history import OK, UNKNOWN
 from functional_tests.chaos.request_recorder import ANSWER_TIMEOUT_SECONDS, RequestRecorder
 
-OWN_CONSUMERS, OPERATIONS_PER_CONSUMER = 4, 10  # consumers at a time; operations on one before it is left alone
+OWN_CONSUMERS, OPERATIONS_PER_CONSUMER = 4, 10  # consumers at a time; operations on one before it is dropped
 CONTENDED_CONSUMERS, OPERATIONS_PER_CONTENDED_CONSUMER = 3, 30
 HELD_NEARLY_FULL = 2
-MOSTLY = ("refill", "contend", "read_own_write", "resize")  # operations that can be half of all
+MOSTLY = ("refill", "contend", "read_own_write", "resize")  # operations that --mostly accepts
 
 
 class ClientGroup:
-    """The clients. They can be held, so that everything comes to rest."""
+    """All clients. They can be paused for a quiescent check."""
 
     def __init__(self, options, services, history, foreign_providers=()):
         self.services, self.history, self.mostly = services, history, options.mostly
-        self.foreign_providers = set(foreign_providers)  # the providers that another program claims too
+        self.foreign_providers = set(foreign_providers)  # the providers that a foreign writer also claims
         self.stopped, self.going = threading.Event(), threading.Event()
-        self.shared = []  # consumers that somebody else may ask for too
-        self.contended = {}  # consumer -> how often it was asked for
+        self.shared = []  # consumers that other clients may also change
+        self.contended = {}  # consumer -> number of requests
         self.clients = [Client(self, n, random.Random(f"{options.seed}/{n}")) for n in range(options.clients)]
-        self.wrong = []  # answers that no client should get
+        self.wrong = []  # unexpected answers
         self.errors = []
 
-    def shows(self, provider):
-        """Whether what memory says of a provider is to be judged: what another program does is learnt late."""
+    def is_checked(self, provider):
+        """Whether a snapshot's values for a provider are checked: a foreign writer's changes arrive late in it."""
         return provider in topology.TOTALS and provider not in self.foreign_providers
 
     def start(self):
@@ -41,14 +41,14 @@ class ClientGroup:
         for thread in self.threads:
             thread.start()
 
-    def hold(self):
-        """Waits until nobody is asking for anything."""
+    def pause(self):
+        """Pauses all clients, and waits until no request is in flight."""
         self.going.clear()
         for client in self.clients:
             if not client.idle.wait(3 * ANSWER_TIMEOUT_SECONDS):
                 raise AssertionError("a client is still waiting for an answer")
 
-    def go_on(self):
+    def resume(self):
         self.going.set()
 
     def finish(self):
@@ -59,7 +59,7 @@ class ClientGroup:
             assert not thread.is_alive(), "a client is still waiting for an answer"
 
     def contended_consumer(self, chance):
-        """A consumer that everybody asks for, and not too often: then another takes its place."""
+        """A consumer that all clients change. After a number of operations another one replaces it."""
         contended = [consumer for consumer, asked in list(self.contended.items())
                      if asked < OPERATIONS_PER_CONTENDED_CONSUMER]
         if len(contended) < CONTENDED_CONSUMERS:
@@ -74,16 +74,17 @@ class Client(RequestRecorder):
     def __init__(self, group, number, chance):
         super().__init__(group, chance)
         self.number = number
-        self.own = {}  # consumer -> [what it holds, generation, how often it was asked for]
-        self.nearly_full = []  # consumers that hold something of a nearly full host
+        self.own = {}  # consumer -> [what it holds, generation, number of operations]
+        self.nearly_full = []  # consumers with allocations on a nearly full host
         self.private = [topology.new_consumer(chance), None]
         self.idle = threading.Event()
 
     def run(self):
-        acts = [self.claim] * 5 + [self.replace] * 4 + [self.move] * 3 + [self.claim_several] * 2 + [self.release] * 3 + [
-            self.clear, self.resize] + [self.interfere] * 2 + [self.read_provider] * 2 + [self.search] * 2 + [
-            self.refill] * 5 + [self.contend] * 4 + [self.read_own_write] * 3
-        if self.group.mostly:  # half of all that it does
+        acts = [
+            *[self.claim] * 5, *[self.replace] * 4, *[self.move] * 3, *[self.claim_several] * 2, *[self.release] * 3,
+            self.clear, self.resize, *[self.interfere] * 2, *[self.read_provider] * 2, *[self.search] * 2,
+            *[self.refill] * 5, *[self.contend] * 4, *[self.read_own_write] * 3]
+        if self.group.mostly:  # half of all operations
             acts += [getattr(self, self.group.mostly)] * len(acts)
         try:
             while not self.group.stopped.is_set():
@@ -93,9 +94,9 @@ class Client(RequestRecorder):
                     self.idle.clear()
                     continue
                 self.chance.choice(acts)()
-                # Where there is no room, somebody makes some: else most of a run would be refusals.
-                if self.lacks_room:
-                    self.lacks_room = False
+                # After a refusal for lack of capacity it releases some: else most of a run would be refusals.
+                if self.lacks_capacity:
+                    self.lacks_capacity = False
                     self.release()
         except Exception as error:  # the run reports it
             self.group.errors.append(error)
@@ -114,7 +115,7 @@ class Client(RequestRecorder):
                 self.learn(self.put("replace", consumer, topology.random_claim(self.chance), generation))
 
     def move(self):
-        """As a live migration does: a new consumer takes over what is held, the old one goes elsewhere."""
+        """Like a live migration: a new consumer takes over the allocations, and the old one gets others."""
         for consumer, (holds, generation, _) in self.sample_own(1):
             if holds:
                 other = topology.new_consumer(self.chance)
@@ -122,7 +123,7 @@ class Client(RequestRecorder):
                              {other: None, consumer: generation})
 
     def claim_several(self):
-        """All or nothing for several new consumers, and perhaps the end of an old one."""
+        """Claims for two new consumers in one request, which may also wipe an old one."""
         sets = {topology.new_consumer(self.chance): topology.random_claim(self.chance) for _ in range(2)}
         expects = dict.fromkeys(sets)
         for consumer, (holds, generation, _) in self.sample_own(1):
@@ -148,7 +149,7 @@ class Client(RequestRecorder):
                 self.learn(self.put("clear", consumer, {}, generation, list(holds)))
 
     def interfere(self):
-        """Meddles with somebody else's consumer, as it is now."""
+        """Replaces or releases another client's consumer, after reading its generation."""
         if self.group.shared:
             consumer = self.chance.choice(self.group.shared)
             seen = self.read(consumer)
@@ -159,7 +160,7 @@ class Client(RequestRecorder):
                     self.learn(self.delete(consumer))
 
     def contend(self):
-        """Replaces or releases what all the others do, too."""
+        """Replaces or releases a contended consumer."""
         consumer = self.group.contended_consumer(self.chance)
         if self.chance.random() < 0.4:
             self.delete(consumer)
@@ -167,20 +168,20 @@ class Client(RequestRecorder):
             self.put("contend", consumer, topology.random_claim(self.chance), seen[1])
 
     def refill(self):
-        """Gives back some of a host that is almost full, and wants some again at once, as all the others do."""
+        """Releases some of a nearly full host and claims some at once, as all clients do."""
         if len(self.nearly_full) >= HELD_NEARLY_FULL:
             self.delete(self.nearly_full.pop(0))
         consumer = topology.new_consumer(self.chance)
         asked = {self.chance.choice(topology.NEARLY_FULL): {"VCPU": self.chance.randint(1, 2)}}
         op = self.put("refill", consumer, asked, None)
-        self.lacks_room = False
+        self.lacks_capacity = False
         if op.outcome != OK and self.nearly_full:
             self.delete(self.nearly_full.pop(0))
         if op.outcome in (OK, UNKNOWN):
             self.nearly_full.append(consumer)
 
     def read_own_write(self):
-        """Writes at its desk through one process, and reads through another what memory has of it."""
+        """Writes on its private host through one process, and reads another process's snapshot of it."""
         host = topology.PRIVATE_HOSTS[self.number % len(topology.PRIVATE_HOSTS)]
         (consumer, generation), service = self.private, self.service()
         op = self.put("own write", consumer, {host: {"VCPU": self.chance.randint(1, 3)}}, generation, service=service)
@@ -189,8 +190,8 @@ class Client(RequestRecorder):
             self.private = [topology.new_consumer(self.chance), None]
             return
         self.private[1] = (generation or 0) + 1
-        look = self.chance.choice((self.candidates, self.list))
-        look(f"resources=VCPU:1&in_tree={host}", service=self.service(other_than=service))
+        read = self.chance.choice((self.candidates, self.list))
+        read(f"resources=VCPU:1&in_tree={host}", service=self.service(other_than=service))
 
     def resize(self):
         provider = self.chance.choice(topology.ELASTIC)
@@ -203,12 +204,12 @@ class Client(RequestRecorder):
         self.chance.choice((self.read_generation, self.read_usages))(provider)
 
     def search(self):
-        """What there is to be had, which is answered from memory."""
+        """Searches for free capacity, which is answered from the snapshot."""
         what = self.chance.choice(("resources=VCPU:1", "resources=DISK_GB:1"))
         self.chance.choice((self.candidates, self.list))(what)
 
     def sample_own(self, count):
-        """So many of its consumers, after what became of the unknown ones was read."""
+        """Up to `count` of its consumers, after reading those with an unknown outcome."""
         for consumer, state in list(self.own.items()):
             state[2] += 1
             if state[2] > OPERATIONS_PER_CONSUMER:
@@ -227,5 +228,5 @@ class Client(RequestRecorder):
                 generation = (op.expects.get(consumer) or 0) + 1 if holds else None
                 self.own[consumer] = [holds, generation, count]
             elif consumer in self.own or op.outcome == UNKNOWN:
-                # A refusal may say that somebody else was there.
+                # A refusal may mean that another client has changed the consumer.
                 self.own.setdefault(consumer, [{}, None, 0])[1] = UNKNOWN

@@ -1,18 +1,18 @@
-"""What goes wrong, each as an object: `inject` makes it so, `heal` ends it.
+"""Faults: `inject` begins one, `heal` ends it.
 
-A new one is a class here, and a name in FAULTS.
+A new fault is a class here and a name in FAULTS.
 """
 
 
 class Fault:
-    seconds = (0.2, 2.0)  # for which it lasts
+    seconds = (0.2, 2.0)  # the bounds of its duration
 
     def __init__(self, chance, members, engine):
         self.chance, self.members, self.engine = chance, members, engine
 
     @classmethod
     def possible(cls, engine):
-        """Whether there is what it strikes."""
+        """Whether the fault applies to this engine."""
         return True
 
     def inject(self):
@@ -23,7 +23,7 @@ class Fault:
 
 
 class KillPlacet(Fault):
-    """SIGKILL to a process, and a new one on its port."""
+    """SIGKILL to a placet process, and a new one on its port."""
 
     seconds = (0.0, 0.5)
 
@@ -36,7 +36,7 @@ class KillPlacet(Fault):
 
 
 class PausePlacet(Fault):
-    """A process stands still in the middle of what it does: with locks, with answers unsent."""
+    """SIGSTOP to a placet process, which may hold locks and unsent answers."""
 
     def inject(self):
         self.target = self.chance.choice(self.members)
@@ -65,21 +65,21 @@ class DatabaseFault(Fault):
 
 
 class KillDatabase(DatabaseFault):
-    """SIGKILL to a database server, and a new one on its data."""
+    """SIGKILL to a database server, and a restart on its data."""
 
     def act(self):
         self.target.kill()
 
 
 class StopDatabase(DatabaseFault):
-    """The server is stopped in order, as for an upgrade, and started again."""
+    """A shutdown of the server in order, as for an upgrade, and a restart."""
 
     def act(self):
         self.target.stop()
 
 
 class PauseDatabase(DatabaseFault):
-    """The server stands still; connections stay open."""
+    """SIGSTOP to the server. Its connections stay open."""
 
     seconds = (0.5, 8.0)
 
@@ -92,7 +92,7 @@ class PauseDatabase(DatabaseFault):
 
 
 class Isolate(DatabaseFault):
-    """A Galera node is cut off from the others; its clients still reach it."""
+    """A partition: a Galera node is cut off from the others, and its clients still reach it."""
 
     seconds = (1.0, 10.0)
 
@@ -109,7 +109,7 @@ class Isolate(DatabaseFault):
 
 
 class FailOver(Fault):
-    """SIGKILL to the primary, and its synchronous standby takes its place. Before the next time it gets a new one."""
+    """SIGKILL to the primary, and promotion of its synchronous standby. A new standby is made before the next one."""
 
     seconds = (0.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""A program that is not placet claims in the same tables, as OpenStack Placement does."""
+"""A foreign writer: a program that is not placet claims in the same tables, as OpenStack Placement does."""
 
 import random
 import threading
@@ -36,7 +36,7 @@ class ForeignWriter(threading.Thread):
         self.idle.set()
 
     def claim(self, connection):
-        """One unit of a host, if there is room."""
+        """Claims one unit of a host, if there is capacity."""
         provider = self.chance.choice(topology.HOSTS)
         program = SqlClaims(self.database, {provider: ("VCPU", 1)}, 1, None)
         program.ready(connection)
@@ -45,7 +45,7 @@ class ForeignWriter(threading.Thread):
                                 touches=[provider])
         try:
             program.claim(connection, consumer)
-        except Exception:  # whatever it was, the transaction may have ended well
+        except Exception:  # whatever the error, the transaction may have been committed
             op.outcome = UNKNOWN
             raise
         op.end(OK if program.granted else REFUSED)

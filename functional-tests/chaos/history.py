@@ -1,4 +1,4 @@
-"""What happened: every operation with when it was asked for, when it was answered, and how."""
+"""The history of a run: every operation with its times and its outcome."""
 
 import itertools
 import json
@@ -12,14 +12,15 @@ OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
 
 @dataclass
 class Operation:
-    """One request. Times are of one monotonic clock; one that was never answered has no end. One that could not even
-    be sent is refused, and has no end either.
+    """One request. Times are of one monotonic clock. A request that was not answered has no end. A request that could
+    not be sent counts as refused, and has no end.
 
-    `sets` says for each consumer what it holds afterwards, {provider: {class: amount}}, {} for nothing;
-    `expects` the generation that it must have before (None: it must not be there), and lacks consumers
-    that are asked nothing. `touches` are the providers whose generation rises by one. A read has `sees`:
-    for a `consumer:` (what it holds, its generation), for a `provider:` its generation, for the `usage:`
-    of a provider what is used of each class.
+    - `sets`: consumer -> what it holds afterwards, {provider: {class: amount}}, or {} for nothing.
+    - `expects`: consumer -> the generation that it must have before; None if it must not exist. Consumers without a
+      precondition are missing.
+    - `touches`: the providers whose generation is incremented.
+    - `sees`, of a read: `consumer:` -> (what it holds, its generation), `provider:` -> its generation, `usage:` -> the
+      usage of a provider by class.
     """
 
     number: int
@@ -38,7 +39,7 @@ class Operation:
         self.outcome, self.answer = outcome, answer[:200]
 
     def seen(self, what):
-        """By name, what it saw of a `consumer`, a `provider` or a `usage`."""
+        """Name -> what it saw, for one of `consumer`, `provider` and `usage`."""
         return {name.removeprefix(f"{what}:"): it for name, it in self.sees.items() if name.startswith(f"{what}:")}
 
 
@@ -54,14 +55,14 @@ class History:
             self.operations.append(operation)
         return operation
 
-    def cut(self):
-        """Everything since the last cut, while nobody writes on."""
+    def take(self):
+        """Returns all operations since the last call, and forgets them. No operation may be in flight."""
         found, self.operations = self.operations, []
         return found
 
 
 def counts(operations):
-    """By outcome, of those that write and were sent; and how many reads were answered."""
+    """Outcome -> number of writes that were sent; and the number of reads that were answered."""
     sent = [op for op in operations if op.outcome == UNKNOWN or op.ended is not None]
     found = Counter(op.outcome for op in sent if op.sets or op.touches)
     found["reads"] = sum(bool(op.sees) for op in operations)
@@ -69,7 +70,7 @@ def counts(operations):
 
 
 def save(start, operations, path):
-    """`start`: what the tables held before the first operation, as the checker wants it."""
+    """Writes a history to a file. `start` has the checker's arguments: the tables before the first operation."""
     path.write_text("".join(json.dumps(line) + "\n" for line in (start, *map(asdict, operations))))
 
 

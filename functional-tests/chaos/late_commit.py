@@ -1,9 +1,9 @@
-"""A COMMIT that reaches the database late, when whoever sent it has long lost its connection."""
+"""A COMMIT that reaches the database after the process that sent it has lost its connection."""
 
 from functional_tests.chaos.faults import DatabaseFault
 
 LATE_SECONDS = (0.1, 1.0)  # after the connection broke
-COMMIT_TIMEOUT_SECONDS = 10  # until a client commits
+COMMIT_TIMEOUT_SECONDS = 10  # of the wait for a COMMIT to intercept
 
 
 class LateCommit(DatabaseFault):

@@ -1,4 +1,4 @@
-"""What must hold while nobody asks for anything: in the tables, and in the answers of every process."""
+"""Quiescent checks: invariants of the tables and of every process's answers while no request is in flight."""
 
 import time
 
@@ -13,21 +13,21 @@ ROWS = (
     " LEFT JOIN resource_classes r ON r.id = a.resource_class_id")
 GENERATIONS = "SELECT uuid, generation FROM resource_providers"
 QUIESCENT_SECONDS = 0.5  # without a change
-SETTLE_TIMEOUT_SECONDS = 30  # until the tables stand still: what a dead process sent may still be under way
+SETTLE_TIMEOUT_SECONDS = 30  # until the tables stop changing: a dead process's statements may still be in flight
 
 
 class QuiescentState:
-    """One reading of all tables: what each consumer holds with its generation, and the providers' generations."""
+    """The tables at rest: the allocations and generation of each consumer, and the providers' generations."""
 
     def __init__(self, database, quiescent_seconds=QUIESCENT_SECONDS):
         self.ledger = Ledger(database)
         before, deadline = None, time.monotonic() + SETTLE_TIMEOUT_SECONDS + 2 * quiescent_seconds
         while (now := self._read()) != before:
-            assert time.monotonic() < deadline, "the tables do not come to rest"
+            assert time.monotonic() < deadline, "the tables do not stop changing"
             before = now
             time.sleep(quiescent_seconds)
         self.consumers, self.generations = now
-        # A row without allocations is no consumer: OpenStack Placement leaves such, and placet's are a fault below.
+        # A row without allocations is not a consumer. OpenStack Placement leaves such rows; for placet it is a fault.
         self.consumers = {consumer: state for consumer, state in self.consumers.items() if state[0]}
 
     def _read(self):
@@ -39,14 +39,14 @@ class QuiescentState:
         return consumers, dict(self.ledger.query(GENERATIONS))
 
     def record(self, history, asked):
-        """Writes down as reads what the tables say of each consumer that somebody asked for, and of each provider."""
+        """Records the tables' state of all providers and of the consumers in requests, as reads in the history."""
         sees = {f"provider:{provider}": self.generations[provider] for provider in topology.PROVIDERS}
         history.begin("tables", sees=sees).end(OK)
         for consumer in asked:
             history.begin("tables", sees={f"consumer:{consumer}": self.consumers.get(consumer, ({}, None))}).end(OK)
 
     def used(self):
-        """By provider and class, what all consumers hold."""
+        """Provider -> class -> the sum of all allocations."""
         sums = {provider: {} for provider in topology.PROVIDERS}
         for holds, _ in self.consumers.values():
             for provider, amounts in holds.items():
@@ -56,7 +56,7 @@ class QuiescentState:
         return sums
 
     def faults(self, server, known):
-        """What the tables must never say; `known` are those that were seen to hold too much."""
+        """Violated invariants of the tables. `known` are providers whose oversubscription was reported before."""
         found = []
         for fault in self.ledger.faults():
             if fault[0] == "oversubscribed":
@@ -68,11 +68,12 @@ class QuiescentState:
         return found
 
     def answers(self, member, asked):
-        """Where a process shows something else than the tables hold, of all providers and of some consumers."""
+        """Differences between a process's answers and the tables, for all providers and these consumers."""
         found, used = [], self.used()
         for consumer in asked:
             answer = member.rest.must("GET", f"/allocations/{consumer}").json
-            shown = {provider: it["resources"] for provider, it in answer["allocations"].items()}, answer.get("consumer_generation")
+            holds = {provider: it["resources"] for provider, it in answer["allocations"].items()}
+            shown = holds, answer.get("consumer_generation")
             if shown != self.consumers.get(consumer, ({}, None)):
                 found.append(f"{shown} of consumer {consumer}, in the tables is {self.consumers.get(consumer)}")
         for provider in topology.PROVIDERS:
@@ -86,8 +87,8 @@ class QuiescentState:
                 found.append(f"generation {shown} of {provider}, in the tables is {self.generations[provider]}")
         return [Violation("answers differ", None, f"{member.port} shows {what}") for what in found]
 
-    def memory(self, member):
-        """Where what a process says from memory alone is not so."""
+    def snapshot(self, member):
+        """Differences between a process's snapshot and the tables."""
         found, listed, used = [], set(), self.used()
         for name in ("VCPU", "DISK_GB"):
             answer = member.rest.must("GET", f"/allocation_candidates?resources={name}:1").json
@@ -95,14 +96,15 @@ class QuiescentState:
                 shown = summary["resources"].get(name, {}).get("used")
                 listed.add(provider)
                 if provider in topology.TOTALS and shown is not None and shown != used[provider].get(name, 0):
-                    found.append(f"{provider} with {shown} {name} used, in the tables are {used[provider].get(name, 0)}")
+                    there = used[provider].get(name, 0)
+                    found.append(f"{provider} with {shown} {name} used, in the tables are {there}")
         for row in member.rest.must("GET", "/resource_providers").json["resource_providers"]:
             if row["generation"] != self.generations[row["uuid"]]:
                 found.append(f"{row['uuid']} with generation {row['generation']}, in the tables is "
                              f"{self.generations[row['uuid']]}")
-        # What the totals of elastic hosts are at the moment is not known here.
+        # The current totals of elastic hosts are not known here.
         free = {provider for provider, totals in topology.TOTALS.items()
                 if provider not in topology.ELASTIC and sum(used[provider].values()) < sum(totals.values())}
         if free - listed:
-            found.append(f"nothing of {sorted(free - listed)}, which have room")
+            found.append(f"nothing of {sorted(free - listed)}, which have free capacity")
         return [Violation("answers differ", None, f"{member.port} offers {what}") for what in found]

@@ -1,4 +1,4 @@
-"""What a run comes to: for people, and as one line of JSON for the table (table.py)."""
+"""The result of a run: as text, and as one line of JSON for the table (table.py)."""
 
 import json
 import os
@@ -10,16 +10,16 @@ class Report:
     def __init__(self, options):
         self.options = options
         self.counts, self.kinds = Counter(), Counter()
-        self.recoveries = defaultdict(list)  # of each fault, the seconds
-        self.calm = []  # the same without a fault: what a busy machine takes anyway
+        self.recoveries = defaultdict(list)  # fault -> seconds until all processes granted claims again
+        self.baseline = []  # the same seconds without a fault, which show the load of the machine
         self.load = os.getloadavg()[0]
-        self.rests = 0
+        self.checks = 0
         self.seconds = 0
 
-    def recovered(self, name, calm, lasted, took):
+    def recovered(self, name, baseline, lasted, took):
         self.recoveries[name].append(took)
-        self.calm.append(calm)
-        print(f"{name}: lasted {lasted:.2f} s, all grant claims {took:.2f} s after it ({calm:.2f} s before it)", flush=True)
+        self.baseline.append(baseline)
+        print(f"{name}: lasted {lasted:.2f} s, recovery took {took:.2f} s ({baseline:.2f} s without fault)", flush=True)
 
     def violated(self, violations):
         self.kinds += Counter(violation.kind for violation in violations)
@@ -31,13 +31,13 @@ class Report:
     def show(self, foreign_claims):
         outcomes = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in ("ok", "refused", "unknown"))
         print(f"{self.operations} operations that write: {outcomes}; {self.counts['reads']} reads; "
-              f"{foreign_claims} claims of another program; {self.rests} rests", flush=True)
+              f"{foreign_claims} claims of a foreign writer; {self.checks} quiescent checks", flush=True)
         for name, times in sorted(self.recoveries.items()):
             print(f"{len(times)} times {name}: recovered within {statistics.median(times):.2f} s (median), "
                   f"{max(times):.2f} s at most", flush=True)
-        if self.calm:
-            print(f"without a fault all grant claims within {statistics.median(self.calm):.2f} s (median), "
-                  f"{max(self.calm):.2f} s at most", flush=True)
+        if self.baseline:
+            print(f"without a fault all processes grant claims within {statistics.median(self.baseline):.2f} s "
+                  f"(median), {max(self.baseline):.2f} s at most", flush=True)
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.kinds.items()))
         print(f"{sum(self.kinds.values())} violations{': ' if kinds else ''}{kinds}", flush=True)
 
@@ -49,7 +49,7 @@ class Report:
             "seed": options.seed, "seconds": round(self.seconds), "faults": options.faults,
             "load": round(self.load, 1), "operations": self.operations,
             **{name: self.counts[name] for name in ("ok", "refused", "unknown", "reads")},
-            "rests": self.rests, "violations": dict(self.kinds), "calm": times_of(self.calm),
+            "checks": self.checks, "violations": dict(self.kinds), "baseline": times_of(self.baseline),
             "recoveries": {name: times_of(times) for name, times in self.recoveries.items()},
         }) + "\n")
 

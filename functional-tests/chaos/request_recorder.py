@@ -1,4 +1,4 @@
-"""How a client asks: one request to one of the processes, and what came of it written down."""
+"""Sends a client's requests to the processes, and records each with its outcome."""
 
 import http.client
 import json
@@ -7,17 +7,17 @@ import time
 from functional_tests.chaos import topology
 from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
 
-ANSWER_TIMEOUT_SECONDS = 60  # for an answer: who gives up sooner leaves a request under way that nobody knows the end of
+ANSWER_TIMEOUT_SECONDS = 60  # long enough that few requests are abandoned in flight, with an unknown outcome
 
 
 class RequestRecorder:
     def __init__(self, group, chance):
         self.group, self.chance, self.history = group, chance, group.history
         self.connections = {}
-        self.lacks_room = False  # whether it was refused for lack of room
+        self.lacks_capacity = False  # whether a claim was refused for lack of capacity
 
     def service(self, other_than=None):
-        """One of the processes; where there are several, not that one."""
+        """One of the processes, and if there are several, not `other_than`."""
         services = [it for it in self.group.services if it is not other_than]
         return self.chance.choice(services or self.group.services)
 
@@ -40,17 +40,17 @@ class RequestRecorder:
         return op
 
     def resize_to(self, provider, total, generation):
-        """By all inventories of the provider, or by the one."""
+        """Sets a total, by a PUT of all inventories of the provider or of the single one."""
         op = self.history.begin("resize", touches=[provider])
         path, sent = f"/resource_providers/{provider}/inventories", {"resource_provider_generation": generation}
         if self.chance.random() < 0.5:
             return self.ask(op, "PUT", path, {**sent, "inventories": {"VCPU": {"total": total}}})
         return self.ask(op, "PUT", f"{path}/VCPU", {**sent, "total": total})
 
-    # --- reads: what they saw, or None if nobody answers --------------------------------------------
+    # --- reads: what they saw, or None without an answer ------------------------------------------
 
     def read(self, consumer):
-        """What it holds and its generation."""
+        """What the consumer holds, and its generation."""
         op = self.history.begin("read")
         answer = self.ask(op, "GET", f"/allocations/{consumer}", reads=True)
         if answer is None:
@@ -60,8 +60,8 @@ class RequestRecorder:
         return [holds, answer.get("consumer_generation")]
 
     def read_generation(self, provider):
-        """Its generation."""
-        op = self.history.begin("look")
+        """The provider's generation."""
+        op = self.history.begin("read generation")
         answer = self.ask(op, "GET", f"/resource_providers/{provider}", reads=True)
         if answer is None:
             return None
@@ -76,37 +76,37 @@ class RequestRecorder:
                        f"usage:{provider}": answer["usages"]}
 
     def candidates(self, query, service=None):
-        """What providers are said to use, from memory alone."""
+        """Reads usages, which come from the snapshot alone."""
         op = self.history.begin("candidates")
         answer = self.ask(op, "GET", f"/allocation_candidates?{query}", reads=True, service=service)
         for provider, summary in (answer or {"provider_summaries": {}})["provider_summaries"].items():
-            if self.group.shows(provider):
+            if self.group.is_checked(provider):
                 op.sees[f"usage:{provider}"] = {name: it["used"] for name, it in summary["resources"].items()}
 
     def list(self, query, service=None):
-        """Generations, from memory alone."""
+        """Reads generations, which come from the snapshot alone."""
         op = self.history.begin("list")
         answer = self.ask(op, "GET", f"/resource_providers?{query}", reads=True, service=service)
         for found in (answer or {"resource_providers": []})["resource_providers"]:
-            if self.group.shows(found["uuid"]):
+            if self.group.is_checked(found["uuid"]):
                 op.sees[f"provider:{found['uuid']}"] = found["generation"]
 
-    # --- all ------------------------------------------------------------------------------------------
+    # --- all requests -----------------------------------------------------------------------------
 
     def ask(self, op, method, path, sent=None, reads=False, service=None):
-        """Sends it to one of the processes and writes down what came of it; a read's answer, if there is one."""
+        """Sends a request to one of the processes and records its outcome; returns a read's answer, or None."""
         service = service or self.service()
         try:
             status, raw = self.send(service, method, path, sent)
         except (OSError, http.client.HTTPException) as error:
             self.connections.pop(service, None)
-            if reads or isinstance(error, ConnectionRefusedError):  # then nothing was sent
+            if reads or isinstance(error, ConnectionRefusedError):  # nothing was changed
                 op.kind, op.outcome = f"{op.kind}, unanswered", REFUSED
             op.answer = repr(error)[:200]
             time.sleep(self.chance.uniform(0, 0.1))
             return None
         op.end(service.outcome(status, raw), f"{service.port} {status} {raw}" if status >= 300 else str(service.port))
-        self.lacks_room = self.lacks_room or "capacity" in raw
+        self.lacks_capacity = self.lacks_capacity or "capacity" in raw
         if reads and (status >= 500 or op.outcome == UNKNOWN):
             op.outcome = REFUSED
         if status not in service.expected:

@@ -1,18 +1,18 @@
-"""Clients claim at once through several processes while things break; then it is reasoned whether the answers were true.
+"""Clients claim concurrently through several processes while faults are injected. A checker judges their answers.
 
     python -m functional_tests.chaos.run [--engine ENGINE] [--processes N] [--seconds S | --minutes M] [--seed N]
                                          [--clients N] [--mostly NAME] [--faults all|NAME,…] [--durable] [--foreign-writer]
                                          [--keep-going] [--report FILE] [--server placet|upstream] [--binary PATH]
                                          [--mutant NAME]
 
-Again and again something of `--faults` happens (none with an empty list), ends, and every process has to
-grant claims again. Then everybody is held, and the history since the last such rest is checked
-(checker.py), and the tables, and the answers of every process (quiescent.py); the tables are looked at all
-the time, too (watcher.py). The first violation ends the run, unless it is to keep going.
+A run repeats rounds. In each a fault of `--faults` begins and ends (none with an empty list), and then every process
+must grant claims again. A quiescent check follows: all clients pause, and the history since the last check
+(checker.py), the tables, and the answers of every process (quiescent.py) are checked. In addition the tables are polled
+all the time (watcher.py). The first violation ends the run, unless `--keep-going` is given.
 
-The seed makes the same choices again: the faults, in which order, how long they last, and what each client
-asks for as long as it is answered the same. It does not make the same moments again: those are the
-machine's. So a history that cannot be is written to a file, and checker.py judges that file again.
+The seed reproduces the choices: the faults, their order and duration, and each client's requests as long as the answers
+are the same. It does not reproduce the timing. So an invalid history is written to a file, which checker.py can check
+again.
 """
 
 import os
@@ -32,12 +32,12 @@ from functional_tests.lib import command_line, engines
 from functional_tests.lib.test_counts import TestCounts
 
 FAULTS = faults.FAULTS | late_commit.FAULTS
-CALM_SECONDS = (0.5, 3.0)  # between a rest and the next fault
+CALM_SECONDS = (0.5, 3.0)  # between a check and the next fault
 RECOVERY_SECONDS = 90
-QUIESCENT_SECONDS_UPSTREAM = 15  # without a change, where a client left
-MAX_SLOWDOWN = 4  # how much longer a busy machine may take until a run says something
-MAX_BLAMES = 10
-COMPARED_CONSUMERS = 10  # whose allocations are compared at each rest, by each process
+QUIESCENT_SECONDS_UPSTREAM = 15  # without a change, if a client has disconnected
+MAX_SLOWDOWN = 4  # the factor by which a run may be prolonged on a busy machine, until it is conclusive
+MAX_CAUSES = 10
+COMPARED_CONSUMERS = 10  # at each check, for each process
 PROBE = "00000000-0000-4000-8000-00000000aaaa"
 
 
@@ -45,11 +45,11 @@ class Chaos:
     def __init__(self, options, engine, database, members):
         self.options, self.engine, self.database, self.members = options, engine, database, members
         self.chance = random.Random(options.seed)
-        self.probes = random.Random(f"{options.seed}/probes")  # apart: how many there are is no choice
+        self.probes = random.Random(f"{options.seed}/probes")  # apart, because the number of probes depends on timing
         self.history = histories.History()
         self.tests = TestCounts()
         self.report = Report(options)
-        self.blame = []  # on Galera: who lost what was acknowledged, by the nodes' binary logs
+        self.causes = []  # on Galera: whether the cluster or placet lost a write, by the nodes' binary logs
 
     def run(self):
         rest = self.members[0].rest
@@ -66,53 +66,53 @@ class Chaos:
             if self.options.foreign_writer:
                 self.foreign_writer.start()
             try:
-                self.parts()
+                self.run_rounds()
             finally:
                 self.client_group.finish()
                 if self.options.foreign_writer:
                     self.foreign_writer.join(60)
         self.finish()
 
-    def parts(self):
+    def run_rounds(self):
         begin = time.monotonic()
         while (lasted := time.monotonic() - begin) < self.options.seconds or (
-                not self.says_something() and lasted < MAX_SLOWDOWN * self.options.seconds):
-            self.tests.step(f"part {self.report.rests + 1}", self.part, show=False)
+                not self.is_conclusive() and lasted < MAX_SLOWDOWN * self.options.seconds):
+            self.tests.step(f"round {self.report.checks + 1}", self.run_round, show=False)
             self.report.seconds = time.monotonic() - begin
             if self.tests.failed and not (self.options.keep_going and self.client_group.going.is_set()):
                 return
 
-    def part(self):
-        """Some calm, a fault, its end, and a rest that judges it all."""
+    def run_round(self):
+        """A time without faults, a fault, recovery, and a quiescent check."""
         time.sleep(self.chance.uniform(*CALM_SECONDS))
         found = self.inject_fault() if self.options.faults else []
-        found += self.rest()
+        found += self.check()
         if found:
             self.report.violated(found)
-            text = "\n".join([*(str(it) for it in samples(found)), *self.blame[:MAX_BLAMES]])
+            text = "\n".join([*(str(it) for it in samples(found)), *self.causes[:MAX_CAUSES]])
             raise AssertionError(f"{len(found)} violations (history in {self.saved}):\n{text}")
 
     def inject_fault(self):
         name = self.chance.choice(self.options.faults)
         fault = FAULTS[name](self.chance, self.members, self.engine)
-        calm = time.monotonic()
-        found = self.recovered("a rest", calm + RECOVERY_SECONDS)
-        struck = time.monotonic()
+        ready = time.monotonic()
+        found = self.recovered("a quiescent check", ready + RECOVERY_SECONDS)
+        injected = time.monotonic()
         fault.inject()
         time.sleep(self.chance.uniform(*fault.seconds))
         fault.heal()
         healed = time.monotonic()
         found += self.recovered(name, healed + RECOVERY_SECONDS)
-        self.report.recovered(name, struck - calm, healed - struck, time.monotonic() - healed)
+        self.report.recovered(name, injected - ready, healed - injected, time.monotonic() - healed)
         return found
 
     def recovered(self, name, deadline):
-        """Waits until every process grants and releases a claim."""
+        """Waits until every process grants and releases a claim; returns the violation if one does not."""
         for member in self.members:
             while not self.grants(member):
                 if time.monotonic() > deadline:
                     return [Violation("no recovery", None, (
-                        f"{member.port} grants nothing {RECOVERY_SECONDS} s after {name}; its log:\n{member.log()}"))]
+                        f"{member.port} grants no claim {RECOVERY_SECONDS} s after {name}; its log:\n{member.log()}"))]
                 time.sleep(0.05)
         return []
 
@@ -124,12 +124,12 @@ class Chaos:
         except OSError:
             return False
 
-    def rest(self):
-        """Holds everybody, and says what cannot be."""
-        self.client_group.hold()
+    def check(self):
+        """Pauses all clients, and returns all violations since the last check."""
+        self.client_group.pause()
         assert not self.options.foreign_writer or self.foreign_writer.idle.wait(60), (
-            "the other program does not end its claim")
-        # placet gives a change up in time; OpenStack Placement may end it long after its client left.
+            "the foreign writer does not end its claim")
+        # placet aborts a change in time. OpenStack Placement may end it long after its client has disconnected.
         left = any(op.ended is None and op.outcome == UNKNOWN for op in self.history.operations)
         unchanged = quiescent.QUIESCENT_SECONDS
         if left and self.options.server == "upstream":
@@ -138,52 +138,53 @@ class Chaos:
         asked = sorted({c for op in self.history.operations for c in op.sets})
         state.record(self.history, asked)
         start = {"initial": self.generations, "consumers": self.consumers, "totals": topology.TOTALS}
-        operations = self.history.cut()
+        operations = self.history.take()
         self.report.counts += histories.counts(operations)
-        self.report.rests += 1
+        self.report.checks += 1
         found = checker.check(operations, **start)
         found += state.faults(self.options.server, self.watcher.over) + self.watcher.taken()
-        # What another program claims, candidates show once a command touched that provider.
+        # The snapshot has a foreign writer's claims only after a command has touched the provider.
         for member in self.members:
             some = self.probes.sample(asked, min(COMPARED_CONSUMERS, len(asked)))
-            found += state.answers(member, some) + ([] if self.options.foreign_writer else state.memory(member))
-        found += [Violation("answer", None, f"one that may not be: {wrong}") for wrong in self.client_group.wrong]
-        found += [Violation("client", None, f"one ended: {error!r}") for error in self.client_group.errors]
-        found = once(found)
+            found += state.answers(member, some) + ([] if self.options.foreign_writer else state.snapshot(member))
+        found += [Violation("answer", None, f"unexpected: {wrong}") for wrong in self.client_group.wrong]
+        found += [Violation("client", None, f"ended with {error!r}") for error in self.client_group.errors]
+        found = without_repetitions(found)
         if found:
             self.saved = pathlib.Path(tempfile.gettempdir(), f"placet-chaos-{self.options.seed}.jsonl")
             histories.save(start, operations, self.saved)
             if self.engine.kind == "galera":
-                self.blame = lost_writes.explain(self.engine, self.database, operations, [str(it) for it in found])
+                self.causes = lost_writes.explain(self.engine, self.database, operations, [str(it) for it in found])
         self.generations, self.consumers = state.generations, state.consumers
         self.client_group.wrong.clear()
         self.client_group.errors.clear()
-        self.client_group.go_on()
+        self.client_group.resume()
         return found
 
-    def says_something(self):
-        """A run in which nothing was granted, or nobody looked, proves nothing."""
+    def is_conclusive(self):
+        """Whether enough claims were granted, refused and read to prove something."""
         counts = self.report.counts
-        others = not self.options.foreign_writer or self.foreign_writer.granted > 0
-        return counts["ok"] > 20 and counts["refused"] > 0 and counts["reads"] > 20 and self.watcher.polls > 20 and others
+        foreign = not self.options.foreign_writer or self.foreign_writer.granted > 0
+        enough = counts["ok"] > 20 and counts["refused"] > 0 and counts["reads"] > 20
+        return enough and self.watcher.polls > 20 and foreign
 
     def finish(self):
         self.report.show(self.foreign_writer.granted)
         if self.options.report:
             self.report.save(self.options.report)
         if not self.tests.failed:
-            self.tests.equal("claims were granted and refused, reads answered, and the tables looked at", True,
-                             self.says_something())
+            self.tests.equal("claims were granted and refused, reads were answered, and the tables were polled", True,
+                             self.is_conclusive())
         self.tests.finish()
 
 
-def once(violations):
-    """One of each kind about each consumer and provider."""
+def without_repetitions(violations):
+    """One violation of each kind for each consumer and provider."""
     return [*{(it.kind, it.about or it.text): it for it in violations}.values()]
 
 
 def samples(violations, most=2):
-    """A few of each kind."""
+    """At most `most` violations of each kind."""
     seen = Counter()
     for violation in violations:
         seen[violation.kind] += 1
@@ -193,15 +194,16 @@ def samples(violations, most=2):
 
 def arguments():
     parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed", "--server")
-    parser.add_argument("--foreign-writer", action="store_true", help="another program claims in the same tables")
-    parser.add_argument("--durable", action="store_true", help="the database keeps what it acknowledged when the power goes")
+    parser.add_argument("--foreign-writer", action="store_true", help="a foreign writer claims in the same tables")
+    parser.add_argument("--durable", action="store_true", help="the database's commits survive a power failure")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--clients", type=int, default=12)
-    parser.add_argument("--mostly", choices=clients.MOSTLY, help="what clients do half of the time")
+    parser.add_argument("--mostly", choices=clients.MOSTLY, help="the operation that is half of all")
     parser.add_argument("--seconds", type=float, default=600 if os.environ.get("PLACET_TEST_SIZE") == "full" else 20)
     parser.add_argument("--minutes", type=float, help="instead of seconds")
-    parser.add_argument("--faults", default="all", help=f"all that are possible, or with commas between them, of {', '.join(FAULTS)}")
-    parser.add_argument("--keep-going", action="store_true", help="count violations, and do not end with the first")
+    parser.add_argument("--faults", default="all", help=(
+        f"`all` that the engine allows, or some of these, separated by commas: {', '.join(FAULTS)}"))
+    parser.add_argument("--keep-going", action="store_true", help="count violations instead of ending at the first")
     parser.add_argument("--report", type=pathlib.Path, help="a file for the figures, as JSON")
     options = parser.parse_args()
     options.seconds = options.minutes * 60 if options.minutes else options.seconds
@@ -214,7 +216,7 @@ def arguments():
 
 def main():
     options = arguments()
-    print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
+    print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
     with engines.Engine(options.engine, options.durable) as engine:
         if options.faults == "all":

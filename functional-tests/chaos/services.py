@@ -11,17 +11,17 @@ OUTCOME_UNKNOWN = "The outcome of this request is unknown"
 
 
 class Member(live.Service):
-    """One of them. Clients ask `outcome` what an answer means."""
+    """One of the processes. `outcome` says what an answer means."""
 
-    proxy = None  # through which it reaches its database, where something is to happen on the way
+    proxy = None  # between the process and its database, for faults of the connection
 
     @property
     def expected(self):
-        """The statuses that clients may get; whatever breaks, a 500 of placet is a defect."""
+        """The statuses that clients may get. A 500 from placet is a defect under every fault."""
         return (200, 204, 404, 409, 503) + ((500,) if self.kind == "upstream" else ())
 
     def outcome(self, status, raw):
-        """placet's 503 says that nothing was done, or that nobody knows."""
+        """The outcome of a request. placet's 503 says that nothing was done, or that the outcome is unknown."""
         if status < 300:
             return OK
         refused = status < 500 or (status == 503 and self.kind == "placet" and OUTCOME_UNKNOWN not in raw)
@@ -40,7 +40,7 @@ class Member(live.Service):
 
 @contextlib.contextmanager
 def members(options, databases, environment=None):
-    """As many processes as the options say, on the nodes in turn; where a COMMIT may come late, the first by a proxy."""
+    """Starts `options.processes` processes, on the nodes in turn. With late COMMITs the first is behind a proxy."""
     settings = {"placement_database": {"max_overflow": "60"}} if options.server == "upstream" else {}
     with contextlib.ExitStack() as stack:
         found = []

@@ -1,11 +1,10 @@
-"""The same workload under the same faults: placet, and OpenStack Placement beside it, as a table.
+"""A table of the results of placet and of OpenStack Placement for the same workload under the same faults.
 
     python -m functional_tests.chaos.table [--minutes M] [--binary PATH] [--engines NAME,…] [--servers NAME,…]
                                            [--reports FOLDER] [--write]
 
-Each run keeps going after violations and counts them. A run whose report is in FOLDER already, for as many
-minutes, is not made again. --write puts the table into docs/faults.md,
-which says what the columns mean.
+Each run keeps going after violations and counts them. A run whose report for at least as many minutes is already in
+FOLDER is not repeated. --write puts the table into docs/faults.md, which explains the columns.
 """
 
 import json
@@ -30,12 +29,12 @@ HEAD = ("| database | service | processes | operations that write | ok | refused
 
 
 def report(server, engine, processes, given):
-    """What a run of this kind came to: an earlier one's report, or that of a new one."""
+    """The report of a run: an earlier one in the folder, or else that of a new run."""
     path = given.reports / f"{server}-{engine}.json"
     if path.exists() and (found := json.loads(path.read_text()))["seconds"] >= given.minutes * 60:
         return found
-    command = [sys.executable, "-m", "functional_tests.chaos.run", "--server", server, "--engine", engine, "--processes", processes,
-               "--minutes", given.minutes, "--seed", SEED, "--keep-going", "--report", path]
+    command = [sys.executable, "-m", "functional_tests.chaos.run", "--server", server, "--engine", engine,
+               "--processes", processes, "--minutes", given.minutes, "--seed", SEED, "--keep-going", "--report", path]
     command += ["--binary", given.binary] if given.binary else []
     print(f"{server} on {engine} …", file=sys.stderr, flush=True)
     with open(path.with_suffix(".log"), "w") as log:
@@ -49,11 +48,11 @@ def row(found):
     worst, fault = max((it["worst"], name) for name, it in found["recoveries"].items())
     median, slowest = max((it["median"], name) for name, it in found["recoveries"].items())
     times = sum(it["times"] for it in found["recoveries"].values())
-    calm = found["calm"]
+    baseline = found["baseline"]
     cells = [NAMES[found["engine"]], NAMES[found["server"]], found["processes"],
              *(f"{found[name]:,}" for name in ("operations", "ok", "refused", "unknown")), count,
              f"{median:.1f} s ({slowest})", f"{worst:.1f} s ({fault}), of {times} faults",
-             f"{calm['median']:.1f} s, {calm['worst']:.1f} s at most"]
+             f"{baseline['median']:.1f} s, {baseline['worst']:.1f} s at most"]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -71,7 +70,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=3)
     parser.add_argument("--engines", default="sqlite,postgresql,mariadb,galera")
     parser.add_argument("--servers", default="placet,upstream")
-    parser.add_argument("--reports", type=pathlib.Path, help="where reports are kept, and found")
+    parser.add_argument("--reports", type=pathlib.Path, help="the folder in which reports are written and found")
     parser.add_argument("--write", action="store_true", help="put the table into docs/faults.md")
     given = parser.parse_args()
     given.reports = given.reports or pathlib.Path(tempfile.mkdtemp(prefix="placet-chaos-"))

@@ -1,5 +1,5 @@
-"""What there is to claim: hosts of fixed room, a pool that all share, hosts whose room changes, hosts that are almost
-always full, and for each client a desk that nobody else asks for."""
+"""The providers of a run: hosts with fixed totals, a shared pool, elastic hosts whose totals change, hosts that are
+nearly always full, and a private host for each client."""
 
 import uuid
 
@@ -9,7 +9,7 @@ NEARLY_FULL = [f"00000000-0000-4000-8000-00000000020{n}" for n in range(2)]
 PRIVATE_HOSTS = [f"00000000-0000-4000-8000-0000000003{n:02}" for n in range(12)]
 POOL = "00000000-0000-4000-8000-0000000000ff"
 HOST_TOTAL, POOL_TOTAL, NEARLY_FULL_TOTAL, PRIVATE_HOST_TOTAL = 40, 100, 4, 10
-SMALL, LARGE = 30, 50  # the totals that an elastic host goes between
+SMALL, LARGE = 30, 50  # the two totals of an elastic host
 TOTALS = {
     **{host: {"VCPU": HOST_TOTAL} for host in HOSTS}, **{host: {"VCPU": LARGE} for host in ELASTIC},
     **{host: {"VCPU": NEARLY_FULL_TOTAL} for host in NEARLY_FULL},
@@ -19,16 +19,17 @@ PROVIDERS = [*TOTALS]
 
 
 def prepare(rest):
-    """Makes the world; returns the providers' generations."""
+    """Makes the providers; returns their generations."""
     for provider, totals in TOTALS.items():
         rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
+        inventories = {name: {"total": total} for name, total in totals.items()}
         rest.must("PUT", f"/resource_providers/{provider}/inventories", {
-            "resource_provider_generation": 0, "inventories": {name: {"total": total} for name, total in totals.items()}})
+            "resource_provider_generation": 0, "inventories": inventories})
     return dict.fromkeys(PROVIDERS, 1)
 
 
 def random_claim(chance):
-    """What a claim asks for: a host, and often a part of the pool."""
+    """The resources of a claim: some of a host, and often some of the pool."""
     holds = {chance.choice(HOSTS + ELASTIC): {"VCPU": chance.randint(1, 4)}}
     if chance.random() < 0.6:
         holds[POOL] = {"DISK_GB": chance.randint(1, 5)}
@@ -40,9 +41,9 @@ def new_consumer(chance):
 
 
 def may_claim_again(consumer):
-    """Whether it may claim again after it was released, and so have one generation twice.
+    """Whether the consumer may claim again after its release, and so have the same generation twice.
 
-    Such a consumer is not wiped with `{}`: which providers that touches is known from its generation alone.
+    Such a consumer is not wiped with `{}`, because the providers that a wipe touches are inferred from its generation.
     """
     return consumer[0] in "0123"
 

@@ -1,4 +1,4 @@
-"""Looks at the tables all the time, by SQL: what must not be even for a moment."""
+"""Polls the tables by SQL during a run, for violations that may last only a moment."""
 
 import contextlib
 import threading
@@ -7,11 +7,11 @@ import time
 from functional_tests.chaos import topology
 from functional_tests.chaos.checker import Violation
 
-# One statement sees one moment.
+# One statement, so that all rows are from the same moment.
 QUERY = (
     "SELECT p.uuid, p.generation, COALESCE(SUM(a.used), 0) FROM resource_providers p"
     " LEFT JOIN allocations a ON a.resource_provider_id = p.id GROUP BY p.uuid, p.generation")
-POLL_SECONDS, RETRY_SECONDS = 0.02, 0.2  # between polls, and after a database did not answer
+POLL_SECONDS, RETRY_SECONDS = 0.02, 0.2  # between polls, and after a failed one
 
 
 class Watcher(threading.Thread):
@@ -22,8 +22,8 @@ class Watcher(threading.Thread):
         self.database = database
         self.stopped = threading.Event()
         self.found, self.polls = [], 0
-        self.highest = {}  # generation of each provider
-        self.over = set()  # those that hold too much
+        self.highest = {}  # provider -> highest generation
+        self.over = set()  # oversubscribed providers
 
     def __enter__(self):
         self.start()
@@ -64,6 +64,6 @@ class Watcher(threading.Thread):
                     "oversubscribed", provider, f"in the tables {used} of {total} of {provider} are held"))
 
     def taken(self):
-        """What was found since this was asked."""
+        """Returns the violations since the last call, and forgets them."""
         found, self.found = self.found, []
         return found

@@ -1,4 +1,4 @@
-"""The database is away for longer than `commit_timeout`: killed, or it stands still and keeps its connections."""
+"""An outage of the database that is longer than `commit_timeout`: killed, or paused with open connections."""
 
 import concurrent.futures
 import contextlib
@@ -22,7 +22,7 @@ OTHER_READS = (
 
 @contextlib.contextmanager
 def with_short_timeouts(database, binary, stale=0):
-    """A placet with short timeouts."""
+    """Starts a placet with short timeouts."""
     options = {"placet": {"commit_timeout": COMMIT_TIMEOUT_SECONDS, "stale_reads_seconds": stale},
                "placement_database": {"pool_timeout": POOL_TIMEOUT_SECONDS}}
     options = {section: {name: str(value) for name, value in its.items()} for section, its in options.items()}
@@ -35,12 +35,13 @@ def topic(tests, engine, options):
     with with_short_timeouts(database, options.binary) as strict, \
             with_short_timeouts(database, options.binary, STALE_SECONDS) as stale:
         outage = Outage(database, node, options.seed, strict, stale)
-        tests.step("killed for longer than commit_timeout: 503 in time, nothing is half done, and two reads are stale",
+        tests.step("while the database is killed, requests are 503 in time or stale, and nothing is half done",
                    outage.killed)
-        tests.step("standing still for longer than commit_timeout: the same", outage.paused)
+        tests.step("while the database is paused, requests are 503 in time or stale, and nothing is half done",
+                   outage.paused)
     database = engine.create()
     with Proxy(database) as proxy, with_short_timeouts(proxy.database, options.binary) as rest:
-        tests.step("killed at COMMIT for longer than commit_timeout: nobody knows, and all or nothing is there",
+        tests.step("if the database is killed at COMMIT, the outcome is unknown, and all or nothing is stored",
                    commit_outcome_unknown, proxy, database, node, rest, options.seed)
 
 
@@ -53,16 +54,16 @@ class Outage:
         self._unavailable(self.node.kill, self.node.restart, COMMIT_TIMEOUT_SECONDS, 1.5)
 
     def paused(self):
-        """It accepts what it is sent and answers nothing. Callers give up after the writer had twice the time."""
+        """The database accepts statements and answers none. The writer may use commit_timeout twice."""
         self._unavailable(self.node.pause, self.node.resume, 2 * COMMIT_TIMEOUT_SECONDS, POOL_TIMEOUT_SECONDS)
 
-    def _unavailable(self, leave, come_back, timeout, reading):
+    def _unavailable(self, begin_outage, end_outage, timeout, reading):
         kinds = (ExpectedState.claim, ExpectedState.claim_of_several, ExpectedState.replacement, ExpectedState.delete)
         requests = {rest: [kind(self.expected, rest) for kind in kinds] for rest in (self.strict, self.stale)}
         for rest in requests:
             verifier.check_answers(self.expected, rest, [])
-        left = time.monotonic()
-        leave()
+        began = time.monotonic()
+        begin_outage()
         try:
             with concurrent.futures.ThreadPoolExecutor(64) as pool:
                 asked = [pool.submit(self._is_refused, timeout, rest, each.method, each.path, each.body)
@@ -70,15 +71,15 @@ class Outage:
                 asked += [pool.submit(self._is_refused, reading, self.strict, "GET", path)
                           for path in (*OTHER_READS, CANDIDATES, PROVIDERS)]
                 asked += [pool.submit(self._is_refused, reading, self.stale, "GET", path) for path in OTHER_READS]
-                asked += [pool.submit(self._is_stale, left, path) for path in (CANDIDATES, PROVIDERS)]
+                asked += [pool.submit(self._is_stale, began, path) for path in (CANDIDATES, PROVIDERS)]
                 for each in asked:
                     each.result(60)
-            time.sleep(max(0, left + STALE_SECONDS + 0.5 - time.monotonic()))
+            time.sleep(max(0, began + STALE_SECONDS + 0.5 - time.monotonic()))
             for path in (CANDIDATES, PROVIDERS):
                 self._is_refused(COMMIT_TIMEOUT_SECONDS, self.stale, "GET", path)
         finally:
-            come_back()
-        # What nobody waits for any more may still be under way on the server: nothing of it may come.
+            end_outage()
+        # Statements of refused requests may still be in flight on the server. None of them may take effect.
         time.sleep(0.5)
         verifier.check_tables(self.expected, self.database)
         self._serves_again(requests)
@@ -91,15 +92,15 @@ class Outage:
         assert "age" not in answer.headers and "placet-stale" not in answer.headers, answer.headers
         assert took < timeout + SLACK_SECONDS, f"{method} {path} was refused after {took:.1f} s, not {timeout} s"
 
-    def _is_stale(self, left, path):
+    def _is_stale(self, outage_began, path):
         answer = self.stale("GET", path)
         assert answer.status == 200, f"GET {path}: {answer}"
         age = int(answer.headers.get("age", -1))
         assert answer.headers.get("placet-stale") == str(age), answer.headers
-        assert 1 <= age <= time.monotonic() - left + SLACK_SECONDS, f"it says to be {age} s old"
+        assert 1 <= age <= time.monotonic() - outage_began + SLACK_SECONDS, f"the answer's age is {age} s"
 
     def _serves_again(self, requests):
-        """The very requests that were refused are granted, and nothing is stale."""
+        """The same requests that were refused are granted, and no answer is stale."""
         def fresh(rest):
             answer = rest.must("GET", CANDIDATES)
             assert "age" not in answer.headers and "placet-stale" not in answer.headers, answer.headers
@@ -107,7 +108,7 @@ class Outage:
             verifier.wait_for("fresh answers", lambda rest=rest: fresh(rest))
             for each in its:
                 answer = rest(each.method, each.path, each.body)
-                assert answer.status == 204, f"after it was back {each.name} was answered {answer}"
+                assert answer.status == 204, f"after the outage {each.name} was answered {answer}"
                 self.expected.apply(each)
         verifier.check_tables(self.expected, self.database)
         for rest in requests:
@@ -115,7 +116,8 @@ class Outage:
 
 
 def commit_outcome_unknown(proxy, database, node, rest, seed):
-    """COMMIT is sent, and the database stays away: nobody knows, and that is what is said; in the tables is all or nothing."""
+    """The database is killed at COMMIT and stays away. The answer is that the outcome is unknown, and the tables have
+    all of the request or nothing."""
     expected = ExpectedState(random.Random(seed), rest)
     for when in (BEFORE, ANSWERED):
         request = expected.claim_of_several(rest)
@@ -123,11 +125,12 @@ def commit_outcome_unknown(proxy, database, node, rest, seed):
         def kill(moment):
             node.kill()
             moment.cut()
-        interception = proxy.intercept(when, lambda moment: moment.link.writes and moment.request.starts("COMMIT"), kill)
+        interception = proxy.intercept(
+            when, lambda moment: moment.link.writes and moment.request.starts("COMMIT"), kill)
         began = time.monotonic()
         answer = rest(request.method, request.path, request.body)
         took = time.monotonic() - began
-        assert interception.done.is_set() and not interception.error, "nothing was struck"
+        assert interception.done.is_set() and not interception.error, "no COMMIT was intercepted"
         node.restart()
         assert answer.status == 503 and int(answer.headers.get("retry-after", 0)) >= 1, answer
         assert "The outcome of this request is unknown" in answer.raw.decode(), answer

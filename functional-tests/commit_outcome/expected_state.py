@@ -1,4 +1,4 @@
-"""What there is to claim, what is asked for while things break, and what must be there afterwards."""
+"""The providers, the requests that are sent under faults, and the state that the tables must have afterwards."""
 
 import dataclasses
 import uuid
@@ -10,13 +10,13 @@ TOTALS = {ONE: ("VCPU", 100_000), OTHER: ("VCPU", 100_000), LEAD: ("VCPU", 100_0
 
 @dataclasses.dataclass
 class Request:
-    """One change, and what it leaves of its consumer: what it holds, and its generation; None: nothing."""
+    """One change. `after` is what its consumer holds then, with its generation, or None if the consumer is gone."""
 
     name: str
     method: str
     consumer: str
     after: tuple | None
-    moves: list  # the providers whose generation it raises
+    touches: list  # the providers whose generation it increments
     body: dict | None = None
 
     @property
@@ -25,7 +25,7 @@ class Request:
 
 
 class ExpectedState:
-    """What must be in the tables: by consumer (holds, generation), and by provider its generation."""
+    """The state that the tables must have: consumer -> (holds, generation), and provider -> generation."""
 
     def __init__(self, chance, rest):
         self.chance = chance
@@ -37,19 +37,19 @@ class ExpectedState:
             self.generations[provider] = 1
 
     def apply(self, request):
-        """Takes over what a request changes."""
+        """Applies the changes of a request."""
         self.consumers.pop(request.consumer, None)
         if request.after:
             self.consumers[request.consumer] = request.after
-        for provider in request.moves:
+        for provider in request.touches:
             self.generations[provider] += 1
 
     def adopt(self, found):
-        """Takes over what is there, after a fault was reported, so that it is reported once."""
+        """Takes the tables' state over after a failure, so that the failure is reported only once."""
         self.consumers, self.generations = found
 
     def used(self):
-        """By provider, what all consumers hold."""
+        """Provider -> the sum of what all consumers hold."""
         sums = dict.fromkeys(TOTALS, 0)
         for holds, _ in self.consumers.values():
             for provider, amount in holds.items():
@@ -75,15 +75,16 @@ class ExpectedState:
         return Request("a DELETE", "DELETE", self._prepared(rest), None, [])
 
     def _prepared(self, rest):
-        """A consumer that holds something."""
+        """Makes a consumer with allocations."""
         request = self.claim(rest, {ONE: 2, POOL: 5})
         rest.must(request.method, request.path, request.body)
         self.apply(request)
         return request.consumer
 
     def _put(self, name, consumer, holds, generation, project="p"):
+        allocations = {provider: {"resources": {TOTALS[provider][0]: amount}} for provider, amount in holds.items()}
         body = {
-            "allocations": {provider: {"resources": {TOTALS[provider][0]: amount}} for provider, amount in holds.items()},
+            "allocations": allocations,
             "project_id": project, "user_id": project, "consumer_generation": generation, "consumer_type": "INSTANCE"}
         return Request(name, "PUT", consumer, (holds, (generation or 0) + 1), list(holds), body)
 
@@ -94,13 +95,13 @@ class ExpectedState:
         return self.chance.randint(1, 4)
 
 
-# Claims of new consumers are planned before BEGIN, unless their owner is new; they share no batch with other requests.
+# Claims of new consumers are planned before BEGIN, unless their owner is new, and share no batch with other requests.
 UNBATCHED = (
     ExpectedState.claim_of_a_new_owner, ExpectedState.claim_of_several, ExpectedState.replacement, ExpectedState.delete)
 REQUEST_KINDS = {
     "a claim of a new owner": UNBATCHED[:1], "a claim of several": UNBATCHED[1:2], "a replacement": UNBATCHED[2:3],
     "a DELETE": UNBATCHED[3:]}
-# So many of them are written by another thread than the writer's.
+# A batch of eight claims is written by another thread than the writer's.
 BATCHES = {"two claims in one batch": (ExpectedState.claim, ExpectedState.claim_of_several),
            "eight claims in one batch": 8 * (ExpectedState.claim,),
            "a replacement and a DELETE in one batch": UNBATCHED[2:]}

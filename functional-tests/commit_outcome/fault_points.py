@@ -1,4 +1,4 @@
-"""What breaks, and where: derived from the statements that an undisturbed run was seen to send."""
+"""Fault points: the statements at which a fault is injected, derived from the statements of a run without faults."""
 
 import dataclasses
 
@@ -6,21 +6,23 @@ from functional_tests.commit_outcome import expected_state
 from functional_tests.lib.servers.proxy import ANSWERED, BEFORE, SENT, Moment
 from functional_tests.lib.test_counts import Skipped
 
-# The connection ends; the server is killed; the statement comes when nobody waits for it any more; the same, while the
-# writer finds out about it on another node.
+# The connection is cut. The server is killed. The statement is delivered after the connection was cut. The same, while
+# the writer resolves the in-doubt commit on another node.
 CUT, KILL, LATE, LATE_ELSEWHERE = "cut", "kill", "late", "late, on another node,"
 LATE_SECONDS = 0.4
-FEW = 3  # of many, where time is short
+FEW = 3  # fault points in a short run
 
 
 class MomentMissed(AssertionError):
-    """A moment that was to be struck never came."""
+    """The statement at which a fault should have been injected was never sent."""
 
 
 @dataclasses.dataclass
 class FaultPoint:
-    """At which statement of the writer, counted from the first that a request sends; when; and what then. `writes`: it is
-    one of a transaction that writes."""
+    """A fault at one of the writer's statements, of which `step` counts from the request's first one.
+
+    `writes` says whether the statement belongs to a transaction that writes.
+    """
 
     step: int
     when: str
@@ -55,7 +57,7 @@ class FaultPoint:
 
 
 def at_commit(tests, harness, chance, full):
-    """What happens to a batch at COMMIT alone."""
+    """Faults of batches, at COMMIT only."""
     for name, kinds in expected_state.BATCHES.items():
         for fault in all_of(harness.sends(kinds), harness.names):
             if fault.at_commit and not (fault.kills and fault.when == BEFORE):
@@ -63,9 +65,9 @@ def at_commit(tests, harness, chance, full):
 
 
 def at_every_statement(tests, harness, chance, full):
-    """Each kind of request alone, and batches."""
+    """Faults of each kind of request and of batches, at every statement."""
     for name, kinds in expected_state.REQUEST_KINDS.items():
-        seen = tests.step(f"{name}: what it sends when nothing breaks", harness.sends, kinds)
+        seen = tests.step(f"{name}: the statements without a fault", harness.sends, kinds)
         every = all_of(seen or [], harness.names)
         if not full:
             every = few(chance, every, len(kinds) > 1)
@@ -76,23 +78,26 @@ def at_every_statement(tests, harness, chance, full):
 
 
 def while_in_doubt(tests, harness, chance, full):
-    """After a COMMIT that broke, what the writer sends to find out about it breaks too, or comes late."""
+    """After a failed COMMIT, faults of the statements by which the writer resolves the in-doubt commit."""
     name, kinds = list(expected_state.BATCHES.items())[-1]
     *_, commit = all_of(harness.sends(kinds), [CUT])
     for when, how in (BEFORE, CUT), (ANSWERED, CUT), (BEFORE, LATE):
         first = dataclasses.replace(commit, when=when, name=how)
-        after = tests.step(f"{name}: what it sends after {first}", harness.sends, kinds, [first])
+        after = tests.step(f"{name}: the statements after {first}", harness.sends, kinds, [first])
         every = all_of(after or [], (CUT, KILL, LATE))
         for second in fewer_kills(chance, every) if full else some(chance, every, FEW):
             _play(tests, harness, name, kinds, [first, second])
 
 
 def _play(tests, harness, name, kinds, faults):
-    tests.step(f"{name}: {', then '.join(map(str, faults))}", _struck, harness, kinds, faults)
+    tests.step(f"{name}: {', then '.join(map(str, faults))}", _play_or_skip, harness, kinds, faults)
 
 
-def _struck(harness, kinds, faults):
-    """After a broken COMMIT all is read again, by the writer or by another thread: a moment of that may not come."""
+def _play_or_skip(harness, kinds, faults):
+    """Skips a second fault whose statement is never sent.
+
+    After a failed COMMIT the snapshot is reloaded by the writer or by another thread, so its reads may not come here.
+    """
     try:
         harness.play(kinds, faults)
     except MomentMissed as missed:
@@ -102,7 +107,7 @@ def _struck(harness, kinds, faults):
 
 
 def few(chance, every, together):
-    """Of a batch that has every kind of statement some, and what happens at COMMIT; of others only that."""
+    """A sample for a short run: faults at COMMIT, and some others if it is a batch, which has all kinds of statements."""
     at_commit = [fault for fault in every if not fault.kills and fault.at_commit]
     others = [fault for fault in every if not fault.kills and not fault.at_commit]
     kills = [fault for fault in every if fault.kills]
@@ -112,7 +117,7 @@ def few(chance, every, together):
 
 
 def fewer_kills(chance, every):
-    """A restart takes seconds, of a Galera node most."""
+    """Samples the kills, because a restart takes seconds, and longest for a Galera node."""
     kills = [fault for fault in every if fault.kills]
     return [fault for fault in every if not fault.kills] + some(chance, kills, 4 * FEW)
 
@@ -122,7 +127,7 @@ def some(chance, many, number):
 
 
 def all_of(seen, names):
-    """Every fault of these names at the statements that were seen. Only at COMMIT the moments make a difference."""
+    """Every fault of these names at these statements. The moment of a fault matters only at COMMIT."""
     found = []
     for step, request in enumerate(seen):
         commits = request.starts("COMMIT")

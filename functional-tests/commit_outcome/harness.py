@@ -1,4 +1,4 @@
-"""placet behind a proxy, and a second placet that is not: requests are sent, struck, and judged."""
+"""Injects faults into the requests of a placet behind a proxy, and verifies the outcome with a second placet."""
 
 import concurrent.futures
 import threading
@@ -9,12 +9,12 @@ from functional_tests.commit_outcome.expected_state import LEAD
 from functional_tests.commit_outcome.fault_points import CUT, KILL, LATE, LATE_ELSEWHERE, MomentMissed
 from functional_tests.lib.servers.proxy import BEFORE
 
-HOLD_SECONDS = 0.15  # in which requests that come together reach the writer's queue
+HOLD_SECONDS = 0.15  # in which all requests of a batch reach the writer's queue
 DOWN_SECONDS = 0.2
 
 
 class Harness:
-    """Which server is killed says the link that is struck. `settle` waits after its restart until all is well."""
+    """A kill hits the server of the link at which the fault is injected. `settle` waits after its restart."""
 
     def __init__(self, proxy, database, nodes, placet, other, expected, settle=lambda: None):
         self.proxy, self.database, self.nodes, self.expected = proxy, database, nodes, expected
@@ -27,7 +27,7 @@ class Harness:
         next(node for node in self.nodes if node.port == port).kill()
 
     def restart(self):
-        """What was killed, if anything was."""
+        """Restarts the servers that were killed."""
         dead = [node for node in self.nodes if not node.alive]
         for node in dead:
             node.restart()
@@ -35,11 +35,11 @@ class Harness:
             self.settle()
 
     def switch_node(self):
-        """From now on new connections go to another node, where there is one."""
+        """Directs new connections to another node, if there is one."""
         self.proxy.servers[:2] = self.proxy.servers[1::-1]
 
     def _reset_to_first_node(self):
-        """Whatever was before: the writer has a connection to the first node, on which it has written."""
+        """Makes sure that the writer has a connection to the first node, and has written on it."""
         first = self.first_node
         if self.proxy.servers[0] == first and any(
                 link.writes and link.port == first[1] for link in list(self.proxy.links)):
@@ -53,7 +53,7 @@ class Harness:
 
     def sends(self, kinds, faults=()):
         """The statements that the writer sends for requests of these kinds, after the last of these faults."""
-        for _ in range(3):  # what is named for the first time is made, for the second looked up
+        for _ in range(3):  # the first two also insert and look up names, which are cached afterwards
             self.play(kinds, faults)
         while self._pruned() or not faults and sum(it.starts("COMMIT") for it in self._sent()) > 1:
             self.play(kinds, faults)
@@ -61,10 +61,10 @@ class Harness:
         return [request for request in self._sent() if request.number >= first]
 
     def play(self, kinds, faults, tries=3):
-        """Sends the requests, breaks what is to be broken, and judges what they were answered.
+        """Sends the requests, injects the faults, and verifies the answers.
 
-        More faults than one: the next is counted from the statement after the one before. A moment may fail to come
-        where the writer kept house, or took the requests in two batches: then all is played again.
+        The step of a second fault counts from the statement after the first one's. A statement may be missed because
+        the writer pruned, or took the requests in two batches: then all of it is tried again.
         """
         self._reset_to_first_node()
         try:
@@ -78,12 +78,15 @@ class Harness:
             self.play(kinds, faults, tries - 1)
 
     def _sent(self):
-        """The writer's statements from when the last requests were sent until the last was answered."""
+        """The writer's statements between the sending of the last requests and the last answer."""
         return [request for _, request in self.proxy.seen
                 if request.number is not None and self.base <= request.number < self.end]
 
     def _pruned(self):
-        """Once a minute the writer clears old changes away, between two transactions: then moments come later than counted."""
+        """Whether the writer has pruned old changes, as it does once a minute between two transactions.
+
+        Then the statements that follow have other numbers than expected.
+        """
         return any(request.starts("DELETE") and not request.inside for request in self._sent())
 
     def _play(self, requests, faults):
@@ -95,7 +98,7 @@ class Harness:
         self.verify([request.consumer for request, _ in answers])
 
     def verify(self, consumers):
-        """The tables, the process that was struck and the one that was not all say what was answered."""
+        """The tables, the process with the fault and the other process all agree with the answers."""
         verifier.wait_for("the tables", lambda: verifier.check_tables(self.expected, self.database), 0)
         for rest in (self.placet, self.other):
             verifier.check_answers(self.expected, rest, consumers)
@@ -117,7 +120,7 @@ class Harness:
         return answers
 
     def _send_together(self, pool, sends, requests, faults):
-        """A claim goes ahead; the rest waits while its COMMIT is held back, and becomes one batch."""
+        """Sends a claim and holds its COMMIT back. The other requests wait for it, and become one batch."""
         interceptions, held, free = [], threading.Event(), threading.Event()
 
         def hold(moment):
@@ -128,7 +131,7 @@ class Harness:
         interception = self.proxy.intercept(
             BEFORE, lambda moment: moment.request.starts("COMMIT") and moment.link.writes, hold)
         sent = [pool.submit(sends, self.expected.claim(self.placet, {LEAD: 1}))]
-        assert held.wait(60), "nothing was to be committed"
+        assert held.wait(60), "no COMMIT came"
         sent += [pool.submit(sends, request) for request in requests]
         time.sleep(HOLD_SECONDS)
         free.set()
@@ -145,12 +148,12 @@ class Harness:
         return interceptions
 
     def _await(self, fault, interception, sent):
-        """Waits for a fault, and brings up again what it killed."""
+        """Waits for a fault, and restarts the server that it killed."""
         while not interception.done.wait(0.01):
-            # What is delivered late may come when all was answered long since.
+            # A late delivery may come long after all requests were answered.
             if all(each.done() for each in sent) and not interception.begun.is_set():
                 self.end = self.proxy.written
-                raise MomentMissed(f"the moment never came: {fault}")
+                raise MomentMissed(f"the statement was never sent: {fault}")
         if interception.error:
             raise interception.error
         if fault.kills:
@@ -158,7 +161,7 @@ class Harness:
             self.restart()
 
     def _actual_outcome(self, request):
-        """What became of it, for the report."""
+        """The actual outcome of a request, as a text for the report."""
         consumers, _ = verifier.tables(self.database)
-        is_there = consumers.get(request.consumer) == request.after
-        return f"it happened all the same: its rows say {consumers.get(request.consumer)}" if is_there else "nothing of it is there"
+        found = consumers.get(request.consumer)
+        return f"it happened all the same: its rows are {found}" if found == request.after else "it did not happen"

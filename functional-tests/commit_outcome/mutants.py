@@ -1,8 +1,8 @@
-"""Without the fence, a COMMIT that comes late must be noticed: callers are told that nothing happened, and it did.
+"""Without the fence a late COMMIT takes effect although its caller was refused: the test must notice that.
 
     python -m functional_tests.commit_outcome.mutants [--engine postgresql|mariadb] --binary PATH [--runs N]
 
-The binary is one built with `cargo build --features mutants`.
+The binary must be built with `cargo build --features mutants`.
 """
 
 from functional_tests.lib.mutant_runs import Case, MutantRuns, arguments

@@ -1,4 +1,4 @@
-"""Far more reads wait for the database than there are connections to it: what needs none is answered all the same."""
+"""An exhausted connection pool: requests that need no connection are answered while far more reads wait for one."""
 
 import contextlib
 import socket
@@ -10,11 +10,11 @@ from functional_tests.lib import live
 from functional_tests.lib.rest import Rest
 
 READS = 700
-# commit_timeout, of who waits for long and of who does not; stale_reads_seconds
+# commit_timeout of a patient and of an impatient process, and stale_reads_seconds
 LONG_TIMEOUT, SHORT_TIMEOUT, STALE_SECONDS = 8, 1, 60
 POOL, POOL_TIMEOUT = 4, 30
-# A stale answer comes when commit_timeout was waited for news of others. The rest is what a busy machine may add: where
-# searches wait for reads, they wait for LONG_TIMEOUT or POOL_TIMEOUT.
+# A stale answer comes once the change feed was waited for during commit_timeout. The rest is slack for a busy machine.
+# A search that wrongly waited for reads would take LONG_TIMEOUT or POOL_TIMEOUT.
 SEARCH_SECONDS, STALE_SEARCH_SECONDS = 4, SHORT_TIMEOUT + 9
 READ = f"/resource_providers/{ONE}/usages"
 SEARCHES = ("/allocation_candidates?resources=VCPU:1", "/resource_providers")
@@ -25,20 +25,20 @@ UNLOCK = {"postgresql": "COMMIT", "mariadb": "UNLOCK TABLES"}
 
 def topic(tests, engine, options):
     with small_pool(engine, options, LONG_TIMEOUT) as (database, rest):
-        tests.step(f"{READS} reads wait for a table, and searches go on", locked, database, rest)
+        tests.step(f"searches are answered while {READS} reads wait for a locked table", locked, database, rest)
     with small_pool(engine, options, SHORT_TIMEOUT) as (_, rest):
-        tests.step(f"{READS} reads wait for a server that stands still, and stale answers come in time",
+        tests.step(f"searches are answered from a stale snapshot while {READS} reads wait for a paused server",
                    paused, engine.nodes[0], rest)
 
 
 @contextlib.contextmanager
 def small_pool(engine, options, commit_timeout):
-    """A placet with few connections on a database of its own, in which there is a host."""
+    """Starts a placet with few connections, on a database of its own with one host."""
     database = engine.create()
-    several = {"placet": {"commit_timeout": commit_timeout, "stale_reads_seconds": STALE_SECONDS, "workers": 2},
+    sections = {"placet": {"commit_timeout": commit_timeout, "stale_reads_seconds": STALE_SECONDS, "workers": 2},
                "placement_database": {"pool_timeout": POOL_TIMEOUT, "max_pool_size": POOL, "max_overflow": 0}}
-    several = {section: {name: str(value) for name, value in its.items()} for section, its in several.items()}
-    with live.Service("placet", several, options.binary, database) as placet:
+    sections = {section: {name: str(value) for name, value in its.items()} for section, its in sections.items()}
+    with live.Service("placet", sections, options.binary, database) as placet:
         rest = Rest(placet.port, timeout=60)
         rest.must("POST", "/resource_providers", {"name": "one", "uuid": ONE})
         rest.must("PUT", f"/resource_providers/{ONE}/inventories",
@@ -47,7 +47,7 @@ def small_pool(engine, options, commit_timeout):
 
 
 class WaitingReads:
-    """Reads that are sent all at once, each on a connection of its own, and read when somebody asks."""
+    """Reads that are sent at once, each on a connection of its own. The answers are read on demand."""
 
     def __init__(self, stack, port):
         request = (f"GET {READ} HTTP/1.1\r\nHost: placet\r\nX-Auth-Token: admin\r\nConnection: close\r\n"
@@ -61,7 +61,7 @@ class WaitingReads:
 
 
 def search(rest, stale, times=3):
-    """Each of them some times; the longest that one took."""
+    """Sends each search `times` times; returns the seconds that the slowest took."""
     longest = 0
     for path in SEARCHES * times:
         began = time.monotonic()
@@ -73,7 +73,7 @@ def search(rest, stale, times=3):
 
 
 def search_while_reads_wait(rest, stale):
-    """Searches while all wait, and what was then told to those that waited."""
+    """Checks the searches that are sent while reads wait, and then the answers of these reads."""
     with contextlib.ExitStack() as stack:
         began = time.monotonic()
         reads = WaitingReads(stack, rest.port)

@@ -1,11 +1,11 @@
-"""Connections break and servers are killed at every statement of placet's writer: callers must get the true outcome.
+"""Faults at every statement of placet's writer: callers must get the true outcome.
 
     python -m functional_tests.commit_outcome.run [--engine postgresql|mariadb|galera] [--seed N] [--full]
                                                   [--binary PATH] [--mutant NAME] [TOPIC …]
 
-placet works through a proxy (lib/servers/proxy.py). Where connections are broken is derived from the statements
-that the proxy sees when nothing breaks. After each fault the tables and the answers of a second process, which had no
-part in it, are compared row by row with what callers were told.
+placet's connections go through a proxy (lib/servers/proxy.py). The fault points, at which connections are cut or
+servers killed, are derived from the statements that the proxy sees without faults. After each fault the tables and a
+second process are compared row by row with the answers that callers received.
 """
 
 import argparse
@@ -27,7 +27,8 @@ OPTIONS = {"placet": {"commit_timeout": "60"}}
 
 @contextlib.contextmanager
 def harness(engine, options):
-    """placet behind a proxy, and another one beside it: on Galera on the last node, of which nobody kills any."""
+    """Starts a placet behind a proxy and a second one without. On Galera the second uses the last node, which is not
+    killed."""
     database = engine.create()
     *others, last = [engine.at(database, n) for n in range(len(engine.nodes))][1:] or [database]
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
@@ -55,7 +56,7 @@ TOPICS = {
 
 
 def run(topic, options):
-    """Each on servers of its own, so that all may go on at once: mostly they wait."""
+    """Runs a topic on database servers of its own. Topics run concurrently, because they mostly wait."""
     tests = TestCounts()
     with engines.Engine(options.engine) as engine:
         TOPICS[topic](tests, engine, options)
@@ -65,10 +66,11 @@ def run(topic, options):
 def main():
     parser = command_line.parser(__doc__, "--binary", "--mutant", "--seed")
     parser.add_argument("--engine", choices=("postgresql", "mariadb", "galera"), default="postgresql")
-    parser.add_argument("--full", action=argparse.BooleanOptionalAction, default=os.environ.get("PLACET_TEST_SIZE") == "full")
+    parser.add_argument(
+        "--full", action=argparse.BooleanOptionalAction, default=os.environ.get("PLACET_TEST_SIZE") == "full")
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
     options = parser.parse_args()
-    print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
+    print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
     topics = options.topics or (
         ["statements"] if options.engine == "galera" else ["statements", "outage", "exhaustion"])
     whole = TestCounts()

@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--clients", type=int, default=4, help="of each process in the fight")
     parser.add_argument("--only", choices=("fairness", "standstill", "lost"))
     options = parser.parse_args()
-    print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
+    print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
     tests = TestCounts()
     try:
         with engines.Engine("galera") as engine:

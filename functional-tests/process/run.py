@@ -49,7 +49,7 @@ def main():
     options = parser.parse_args()
     cases.settings.update(
         seed=options.seed, binary=options.binary, full=os.environ.get("PLACET_TEST_SIZE") == "full")
-    print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
+    print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
     tests = TestCounts()
     topics = options.topics or TOPICS
     for topic in topics:

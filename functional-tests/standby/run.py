@@ -119,7 +119,7 @@ def main():
     parser.set_defaults(engine="postgresql-pair", server="placet", processes=2, faults=["fail-over"], foreign_writer=False,
                         mostly=None, mutant=None, keep_going=False, report=None)
     options = parser.parse_args()
-    print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
+    print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
     tests = TestCounts()
     with engines.Engine(options.engine) as engine:
         database = engine.create()
