@@ -91,9 +91,10 @@ impl Model {
             let decider = Decider::new(live.clone(), follower.clone(), exclusive, rules, Precision::of(conn));
             Ok((decider, (live, follower)))
         })?;
-        let provider_reads = match exclusive {
-            true => None,
-            false => Some(Arc::new(ProviderReads::start(&database, live.clone())?)),
+        let provider_reads = if exclusive {
+            None
+        } else {
+            Some(Arc::new(ProviderReads::start(&database, live.clone())?))
         };
         let model = Model {
             database,

@@ -57,9 +57,10 @@ impl Cors {
 
     /// Answers every OPTIONS request, whatever its URL: no route of the service has that method.
     fn add_preflight_headers(&self, request: &HttpRequest, response: HttpResponse) -> HttpResponse {
-        let mut response = match response.status().is_success() {
-            true => response,
-            false => plain_ok(&response),
+        let mut response = if response.status().is_success() {
+            response
+        } else {
+            plain_ok(&response)
         };
         let (Some(origin), Some(method)) = (self.origin(request), text(request, "access-control-request-method"))
         else {

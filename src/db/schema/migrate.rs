@@ -148,24 +148,26 @@ impl Found {
 fn find_schema(conn: &mut DbConnection) -> Result<Found, SetupError> {
     let tables = dialect::table_names(conn)?;
     let has = |name: &str| tables.iter().any(|table| table == name);
-    let mut alembic: Vec<String> = match has("alembic_version") {
-        true => alembic_version::table
+    let mut alembic: Vec<String> = if has("alembic_version") {
+        alembic_version::table
             .select(alembic_version::version_num)
             .order(alembic_version::version_num)
-            .load(conn)?,
-        false => Vec::new(),
+            .load(conn)?
+    } else {
+        Vec::new()
     };
     if alembic.len() > 1 {
         return Err(SetupError::SeveralRevisions {
             found: alembic.join(", "),
         });
     }
-    let placet = match has("placet_migrations") {
-        true => placet_migrations::table
+    let placet = if has("placet_migrations") {
+        placet_migrations::table
             .select(placet_migrations::version)
             .order(placet_migrations::version)
-            .load(conn)?,
-        false => Vec::new(),
+            .load(conn)?
+    } else {
+        Vec::new()
     };
     Ok(Found {
         has_other_tables: tables.iter().any(|table| !table.starts_with("placet_")),

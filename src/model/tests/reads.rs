@@ -53,9 +53,10 @@ fn read<T>(query: impl Fn(&mut DbConnection) -> Result<T>) -> Result<T> {
 
 /// A time as the database stores it: MariaDB stores seconds.
 fn kept(moment: &str) -> String {
-    match support::keeps_microseconds() {
-        true => moment.to_owned(),
-        false => moment.split('.').next().unwrap_or(moment).to_owned(),
+    if support::keeps_microseconds() {
+        moment.to_owned()
+    } else {
+        moment.split('.').next().unwrap_or(moment).to_owned()
     }
 }
 
