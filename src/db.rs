@@ -13,7 +13,7 @@ pub mod writer;
 
 pub use connect::connection::DbConnection;
 pub use connect::lock::ServingLock;
-pub use connect::pool::{Database, ReadPermit, Settings};
+pub use connect::pool::{Database, DatabaseSettings, ReadPermit};
 pub use connect::replica::Replica;
 pub use fault::{Fault, SetupError};
 pub use writer::identity::Commit;

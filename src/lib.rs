@@ -20,7 +20,7 @@ pub(crate) mod wire;
 /// What `benches/` measures apart from the service. No promise of stability.
 #[doc(hidden)]
 pub mod benchmarked {
-    pub use crate::db::{Database, DbConnection, Settings as DatabaseSettings, SetupError, schema};
+    pub use crate::db::{Database, DatabaseSettings, DbConnection, SetupError, schema};
     pub use crate::error::{Error, Result};
     pub use crate::search::{
         AggregateId, Catalog, ClassId, Group, GroupPolicy, Interrupt, Inventory, ProviderId, ProviderRow, Request,

@@ -85,7 +85,7 @@ def given_up(binary, engine, database):
     process = start(binary, engine.folder, database, {"max_retries": "3", "retry_interval": "1"})
     began = time.monotonic()
     _, log = process.communicate(timeout=60)
-    retries = log.count("it is tried again in 1s")
+    retries = log.count("retrying in 1s")
     assert process.returncode == 1 and retries == 2, f"exit {process.returncode} after {retries} retries:\n{log}"
     assert time.monotonic() - began >= 2, "placet did not wait between the retries"
 

@@ -116,7 +116,7 @@ RULES = [
     ("on PostgreSQL: `GET /usages` from 1.38 on, and a forbidden trait in the group without a suffix over trees",
      any_of(crash("psycopg2.errors.GroupingError", 200), crash("psycopg2.errors.UndefinedFunction", 200))),
     ("on PostgreSQL: a NUL character in a path or a body",
-     crash("cannot contain NUL (0x00) characters", 400, ours_says="no text with a NUL character")),
+     crash("cannot contain NUL (0x00) characters", 400, ours_says="a text that has a NUL character")),
     ("a resource class whose name ends with a line feed (`POST /resource_classes`)",
      crash("Header value may not contain control characters", 400, ours_says="cannot end with a line feed")),
 ] + candidates.RULES

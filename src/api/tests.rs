@@ -87,7 +87,7 @@ impl Edge {
     fn make(change: impl FnOnce(&mut Settings), shared: bool) -> Edge {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite:///{}", directory.path().join("placet.sqlite").display());
-        let database = Database::open(&db::Settings::new(url)).expect("a database");
+        let database = Database::open(&db::DatabaseSettings::new(url)).expect("a database");
         database.sync().expect("a schema");
         let writer = WriterSettings {
             queue_size: 100,
@@ -102,9 +102,10 @@ impl Edge {
             strict_step_size: false,
             incomplete_owner: owner,
         };
-        let serving = match shared {
-            true => Serving::Shared,
-            false => database.lock_for_serving().expect("a lock").into(),
+        let serving = if shared {
+            Serving::Shared
+        } else {
+            database.lock_for_serving().expect("a lock").into()
         };
         let (model, running) = Model::start(database, &writer, rules, serving).expect("a model");
         let mut settings = Settings {

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use super::{CommandError, data_migrations};
 use crate::config::{Options, Secret};
 use crate::db::schema::migrate::Synced;
-use crate::db::{Database, Replica, Settings};
+use crate::db::{Database, DatabaseSettings, Replica};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -33,7 +33,7 @@ pub enum Command {
 impl Command {
     pub fn run(&self, options: &Options) -> Result<ExitCode, CommandError> {
         let database = open(options)?;
-        database.reach()?;
+        database.wait_until_reachable()?;
         match self {
             Self::Sync => println!("{}", sync_message(database.sync()?)),
             Self::Stamp { version } => database.stamp(version)?,
@@ -85,12 +85,12 @@ pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> 
     Ok(Some(Replica::new(Database::open(&settings)?, pause)))
 }
 
-fn settings(options: &Options, url: &Secret) -> Settings {
+fn settings(options: &Options, url: &Secret) -> DatabaseSettings {
     let commit_timeout = Duration::from_secs(options.placet.commit_timeout);
     let options = &options.placement_database;
-    let defaults = Settings::new(url.reveal());
+    let defaults = DatabaseSettings::new(url.reveal());
     let connections = options.max_pool_size.unwrap_or(defaults.max_pool_size);
-    Settings {
+    DatabaseSettings {
         url: defaults.url,
         max_pool_size: connections.saturating_add(options.max_overflow.unwrap_or(0)),
         pool_timeout: options.pool_timeout.map_or(defaults.pool_timeout, Duration::from_secs),

@@ -36,7 +36,7 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let (database, replica) = (db::open(options)?, db::open_replica(options)?);
     // Held until the end. Taken before the schema is changed, because another process may be using the database.
     let serving = Serving::from(database.lock_for_serving()?);
-    database.reach()?;
+    database.wait_until_reachable()?;
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options), serving)?;
     let model = model.with_replica(replica);

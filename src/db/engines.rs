@@ -1,4 +1,4 @@
-//! Everything that differs between SQLite, PostgreSQL and MariaDB.
+//! Everything that differs between SQLite, PostgreSQL and MariaDB: sessions, transactions, SQL, and error messages.
 
 pub mod dialect;
 pub mod guarded;

@@ -1,7 +1,7 @@
 //! Classifies database errors by what to do about them, and turns them into the errors that clients and operators
 //! read.
 //!
-//! An error that is in no table is never retried.
+//! An unknown error is never retried.
 
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use thiserror::Error as ThisError;
@@ -12,17 +12,20 @@ use crate::error::Error;
 /// What to do about a database error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Another transaction stood in the way, and nothing was done: try all of it again.
+    /// The transaction conflicted with another one and changed nothing: run all of it again.
     Retry,
-    /// A constraint refused a row. Its name, if it is known.
-    Refuse { constraint: Option<String> },
-    /// The connection is lost. If that was during COMMIT, its outcome is in doubt.
+    /// A constraint refused a row: refuse the command.
+    Refuse {
+        /// The name of the constraint, if it is known.
+        constraint: Option<String>,
+    },
+    /// The connection is lost: open another one. If it was lost during COMMIT, the commit is in doubt.
     ConnectionLost,
-    /// The database accepts no more writes: it is corrupt, full or read-only. Trying again cannot help.
+    /// The database is corrupt, full or read-only: accept no more writes. A retry cannot help.
     Stop,
-    /// The command has a text that the database cannot store.
+    /// The command has a text that the database cannot store: refuse it.
     Unstorable,
-    /// Not a known error: the command that met it is refused, and not tried again.
+    /// An unknown error: refuse the command, without a retry.
     Unknown,
 }
 
@@ -37,7 +40,7 @@ pub fn classify(error: &DieselError) -> Fault {
                 }
             }
             Kind::SerializationFailure => Fault::Retry,
-            // After a failover another server accepts writes, so a read-only one is as good as lost.
+            // A server is read-only after a failover; another one accepts writes, so connect again.
             Kind::ClosedConnection | Kind::UnableToSendCommand | Kind::ReadOnlyTransaction => Fault::ConnectionLost,
             _ => dialect::classify_message(information.message()),
         },
@@ -47,7 +50,7 @@ pub fn classify(error: &DieselError) -> Fault {
     }
 }
 
-/// Whether a constraint refused a row because of another row.
+/// Whether a unique or foreign key constraint refused a row, which depends on other rows.
 pub fn is_constraint(error: &DieselError) -> bool {
     use DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
     matches!(
@@ -62,38 +65,41 @@ impl From<DieselError> for Error {
         match classify(&error) {
             Fault::Retry | Fault::ConnectionLost => Error::Unavailable { detail },
             Fault::Stop => {
-                log::error!("The database cannot be used as it is: {detail}{}", advice(&error));
+                log::error!("The database accepts no more writes: {detail}{}", advice(&error));
                 Error::Unavailable { detail }
             }
             Fault::Unstorable => Error::BadRequest {
-                detail: "The database keeps no text with a NUL character, nor with one that its character set lacks."
-                    .into(),
+                detail:
+                    "The database cannot store a text that has a NUL character or one outside of its character set."
+                        .into(),
             },
             Fault::Refuse { .. } | Fault::Unknown => {
-                // The database's own message is for the operator; a client can do nothing with it.
+                // The database's own message is for the operator. It may show data, and a client cannot act on it.
                 log::error!("The database refused a statement: {detail}");
                 Error::Internal {
-                    detail: "The database refused a statement; the log of placet has what it said.".into(),
+                    detail: "The database refused a statement; the log of placet has its message.".into(),
                 }
             }
         }
     }
 }
 
-/// Why there is no usable database: one line for the operator, who configures and starts placet.
+/// Why there is no usable database. Each message is one line for the operator.
 #[derive(Debug, ThisError)]
 pub enum SetupError {
     #[error(
-        "placet cannot read the database connection '{url}'; it reads sqlite:////path/to/file, postgresql://user:password@host/database and mysql://user:password@host/database"
+        "placet cannot parse the database connection '{url}'; use sqlite:////path/to/file, postgresql://user:password@host/database or mysql://user:password@host/database"
     )]
     UnknownUrl { url: String },
     #[error("this placet was built without {what}: build it with `--features {feature}`")]
     NotBuiltIn { what: &'static str, feature: &'static str },
     #[error(
-        "placet cannot check the name in a MariaDB server's certificate: give an authority that signs only your servers, as ssl_ca=/path/to/file, instead of ssl_verify_identity, ssl_check_hostname or ssl_mode=VERIFY_IDENTITY"
+        "placet cannot check the host name in a MariaDB server's certificate: replace ssl_verify_identity, ssl_check_hostname or ssl_mode=VERIFY_IDENTITY by ssl_ca=/path/to/file, with an authority that signs only your servers"
     )]
     NoIdentity,
-    #[error("a database in memory belongs to a single connection; give a file, as sqlite:////path/to/file")]
+    #[error(
+        "placet needs several connections, and a database in memory has only one: give a file, as sqlite:////path/to/file"
+    )]
     InMemory,
     #[error("there is no database at {place}: run `placet db sync`")]
     Missing { place: String },
@@ -101,7 +107,7 @@ pub enum SetupError {
     Connect { place: String, detail: String },
     #[error("another placet serves the database at {place}: stop it first, or give this one a database of its own")]
     Served { place: String },
-    #[error("a thread of placet could not be started: {detail}")]
+    #[error("placet could not start a thread: {detail}")]
     Thread { detail: String },
     #[error("the database has no tables yet: run `placet db sync`")]
     NotSynced,
@@ -135,7 +141,9 @@ pub enum SetupError {
         "the database has tables but no alembic revision: it is not OpenStack Placement's, or its `placement-manage db sync` has not ended yet; placet does not change it"
     )]
     Foreign,
-    #[error("the database was made by a newer placet: migration {migration} is unknown to this one")]
+    #[error(
+        "a newer placet has migrated the database: migration {migration} is unknown to this one; run the newer placet"
+    )]
     Newer { migration: String },
     #[error("the database failed: {0}{advice}", advice = advice(.0))]
     Database(#[from] DieselError),
@@ -144,7 +152,7 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// Whether waiting may help: the server does not answer yet. A server that answered and refused is not transient.
+    /// Whether a retry may help, because the server does not answer yet. A refusal by the server is not transient.
     pub fn is_transient(&self) -> bool {
         matches!(self, SetupError::Connect { detail, .. } if dialect::is_unreachable(detail))
     }
@@ -158,7 +166,7 @@ impl From<SetupError> for Error {
     }
 }
 
-/// What the operator can do about an error, or nothing ([`dialect::advice`]).
+/// What the operator can do about an error, or an empty text ([`dialect::advice`]).
 fn advice(error: &DieselError) -> &'static str {
     dialect::advice(&error.to_string())
 }

@@ -16,7 +16,7 @@ use super::engines::dialect::{self, insert_rows};
 use super::fault::{Fault, classify};
 use super::schema::migrate::{ALEMBIC_HEAD, Synced, Version};
 use super::schema::{alembic_version, resource_providers, traits};
-use super::{Database, DbConnection, Settings, SetupError};
+use super::{Database, DatabaseSettings, DbConnection, SetupError};
 use crate::error::Error;
 use support::{Kind, TestDatabase};
 
@@ -25,9 +25,9 @@ fn url(path: &Path) -> String {
 }
 
 fn database(path: &Path) -> Database {
-    let settings = Settings {
+    let settings = DatabaseSettings {
         lock_timeout: Duration::from_millis(50),
-        ..Settings::new(url(path))
+        ..DatabaseSettings::new(url(path))
     };
     Database::open(&settings).expect("a URL that placet knows")
 }
@@ -148,7 +148,7 @@ fn concurrent_syncs_create_one_schema() {
 fn a_file_without_wal_is_opened_after_the_write_that_is_in_progress() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("theirs.db");
-    let database = Database::open(&Settings::new(url(&path))).expect("a URL that placet knows");
+    let database = Database::open(&DatabaseSettings::new(url(&path))).expect("a URL that placet knows");
     let mut other = SqliteConnection::establish(&path.display().to_string()).expect("a file");
     // placet's attempts to switch the file to WAL block a COMMIT for a moment, so this connection waits for locks too.
     other

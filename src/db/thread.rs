@@ -4,7 +4,7 @@ use std::thread::{Builder, JoinHandle};
 
 use super::SetupError;
 
-/// Starts a thread. `name` is what `ps -T` and `top -H` show: 15 characters at most on Linux.
+/// Starts a thread. `ps -T` and `top -H` show its `name`, at most 15 characters of it on Linux.
 ///
 /// # Errors
 /// [`SetupError::Thread`] if the system cannot start another thread.

@@ -57,7 +57,7 @@ type PositionColumns = (Text, Nullable<Text>, Nullable<BigInt>, Nullable<Text>);
 pub fn positions(conn: &mut DbConnection) -> DbResult<Vec<PositionRow>> {
     const POSITIONS: &str =
         "SELECT e.epoch, w.id, w.revision, w.token FROM placet_epoch e LEFT JOIN placet_writers w ON 1 = 1";
-    let statement = Statement::<Bound>::kept::<PositionColumns>(POSITIONS.to_owned(), Vec::new());
+    let statement = Statement::<Bound>::cached::<PositionColumns>(POSITIONS.to_owned(), Vec::new());
     on_each!(conn, inner => statement.load(inner))
 }
 
@@ -74,7 +74,7 @@ fn statement(conn: &DbConnection, known: &Revisions) -> Statement<Bound, FeedCol
     }
     let positions = known.writers.iter();
     let values = positions.flat_map(|(id, position)| [Value::Text(id.clone()), Value::Int(position.revision)]);
-    Statement::kept(text, values.map(Bound::Value).collect())
+    Statement::cached(text, values.map(Bound::Value).collect())
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
     use crate::db::change_feed::{Position, connect};
-    use crate::db::{Database, Settings};
+    use crate::db::{Database, DatabaseSettings};
 
     fn known(writers: usize) -> Revisions {
         let position = |n| {
@@ -114,7 +114,7 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:///{}", folder.path().join("followed.sqlite").display());
-        let database = Database::open(&Settings::new(url)).unwrap();
+        let database = Database::open(&DatabaseSettings::new(url)).unwrap();
         database.sync().unwrap();
         for writers in [0, 1, 3] {
             let mut conn = connect(&database).unwrap();

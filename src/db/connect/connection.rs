@@ -1,4 +1,5 @@
-//! The one connection type. Nouns write their queries over it; what differs between databases is in `dialect`.
+//! The connection type that all engines share. Queries are written for it; what differs between engines is in
+//! `src/db/engines/`.
 
 use diesel::MultiConnection;
 #[cfg(feature = "mariadb")]
@@ -7,7 +8,7 @@ use diesel::mysql::MysqlConnection;
 use diesel::pg::PgConnection;
 use diesel::sqlite::SqliteConnection;
 
-/// diesel's derive knows no `cfg` on a variant, so each set of engines has an enum of its own.
+/// diesel's derive accepts no `cfg` on a variant, so each set of engines has an enum of its own.
 macro_rules! connection {
     ($($engine:ident($connection:ident)),+) => {
         /// A connection to the database that the configuration names.

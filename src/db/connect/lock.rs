@@ -1,4 +1,5 @@
-//! An embedded database belongs to one serving process, which then has nobody to follow. One on a server is anybody's.
+//! The file lock that gives an SQLite database to one serving process. That process is the only writer, so it has no
+//! change feed to follow. A database on a server is shared, and has no such lock.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -6,14 +7,16 @@ use std::path::{Path, PathBuf};
 
 use crate::db::{Database, SetupError};
 
-/// Held while a process serves an embedded database; dropped with the process, whatever ends it.
+/// Held while a process serves an embedded database. The kernel releases it when the process ends, however it ends.
 pub struct ServingLock {
     _file: File,
 }
 
 impl Database {
-    /// Takes the embedded database for this process, or says that another one serves it. `None` where it cannot be
-    /// taken: a database on a server is anybody's.
+    /// Locks the embedded database for this process. `None` if the database is on a server, which processes share.
+    ///
+    /// # Errors
+    /// [`SetupError::Served`] if another process holds the lock.
     pub fn lock_for_serving(&self) -> Result<Option<ServingLock>, SetupError> {
         self.target().file().map(lock).transpose()
     }
@@ -25,8 +28,8 @@ fn lock(path: &Path) -> Result<ServingLock, SetupError> {
         place: place.clone(),
         detail: error.to_string(),
     };
-    // One file, one lock, whatever links lead to it.
-    let mut name = real(path).map_err(connect)?.into_os_string();
+    // Links are resolved, so that every path to one file leads to the same lock.
+    let mut name = resolve(path).map_err(connect)?.into_os_string();
     name.push("-placet-lock");
     let file = OpenOptions::new()
         .create(true)
@@ -43,8 +46,8 @@ fn lock(path: &Path) -> Result<ServingLock, SetupError> {
     }
 }
 
-/// Where a file is, or where it will be once it is made.
-fn real(path: &Path) -> io::Result<PathBuf> {
+/// Returns the path of a file without links. The file may not exist yet; its directory must.
+fn resolve(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize().or_else(|_| {
         let folder = std::path::absolute(path)?;
         let (folder, name) = (

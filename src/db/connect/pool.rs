@@ -1,4 +1,4 @@
-//! The configured database, and how its connections are had: readers from a pool, each writer its own.
+//! The configured database and its connections: reads share a pool, and each writer has a connection of its own.
 
 #[cfg(test)]
 mod tests;
@@ -18,36 +18,37 @@ use crate::db::engines::dialect::{self, Purpose};
 use crate::db::{DbConnection, SetupError};
 use crate::error::Error;
 
-/// How long the pool waits at most before it tries again to make a connection, and a read that waits for one before it
-/// looks whether any can be made.
-const RETRY: Duration = Duration::from_millis(500);
+/// The interval at which the pool tries again to open a connection, and at which a waiting read checks whether
+/// connections can be opened at all.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long a connection that answered is taken to be alive. Where it is not, whoever reads asks once more, on another one.
-const TRUSTED: Duration = Duration::from_secs(1);
+/// How long after its last answer a connection is used without a ping. If it broke since, the read is repeated once, on
+/// another connection.
+const TRUSTED_AFTER_ANSWER: Duration = Duration::from_secs(1);
 
 /// How to reach the database.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct DatabaseSettings {
     /// As SQLAlchemy spells it.
     pub url: String,
-    /// The most readers at once.
+    /// The maximum number of connections in the pool.
     pub max_pool_size: u32,
-    /// How long a request waits for a reader.
+    /// How long a read waits for a connection of the pool.
     pub pool_timeout: Duration,
     /// How long a statement waits for the lock of another connection.
     pub lock_timeout: Duration,
-    /// How old a reader's connection gets before it is made anew.
+    /// The age at which a connection of the pool is replaced before it is used again.
     pub recycle_time: Duration,
-    /// How often a server that does not answer is tried when placet starts; -1: for ever.
+    /// The number of attempts to reach a server at start. -1 means no limit.
     pub max_retries: i64,
-    /// How long it waits between two tries.
+    /// The time between two attempts.
     pub retry_interval: Duration,
 }
 
-impl Settings {
-    /// The database at `url`, with everything else as it is by default.
+impl DatabaseSettings {
+    /// Settings for the database at `url`, with the defaults for everything else.
     pub fn new(url: impl Into<String>) -> Self {
-        Settings {
+        DatabaseSettings {
             url: url.into(),
             max_pool_size: 16,
             pool_timeout: Duration::from_secs(30),
@@ -64,16 +65,16 @@ impl Settings {
 pub struct Database {
     opener: Opener,
     readers: r2d2::Pool<Opener>,
-    /// As many as there may be readers.
-    turns: Arc<Semaphore>,
+    /// One permit for each connection that the pool may have.
+    read_permits: Arc<Semaphore>,
     pool_timeout: Duration,
     max_retries: i64,
     retry_interval: Duration,
 }
 
 impl Database {
-    /// Reads the URL. Nothing is connected yet, and nothing is made.
-    pub fn open(settings: &Settings) -> Result<Database, SetupError> {
+    /// Parses the URL. Opens no connection yet, and creates no database.
+    pub fn open(settings: &DatabaseSettings) -> Result<Database, SetupError> {
         let opener = Opener {
             target: url::parse(&settings.url)?,
             lock_timeout: settings.lock_timeout,
@@ -85,95 +86,99 @@ impl Database {
         let readers = r2d2::Pool::builder()
             .max_size(settings.max_pool_size.max(1))
             .min_idle(Some(0))
-            .connection_timeout(RETRY)
+            .connection_timeout(RETRY_INTERVAL)
             .max_lifetime(None)
             .error_handler(Box::new(r2d2::NopErrorHandler))
             .build_unchecked(opener.clone());
-        let turns = usize::try_from(readers.max_size()).unwrap_or(usize::MAX);
+        let permits = usize::try_from(readers.max_size()).unwrap_or(usize::MAX);
         Ok(Database {
             opener,
             readers,
-            turns: Arc::new(Semaphore::new(turns.min(Semaphore::MAX_PERMITS))),
+            read_permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
             pool_timeout: settings.pool_timeout,
             max_retries: settings.max_retries,
             retry_interval: settings.retry_interval,
         })
     }
 
-    /// Waits until the server answers, as long as it is worth waiting: for whoever starts when it does.
-    pub fn reach(&self) -> Result<(), SetupError> {
-        let mut tried = 1;
+    /// Waits until the server answers, for at most `max_retries` attempts. Lets placet start before its database.
+    ///
+    /// # Errors
+    /// The error of the last attempt, or of the first one that a retry cannot mend.
+    pub fn wait_until_reachable(&self) -> Result<(), SetupError> {
+        let mut attempts = 1;
         loop {
             match self.connect_to(Purpose::Read) {
-                Err(error) if error.is_transient() && (self.max_retries < 0 || tried < self.max_retries) => {
-                    log::warn!("{error}; it is tried again in {:?}", self.retry_interval);
+                Err(error) if error.is_transient() && (self.max_retries < 0 || attempts < self.max_retries) => {
+                    log::warn!("{error}; retrying in {:?}", self.retry_interval);
                     std::thread::sleep(self.retry_interval);
-                    tried += 1;
+                    attempts += 1;
                 }
-                // A file that is not there is made, or refused, by whoever needs it.
+                // A missing file is no reason to wait: a sync creates it, and everything else refuses it.
                 Ok(_) | Err(SetupError::Missing { .. }) => return Ok(()),
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Waits, without a thread, until there is a connection for whoever asks, in the order in which they ask; for no
-    /// longer than `pool_timeout`.
+    /// Waits for a permit to use a connection of the pool, for at most `pool_timeout`. Blocks no thread. Permits are
+    /// given in the order of the calls.
     pub async fn read_permit(&self) -> Result<ReadPermit, Error> {
         let began = Instant::now();
-        let mut permit = pin!(self.turns.clone().acquire_owned());
+        let mut permit = pin!(self.read_permits.clone().acquire_owned());
         loop {
             let left = self.left(began);
-            if let Ok(Ok(permit)) = timeout(left.min(RETRY), &mut permit).await {
+            if let Ok(Ok(permit)) = timeout(left.min(RETRY_INTERVAL), &mut permit).await {
                 return Ok(ReadPermit {
                     database: self.clone(),
                     began,
                     _permit: permit,
                 });
             }
-            self.is_worth_waiting(began, left, "others keep every connection busy")?;
+            self.check_wait(began, left, "every connection of the pool is busy")?;
         }
     }
 
-    /// How many may read at once.
+    /// The maximum number of concurrent reads.
     pub fn readers(&self) -> usize {
         usize::try_from(self.readers.max_size()).unwrap_or(usize::MAX)
     }
 
-    /// Reads in one moment of the database, on a connection of the pool, which the calling thread waits for. Where many
-    /// may wait, each takes its [`ReadPermit`] first.
+    /// Reads one snapshot of the database, on a connection of the pool. Blocks the calling thread until one is free;
+    /// callers that may be many take a [`ReadPermit`] first.
     pub fn read<T>(&self, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask(|conn| dialect::read_transaction(conn, &read))
     }
 
-    /// The same by one statement at most, which is one moment by itself.
+    /// As [`Database::read`], but without a transaction. `ask` sends at most one statement, which is a snapshot by
+    /// itself.
     pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask_since(Instant::now(), ask)
     }
 
-    /// A connection that answered a moment ago is not asked whether it still does. Where it went since, and the database did
-    /// not, nobody is to notice.
+    /// Reads once more if the connection was lost and had not been pinged before the first attempt. So a connection
+    /// that broke while it was idle fails no request.
     fn ask_since<T>(&self, began: Instant, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         let mut reader = self.reader(began)?;
-        let answered = reader.ask(&ask);
-        match answered {
-            Err(Error::Unavailable { .. }) if reader.is_trusted_only => {
+        let result = reader.ask(&ask);
+        match result {
+            Err(Error::Unavailable { .. }) if reader.skipped_ping => {
                 drop(reader);
-                self.opener.trust_nothing_older();
+                self.opener.distrust_earlier_answers();
                 self.reader(began)?.ask(&ask)
             }
-            answered => answered,
+            result => result,
         }
     }
 
-    /// A connection of the pool. Where all are busy one is waited for; where there is none, and none can be made, whoever
-    /// asks is told so at once.
+    /// Waits for a connection of the pool while all are busy. Fails at once if the pool is empty and no connection can
+    /// be opened.
     fn reader(&self, began: Instant) -> Result<r2d2::PooledConnection<Opener>, Error> {
         loop {
             let left = self.left(began);
-            match self.readers.get_timeout(left.min(RETRY)) {
+            match self.readers.get_timeout(left.min(RETRY_INTERVAL)) {
                 Ok(conn) => return Ok(conn),
-                Err(error) => self.is_worth_waiting(began, left, &error.to_string())?,
+                Err(error) => self.check_wait(began, left, &error.to_string())?,
             }
         }
     }
@@ -182,8 +187,8 @@ impl Database {
         self.pool_timeout.saturating_sub(began.elapsed())
     }
 
-    /// Refuses whoever began to wait at that moment, if nothing is `left` of the time or no connection can be had.
-    fn is_worth_waiting(&self, began: Instant, left: Duration, why: &str) -> Result<(), Error> {
+    /// Ends a wait that began at `began`, if no time is `left` or if no connection can be opened.
+    fn check_wait(&self, began: Instant, left: Duration, why: &str) -> Result<(), Error> {
         let failure = self.opener.failed_since(began);
         if left.is_zero() || self.readers.state().connections == 0 && failure.is_some() {
             let detail = failure.unwrap_or_else(|| why.to_owned());
@@ -192,12 +197,12 @@ impl Database {
         Ok(())
     }
 
-    /// A connection of one's own, which may write.
+    /// Opens a connection outside of the pool, which may write.
     pub fn connect(&self) -> Result<DbConnection, SetupError> {
         self.opener.open(Purpose::Write)
     }
 
-    /// As `connect`, but for another purpose.
+    /// Opens a connection outside of the pool for the given purpose.
     pub(in crate::db) fn connect_to(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
         self.opener.open(purpose)
     }
@@ -207,19 +212,18 @@ impl Database {
         self.opener.lock_timeout
     }
 
-    /// Where it is.
     pub(in crate::db) fn target(&self) -> &Target {
         &self.opener.target
     }
 
-    /// How many statements were sent so far, by all connections together.
+    /// The number of statements that all connections together have sent so far.
     pub fn statements(&self) -> u64 {
         self.opener.statements.load(Ordering::Relaxed)
     }
 }
 
-/// The right to have one of the pool's connections, for as long as it is kept. Whoever takes it before a thread that may
-/// wait keeps no more threads waiting than there are connections, however long the database stands still.
+/// A permit to use one connection of the pool, until it is dropped. A request takes it before it occupies a thread. So
+/// a database that hangs blocks at most one thread for each connection.
 pub struct ReadPermit {
     database: Database,
     began: Instant,
@@ -227,51 +231,59 @@ pub struct ReadPermit {
 }
 
 impl ReadPermit {
-    /// Reads in one moment of the database.
+    /// Reads one snapshot of the database.
     pub fn read<T>(&self, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask(|conn| dialect::read_transaction(conn, &read))
     }
 
-    /// Reads by one statement at most, which is one moment by itself: the way to the server is taken once.
+    /// As [`ReadPermit::read`], but without a transaction, in one round trip. `ask` sends at most one statement, which
+    /// is a snapshot by itself.
     pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.database.ask_since(self.began, ask)
     }
 }
 
-/// Opens connections, for the pool and beside it.
+/// Opens connections, in the pool and outside of it.
 #[derive(Debug, Clone)]
 struct Opener {
     target: Target,
     lock_timeout: Duration,
     recycle_time: Duration,
     statements: Arc<AtomicU64>,
-    /// When the pool last failed to make a connection, and why.
-    failed: Arc<Mutex<Option<(Instant, String)>>>,
-    /// When a connection was last found to have gone: what others answered before says nothing.
+    /// The last failure of the pool to open a connection.
+    failed: Arc<Mutex<Option<ConnectFailure>>>,
+    /// When a connection was last found broken. Connections that answered before then are pinged before they are used.
     lost: Arc<Mutex<Option<Instant>>>,
+}
+
+#[derive(Debug)]
+struct ConnectFailure {
+    at: Instant,
+    detail: String,
 }
 
 /// A connection of the pool.
 struct Reader {
     conn: DbConnection,
-    born: Instant,
-    /// Whether it was handed out before: one that was not is new, whatever the clock says.
+    opened: Instant,
+    /// Whether it was handed out before. A connection that was not is never too old, even if `recycle_time` is 0.
     used: bool,
-    /// When it last answered well; `None` where it is to be asked first whether it does.
+    /// When it last answered without an error. `None` if it must be pinged before it is used.
     answered: Option<Instant>,
-    /// Whether the database failed: what was prepared before may never be answered again (docs/internals/engines.md).
+    /// Whether its last statement failed in the database. It is then closed, because statements that it prepared may
+    /// never be answered again (docs/internals/engines.md).
     failed: bool,
-    /// Whether nobody asked it now.
-    is_trusted_only: bool,
+    /// Whether it was handed out without a ping, because it had just answered.
+    skipped_ping: bool,
 }
 
 impl Reader {
     fn ask<T>(&mut self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.answered = None;
-        let answered = ask(&mut self.conn);
-        self.answered = answered.is_ok().then(Instant::now);
-        self.failed = matches!(answered, Err(Error::Unavailable { .. } | Error::Internal { .. }));
-        answered
+        let result = ask(&mut self.conn);
+        self.answered = result.is_ok().then(Instant::now);
+        self.failed = matches!(result, Err(Error::Unavailable { .. } | Error::Internal { .. }));
+        result
     }
 }
 
@@ -288,22 +300,22 @@ impl Opener {
         Ok(conn)
     }
 
-    fn trust_nothing_older(&self) {
+    fn distrust_earlier_answers(&self) {
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether a connection that answered at that moment is taken to be alive.
+    /// Whether a connection that last answered at that moment needs no ping.
     fn trusts(&self, answered: Instant) -> bool {
         let lost = *self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        answered.elapsed() < TRUSTED && lost.is_none_or(|lost| lost < answered)
+        answered.elapsed() < TRUSTED_AFTER_ANSWER && lost.is_none_or(|lost| lost < answered)
     }
 
     fn failed_since(&self, moment: Instant) -> Option<String> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed
             .as_ref()
-            .filter(|(when, _)| *when >= moment)
-            .map(|(_, why)| why.clone())
+            .filter(|failure| failure.at >= moment)
+            .map(|failure| failure.detail.clone())
     }
 }
 
@@ -312,36 +324,41 @@ impl r2d2::ManageConnection for Opener {
     type Error = SetupError;
 
     fn connect(&self) -> Result<Reader, SetupError> {
-        let opened = self.open(Purpose::Read).inspect_err(|error| {
-            log::debug!("A reader's connection could not be made: {error}");
-            let failed = Some((Instant::now(), error.to_string()));
-            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
-        });
+        let conn = self.open(Purpose::Read).inspect_err(|error| {
+            log::debug!("The pool could not open a connection: {error}");
+            let failure = ConnectFailure {
+                at: Instant::now(),
+                detail: error.to_string(),
+            };
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        })?;
         Ok(Reader {
-            conn: opened?,
-            born: Instant::now(),
+            conn,
+            opened: Instant::now(),
             used: false,
             answered: None,
             failed: false,
-            is_trusted_only: false,
+            skipped_ping: false,
         })
     }
 
-    /// The pool asks this whenever it hands one out, so that none is used that is older than it may be, or gone.
+    /// The pool calls this before it hands a connection out. Refuses one that is too old or lost; the pool then opens
+    /// another one.
     fn is_valid(&self, reader: &mut Reader) -> Result<(), SetupError> {
-        let gone = |detail: &str| {
+        let refuse = |detail: &str| {
             Err(SetupError::Connect {
                 place: "the pool".to_string(),
                 detail: detail.to_string(),
             })
         };
-        if std::mem::replace(&mut reader.used, true) && reader.born.elapsed() > self.recycle_time {
-            return gone("connection too old");
+        if std::mem::replace(&mut reader.used, true) && reader.opened.elapsed() > self.recycle_time {
+            return refuse("connection too old");
         }
-        reader.is_trusted_only = reader.answered.is_some_and(|moment| self.trusts(moment));
-        match reader.is_trusted_only || dialect::is_alive(&mut reader.conn) {
-            true => Ok(()),
-            false => gone("connection lost"),
+        reader.skipped_ping = reader.answered.is_some_and(|moment| self.trusts(moment));
+        if reader.skipped_ping || dialect::is_alive(&mut reader.conn) {
+            Ok(())
+        } else {
+            refuse("connection lost")
         }
     }
 

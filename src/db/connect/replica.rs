@@ -1,6 +1,7 @@
-//! A copy of the database that may lag behind it, for what a configuration lets be read there.
+//! The replica: a copy of the database, which may lag behind it, for the routes that `[placet] slave_routes` names.
 //!
-//! It is a convenience: whatever is wrong with it, the database itself answers, and a line of the log says so.
+//! If the replica fails, is no copy of the database or has another schema, the database answers instead. A line of the
+//! log says so.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,108 +9,109 @@ use std::time::{Duration, Instant};
 use crate::db::{Database, ReadPermit, change_feed};
 use crate::error::Error;
 
-/// See the module. Clones share one pool.
+/// A replica of the database. Clones share one pool.
 #[derive(Clone)]
 pub struct Replica {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    copy: Database,
-    /// How long it is left alone after it failed.
-    rest: Duration,
+    database: Database,
+    /// How long the replica is not used after it failed.
+    pause: Duration,
     state: Mutex<State>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It is to be looked at before it is asked: at first, and after it failed.
+    /// Never probed.
     Unknown,
-    Good,
-    LeftUntil(Instant),
+    Usable,
+    /// Not used until that moment, and probed before it is used again.
+    PausedUntil(Instant),
 }
 
 impl Replica {
-    /// Nothing is connected yet, so that placet starts without it too.
-    pub fn new(copy: Database, rest: Duration) -> Replica {
+    /// Opens no connection yet, so that placet starts without its replica.
+    pub fn new(database: Database, pause: Duration) -> Replica {
         let state = Mutex::new(State::Unknown);
         Replica {
-            inner: Arc::new(Inner { copy, rest, state }),
+            inner: Arc::new(Inner { database, pause, state }),
         }
     }
 
-    /// Waits until a connection to the copy may be had; `None` where it is not to be asked now.
+    /// Waits for a permit to read from the replica. `None` if the replica is not to be used now.
     pub async fn read_permit(&self) -> Option<ReadPermit> {
-        if matches!(self.state(), State::LeftUntil(moment) if Instant::now() < moment) {
+        if matches!(self.state(), State::PausedUntil(moment) if Instant::now() < moment) {
             return None;
         }
         self.inner
-            .copy
+            .database
             .read_permit()
             .await
-            .map_err(|error| self.failed(error))
+            .map_err(|error| self.fail(error))
             .ok()
     }
 
-    /// Reads in the copy; `None` where it cannot answer, and `main` is to be asked.
+    /// Reads from the replica. `None` if it cannot answer; the caller then reads from `main`.
     pub fn read<T>(
         &self,
         permit: &ReadPermit,
         main: &Database,
         read: impl FnOnce(&ReadPermit) -> Result<T, Error>,
     ) -> Option<Result<T, Error>> {
-        if !self.may_be_asked(main) {
+        if !self.is_usable(main) {
             return None;
         }
         match read(permit) {
             Err(error @ (Error::Unavailable { .. } | Error::Internal { .. })) => {
-                self.failed(error);
+                self.fail(error);
                 None
             }
-            answered => Some(answered),
+            result => Some(result),
         }
     }
 
-    /// How many may read it at once.
+    /// The maximum number of concurrent reads.
     pub fn readers(&self) -> usize {
-        self.inner.copy.readers()
+        self.inner.database.readers()
     }
 
-    /// Of many that fail at once the first one tells.
-    fn failed(&self, error: Error) {
-        if self.set(self.left()) == State::Good {
-            self.tell(error);
+    /// Pauses the replica. If many reads fail at once, only the first one is logged.
+    fn fail(&self, error: Error) {
+        if self.set(self.paused()) == State::Usable {
+            self.warn(error);
         }
     }
 
-    /// Whoever finds that it was left alone for long enough looks at it; everybody else does not wait for that.
-    fn may_be_asked(&self, main: &Database) -> bool {
+    /// After the pause one request probes the replica. All others use the primary and do not wait for the probe.
+    fn is_usable(&self, main: &Database) -> bool {
         match self.state() {
-            State::Good => return true,
-            State::LeftUntil(moment) if Instant::now() < moment => return false,
-            State::LeftUntil(_) | State::Unknown => {
-                self.set(self.left());
+            State::Usable => return true,
+            State::PausedUntil(moment) if Instant::now() < moment => return false,
+            State::PausedUntil(_) | State::Unknown => {
+                self.set(self.paused());
             }
         }
-        match self.look(main) {
+        match self.probe(main) {
             Ok(()) => {
-                log::info!("slave_connection answers: what [placet] slave_routes names is read there");
-                self.set(State::Good);
+                log::info!("slave_connection answers: the routes in [placet] slave_routes are read from it");
+                self.set(State::Usable);
                 true
             }
             Err(error) => {
-                self.set(self.left());
-                self.tell(error);
+                self.set(self.paused());
+                self.warn(error);
                 false
             }
         }
     }
 
-    /// Whether it has the tables that this placet knows, and is a copy of `main`: epoch and writers have random names, so
-    /// that another database has neither the same epoch nor a writer in common.
-    fn look(&self, main: &Database) -> Result<(), Error> {
-        self.inner.copy.check()?;
-        let copied = self.inner.copy.read(|conn| Ok(change_feed::revisions(conn)?))?;
+    /// Checks that the replica has the schema of this placet and is a copy of `main`. Epochs and writers have random
+    /// names, so an unrelated database has neither the same epoch nor a writer in common.
+    fn probe(&self, main: &Database) -> Result<(), Error> {
+        self.inner.database.check()?;
+        let copied = self.inner.database.read(|conn| Ok(change_feed::revisions(conn)?))?;
         let own = main.read(|conn| Ok(change_feed::revisions(conn)?))?;
         let in_common = copied.writers.keys().any(|writer| own.writers.contains_key(writer));
         if copied.epoch == own.epoch && in_common {
@@ -120,26 +122,26 @@ impl Replica {
         })
     }
 
-    fn tell(&self, error: Error) {
-        let rest = self.inner.rest;
+    fn warn(&self, error: Error) {
+        let pause = self.inner.pause;
         let detail = match error {
             Error::Unavailable { detail } | Error::Internal { detail } => detail,
             other => other.to_string(),
         };
-        log::warn!("slave_connection is not read from for {rest:?}: {detail}");
+        log::warn!("slave_connection is not read from for {pause:?}: {detail}");
     }
 
-    fn left(&self) -> State {
-        State::LeftUntil(Instant::now() + self.inner.rest)
+    fn paused(&self) -> State {
+        State::PausedUntil(Instant::now() + self.inner.pause)
     }
 
     fn state(&self) -> State {
         *self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what it was.
+    /// Returns the previous state.
     fn set(&self, state: State) -> State {
-        let mut held = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut held, state)
+        let mut current = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut current, state)
     }
 }

@@ -1,8 +1,8 @@
-//! Servers that vanish without a word, as when their power is cut: MariaDB's client library waits for ever.
+//! TCP keepalive for connections to MariaDB, so that a server whose power was cut is noticed.
 //!
-//! Neither it nor diesel has a way to say how long. The kernel has: it asks a silent peer whether it lives, and ends the
-//! connection of one that does not answer; but by default it begins after two hours. PostgreSQL's library is told the
-//! same by options of the URL.
+//! Without it the client library waits for ever: neither the library nor diesel has an option for the keepalive. The
+//! kernel probes a silent peer, and ends the connection if no probe is answered, but by default only after two hours.
+//! This module sets shorter times on the sockets themselves. libpq sets the same times from options of its URL.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -11,22 +11,23 @@ use std::time::Duration;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use socket2::{Socket, TcpKeepalive};
 
-/// When the first question is asked of a silent peer, and how long each question waits.
-const SILENT_FOR: Duration = Duration::from_secs(10);
-const ASK_EVERY: Duration = Duration::from_secs(5);
-const QUESTIONS: u32 = 3;
-/// How long what was sent may stay unconfirmed.
-const UNCONFIRMED: Duration = Duration::from_secs(25);
+/// How long a peer is silent before the first probe.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// The number of unanswered probes after which the connection is ended.
+const KEEPALIVE_PROBES: u32 = 3;
+/// How long sent data may stay unacknowledged before the connection is ended.
+const USER_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// Has the kernel look after this process's connections to servers at `ports`. Where it refuses, a server that vanishes is
-/// noticed late, and nothing else is lost.
-pub fn watch(ports: &[u16]) {
-    if let Err(error) = try_to_watch(ports) {
-        log::debug!("The kernel is not told to look after connections to the database: {error}");
+/// Sets the keepalive on this process's connections to servers at `ports`. If the kernel refuses, a server that
+/// vanished is noticed late; everything else works.
+pub fn enable(ports: &[u16]) {
+    if let Err(error) = try_enable(ports) {
+        log::debug!("TCP keepalive could not be set on the connections to the database: {error}");
     }
 }
 
-fn try_to_watch(ports: &[u16]) -> std::io::Result<()> {
+fn try_enable(ports: &[u16]) -> std::io::Result<()> {
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let entry = entry?;
@@ -35,23 +36,24 @@ fn try_to_watch(ports: &[u16]) -> std::io::Result<()> {
         let Some(number) = number.filter(|_| is_socket) else {
             continue;
         };
-        // Another thread may have closed it since.
+        // Another thread may have closed the socket since its entry was read.
         if let Ok(socket) = pidfd_getfd(own.as_fd(), number, PidfdGetfdFlags::empty()) {
-            look_after(&Socket::from(socket), ports)?;
+            set_keepalive(&Socket::from(socket), ports)?;
         }
     }
     Ok(())
 }
 
-fn look_after(socket: &Socket, ports: &[u16]) -> std::io::Result<()> {
+/// Sets the keepalive on a socket, if its peer listens on one of `ports`.
+fn set_keepalive(socket: &Socket, ports: &[u16]) -> std::io::Result<()> {
     let peer = socket.peer_addr().ok().and_then(|peer| peer.as_socket());
     if !peer.is_some_and(|peer: SocketAddr| ports.contains(&peer.port())) {
         return Ok(());
     }
-    let patience = TcpKeepalive::new()
-        .with_time(SILENT_FOR)
-        .with_interval(ASK_EVERY)
-        .with_retries(QUESTIONS);
-    socket.set_tcp_keepalive(&patience)?;
-    socket.set_tcp_user_timeout(Some(UNCONFIRMED))
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE_IDLE)
+        .with_interval(KEEPALIVE_INTERVAL)
+        .with_retries(KEEPALIVE_PROBES);
+    socket.set_tcp_keepalive(&keepalive)?;
+    socket.set_tcp_user_timeout(Some(USER_TIMEOUT))
 }

@@ -1,4 +1,4 @@
-//! The database's URL, spelled as SQLAlchemy does. The scheme decides the engine.
+//! Parses the database's URL, which is spelled as SQLAlchemy spells it. The scheme decides the engine.
 
 mod server;
 
@@ -9,7 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::db::SetupError;
 pub use server::Server;
 
-/// What a URL points at.
+/// The database that a URL names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     Sqlite(PathBuf),
@@ -30,9 +30,9 @@ impl Target {
     }
 }
 
-/// Reads `dialect+driver://…`; the driver is Python's affair and is not looked at.
+/// Parses `dialect+driver://…`. The driver is a Python package and is ignored.
 pub fn parse(url: &str) -> Result<Target, SetupError> {
-    let unknown = || SetupError::UnknownUrl { url: beginning(url) };
+    let unknown = || SetupError::UnknownUrl { url: redacted(url) };
     let (scheme, rest) = url.trim().split_once("://").ok_or_else(unknown)?;
     match scheme.split('+').next().unwrap_or(scheme) {
         "sqlite" => sqlite(rest).ok_or_else(unknown)?,
@@ -44,13 +44,13 @@ pub fn parse(url: &str) -> Result<Target, SetupError> {
 
 #[cfg(feature = "postgresql")]
 fn postgresql(server: Server) -> Result<Target, SetupError> {
-    match cfg!(feature = "postgresql-tls") || !server.asks_for_tls() {
-        true => Ok(Target::Postgresql(server)),
-        false => Err(SetupError::NotBuiltIn {
+    if server.requires_tls() && !cfg!(feature = "postgresql-tls") {
+        return Err(SetupError::NotBuiltIn {
             what: "TLS to PostgreSQL",
             feature: "postgresql-tls",
-        }),
+        });
     }
+    Ok(Target::Postgresql(server))
 }
 
 #[cfg(not(feature = "postgresql"))]
@@ -63,10 +63,10 @@ fn postgresql(_: Server) -> Result<Target, SetupError> {
 
 #[cfg(feature = "mariadb")]
 fn mariadb(server: Server) -> Result<Target, SetupError> {
-    match server.asks_for_identity() {
-        false => Ok(Target::Mariadb(server)),
-        true => Err(SetupError::NoIdentity),
+    if server.requires_identity() {
+        return Err(SetupError::NoIdentity);
     }
+    Ok(Target::Mariadb(server))
 }
 
 #[cfg(not(feature = "mariadb"))]
@@ -77,11 +77,14 @@ fn mariadb(_: Server) -> Result<Target, SetupError> {
     })
 }
 
-/// What follows `sqlite://`: nothing, or a slash and a path, which is absolute if it begins with another slash.
+/// Parses what follows `sqlite://`: nothing, or a slash and a path. The path is absolute if it begins with another
+/// slash.
 fn sqlite(rest: &str) -> Option<Result<Target, SetupError>> {
     let (path, options) = rest.split_once('?').unwrap_or((rest, ""));
     if !options.is_empty() {
-        log::warn!("the options '?{options}' of the SQLite connection are Python's and are not used");
+        log::warn!(
+            "placet ignores '?{options}' in the URL of the SQLite database: these options are for Python's driver"
+        );
     }
     match path.strip_prefix('/') {
         None if path.is_empty() => Some(Err(SetupError::InMemory)),
@@ -91,8 +94,8 @@ fn sqlite(rest: &str) -> Option<Result<Target, SetupError>> {
     }
 }
 
-/// The beginning of a URL, which may be shown: whatever follows a colon may be a password.
-fn beginning(url: &str) -> String {
+/// The part of a URL that may be shown. Everything after the first colon is left out, because it may be a password.
+fn redacted(url: &str) -> String {
     match url.split_once(':') {
         Some((scheme, _)) => format!("{scheme}:…"),
         None if url.contains('@') => "…".to_owned(),
@@ -100,7 +103,7 @@ fn beginning(url: &str) -> String {
     }
 }
 
-/// A path as SQLite reads it in a `file:` URI.
+/// Returns a path as a `file:` URI for SQLite.
 pub(in crate::db) fn file_uri(path: &std::path::Path, mode: &str) -> std::io::Result<String> {
     const KEPT: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
     let absolute = std::path::absolute(path)?;
@@ -113,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_read_as_sqlalchemy_reads_them() {
+    fn sqlite_paths_are_parsed_as_sqlalchemy_parses_them() {
         let path = |url| match parse(url) {
             Ok(Target::Sqlite(path)) => path,
             other => panic!("{url}: {other:?}"),
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_is_refused_with_its_reason() {
+    fn an_unusable_url_is_refused_with_its_reason_and_without_its_password() {
         let refusal = |url| parse(url).expect_err(url).to_string();
         assert!(refusal("sqlite://").contains("memory"));
         assert!(refusal("sqlite:///:memory:").contains("memory"));
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn uris_survive_odd_paths() {
+    fn special_characters_of_a_path_are_encoded_in_its_uri() {
         assert_eq!(
             file_uri(std::path::Path::new("/a b/c?d#e%f.db"), "rw").expect("uri"),
             "file:///a%20b/c%3Fd%23e%25f.db?mode=rw"

@@ -1,5 +1,5 @@
-//! All that differs between databases. A noun that needs something here asks by a name that says what, not how; each
-//! engine has a file of its own.
+//! The functions whose implementation differs by engine. Their names say what they do, not how; each engine has a file
+//! of its own.
 
 mod among;
 mod capabilities;
@@ -28,19 +28,19 @@ pub use among::among;
 pub use capabilities::{Capabilities, capabilities, commit_prepared};
 pub use change_feed::{bigint_cast, changes_after};
 pub use lists::{LIST_MAX, each_chunk, in_lists, padded, rows_at_once};
-pub use messages::{advice, classify_message, constraint_name, found_no_room, is_unreachable, was_undone};
+pub use messages::{advice, classify_message, constraint_name, is_disk_full, is_unreachable, was_rolled_back};
 pub use migrations::{migrations, placet_migrations};
 pub use precision::{Precision, now, ratio, row_time};
 pub use transactions::{
-    abandon, begin_write, change_schema, commit, hold_registrations, hold_writers, read_transaction, rollback,
+    begin_write, change_schema, checked_rollback, commit, hold_registrations, hold_writers, read_transaction, rollback,
     set_lock_timeout, write_transaction,
 };
 pub use wal::{CheckpointMode, WalStatus, set_wal_limit, wal_checkpoint};
 
-/// Runs one diesel expression on whichever connection is inside.
+/// Runs one diesel expression on the connection inside a [`DbConnection`].
 ///
-/// Most queries need no such thing and run on a [`DbConnection`] as it is. Those that diesel builds for one backend at
-/// a time (inserting many rows, `on_conflict`, `returning`) do.
+/// Only queries that diesel builds for one backend at a time need it: inserts of many rows, `on_conflict`, `returning`.
+/// All others run on the [`DbConnection`] itself.
 macro_rules! on_each {
     ($conn:expr, $inner:ident => $run:expr) => {
         match $conn {
@@ -66,9 +66,10 @@ macro_rules! engine {
     };
 }
 
-/// Inserts many rows of a struct in one statement: `insert_rows!(conn, table, &rows)`; no rows, no statement.
+/// Inserts many rows of a struct in one statement: `insert_rows!(conn, table, &rows)`. Without rows it sends nothing.
 ///
-/// With `, or_ignore` a row that a unique constraint refuses is left out; what is counted then differs by database.
+/// With `, or_ignore` a row that a unique constraint refuses is left out. The count that it returns then differs by
+/// engine.
 ///
 /// The struct must derive `Insertable` with `#[diesel(treat_none_as_default_value = false)]`: without it diesel
 /// inserts row by row on SQLite, in a transaction of its own.
@@ -83,7 +84,8 @@ macro_rules! insert_rows {
             $crate::db::DbConnection::Sqlite(inner) => {
                 diesel::insert_or_ignore_into($table).values(rows).execute(inner)
             }
-            // A duplicate key would end the transaction; a row that conflicts is waited for, and then left out.
+            // A duplicate key would end the transaction. With ON CONFLICT the statement waits for the transaction that
+            // inserted the row, and then leaves the row out.
             #[cfg(feature = "postgresql")]
             $crate::db::DbConnection::Postgresql(inner) => {
                 diesel::insert_into($table).values(rows).on_conflict_do_nothing().execute(inner)
@@ -96,16 +98,16 @@ macro_rules! insert_rows {
     };
 }
 
-/// Locks the rows that a query finds, in the query's order, until the transaction ends, and loads it; where that order
-/// is everybody's, nobody waits in a circle. What the locks guard is to be read in a statement of its own, afterwards.
+/// Locks the rows of a query until the transaction ends, and loads them. The locks are taken in the query's order: if
+/// all transactions use the same order, none deadlocks. Read what the locks guard in another statement, after this one.
 ///
-/// SQLite has one lock, which `begin_write` took: nothing is asked, and nothing found.
+/// On SQLite it sends nothing and returns no rows, because `begin_write` holds the only lock.
 macro_rules! lock_rows {
     ($conn:expr, $query:expr) => {{
         let query = $query;
         match &mut *$conn {
             $crate::db::DbConnection::Sqlite(_) => {
-                let _not_asked = query;
+                let _unused = query;
                 diesel::QueryResult::Ok(Vec::new())
             }
             #[cfg(feature = "postgresql")]
@@ -119,40 +121,40 @@ macro_rules! lock_rows {
 use engine;
 pub(crate) use {insert_rows, lock_rows, on_each};
 
-/// How long a transaction may sit there without a statement before the server ends it and frees its rows: longer than
-/// any pause of a live process.
+/// How long a transaction may be idle before the server ends it and releases its locks. Longer than any pause of a live
+/// process.
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
-const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(30);
+const IDLE_IN_TRANSACTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Reading only: it refuses to write.
+    /// Reading. The session refuses to write.
     Read,
-    /// Reading and writing what is there.
+    /// Reading and writing an existing database.
     Write,
-    /// As `Write`, and an embedded database that is missing is made.
+    /// As `Write`, and creates a missing embedded database.
     Create,
 }
 
-/// Opens a connection and sets its session up; `patience` is how long it waits for another's lock.
-pub fn connect(target: &Target, purpose: Purpose, patience: Duration) -> Result<DbConnection, SetupError> {
+/// Opens a connection and sets up its session. `lock_timeout` limits how long a statement waits for a lock.
+pub fn connect(target: &Target, purpose: Purpose, lock_timeout: Duration) -> Result<DbConnection, SetupError> {
     match target {
-        Target::Sqlite(path) => sqlite::connect(path, purpose, patience).map(DbConnection::Sqlite),
+        Target::Sqlite(path) => sqlite::connect(path, purpose, lock_timeout).map(DbConnection::Sqlite),
         #[cfg(feature = "postgresql")]
-        Target::Postgresql(server) => postgresql::connect(server, purpose, patience).map(DbConnection::Postgresql),
+        Target::Postgresql(server) => postgresql::connect(server, purpose, lock_timeout).map(DbConnection::Postgresql),
         #[cfg(feature = "mariadb")]
-        Target::Mariadb(server) => mariadb::connect(server, purpose, patience).map(DbConnection::Mariadb),
+        Target::Mariadb(server) => mariadb::connect(server, purpose, lock_timeout).map(DbConnection::Mariadb),
     }
 }
 
-/// Whether writers of other processes may be at work between two statements of a transaction: not on SQLite.
+/// Whether other processes may write between two statements of a transaction. Not on SQLite.
 pub fn has_other_writers(conn: &DbConnection) -> bool {
     !matches!(conn, DbConnection::Sqlite(_))
 }
 
-/// Whether a new row whose uuid and name are both taken is refused for its name: the constraint that was made first is
-/// checked first, and that is the name's.
+/// Whether a new row whose uuid and name both exist is refused for its name. PostgreSQL checks the constraint that was
+/// created first, which is the name's.
 pub fn checks_names_first(conn: &DbConnection) -> bool {
     match conn {
         #[cfg(feature = "postgresql")]
@@ -161,11 +163,11 @@ pub fn checks_names_first(conn: &DbConnection) -> bool {
     }
 }
 
-/// What a database compares of a name.
+/// Maps names that the database takes for equal to one text.
 pub type Folding = fn(&str) -> String;
 
-/// How the database compares names: MariaDB, whose usual collations know neither case nor spaces at the end, takes two
-/// for the same that differ. What it makes of accents it says itself, where a row is found or refused.
+/// How the database compares names. MariaDB's usual collations ignore case and trailing spaces. Some also ignore
+/// accents; that only the database knows, and it shows when a row is found or refused.
 pub fn folding(conn: &DbConnection) -> Folding {
     match conn {
         #[cfg(feature = "mariadb")]
@@ -174,12 +176,12 @@ pub fn folding(conn: &DbConnection) -> Folding {
     }
 }
 
-/// Whether names are the same to the database where they are spelled alike, and nowhere else.
+/// Whether two names are equal to the database only if they are spelled alike.
 pub fn compares_exactly(conn: &DbConnection) -> bool {
     folding(conn)("A") == "A"
 }
 
-/// Whether a pooled connection still answers. A file does not go away, so SQLite is not asked.
+/// Whether a pooled connection still answers. A connection to an SQLite file cannot be lost, so it is not tested.
 pub fn is_alive(conn: &mut DbConnection) -> bool {
     match conn {
         DbConnection::Sqlite(_) => true,
@@ -188,25 +190,26 @@ pub fn is_alive(conn: &mut DbConnection) -> bool {
     }
 }
 
-/// Runs what brings many rows: with libmariadb a statement that is kept for the next time keeps them too.
-pub fn keeping_no_statement<T>(conn: &mut DbConnection, run: impl FnOnce(&mut DbConnection) -> T) -> T {
-    keep_statements(conn, CacheSize::Disabled);
+/// Runs queries that return many rows. On MariaDB the statement cache is off for them: a statement that libmariadb
+/// keeps prepared also keeps the rows of its result in memory.
+pub fn without_statement_cache<T>(conn: &mut DbConnection, run: impl FnOnce(&mut DbConnection) -> T) -> T {
+    set_statement_cache(conn, CacheSize::Disabled);
     let result = run(conn);
-    keep_statements(conn, CacheSize::Unbounded);
+    set_statement_cache(conn, CacheSize::Unbounded);
     result
 }
 
-fn keep_statements(conn: &mut DbConnection, how_many: CacheSize) {
+fn set_statement_cache(conn: &mut DbConnection, size: CacheSize) {
     #[cfg(feature = "mariadb")]
     if let DbConnection::Mariadb(conn) = conn {
-        conn.set_prepared_statement_cache_size(how_many);
+        conn.set_prepared_statement_cache_size(size);
     }
     #[cfg(not(feature = "mariadb"))]
-    let _ = (conn, how_many);
+    let _ = (conn, size);
 }
 
-/// Whether a table that was to be made is there as of OpenStack's oldest revision: MariaDB commits each by itself, so
-/// another program may have made it meanwhile.
+/// Whether some tables have the form of OpenStack's oldest revision after a sync created the newest. MariaDB commits
+/// each table by itself, so another program may have created tables at the same time.
 pub fn has_old_tables(conn: &mut DbConnection) -> QueryResult<bool> {
     match conn {
         #[cfg(feature = "mariadb")]
@@ -233,7 +236,7 @@ pub fn table_names(conn: &mut DbConnection) -> QueryResult<Vec<String>> {
     Ok(tables.into_iter().map(|table| table.name).collect())
 }
 
-/// The type of a column that holds a moment to the microsecond.
+/// The type of a column that keeps a time to the microsecond.
 pub fn moment_type(conn: &DbConnection) -> &'static str {
     match conn {
         DbConnection::Sqlite(_) => "DATETIME",

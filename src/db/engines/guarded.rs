@@ -1,7 +1,8 @@
-//! Several changes of many rows that hold together or not at all: by one statement where the engine can, so that there is
-//! one way to the server for all of them, and one after the other where it cannot.
+//! Guarded writes: several changes of many rows, each with a precondition. All of them hold, or the transaction is
+//! rolled back.
 //!
-//! Whether a write sees what an earlier one changed differs between the two. So none may rest on that.
+//! PostgreSQL and MariaDB run them as one statement, in one round trip. Other engines run them one after the other.
+//! Whether a write sees the changes of an earlier one differs between the two, so no write may depend on it.
 
 #[cfg(feature = "mariadb")]
 mod insert_chunks;
@@ -19,24 +20,29 @@ use super::rows::{CountFrom, CountKeys, InsertFromRows, OneRow, Rows, UpdateFrom
 use crate::db::DbConnection;
 pub use subtract::subtract;
 
-/// A change of exactly as many rows as it is given, or a look at what must be there, as one row, or must not.
+/// A change of many rows with its guard, or a guard alone. The guard is the number of rows that are changed or found.
 #[derive(Debug, Clone)]
 pub enum GuardedWrite {
+    /// Changes exactly one row.
     UpdateOne(OneRow, Vec<Value>),
+    /// Changes exactly one row of the table for each of the rows.
     Update(UpdateFromRows, Rows),
     Insert(InsertFromRows, Rows),
+    /// Finds exactly one row.
     AssertExists(CountFrom, Vec<Value>),
+    /// Finds no row with one of the keys.
     AssertNone(CountKeys, Vec<String>),
 }
 
 impl GuardedWrite {
-    /// Whether it is about rows that are not there yet: who makes them stands in nobody's way but that of who makes the same.
-    /// That is so of all tables that plans make rows of.
+    /// Whether it only inserts rows, or asserts that there are none. Such a write conflicts only with a transaction
+    /// that inserts the same rows, so it can run before the lock set is locked (pre-insert). This holds for every table
+    /// that batch plans insert into.
     pub fn inserts_only(&self) -> bool {
         matches!(self, GuardedWrite::Insert(..) | GuardedWrite::AssertNone(..))
     }
 
-    /// How many rows it is to change, or to find.
+    /// The number of rows that it must change or find.
     fn expected(&self) -> usize {
         match self {
             GuardedWrite::UpdateOne(..) | GuardedWrite::AssertExists(..) => 1,
@@ -56,17 +62,19 @@ impl GuardedWrite {
     }
 }
 
-/// In how many statements writes are done.
+/// How many statements run a list of writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecMode {
+    /// One for each write, within a transaction.
     Sequential,
+    /// One for all of them, within a transaction.
     Combined,
-    /// At once, and the transaction is begun with it.
+    /// One for all of them, which also begins the transaction.
     CombinedWithBegin,
 }
 
 impl ExecMode {
-    /// Where no transaction was begun yet; if it is to be done one by one, one must be.
+    /// The mode if no transaction has begun. If it is [`ExecMode::Sequential`], the caller begins one first.
     pub fn with_begin(capabilities: Capabilities) -> ExecMode {
         if capabilities.compound_writes {
             ExecMode::CombinedWithBegin
@@ -75,7 +83,7 @@ impl ExecMode {
         }
     }
 
-    /// Within a transaction.
+    /// The mode within a transaction.
     pub fn in_transaction(capabilities: Capabilities) -> ExecMode {
         if capabilities.compound_writes {
             ExecMode::Combined
@@ -85,8 +93,8 @@ impl ExecMode {
     }
 }
 
-/// Does all writes, each of which has rows or keys, and answers which one, the first of them, was not as it must be: then all
-/// of it is to be rolled back.
+/// Runs all writes, each of which has at least one row or key. Returns the index of the first write whose guard did not
+/// hold; the caller then rolls the transaction back.
 pub fn run(
     conn: &mut DbConnection,
     now: NaiveDateTime,

@@ -1,8 +1,8 @@
-//! Statements about many rows at once, each row with values of its own: what makes the cost of a commit independent of how
-//! many claims are in it.
+//! Statements over many rows at once, each row with values of its own. With them the number of statements of a commit
+//! does not depend on the number of claims in it.
 //!
-//! A statement is written once, over a table `v` of the rows; how an engine is given that table, and how many rows at a time,
-//! is its own.
+//! A statement is written once, over a table `v` of the rows. How that table is passed, and how many rows at a time,
+//! differs by engine.
 
 mod delete;
 #[cfg(feature = "mariadb")]
@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::dialect::rows_at_once;
 use crate::db::DbConnection;
 pub use delete::DeleteRows;
-use statement::Bound;
+use statement::{Bound, Fragment};
 
 /// One value of a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,25 +30,25 @@ pub enum Value {
     MaybeInt(Option<i64>),
     Real(f64),
     Text(String),
-    /// A text that is compared, byte by byte: MariaDB compares no two texts of different collations.
+    /// A text that is compared with a column, byte by byte. MariaDB refuses to compare texts of different collations.
     Key(String),
 }
 
-/// Rows whose values are named by the statement that they are for.
+/// Rows of values. The statement names the values by its `columns`.
 pub type Rows = Vec<Vec<Value>>;
 
 /// `UPDATE table SET … FROM rows AS v WHERE …`. The table has a column `id`.
 #[derive(Debug, Clone, Copy)]
 pub struct UpdateFromRows {
     pub table: &'static str,
-    /// The names of the values of a row, to be used as `v.name`.
+    /// The names of the values of a row, which `set` and `filter` use as `v.name`.
     pub columns: &'static [&'static str],
-    /// What is set; `{now}` is the time.
+    /// The assignments. `{now}` stands for the time.
     pub set: &'static str,
     pub filter: &'static str,
 }
 
-/// New rows of a table that has a column `created_at`, which is given the time.
+/// `INSERT INTO table …`. The table has a column `created_at`, which is set to the time.
 #[derive(Debug, Clone, Copy)]
 pub struct InsertFromRows {
     pub table: &'static str,
@@ -56,23 +56,23 @@ pub struct InsertFromRows {
     pub columns: &'static [&'static str],
 }
 
-/// `SELECT … FROM` this, for whoever looks how many rows there are: every engine takes it as it is, with a `?` for each value.
+/// What follows FROM in a query that counts rows. The text is the same on every engine, with a `?` for each value.
 #[derive(Debug, Clone)]
 pub struct CountFrom(pub String);
 
-/// The rows of a table whose column has one of some keys. Not by a table of rows: MariaDB uses no index of a column for
-/// texts of another collation.
+/// Counts the rows whose column has one of the given keys. The keys are a list, not a table of rows: MariaDB uses no
+/// index to compare a column with texts of another collation.
 #[derive(Debug, Clone, Copy)]
 pub struct CountKeys {
     pub table: &'static str,
     pub column: &'static str,
 }
 
-/// A statement of one row, which every engine takes as it is: a `?` for each value.
+/// A statement that changes one row. The text is the same on every engine, with a `?` for each value.
 #[derive(Debug, Clone, Copy)]
 pub struct OneRow(pub &'static str);
 
-/// Runs one statement on whichever connection is inside: what the engine's module makes of it, by `execute` or `count`.
+/// Builds a statement with the engine's own module, and runs it by `execute` or `count` on the connection inside.
 macro_rules! run {
     ($conn:expr, $function:ident($($argument:expr),*), $how:ident) => {
         match $conn {
@@ -98,7 +98,7 @@ macro_rules! count {
 }
 
 impl UpdateFromRows {
-    /// Runs it over all `rows` and answers how many rows of the table were updated.
+    /// Runs it over all `rows`. Returns the number of rows of the table that were updated.
     pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
         let chunks = rows.chunks(rows_at_once(conn, self.columns.len() + 1));
         chunks
@@ -108,7 +108,7 @@ impl UpdateFromRows {
 }
 
 impl InsertFromRows {
-    /// Inserts all `rows` and answers how many that made.
+    /// Inserts all `rows`. Returns the number of rows that were inserted.
     pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
         let chunks = rows.chunks(rows_at_once(conn, self.columns.len() + 1));
         chunks
@@ -118,34 +118,32 @@ impl InsertFromRows {
 }
 
 impl OneRow {
-    /// Runs it and answers how many rows it changed.
+    /// Runs it. Returns the number of rows that it changed.
     pub fn run(&self, conn: &mut DbConnection, values: &[Value]) -> QueryResult<usize> {
         run!(conn, one_row(self, values), execute)
     }
 }
 
 impl InsertFromRows {
-    /// With a place for each value.
-    fn with_values(&self, now: NaiveDateTime, rows: &[Vec<Value>]) -> (String, Vec<Bound>) {
+    /// The INSERT with a placeholder for each value.
+    fn with_placeholders(&self, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
         let row = format!("({})", vec!["?"; self.columns.len() + 1].join(", "));
-        let (table, columns, rows_of_places) = (self.table, self.columns.join(", "), vec![row; rows.len()].join(", "));
+        let (table, columns, placeholders) = (self.table, self.columns.join(", "), vec![row; rows.len()].join(", "));
         let values = |row: &Vec<Value>| {
             std::iter::once(now.into())
                 .chain(row.iter().cloned().map(Bound::from))
                 .collect()
         };
         let bound = rows.iter().flat_map(|row| -> Vec<Bound> { values(row) }).collect();
-        (
-            format!("INSERT INTO {table} (created_at, {columns}) VALUES {rows_of_places}"),
-            bound,
-        )
+        let text = format!("INSERT INTO {table} (created_at, {columns}) VALUES {placeholders}");
+        Fragment { text, bound }
     }
 }
 
 impl CountFrom {
     /// Counts the rows.
     pub fn run(&self, conn: &mut DbConnection, values: &[Value]) -> QueryResult<usize> {
-        run!(conn, look(self, values), count)
+        run!(conn, count_rows(self, values), count)
     }
 }
 

@@ -13,14 +13,14 @@ use crate::db::engines::rows::{UpdateFromRows, Value};
 use crate::db::fault::{Fault, classify};
 use crate::db::schema::migrate::Synced;
 use crate::db::schema::{resource_classes, traits};
-use crate::db::{Database, DbConnection, Settings, SetupError};
+use crate::db::{Database, DatabaseSettings, DbConnection, SetupError};
 
 /// A database with two traits; `None` if the tests do not run on a server.
 fn on_server() -> Option<(TestDatabase, Database, Kind)> {
     let kept = TestDatabase::empty();
-    let database = Database::open(&Settings {
+    let database = Database::open(&DatabaseSettings {
         lock_timeout: Duration::from_secs(20),
-        ..Settings::new(&kept.url)
+        ..DatabaseSettings::new(&kept.url)
     })
     .expect("a URL");
     let kind = Kind::of(&database.connect_to(Purpose::Create).expect("a connection"));
@@ -115,14 +115,14 @@ fn a_transaction_that_was_undone_without_an_error_is_not_committed() {
             .count()
             .get_result(conn)
     };
-    for end in [dialect::commit, dialect::abandon] {
+    for end in [dialect::commit, dialect::checked_rollback] {
         dialect::begin_write(&mut one).expect("begin");
         touch(&mut one, "A").expect("a row");
         one.batch_execute("ROLLBACK").expect("undone");
         touch(&mut one, "B").expect("a row");
         let error = end(&mut one).expect_err("the transaction that began is gone");
         assert_eq!(classify(&error), Fault::Retry, "{error}");
-        assert!(dialect::was_undone(&error), "{error}");
+        assert!(dialect::was_rolled_back(&error), "{error}");
         assert_eq!(untouched(&mut other), Ok(2_i64));
     }
     dialect::begin_write(&mut one).expect("begin");
@@ -359,14 +359,14 @@ fn an_error_about_an_unreachable_server_does_not_show_its_password() {
         ("postgresql://u:hunter2@127.0.0.1:1/d", cfg!(feature = "postgresql")),
         ("mysql+pymysql://u:hunter2@127.0.0.1:1/d", cfg!(feature = "mariadb")),
     ] {
-        let settings = Settings {
+        let settings = DatabaseSettings {
             max_retries: 2,
             retry_interval: Duration::from_millis(50),
-            ..Settings::new(url)
+            ..DatabaseSettings::new(url)
         };
         let begun = std::time::Instant::now();
         let refused = match Database::open(&settings) {
-            Ok(database) => database.reach().expect_err("there is no server"),
+            Ok(database) => database.wait_until_reachable().expect_err("there is no server"),
             Err(error) => error,
         };
         let shown = format!("{refused} {refused:?}");

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::db::connect::url;
 use crate::db::engines::dialect::{self, Purpose};
-use crate::db::{Database, DbConnection, Settings};
+use crate::db::{Database, DatabaseSettings, DbConnection};
 
 /// The engine of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl TestDatabase {
     }
 
     pub fn open(&self) -> Database {
-        Database::open(&Settings::new(&self.url)).expect("a URL that placet knows")
+        Database::open(&DatabaseSettings::new(&self.url)).expect("a URL that placet knows")
     }
 }
 

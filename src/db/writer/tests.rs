@@ -16,7 +16,7 @@ use super::queue::WriterHandle;
 use super::{Batch, BatchPlan, PlanOutcome, RunOutcome, WalLimits, WriterSettings, start};
 use crate::db::engines::dialect;
 use crate::db::tests::support::{Kind, TestDatabase};
-use crate::db::{Commit, Database, DbConnection, DbResult, Settings};
+use crate::db::{Commit, Database, DatabaseSettings, DbConnection, DbResult};
 use crate::error::{Error, Result};
 use pessimistic::Script;
 
@@ -149,9 +149,9 @@ fn number_writer(queue_size: usize, timeout: Duration) -> NumberWriter {
 
 fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Duration) -> NumberWriter {
     let kept = TestDatabase::empty();
-    let settings = Settings {
+    let settings = DatabaseSettings {
         lock_timeout,
-        ..Settings::new(&kept.url)
+        ..DatabaseSettings::new(&kept.url)
     };
     let database = Database::open(&settings).unwrap();
     database.sync().unwrap();

@@ -84,7 +84,7 @@ impl<B: Batch> Writer<B> {
             Err(failure) => return self.settle(TransactionEnd::NotCommitted(failure)).map(|_| Vec::new()),
         };
         let Some(change) = change else {
-            dialect::abandon(conn)?;
+            dialect::checked_rollback(conn)?;
             return Ok(answers);
         };
         let ended = send_commit(conn, jobs.iter().map(|job| &job.gate), self.capabilities);
@@ -100,10 +100,10 @@ impl<B: Batch> Writer<B> {
                 self.roll_back();
                 return Err(failure);
             }
-            TransactionEnd::CommitSent(Err(error)) if dialect::was_undone(&error) => {
+            TransactionEnd::CommitSent(Err(error)) if dialect::was_rolled_back(&error) => {
                 return Err(BatchFailure::Conflict);
             }
-            TransactionEnd::CommitSent(Err(error)) if dialect::found_no_room(&error) => {
+            TransactionEnd::CommitSent(Err(error)) if dialect::is_disk_full(&error) => {
                 // The disk is full, so a fence could not be written either.
                 self.roll_back();
                 return Err(error.into());

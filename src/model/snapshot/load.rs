@@ -10,7 +10,7 @@ use diesel::dsl::sum;
 use diesel::prelude::*;
 
 use self::parts::Parts;
-use crate::db::engines::dialect::{in_lists, keeping_no_statement};
+use crate::db::engines::dialect::{in_lists, without_statement_cache};
 use crate::db::schema::{
     allocations, inventories, placement_aggregates, resource_classes, resource_provider_aggregates,
     resource_provider_traits, resource_providers, traits,
@@ -60,7 +60,7 @@ pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
 pub fn snapshot_parts(
     conn: &mut DbConnection,
 ) -> DbResult<(Catalog, impl ExactSizeIterator<Item = ProviderRow> + use<>)> {
-    let (catalog, parts) = keeping_no_statement(conn, |conn| DbResult::Ok((catalog(conn)?, all_parts(conn)?)))?;
+    let (catalog, parts) = without_statement_cache(conn, |conn| DbResult::Ok((catalog(conn)?, all_parts(conn)?)))?;
     Ok((catalog, parts.into_rows(conn)))
 }
 

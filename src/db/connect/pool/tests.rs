@@ -1,71 +1,74 @@
-//! Turns to read: as many as there may be connections, and nobody holds one that nobody uses.
+//! Read permits: one for each connection of the pool, given in order, and returned by a read that gives up.
 
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use super::ReadPermit;
-use crate::db::{Database, Settings};
+use crate::db::{Database, DatabaseSettings};
 use crate::error::Error;
 
 const A_MOMENT: Duration = Duration::from_millis(50);
 
-/// A database for so many readers, of which nobody waits longer than `patience`. It is not made.
-fn database(readers: u32, patience: Duration) -> (TempDir, Database) {
+/// A database whose file does not exist, with a pool of `max_pool_size` connections.
+fn database(max_pool_size: u32, pool_timeout: Duration) -> (TempDir, Database) {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        max_pool_size: readers,
-        pool_timeout: patience,
-        ..Settings::new(format!("sqlite:///{}", folder.path().join("pool.sqlite").display()))
+    let settings = DatabaseSettings {
+        max_pool_size,
+        pool_timeout,
+        ..DatabaseSettings::new(format!("sqlite:///{}", folder.path().join("pool.sqlite").display()))
     };
     let database = Database::open(&settings).unwrap();
     (folder, database)
 }
 
-async fn soon(database: &Database) -> Option<ReadPermit> {
+/// A permit, if one is free.
+async fn free_permit(database: &Database) -> Option<ReadPermit> {
     tokio::time::timeout(A_MOMENT, database.read_permit()).await.ok()?.ok()
 }
 
 #[tokio::test]
-async fn there_are_as_many_turns_as_readers_and_who_goes_away_leaves_none_behind() {
+async fn there_is_a_permit_for_each_connection_and_a_cancelled_wait_keeps_none() {
     let (_folder, database) = database(2, Duration::from_secs(30));
-    let first = soon(&database).await.expect("nobody reads");
-    let second = soon(&database).await.expect("one more may");
+    let first = free_permit(&database).await.expect("no permit is taken yet");
+    let second = free_permit(&database).await.expect("one of two permits is free");
     for _ in 0..3 {
-        assert!(soon(&database).await.is_none(), "a third one");
+        assert!(free_permit(&database).await.is_none(), "a third permit of two");
     }
     drop(first);
-    let third = soon(&database).await.expect("those that gave up are not waited for");
-    assert!(soon(&database).await.is_none());
+    let third = free_permit(&database)
+        .await
+        .expect("a permit is free: cancelled waits took none");
+    assert!(free_permit(&database).await.is_none());
     drop((second, third));
-    let both = (soon(&database).await, soon(&database).await);
+    let both = (free_permit(&database).await, free_permit(&database).await);
     assert!(both.0.is_some() && both.1.is_some());
 }
 
 #[tokio::test]
-async fn who_came_first_reads_first() {
+async fn permits_are_given_in_the_order_of_the_calls() {
     let (_folder, database) = database(1, Duration::from_secs(30));
     let held = database.read_permit().await.unwrap();
-    let (said, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     for number in 0..4 {
-        let (database, said) = (database.clone(), said.clone());
+        let (database, sender) = (database.clone(), sender.clone());
         tokio::spawn(async move {
             let permit = database.read_permit().await.unwrap();
-            said.send(number).unwrap();
+            sender.send(number).unwrap();
             drop(permit);
         });
         tokio::task::yield_now().await;
     }
-    // Longer than anybody waits before he looks whether it is worth it.
+    // Longer than RETRY_INTERVAL: a wait keeps its place when it checks whether to go on.
     tokio::time::sleep(Duration::from_millis(700)).await;
     drop(held);
     for number in 0..4 {
-        assert_eq!(heard.recv().await, Some(number));
+        assert_eq!(receiver.recv().await, Some(number));
     }
 }
 
 #[tokio::test]
-async fn a_turn_is_waited_for_no_longer_than_pool_timeout() {
+async fn a_permit_is_waited_for_no_longer_than_pool_timeout() {
     let (_folder, database) = database(1, Duration::from_millis(200));
     let _held = database.read_permit().await.unwrap();
     let began = Instant::now();
@@ -75,8 +78,8 @@ async fn a_turn_is_waited_for_no_longer_than_pool_timeout() {
 }
 
 #[tokio::test]
-async fn who_waits_is_told_at_once_that_no_connection_can_be_had() {
-    // The file is missing: a reader makes none.
+async fn a_waiting_read_fails_at_once_if_no_connection_can_be_opened() {
+    // The file is missing, and a connection for reading does not create it.
     let (_folder, database) = database(1, Duration::from_secs(30));
     let began = Instant::now();
     let held = database.read_permit().await.unwrap();

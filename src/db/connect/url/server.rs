@@ -1,4 +1,4 @@
-//! A server's URL, read as SQLAlchemy reads it, and written as each engine's client library wants it.
+//! A server's URL: parsed as SQLAlchemy parses it, and written in the form that each engine's client library reads.
 
 use std::fmt;
 
@@ -12,13 +12,26 @@ pub struct Server {
     scheme: &'static str,
     user: String,
     password: Option<String>,
-    /// Hosts with their ports; any of them will do.
-    hosts: Vec<(String, Option<String>)>,
+    /// Tried in this order; each of them serves the same database.
+    hosts: Vec<Host>,
     database: String,
-    options: Vec<(String, String)>,
+    options: Vec<UrlOption>,
 }
 
-/// The options of libpq that stay what they are. Those of Python's drivers alone are not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Host {
+    /// A name or an address; an IPv6 address without its brackets.
+    name: String,
+    port: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct UrlOption {
+    name: String,
+    value: String,
+}
+
+/// The options that are passed on to libpq. Other options are for Python's drivers, and are ignored.
 #[cfg(feature = "postgresql")]
 const LIBPQ: [&str; 27] = [
     "application_name",
@@ -50,11 +63,12 @@ const LIBPQ: [&str; 27] = [
     "user",
 ];
 
-/// How long MariaDB's library tries one host.
+/// How long MariaDB's client library waits for one host.
 #[cfg(feature = "mariadb")]
-const CONNECT_SECONDS: u32 = 10;
+const CONNECT_TIMEOUT_SECONDS: u32 = 10;
 
-/// What is set where the URL does not say otherwise: a server that went away without a word is noticed.
+/// Options that libpq gets if the URL does not set them. Their timeouts notice a server that vanished, such as one
+/// whose power was cut.
 #[cfg(feature = "postgresql")]
 const LIBPQ_DEFAULTS: [(&str, &str); 6] = [
     ("application_name", "placet"),
@@ -65,7 +79,7 @@ const LIBPQ_DEFAULTS: [(&str, &str); 6] = [
     ("tcp_user_timeout", "25000"),
 ];
 
-/// Where certificates of public authorities are; for MariaDB's library an authority is the only way to ask for TLS.
+/// Where systems keep the certificates of public authorities. MariaDB's client library uses TLS only if it gets one.
 #[cfg(feature = "mariadb")]
 const AUTHORITIES: [&str; 3] = [
     "/etc/ssl/certs/ca-certificates.crt",
@@ -74,10 +88,10 @@ const AUTHORITIES: [&str; 3] = [
 ];
 
 impl Server {
-    /// Reads what follows `scheme://`: `[user[:password]@]host[:port][,host[:port]…][/database][?options]`. A host may
-    /// be an option too, as `host=a:5432&host=b:5432`.
+    /// Parses what follows `scheme://`: `[user[:password]@]host[:port][,host[:port]…][/database][?options]`. Hosts may
+    /// also be options, as `host=a:5432&host=b:5432`.
     pub fn parse(scheme: &'static str, rest: &str) -> Option<Server> {
-        // A password may hold anything but an `@`, so it is taken off first.
+        // A password may have any character but an `@`, so it is split off first.
         let (account, rest) = match rest.rsplit_once('@') {
             Some((account, rest)) => (account, rest),
             None => ("", rest),
@@ -89,17 +103,20 @@ impl Server {
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (hosts, database) = rest.split_once('/').unwrap_or((rest, ""));
         let mut options = Vec::new();
-        let mut named = Vec::new();
+        let mut hosts_of_options = Vec::new();
         for option in query.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=')?;
             let value = decoded(&value.replace('+', " "))?;
             match name {
-                "host" => named.extend(value.split(',').map(host)),
-                _ => options.push((name.to_owned(), value)),
+                "host" => hosts_of_options.extend(value.split(',').map(host)),
+                _ => options.push(UrlOption {
+                    name: name.to_owned(),
+                    value,
+                }),
             }
         }
-        let mut hosts: Vec<_> = hosts.split(',').filter(|it| !it.is_empty()).map(host).collect();
-        hosts.extend(named);
+        let mut hosts: Vec<Host> = hosts.split(',').filter(|it| !it.is_empty()).map(host).collect();
+        hosts.extend(hosts_of_options);
         Some(Server {
             scheme,
             user: decoded(user)?,
@@ -111,12 +128,12 @@ impl Server {
     }
 
     fn option(&self, name: &str) -> Option<&str> {
-        let found = self.options.iter().rev().find(|(it, _)| it == name);
-        found.map(|(_, value)| value.as_str())
+        let found = self.options.iter().rev().find(|option| option.name == name);
+        found.map(|option| option.value.as_str())
     }
 
-    /// Whether a connection without TLS is not what the URL asks for.
-    pub fn asks_for_tls(&self) -> bool {
+    /// Whether the URL asks for TLS, so that a connection without it is refused.
+    pub fn requires_tls(&self) -> bool {
         let mode = self
             .option("sslmode")
             .or(self.option("ssl_mode"))
@@ -139,9 +156,9 @@ impl Server {
                     .any(|it| self.is_on(it)))
     }
 
-    /// Whether the server's name in its certificate is to be the host's.
+    /// Whether the URL asks to check that the server's certificate is issued for the host.
     #[cfg(feature = "mariadb")]
-    pub fn asks_for_identity(&self) -> bool {
+    pub fn requires_identity(&self) -> bool {
         self.is_on("ssl_verify_identity")
             || self.is_on("ssl_check_hostname")
             || self
@@ -154,13 +171,13 @@ impl Server {
             .is_some_and(|it| matches!(it.to_lowercase().as_str(), "true" | "1" | "yes"))
     }
 
-    /// What a client library said of a failure, without the password.
-    pub fn failed(&self, detail: &str) -> crate::db::SetupError {
+    /// The error for a failure that a client library reports as `detail`. The password is left out.
+    pub fn connect_error(&self, detail: &str) -> crate::db::SetupError {
         let detail = match self.password.as_deref() {
             Some(password) if !password.is_empty() => detail.replace(password, "***"),
             _ => detail.to_owned(),
         };
-        // PostgreSQL's library tells of one host in several lines.
+        // libpq reports the failure of one host in several lines.
         let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         crate::db::SetupError::Connect {
             place: self.to_string(),
@@ -178,25 +195,27 @@ impl Server {
         }
     }
 
-    /// The URI that libpq reads; it tries the hosts in turn.
+    /// The URI for libpq, which tries the hosts one after the other.
     #[cfg(feature = "postgresql")]
     pub fn libpq_uri(&self) -> String {
         let hosts: Vec<String> = self
             .hosts
             .iter()
-            .map(|(host, port)| {
+            .map(|Host { name, port }| {
                 let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
-                match host.contains(':') {
-                    true => format!("[{host}]{port}"),
-                    false => format!("{}{port}", encoded(host)),
+                if name.contains(':') {
+                    format!("[{name}]{port}")
+                } else {
+                    format!("{}{port}", encoded(name))
                 }
             })
             .collect();
         let mut options: Vec<String> = Vec::new();
-        for (name, value) in &self.options {
-            match LIBPQ.contains(&name.as_str()) {
-                true => options.push(format!("{name}={}", encoded(value))),
-                false => log::debug!("the option '{name}' of the PostgreSQL connection is Python's and is not used"),
+        for UrlOption { name, value } in &self.options {
+            if LIBPQ.contains(&name.as_str()) {
+                options.push(format!("{name}={}", encoded(value)));
+            } else {
+                log::debug!("placet ignores the option '{name}' in the URL of the PostgreSQL server");
             }
         }
         for (name, value) in LIBPQ_DEFAULTS {
@@ -212,17 +231,18 @@ impl Server {
         )
     }
 
-    /// Where the servers listen.
+    /// The ports on which the servers listen.
     #[cfg(all(feature = "mariadb", target_os = "linux"))]
     pub fn mysql_ports(&self) -> Vec<u16> {
-        let port = |(_, port): &(String, Option<String>)| port.as_deref().unwrap_or("3306").parse().ok();
-        match self.hosts.is_empty() {
-            true => vec![3306],
-            false => self.hosts.iter().filter_map(port).collect(),
+        let port = |host: &Host| host.port.as_deref().unwrap_or("3306").parse().ok();
+        if self.hosts.is_empty() {
+            vec![3306]
+        } else {
+            self.hosts.iter().filter_map(port).collect()
         }
     }
 
-    /// The URLs that diesel reads for MariaDB, one a host.
+    /// The URLs that diesel reads for MariaDB, one for each host.
     #[cfg(feature = "mariadb")]
     pub fn mysql_urls(&self) -> Vec<String> {
         let mut options: Vec<String> = Vec::new();
@@ -231,7 +251,7 @@ impl Server {
                 options.push(format!("{name}={}", encoded(value)));
             }
         }
-        if self.asks_for_tls() && self.option("ssl_ca").is_none() {
+        if self.requires_tls() && self.option("ssl_ca").is_none() {
             let found = AUTHORITIES.iter().find(|path| std::path::Path::new(path).exists());
             options.extend(found.map(|path| format!("ssl_ca={}", encoded(path))));
         }
@@ -241,17 +261,19 @@ impl Server {
         } else {
             self.hosts.clone()
         };
-        let url = |(host, port): &(String, Option<String>)| {
-            // To MariaDB's library `localhost` is a socket, to Python's drivers a host like others.
-            let host = match host.as_str() {
+        let url = |Host { name, port }: &Host| {
+            // MariaDB's client library takes `localhost` for a socket, Python's drivers take it for a host.
+            let name = match name.as_str() {
                 "localhost" if !socket => "127.0.0.1".to_owned(),
-                host if host.contains(':') => format!("[{host}]"),
-                host => host.to_owned(),
+                name if name.contains(':') => format!("[{name}]"),
+                name => name.to_owned(),
             };
-            // Its library takes a list of options in the place of a host, and by itself waits minutes for a silent one.
-            let host = match host.chars().all(|it| it.is_ascii_alphanumeric() || "-._".contains(it)) {
-                true if !socket => format!("host={host};connect-timeout={CONNECT_SECONDS}"),
-                _ => host,
+            // By default the client library waits minutes for a silent host. It accepts options in place of the host.
+            let is_plain = name.chars().all(|it| it.is_ascii_alphanumeric() || "-._".contains(it));
+            let host = if is_plain && !socket {
+                format!("host={name};connect-timeout={CONNECT_TIMEOUT_SECONDS}")
+            } else {
+                name
             };
             let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
             format!(
@@ -265,14 +287,18 @@ impl Server {
     }
 }
 
-/// A host with its port; an IPv6 address stands in brackets.
-fn host(text: &str) -> (String, Option<String>) {
-    if let Some((host, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
-        return (host.to_owned(), rest.strip_prefix(':').map(str::to_owned));
-    }
-    match text.rsplit_once(':') {
-        Some((host, port)) => (host.to_owned(), Some(port.to_owned())),
-        None => (text.to_owned(), None),
+/// Parses a host and its port. An IPv6 address is in brackets.
+fn host(text: &str) -> Host {
+    let (name, port) = if let Some((name, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
+        (name, rest.strip_prefix(':'))
+    } else if let Some((name, port)) = text.rsplit_once(':') {
+        (name, Some(port))
+    } else {
+        (text, None)
+    };
+    Host {
+        name: name.to_owned(),
+        port: port.map(str::to_owned),
     }
 }
 
@@ -285,13 +311,13 @@ fn encoded(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// Where it is, without who asks.
+/// The hosts and the database, without the user and the password.
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts: Vec<String> = self
             .hosts
             .iter()
-            .map(|(host, port)| port.as_ref().map_or(host.clone(), |port| format!("{host}:{port}")))
+            .map(|Host { name, port }| port.as_ref().map_or(name.clone(), |port| format!("{name}:{port}")))
             .collect();
         write!(f, "{}://{}/{}", self.scheme, hosts.join(","), self.database)
     }
@@ -312,27 +338,34 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_read_where_sqlalchemy_reads_them() {
+    fn hosts_are_found_where_sqlalchemy_finds_them() {
         let hosts = |rest| server(rest).hosts;
-        let at = |host: &str, port: &str| (host.to_owned(), Some(port.to_owned()));
+        let at = |name: &str, port: &str| Host {
+            name: name.to_owned(),
+            port: Some(port.to_owned()),
+        };
         assert_eq!(hosts("u:p@a:1,b:2/d"), [at("a", "1"), at("b", "2")]);
         assert_eq!(hosts("u:p@/d?host=a:1&host=b:2"), [at("a", "1"), at("b", "2")]);
         assert_eq!(hosts("u@[::1]:5/d"), [at("::1", "5")]);
-        assert_eq!(hosts("a/d"), [("a".to_owned(), None)]);
+        let without_port = Host {
+            name: "a".to_owned(),
+            port: None,
+        };
+        assert_eq!(hosts("a/d"), [without_port]);
     }
 
     #[test]
-    fn an_account_may_hold_anything() {
+    fn user_and_password_may_have_any_character_and_are_never_shown() {
         let it = server("u%40x:p%40ss:w/?o@h/d?charset=utf8");
         assert_eq!((it.user.as_str(), it.password.as_deref()), ("u@x", Some("p@ss:w/?o")));
         assert_eq!((it.database.as_str(), it.option("charset")), ("d", Some("utf8")));
         assert_eq!(format!("{it} {it:?}"), "mysql://h/d mysql://h/d");
-        assert!(!it.failed("no p@ss:w/?o").to_string().contains("ss:w"));
+        assert!(!it.connect_error("no p@ss:w/?o").to_string().contains("ss:w"));
     }
 
     #[cfg(feature = "postgresql")]
     #[test]
-    fn libpq_is_told_what_it_knows() {
+    fn libpq_gets_the_options_that_it_knows() {
         let uri = server("u:p%2F@a,[::1]:2/d?sslmode=verify-full&client_encoding=utf8&connect_timeout=3").libpq_uri();
         let begins = "postgresql://u:p%2F@a,[::1]:2/d?sslmode=verify%2Dfull&connect_timeout=3&application_name=placet&";
         assert!(uri.starts_with(begins) && !uri.contains("client_encoding"), "{uri}");
@@ -340,7 +373,7 @@ mod tests {
 
     #[cfg(feature = "mariadb")]
     #[test]
-    fn mariadb_gets_a_url_a_host_and_an_authority_where_tls_is_asked_for() {
+    fn mariadb_gets_a_url_for_each_host_and_an_authority_if_tls_is_required() {
         assert_eq!(
             server("u:p@localhost,b:2/d?charset=utf8&ssl_ca=/c%20a").mysql_urls(),
             [
@@ -348,10 +381,10 @@ mod tests {
                 "mysql://u:p@host=b;connect-timeout=10:2/d?ssl_ca=%2Fc%20a"
             ]
         );
-        assert!(!server("a/d?charset=utf8&ssl_disabled=true&ssl_ca=x").asks_for_tls());
+        assert!(!server("a/d?charset=utf8&ssl_disabled=true&ssl_ca=x").requires_tls());
         for option in ["ssl=true", "ssl_mode=REQUIRED", "ssl_verify_cert=1", "ssl_key=k"] {
-            assert!(server(&format!("a/d?{option}")).asks_for_tls(), "{option}");
+            assert!(server(&format!("a/d?{option}")).requires_tls(), "{option}");
         }
-        assert!(server("a/d?ssl_mode=VERIFY_IDENTITY").asks_for_identity());
+        assert!(server("a/d?ssl_mode=VERIFY_IDENTITY").requires_identity());
     }
 }

@@ -1,5 +1,5 @@
-//! That a column has one of some texts, in few statements however many there are: each is prepared once, where diesel prepares
-//! a list anew each time.
+//! The condition that a text column has one of the given keys, in few texts. Each text is prepared once; diesel's own
+//! `eq_any` is prepared each time.
 
 use diesel::backend::Backend;
 use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping, is_aggregate};
@@ -11,25 +11,26 @@ use diesel::sqlite::Sqlite;
 
 use super::padded;
 
-/// See the module. Not to be used where there are none.
+/// `column IN (keys)`. There must be at least one key.
 #[derive(Debug, Clone)]
 pub struct Among<'a, C> {
     column: C,
     keys: &'a [&'a str],
 }
 
-/// That `column` has one of `keys`.
+/// The condition that `column` has one of `keys`, of which there must be at least one.
 pub fn among<'a, C: Expression<SqlType = Text>>(column: C, keys: &'a [&'a str]) -> Among<'a, C> {
     Among { column, keys }
 }
 
-fn listed<'b, C, DB>(it: &'b Among<'_, C>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+/// The keys as a list of placeholders, padded to a power of two.
+fn walk_list<'b, C, DB>(it: &'b Among<'_, C>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
 where
     DB: Backend + HasSqlType<Text>,
     C: QueryFragment<DB>,
     str: ToSql<Text, DB>,
 {
-    debug_assert!(!it.keys.is_empty(), "it has no text");
+    debug_assert!(!it.keys.is_empty(), "IN needs at least one key");
     it.column.walk_ast(out.reborrow())?;
     for (at, key) in padded(it.keys).enumerate() {
         out.push_sql(if at == 0 { " IN (" } else { ", " });
@@ -41,18 +42,18 @@ where
 
 impl<C: QueryFragment<Sqlite>> QueryFragment<Sqlite> for Among<'_, C> {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        listed(self, out)
+        walk_list(self, out)
     }
 }
 
 #[cfg(feature = "mariadb")]
 impl<C: QueryFragment<diesel::mysql::Mysql>> QueryFragment<diesel::mysql::Mysql> for Among<'_, C> {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, diesel::mysql::Mysql>) -> QueryResult<()> {
-        listed(self, out)
+        walk_list(self, out)
     }
 }
 
-/// PostgreSQL takes all of them as one value.
+/// PostgreSQL binds all keys as one array.
 #[cfg(feature = "postgresql")]
 impl<C: QueryFragment<diesel::pg::Pg>> QueryFragment<diesel::pg::Pg> for Among<'_, C> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, diesel::pg::Pg>) -> QueryResult<()> {
@@ -64,7 +65,7 @@ impl<C: QueryFragment<diesel::pg::Pg>> QueryFragment<diesel::pg::Pg> for Among<'
     }
 }
 
-/// It is known by its text, which diesel keeps together with what was prepared.
+/// Without a static id diesel finds the prepared statement by its text.
 impl<C> QueryId for Among<'_, C> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
@@ -93,11 +94,11 @@ mod tests {
     }
 
     #[test]
-    fn there_are_few_texts_and_each_is_kept() {
-        let places = |keys: &[&str]| text(keys).matches('?').count();
-        assert_eq!(places(&["a"]), 1);
-        assert_eq!(places(&["a", "b", "c"]), 4);
-        assert_eq!(places(&["a"; 64]), 64);
+    fn keys_are_padded_to_a_power_of_two_and_the_text_is_cached() {
+        let placeholders = |keys: &[&str]| text(keys).matches('?').count();
+        assert_eq!(placeholders(&["a"]), 1);
+        assert_eq!(placeholders(&["a", "b", "c"]), 4);
+        assert_eq!(placeholders(&["a"; 64]), 64);
         assert!(
             text(&["a", "b", "c"]).ends_with(r#"["a", "b", "c", "c"]"#),
             "{}",

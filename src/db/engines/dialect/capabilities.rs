@@ -1,4 +1,4 @@
-//! Where one way to the server does what elsewhere takes several.
+//! What a server can do in one round trip that takes several round trips on others.
 
 use diesel::QueryResult;
 
@@ -7,16 +7,16 @@ use super::commit;
 use super::mariadb;
 use crate::db::DbConnection;
 
-/// What a connection can do with one way to the server.
+/// What a server can do in one round trip. All are false on SQLite, which has no round trips.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether one statement can change rows of several tables and look whether that was as it must be. SQLite is no way off.
+    /// Whether one statement can change rows of several tables and check their guards.
     pub compound_writes: bool,
-    /// Whether what ends a transaction may have been prepared before.
+    /// Whether a transaction can be ended by a prepared statement.
     pub prepared_commit: bool,
 }
 
-/// What this connection can do at once.
+/// The capabilities of the connection's server.
 pub fn capabilities(conn: &mut DbConnection) -> QueryResult<Capabilities> {
     match conn {
         DbConnection::Sqlite(_) => Ok(Capabilities::default()),
@@ -30,8 +30,7 @@ pub fn capabilities(conn: &mut DbConnection) -> QueryResult<Capabilities> {
     }
 }
 
-/// Commits what `begin_write`, or a statement that begins a transaction, began: with as few ways to the server as this
-/// connection can do with.
+/// Commits a transaction that `begin_write` or a compound statement began, in as few round trips as the server allows.
 pub fn commit_prepared(conn: &mut DbConnection, capabilities: Capabilities) -> QueryResult<()> {
     match conn {
         each if !capabilities.prepared_commit => commit(each),

@@ -1,4 +1,4 @@
-//! What differs between engines in the queries of the change feed.
+//! The parts of the change feed's query that differ by engine.
 
 use crate::db::DbConnection;
 
@@ -11,30 +11,33 @@ pub fn bigint_cast(conn: &DbConnection) -> &'static str {
     }
 }
 
-/// The changes of `writers` writers after a revision of each, as `c`: what stands after FROM. Values: each writer's id and
-/// revision. Changes that are more than `most` revisions older than their writer's newest may be missing.
-pub fn changes_after(conn: &DbConnection, writers: usize, most: i64) -> String {
+/// What follows FROM in the query for the changes of `writers` writers, each after a revision of its own. The changes
+/// are the table `c`; the bound values are the id and the revision of each writer. Changes that are more than `max_lag`
+/// revisions older than their writer's newest one may be missing.
+pub fn changes_after(conn: &DbConnection, writers: usize, max_lag: i64) -> String {
     match conn {
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(_) => each_revision(writers, most),
-        _ => ranges(writers, most),
+        DbConnection::Postgresql(_) => each_revision(writers, max_lag),
+        _ => ranges(writers, max_lag),
     }
 }
 
-/// Ranges of the primary key, which MariaDB takes with bound values only, and SQLite with any. They need no end.
-fn ranges(writers: usize, _most: i64) -> String {
+/// Ranges of the primary key. MariaDB uses the key for them only if their ends are bound values; SQLite always does.
+/// They need no upper end.
+fn ranges(writers: usize, _max_lag: i64) -> String {
     let ranges = vec!["(c.writer = ? AND c.revision > ?)"; writers].join(" OR ");
     format!("placet_changes c WHERE {ranges}")
 }
 
-/// Each revision by itself. PostgreSQL expects a range whose ends it does not know to have a third of the table: it would
-/// read all of it, or make a new query plan each time. LIMIT keeps the changes behind the revisions that are looked for.
+/// Looks up each revision by itself. PostgreSQL estimates a range with bound ends at a third of the table, so it would
+/// read all of it, or plan the query again each time. LIMIT makes the planner begin with the revisions, and look up the
+/// change of each.
 #[cfg(feature = "postgresql")]
-fn each_revision(writers: usize, most: i64) -> String {
+fn each_revision(writers: usize, max_lag: i64) -> String {
     let values = vec!["(?::text, ?::bigint)"; writers].join(", ");
     format!(
         "(VALUES {values}) v(id, revision) JOIN placet_writers w ON w.id = v.id CROSS JOIN LATERAL \
-         generate_series(GREATEST(v.revision, w.revision - {most}) + 1, w.revision) r(revision) \
+         generate_series(GREATEST(v.revision, w.revision - {max_lag}) + 1, w.revision) r(revision) \
          CROSS JOIN LATERAL \
          (SELECT * FROM placet_changes c WHERE c.writer = v.id AND c.revision = r.revision LIMIT 1) c"
     )

@@ -1,4 +1,4 @@
-//! MariaDB, MySQL and Galera: many writers, row locks, READ COMMITTED, changes of the schema that commit at once.
+//! MariaDB, MySQL and Galera: many writers, row locks, READ COMMITTED. Each change of the schema commits by itself.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -28,30 +28,31 @@ pub const TABLE_NAMES: &str =
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()";
 
 /// How long a sync waits for another one.
-const SCHEMA_PATIENCE_SECONDS: u32 = 300;
+const SCHEMA_LOCK_TIMEOUT_SECONDS: u32 = 300;
 
-/// On Galera a node now and then gives no answer to the statement after which it undid a transaction, and waits for the
-/// next one: the connection's end is what frees the writer. A live process that pauses longer tries its batch again.
-const IDLE_ON_GALERA: Duration = Duration::from_secs(3);
+/// The idle timeout of a transaction on Galera. After it rolled a transaction back, a node sometimes does not answer
+/// the statement, and waits for the next one. Only the end of the connection then frees the writer. A live process that
+/// pauses longer than this loses its transaction, and tries the batch again.
+const IDLE_TIMEOUT_ON_GALERA: Duration = Duration::from_secs(3);
 
-/// Tries one host after the other.
-pub fn connect(server: &Server, purpose: Purpose, patience: Duration) -> Result<MysqlConnection, SetupError> {
-    let mut refusal = None;
+/// Connects to the first host that answers. Returns the first error if none does.
+pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Result<MysqlConnection, SetupError> {
+    let mut first_error = None;
     for url in server.mysql_urls() {
         let opened = MysqlConnection::establish(&url)
             .map_err(|error| error.to_string())
             .and_then(|mut conn| {
                 #[cfg(target_os = "linux")]
-                tcp_keepalive::watch(&server.mysql_ports());
-                prepare(&mut conn, server, purpose, patience)?;
+                tcp_keepalive::enable(&server.mysql_ports());
+                set_up_session(&mut conn, server, purpose, lock_timeout)?;
                 Ok(conn)
             });
         match opened {
             Ok(conn) => return Ok(conn),
-            Err(detail) => refusal = refusal.or(Some(detail)),
+            Err(detail) => first_error = first_error.or(Some(detail)),
         }
     }
-    Err(server.failed(&refusal.unwrap_or_default()))
+    Err(server.connect_error(&first_error.unwrap_or_default()))
 }
 
 #[derive(QueryableByName)]
@@ -62,7 +63,7 @@ struct Variable {
     value: String,
 }
 
-/// What the server knows of the variables that not every one has.
+/// The variables that only some servers have. One that is missing here is unknown to the server.
 fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>> {
     let rows: Vec<Variable> = diesel::sql_query(
         "SHOW SESSION VARIABLES WHERE Variable_name IN ('wsrep_on', 'idle_write_transaction_timeout')",
@@ -71,26 +72,34 @@ fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>>
     Ok(rows.into_iter().map(|row| (row.name, row.value)).collect())
 }
 
-/// A session's settings. VCPU has id 0, which is no wish for a new number. A transaction whose client is gone must not
-/// hold a hot provider. On Galera every read waits for what other nodes have acknowledged.
-fn prepare(conn: &mut MysqlConnection, server: &Server, purpose: Purpose, patience: Duration) -> Result<(), String> {
-    let told = |error: diesel::result::Error| error.to_string();
-    let known = variables(conn).map_err(told)?;
+/// Sets up the session:
+///
+/// - `NO_AUTO_VALUE_ON_ZERO`, because VCPU has the id 0, which must not be replaced by a generated one;
+/// - an idle timeout, so that a transaction whose client is gone does not keep its locks;
+/// - `wsrep_sync_wait` on Galera, so that a read waits for all commits that other nodes have acknowledged.
+fn set_up_session(
+    conn: &mut MysqlConnection,
+    server: &Server,
+    purpose: Purpose,
+    lock_timeout: Duration,
+) -> Result<(), String> {
+    let message = |error: diesel::result::Error| error.to_string();
+    let known = variables(conn).map_err(message)?;
     let mut settings = vec![
         "sql_mode = 'TRADITIONAL,NO_AUTO_VALUE_ON_ZERO'".to_owned(),
         "time_zone = '+00:00'".to_owned(),
         "lc_messages = 'en_US'".to_owned(),
         "autocommit = 1".to_owned(),
-        lock_wait(patience),
+        lock_wait_timeout(lock_timeout),
     ];
     let on_galera = is_on_galera(&known);
     if known.contains_key("idle_write_transaction_timeout") {
-        let patience = if on_galera {
-            IDLE_ON_GALERA
+        let idle_timeout = if on_galera {
+            IDLE_TIMEOUT_ON_GALERA
         } else {
-            super::IDLE_IN_TRANSACTION
+            super::IDLE_IN_TRANSACTION_TIMEOUT
         };
-        settings.push(format!("idle_write_transaction_timeout = {}", patience.as_secs()));
+        settings.push(format!("idle_write_transaction_timeout = {}", idle_timeout.as_secs()));
     }
     if on_galera {
         settings.push("wsrep_sync_wait = 1".to_owned());
@@ -104,9 +113,9 @@ fn prepare(conn: &mut MysqlConnection, server: &Server, purpose: Purpose, patien
         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; SET SESSION {}",
         settings.join(", SESSION ")
     ))
-    .map_err(told)?;
-    if server.asks_for_tls() && !is_encrypted(conn).map_err(told)? {
-        return Err("the URL asks for TLS, and the server does not speak it".to_owned());
+    .map_err(message)?;
+    if server.requires_tls() && !is_encrypted(conn).map_err(message)? {
+        return Err("the URL asks for TLS, and the server does not offer it".to_owned());
     }
     Ok(())
 }
@@ -116,98 +125,105 @@ fn is_encrypted(conn: &mut MysqlConnection) -> QueryResult<bool> {
     Ok(!cipher.value.is_empty())
 }
 
-/// Whole seconds, at least one: with 0 MariaDB does not wait at all.
-fn lock_wait(patience: Duration) -> String {
-    format!("innodb_lock_wait_timeout = {}", patience.as_secs_f64().ceil().max(1.0))
+/// The setting for the lock timeout, in whole seconds. At least one, because with 0 MariaDB does not wait at all.
+fn lock_wait_timeout(lock_timeout: Duration) -> String {
+    let seconds = lock_timeout.as_secs_f64().ceil().max(1.0);
+    format!("innodb_lock_wait_timeout = {seconds}")
 }
 
-/// Only a repeatable-read transaction is one moment; the session's own level is another.
+/// A transaction has one snapshot only at REPEATABLE READ. The session's level is READ COMMITTED.
 pub fn begin_read(conn: &mut MysqlConnection) -> QueryResult<()> {
     conn.batch_execute(
         "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
     )
 }
 
-/// Marks the transaction that was begun: with it the mark is gone.
+/// Begins a transaction, and marks it with a savepoint that is gone if the server rolls the transaction back.
 ///
-/// On Galera a commit of another node undoes whatever stands in its way, and where that meets the preparing or closing
-/// of a statement, nobody is told. What comes after would commit by itself, each statement alone; so nothing does, and
-/// only what still bears the mark is committed.
+/// On Galera a commit of another node rolls back a transaction that conflicts with it. If a statement is being prepared
+/// or closed at that moment, the client gets no error, and each later statement would commit by itself. So `autocommit`
+/// is off, and [`end_write`] commits only a transaction that still has the savepoint.
 pub fn begin_write(conn: &mut MysqlConnection) -> QueryResult<()> {
     let begun = conn.batch_execute("SET autocommit = 0; START TRANSACTION; SAVEPOINT placet");
     if begun.is_err() {
-        // What went wrong before says more.
+        // The first error says more than one of rolling back.
         drop(rollback(conn));
     }
     begun
 }
 
-/// What begins a transaction within a compound statement, as `begin_write` does.
-pub const BEGIN_WITHIN: &str = "SET autocommit = 0; START TRANSACTION; SAVEPOINT placet; ";
+/// Begins a transaction within a compound statement, as [`begin_write`] does.
+pub const BEGIN_IN_COMPOUND: &str = "SET autocommit = 0; START TRANSACTION; SAVEPOINT placet; ";
 
-/// As `end_write` does, by one statement that is prepared once: plain ones go to the server three times, because the
-/// client library tells it before and after that there are several.
+/// Commits as [`end_write`] does, by one prepared statement. Several statements in plain text take three round trips,
+/// because the client library turns the option for them on before and off after.
 pub fn commit_prepared(conn: &mut MysqlConnection) -> QueryResult<()> {
     let text = "BEGIN NOT ATOMIC RELEASE SAVEPOINT placet; COMMIT; SET autocommit = 1; END";
-    let committed = Statement::<Bound>::kept::<BigInt>(text.to_owned(), Vec::new()).execute(conn);
+    let committed = Statement::<Bound>::cached::<BigInt>(text.to_owned(), Vec::new()).execute(conn);
     if committed.is_err() {
-        // What went wrong before says more.
+        // The first error says more than one of rolling back.
         drop(rollback(conn));
     }
     committed.map(|_| ())
 }
 
-/// DDL commits what was begun, so that no mark lasts.
+/// Begins without a savepoint: DDL commits the transaction, and the savepoint would be gone.
 pub fn begin_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
     conn.batch_execute("START TRANSACTION")
 }
 
-/// Ends what `begin_write` began, with COMMIT or ROLLBACK, if it still is that; fails where it was undone meanwhile.
+/// Ends the transaction that [`begin_write`] began, with COMMIT or ROLLBACK. Fails if the server has rolled it back
+/// since.
 pub fn end_write(conn: &mut MysqlConnection, end: &str) -> QueryResult<()> {
     let ended = conn.batch_execute(&format!("RELEASE SAVEPOINT placet; {end}; SET autocommit = 1"));
     if ended.is_err() {
-        // What went wrong before says more.
+        // The first error says more than one of rolling back.
         drop(rollback(conn));
     }
     ended
 }
 
-/// Writes it, as `hold_writers` does; twice, so that it stays what it was: another epoch would have everything read again.
+/// Writes the epoch's row, for the reason given at [`hold_writers`]. The epoch is reversed twice, so that it stays the
+/// same: a new epoch would make every process reload its snapshot.
 pub fn hold_registrations(conn: &mut MysqlConnection) -> QueryResult<()> {
-    let turned = "UPDATE placet_epoch SET epoch = REVERSE(epoch)";
-    conn.batch_execute(&format!("{turned}; {turned}"))
+    let reverse = "UPDATE placet_epoch SET epoch = REVERSE(epoch)";
+    conn.batch_execute(&format!("{reverse}; {reverse}"))
 }
 
-/// Writes them, for on Galera locks end at the node: of two that wrote one row, the second to commit is refused. By a
-/// microsecond, because a row that stays as it was is not written, and nobody is to seem alive who is not.
+/// Writes the rows of all writers. Locks would not do: on Galera they end at the node, but of two transactions that
+/// write one row the second to commit is refused. Each heartbeat moves by one microsecond only: an unchanged row is not
+/// written, and a dead writer must not look alive.
 pub fn hold_writers(conn: &mut MysqlConnection) -> QueryResult<()> {
     conn.batch_execute("UPDATE placet_writers SET seen_at = seen_at + INTERVAL 1 MICROSECOND ORDER BY id")
 }
 
-pub fn set_lock_timeout(conn: &mut MysqlConnection, patience: Duration) -> QueryResult<()> {
-    conn.batch_execute(&format!("SET SESSION {}", lock_wait(patience)))
+pub fn set_lock_timeout(conn: &mut MysqlConnection, lock_timeout: Duration) -> QueryResult<()> {
+    conn.batch_execute(&format!("SET SESSION {}", lock_wait_timeout(lock_timeout)))
 }
 
-/// A ROLLBACK that is answered 1213 was overtaken by the server's own, and done again it puts the session in order.
+/// Rolls back, and turns `autocommit` on again. If ROLLBACK is answered with error 1213, the server had already rolled
+/// the transaction back; a second ROLLBACK then succeeds.
 pub fn rollback(conn: &mut MysqlConnection) -> QueryResult<()> {
-    forget_prepared(conn);
+    forget_prepared_statements(conn);
     let rollback = "ROLLBACK; SET autocommit = 1";
-    conn.batch_execute(rollback)
-        .or_else(|error| match super::was_undone(&error) {
-            true => conn.batch_execute(rollback),
-            false => Err(error),
-        })
+    conn.batch_execute(rollback).or_else(|error| {
+        if super::was_rolled_back(&error) {
+            conn.batch_execute(rollback)
+        } else {
+            Err(error)
+        }
+    })
 }
 
-/// After a Galera node undid a transaction, what was prepared on the connection may be executed and never answered: the server
-/// waits for a command, the client for an answer, without end. So nothing that was prepared before is used again.
-fn forget_prepared(conn: &mut MysqlConnection) {
+/// Empties the statement cache. After a Galera node rolled a transaction back, it may never answer a statement that was
+/// prepared before: the server waits for a command and the client for an answer.
+fn forget_prepared_statements(conn: &mut MysqlConnection) {
     conn.set_prepared_statement_cache_size(CacheSize::Disabled);
     conn.set_prepared_statement_cache_size(CacheSize::Unbounded);
 }
 
-/// A lock by name, for every change of the schema commits what was begun. On other nodes of a cluster it is not seen:
-/// there the statements of `migrations/mariadb` may be met twice.
+/// Takes a named lock, because each change of the schema commits the transaction and its locks. Other nodes of a
+/// cluster do not see it, so there two syncs can run the statements of `migrations/mariadb` at the same time.
 pub fn lock_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
     #[derive(QueryableByName)]
     struct Locked {
@@ -215,7 +231,7 @@ pub fn lock_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
         locked: Option<i32>,
     }
     let sql = format!(
-        "SELECT CAST(GET_LOCK(CONCAT('placet ', LEFT(DATABASE(), 50)), {SCHEMA_PATIENCE_SECONDS}) AS SIGNED INTEGER) AS locked"
+        "SELECT CAST(GET_LOCK(CONCAT('placet ', LEFT(DATABASE(), 50)), {SCHEMA_LOCK_TIMEOUT_SECONDS}) AS SIGNED INTEGER) AS locked"
     );
     match diesel::sql_query(sql).get_result::<Locked>(conn)?.locked {
         Some(1) => Ok(()),
@@ -223,14 +239,14 @@ pub fn lock_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
     }
 }
 
-/// The connection's end would do it too.
+/// Releases the named lock. If that fails, the end of the connection releases it.
 pub fn unlock_schema(conn: &mut MysqlConnection) {
     if let Err(error) = conn.batch_execute("DO RELEASE_LOCK(CONCAT('placet ', LEFT(DATABASE(), 50)))") {
-        log::debug!("The lock of the schema was not given back: {error}");
+        log::debug!("The lock of the schema could not be released: {error}");
     }
 }
 
-/// What OpenStack's oldest revision has and the newest has not, or the other way round.
+/// Counts the signs of OpenStack's oldest revision: indexes that the newest does not have, and a column that it lacks.
 pub fn has_old_tables(conn: &mut MysqlConnection) -> QueryResult<bool> {
     #[derive(QueryableByName)]
     struct Signs {
@@ -245,13 +261,14 @@ pub fn has_old_tables(conn: &mut MysqlConnection) -> QueryResult<bool> {
     Ok(diesel::sql_query(sql).get_result::<Signs>(conn)?.signs > 0)
 }
 
-/// FLOAT has four bytes, and its value is what MariaDB writes it as: six digits. Read as a number, 0.9 is 0.89999998.
+/// Rounds to six digits, as MariaDB prints a FLOAT of four bytes. diesel reads 0.9 as 0.89999998.
 pub fn ratio(read: f64) -> f64 {
     format!("{:.5e}", read as f32).parse().unwrap_or(read)
 }
 
-/// Compound statements outside of a routine are MariaDB's, and rows as JSON its 10.6. On Galera a transaction may be undone
-/// before its end is sent: what was prepared before may never be answered then.
+/// MariaDB has compound statements outside of routines, which MySQL has not, and rows from JSON since 10.6. On Galera a
+/// node may roll a transaction back before its end is sent, and then never answer a prepared statement. So there the
+/// commit is not prepared.
 pub fn capabilities(conn: &mut MysqlConnection) -> QueryResult<Capabilities> {
     #[derive(QueryableByName)]
     struct Version {
@@ -259,7 +276,7 @@ pub fn capabilities(conn: &mut MysqlConnection) -> QueryResult<Capabilities> {
         version: String,
     }
     let found: Version = diesel::sql_query("SELECT VERSION() AS version").get_result(conn)?;
-    let compound_writes = has_compounds(&found.version);
+    let compound_writes = has_compound_statements(&found.version);
     let prepared_commit = compound_writes && !is_on_galera(&variables(conn)?);
     Ok(Capabilities {
         compound_writes,
@@ -271,7 +288,7 @@ fn is_on_galera(variables: &HashMap<String, String>) -> bool {
     variables.get("wsrep_on").is_some_and(|on| on == "ON")
 }
 
-fn has_compounds(version: &str) -> bool {
+fn has_compound_statements(version: &str) -> bool {
     let mut numbers = version.split(['.', '-']).map_while(|it| it.parse::<u32>().ok());
     let number = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
     version.contains("MariaDB") && number >= (10, 6)
@@ -279,17 +296,17 @@ fn has_compounds(version: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_compounds, ratio};
+    use super::{has_compound_statements, ratio};
 
     #[test]
-    fn compound_statements_are_mariadbs() {
+    fn only_mariadb_from_10_6_on_has_compound_statements() {
         for version in [
             "10.6.0-MariaDB",
             "10.11.14-MariaDB-0+deb12u2",
             "11.4.2-MariaDB-log",
             "12.0.1-MariaDB",
         ] {
-            assert!(has_compounds(version), "{version}");
+            assert!(has_compound_statements(version), "{version}");
         }
         for version in [
             "10.5.29-MariaDB",
@@ -299,12 +316,12 @@ mod tests {
             "5.5.5",
             "",
         ] {
-            assert!(!has_compounds(version), "{version}");
+            assert!(!has_compound_statements(version), "{version}");
         }
     }
 
     #[test]
-    fn a_ratio_of_four_bytes_is_the_number_that_was_written() {
+    fn a_ratio_that_was_stored_in_four_bytes_is_read_as_written() {
         for written in [0.9, 1.1, 1.0, 16.0, 1.5, 0.001, 123456.0, 0.000123456, 9999.99] {
             assert_eq!(ratio(f64::from(written as f32)), written);
         }

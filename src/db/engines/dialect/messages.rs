@@ -1,11 +1,11 @@
-//! What the engines' own words say where diesel gives an error no kind. Their texts do not change, because programs
-//! like this one read them.
+//! Classifies errors by the engines' own messages, because diesel gives some errors no kind. The engines keep their
+//! texts stable, because programs read them.
 
 use diesel::result::DatabaseErrorInformation;
 
 use crate::db::Fault;
 
-/// Beginnings of messages, and what they mean.
+/// Beginnings of messages, and what to do about them.
 const KNOWN: [(&str, Fault); 40] = [
     // SQLite
     ("database is locked", Fault::Retry),
@@ -17,7 +17,7 @@ const KNOWN: [(&str, Fault); 40] = [
     ("attempt to write a readonly database", Fault::Stop),
     ("disk I/O error", Fault::Stop),
     ("unable to open database file", Fault::ConnectionLost),
-    // PostgreSQL: 40P01, 40001, 55P03, 53100, 57P01, 57P03, 25P03, and what its library says by itself.
+    // PostgreSQL: 40P01, 40001, 55P03, 53100, 57P01, 57P03, 25P03, and the messages of libpq itself.
     ("deadlock detected", Fault::Retry),
     ("could not serialize access", Fault::Retry),
     ("canceling statement due to lock timeout", Fault::Retry),
@@ -29,11 +29,11 @@ const KNOWN: [(&str, Fault); 40] = [
     ("SSL connection has been closed unexpectedly", Fault::ConnectionLost),
     ("could not receive data from server", Fault::ConnectionLost),
     ("could not send data to server", Fault::ConnectionLost),
-    // PostgreSQL: 22021. It takes no NUL in any text; others keep it.
+    // PostgreSQL: 22021. It refuses a NUL in any text; the other engines store it.
     ("invalid byte sequence for encoding \"UTF8\": 0x00", Fault::Unstorable),
     // MariaDB: 1366, a character that the column's character set lacks.
     ("Incorrect string value: ", Fault::Unstorable),
-    // MariaDB: 1305 of `begin_write`'s mark, 1213, 1205, 1020, 1317, 1114, 1021.
+    // MariaDB: 1305 of `begin_write`'s savepoint, 1213, 1205, 1020, 1317, 1114, 1021.
     ("SAVEPOINT placet does not exist", Fault::Retry),
     ("Deadlock found when trying to get lock", Fault::Retry),
     ("Deadlock: wsrep aborted transaction", Fault::Retry),
@@ -41,7 +41,7 @@ const KNOWN: [(&str, Fault); 40] = [
     ("Record has changed since last read", Fault::Retry),
     ("Query execution was interrupted", Fault::Retry),
     ("Disk full", Fault::Stop),
-    // 1180: what happened is not known. 1047: another node may have the quorum. 1290, 1836: another may take writes.
+    // 1180: the outcome is unknown. 1047: another node may have the quorum. 1290, 1836: another node may accept writes.
     ("Got error", Fault::ConnectionLost),
     ("WSREP has not yet prepared node", Fault::ConnectionLost),
     ("The MariaDB server is running with", Fault::ConnectionLost),
@@ -52,11 +52,11 @@ const KNOWN: [(&str, Fault); 40] = [
     ("Connection was killed", Fault::ConnectionLost),
     ("Server shutdown in progress", Fault::ConnectionLost),
     ("The client was disconnected by the server", Fault::ConnectionLost),
-    // 1568: the session is not as it was left.
+    // 1568: the session still has a transaction that placet takes to have ended.
     ("Transaction characteristics can't be changed", Fault::ConnectionLost),
 ];
 
-/// Sorts the errors that diesel gives no kind.
+/// Classifies an error to which diesel gives no kind.
 pub fn classify_message(message: &str) -> Fault {
     let found = KNOWN.iter().find(|(text, _)| message.starts_with(text));
     if message.starts_with("The table '") && message.ends_with("' is full") {
@@ -67,9 +67,9 @@ pub fn classify_message(message: &str) -> Fault {
 
 const WRITABLE: &str = "; let placet write the file, and make files beside it, and start it again";
 const RESTORE: &str =
-    "; stop placet and restore it from a backup, or save what can be read of it: `sqlite3 FILE .recover`";
+    "; stop placet and restore it from a backup, or salvage the readable rows: `sqlite3 FILE .recover`";
 
-/// Beginnings of what is said of an embedded database that cannot be used, and what is to be done about it.
+/// Beginnings of messages about an embedded database that cannot be used, and what the operator can do.
 const ADVICE: [(&str, &str); 8] = [
     ("Read-only file system", WRITABLE),
     ("Permission denied", WRITABLE),
@@ -77,52 +77,54 @@ const ADVICE: [(&str, &str); 8] = [
     ("attempt to write a readonly database", WRITABLE),
     ("database disk image is malformed", RESTORE),
     ("file is not a database", RESTORE),
-    ("database or disk is full", "; make room on its disk"),
+    ("database or disk is full", "; free space on its disk"),
     (
         "disk I/O error",
-        "; look at its disk, of which the kernel's log may say more",
+        "; check its disk, and the kernel's log for its errors",
     ),
 ];
 
-/// What to do, as the end of a line that ends with `message`; or nothing.
+/// What the operator can do about an error, to be appended to its `message`. Empty if nothing is known.
 pub fn advice(message: &str) -> &'static str {
     let known = ADVICE.iter().find(|(text, _)| message.starts_with(text));
     known.map_or("", |(_, advice)| advice)
 }
 
-/// Whether SQLite says that there was no room for a COMMIT. Then it did not happen for certain: there is no server where it
-/// could still be under way.
-pub fn found_no_room(error: &diesel::result::Error) -> bool {
+/// Whether SQLite reports that the disk is full. A COMMIT that fails so has certainly not happened: there is no server
+/// on which it could still run.
+pub fn is_disk_full(error: &diesel::result::Error) -> bool {
     let diesel::result::Error::DatabaseError(_, information) = error else {
         return false;
     };
     information.message().starts_with("database or disk is full")
 }
 
-/// What MariaDB says of a transaction that it has undone: at COMMIT too, where on Galera another node was faster.
+/// Beginnings of the messages by which MariaDB reports that it has rolled a transaction back. On Galera COMMIT is
+/// answered so if a commit of another node came first.
 #[cfg(feature = "mariadb")]
-const UNDONE: [&str; 3] = [
+const ROLLED_BACK: [&str; 3] = [
     "SAVEPOINT placet does not exist",
     "Deadlock found when trying to get lock",
     "Deadlock: wsrep aborted transaction",
 ];
 
-/// Whether an error says that nothing of the transaction was committed nor can be.
+/// Whether an error says that the server has rolled the transaction back, so that nothing of it is or will be
+/// committed.
 #[cfg(feature = "mariadb")]
-pub fn was_undone(error: &diesel::result::Error) -> bool {
+pub fn was_rolled_back(error: &diesel::result::Error) -> bool {
     let diesel::result::Error::DatabaseError(_, information) = error else {
         return false;
     };
-    UNDONE.iter().any(|text| information.message().starts_with(text))
+    ROLLED_BACK.iter().any(|text| information.message().starts_with(text))
 }
 
-/// No other engine answers COMMIT so.
+/// Always false: only MariaDB answers COMMIT so.
 #[cfg(not(feature = "mariadb"))]
-pub fn was_undone(_: &diesel::result::Error) -> bool {
+pub fn was_rolled_back(_: &diesel::result::Error) -> bool {
     false
 }
 
-/// What client libraries and servers say where trying again later may help.
+/// Parts of messages of client libraries and servers after which a later attempt may succeed.
 const UNREACHABLE: [&str; 18] = [
     "Connection refused",
     "could not translate host name",
@@ -144,12 +146,12 @@ const UNREACHABLE: [&str; 18] = [
     "WSREP has not yet prepared node",
 ];
 
-/// Whether a connection failed for a reason that may pass.
+/// Whether a connection failed for a temporary reason.
 pub fn is_unreachable(detail: &str) -> bool {
     UNREACHABLE.iter().any(|text| detail.contains(text))
 }
 
-/// The constraint that a row violated, by the name that the schema gives it.
+/// The name of the constraint that a row violated, as in the schema.
 pub fn constraint_name(information: &dyn DatabaseErrorInformation) -> Option<String> {
     if let Some(name) = information.constraint_name() {
         return Some(name.to_string());
@@ -158,7 +160,8 @@ pub fn constraint_name(information: &dyn DatabaseErrorInformation) -> Option<Str
     mariadb_constraint(message).or_else(|| sqlite_constraint(message))
 }
 
-/// MariaDB: "Duplicate entry 'A' for key 'uniq_traits0name'"; MySQL puts the table before it; "… CONSTRAINT `name` …".
+/// MariaDB: "Duplicate entry 'A' for key 'uniq_traits0name'", on MySQL with the table before the name; or
+/// "… CONSTRAINT `name` …".
 fn mariadb_constraint(message: &str) -> Option<String> {
     if let Some((_, key)) = message.rsplit_once(" for key '") {
         let key = key.trim_end_matches('\'');
@@ -186,19 +189,20 @@ mod tests {
     use diesel::result::{DatabaseErrorKind::Unknown, Error::DatabaseError};
 
     #[test]
-    fn only_what_was_undone_for_certain_needs_no_fence() {
-        let was_undone = |message: &str| super::was_undone(&DatabaseError(Unknown, Box::new(message.to_owned())));
-        assert!(was_undone(
+    fn a_commit_needs_no_fence_only_if_the_transaction_was_certainly_rolled_back() {
+        let was_rolled_back =
+            |message: &str| super::was_rolled_back(&DatabaseError(Unknown, Box::new(message.to_owned())));
+        assert!(was_rolled_back(
             "Deadlock found when trying to get lock; try restarting transaction"
         ));
-        assert!(was_undone("SAVEPOINT placet does not exist"));
-        for doubtful in [
+        assert!(was_rolled_back("SAVEPOINT placet does not exist"));
+        for in_doubt in [
             "Got error 6 \"No such device or address\" during COMMIT",
             "Lost connection to server during query",
             "Query execution was interrupted",
             "Lock wait timeout exceeded; try restarting transaction",
         ] {
-            assert!(!was_undone(doubtful), "{doubtful}");
+            assert!(!was_rolled_back(in_doubt), "{in_doubt}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The files of `migrations/`, which are part of the binary.
+//! The files of `migrations/`, which are compiled into the binary.
 
 use diesel_migrations::EmbeddedMigrations;
 
@@ -9,14 +9,15 @@ use super::postgresql;
 use super::sqlite;
 use crate::db::DbConnection;
 
-/// The schema as one engine spells it.
+/// The schema in the SQL of one engine.
 pub struct Migrations {
-    /// OpenStack's tables, at their newest revision.
+    /// Creates OpenStack's tables at their newest revision.
     pub openstack: EmbeddedMigrations,
+    /// Creates placet's own tables.
     pub placet: EmbeddedMigrations,
-    /// OpenStack's step to its revision 422ece571366.
+    /// Upgrades OpenStack's tables to revision 422ece571366.
     pub to_422ece571366: &'static str,
-    /// OpenStack's step to its revision a082b8bb98d0.
+    /// Upgrades OpenStack's tables to revision a082b8bb98d0.
     pub to_a082b8bb98d0: &'static str,
 }
 
@@ -31,7 +32,8 @@ pub fn migrations(conn: &DbConnection) -> &'static Migrations {
     }
 }
 
-/// placet's own migrations, whose versions are the same on every engine: those of SQLite, which every build has.
+/// placet's own migrations, to list their versions. These are the same on every engine, so those of SQLite are
+/// returned, which every build has.
 pub fn placet_migrations() -> &'static EmbeddedMigrations {
     &sqlite::MIGRATIONS.placet
 }

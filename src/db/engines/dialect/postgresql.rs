@@ -21,24 +21,31 @@ pub const MIGRATIONS: Migrations = Migrations {
 
 pub const TABLE_NAMES: &str = "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema()";
 
-/// Any number will do, as long as every placet takes the same: "placet" in ASCII.
+/// The key of the advisory lock that serialises changes of the schema. It is "placet" in ASCII; every placet must use
+/// the same number.
 const SCHEMA_LOCK: i64 = 0x70_6c_61_63_65_74;
 
-pub fn connect(server: &Server, purpose: Purpose, patience: Duration) -> Result<PgConnection, SetupError> {
-    let mut conn = PgConnection::establish(&server.libpq_uri()).map_err(|error| server.failed(&error.to_string()))?;
-    prepare(&mut conn, purpose, patience).map_err(|error| server.failed(&error.to_string()))?;
+pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Result<PgConnection, SetupError> {
+    let conn = PgConnection::establish(&server.libpq_uri());
+    let mut conn = conn.map_err(|error| server.connect_error(&error.to_string()))?;
+    let prepared = set_up_session(&mut conn, purpose, lock_timeout);
+    prepared.map_err(|error| server.connect_error(&error.to_string()))?;
     Ok(conn)
 }
 
-/// A session's settings. A transaction whose client is gone must not hold a hot provider. The language of messages is
-/// the administrator's to choose: where this user may, it is English, because `messages` reads the texts of errors that
-/// diesel gives no kind. The price of a page (`random_page_cost`) is by default that of a turning disk: for a list of some
-/// hundred keys whole tables would be read. Compiling (`jit`, from PostgreSQL 11 on) takes longer than any statement of
-/// placet's runs, and is begun where a guess at how many rows there are is too high.
-fn prepare(conn: &mut PgConnection, purpose: Purpose, patience: Duration) -> QueryResult<()> {
+/// Sets up the session:
+///
+/// - an idle timeout, so that a transaction whose client is gone does not keep its locks;
+/// - a `random_page_cost` for solid-state disks. The default is for spinning disks, and makes PostgreSQL read whole
+///   tables for a list of some hundred keys;
+/// - English messages, if the user may set them, because `messages` reads the texts of errors without a kind;
+/// - no `jit` (PostgreSQL 11 and newer). If the estimate of rows is too high, PostgreSQL compiles a statement for
+///   longer
+///   than any of placet's runs.
+fn set_up_session(conn: &mut PgConnection, purpose: Purpose, lock_timeout: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; \
-         SET lock_timeout = {patience}; \
+         SET lock_timeout = {lock_timeout}; \
          SET idle_in_transaction_session_timeout = {idle}; \
          SET random_page_cost = 1.1; \
          DO $$ BEGIN PERFORM set_config('lc_messages', 'C', false); \
@@ -50,13 +57,13 @@ fn prepare(conn: &mut PgConnection, purpose: Purpose, patience: Duration) -> Que
         } else {
             "READ WRITE"
         },
-        patience = patience.as_millis().max(1),
-        idle = super::IDLE_IN_TRANSACTION.as_millis(),
+        lock_timeout = lock_timeout.as_millis().max(1),
+        idle = super::IDLE_IN_TRANSACTION_TIMEOUT.as_millis(),
     ))
 }
 
-/// May be idle for as long as it likes: it holds no rows, and a start that reads a big cloud may be busy with one table for
-/// longer than a writer may be idle.
+/// Begins a read without an idle timeout. It holds no row locks, and loading one table of a large cloud may take longer
+/// than the timeout of writers.
 pub fn begin_read(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute(
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
@@ -79,15 +86,16 @@ pub fn hold_writers(conn: &mut PgConnection) -> QueryResult<()> {
         .map(|_| ())
 }
 
-pub fn set_lock_timeout(conn: &mut PgConnection, patience: Duration) -> QueryResult<()> {
-    conn.batch_execute(&format!("SET lock_timeout = {}", patience.as_millis().max(1)))
+/// At least one millisecond, because 0 means no timeout.
+pub fn set_lock_timeout(conn: &mut PgConnection, lock_timeout: Duration) -> QueryResult<()> {
+    conn.batch_execute(&format!("SET lock_timeout = {}", lock_timeout.as_millis().max(1)))
 }
 
 pub fn rollback(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute("ROLLBACK")
 }
 
-/// Waits for another sync as long as it takes; the transaction's end gives the lock back.
+/// Waits for another sync without a limit. The end of the transaction releases the lock.
 pub fn lock_schema(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock({SCHEMA_LOCK})"

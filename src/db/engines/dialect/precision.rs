@@ -1,15 +1,15 @@
-//! How exactly an engine keeps times and ratios.
+//! The precision with which an engine stores times and allocation ratios.
 
 use chrono::{NaiveDateTime, Timelike, Utc};
 
 use crate::db::DbConnection;
 
-/// See the module. It is known without a connection, once there was one.
+/// The precision of an engine. A value outlives the connection that it was read from.
 #[derive(Debug, Clone, Copy)]
 pub enum Precision {
-    /// Times to the microsecond, and all eight bytes of a ratio.
+    /// Times have microseconds, and ratios have eight bytes.
     Fine,
-    /// As MariaDB does with the columns that OpenStack gave them.
+    /// Times have seconds, and ratios have four bytes: MariaDB, with the column types of OpenStack.
     #[cfg(feature = "mariadb")]
     Coarse,
 }
@@ -23,7 +23,7 @@ impl Precision {
         }
     }
 
-    /// This moment, as OpenStack's tables keep it: on MariaDB to the second.
+    /// The current time with the precision of OpenStack's tables.
     pub fn row_time(self) -> NaiveDateTime {
         match self {
             Precision::Fine => now(),
@@ -32,7 +32,7 @@ impl Precision {
         }
     }
 
-    /// An allocation ratio as it was read, as it was written.
+    /// Restores the allocation ratio that was written from the one that was read.
     pub fn ratio(self, read: f64) -> f64 {
         match self {
             Precision::Fine => read,
@@ -42,19 +42,19 @@ impl Precision {
     }
 }
 
-/// As [`Precision::row_time`], where there is a connection.
+/// [`Precision::row_time`] of a connection's engine.
 pub fn row_time(conn: &DbConnection) -> NaiveDateTime {
     Precision::of(conn).row_time()
 }
 
-/// As [`Precision::ratio`], where there is a connection.
+/// [`Precision::ratio`] of a connection's engine.
 pub fn ratio(conn: &DbConnection, read: f64) -> f64 {
     Precision::of(conn).ratio(read)
 }
 
-/// This moment: UTC, microseconds.
+/// The current time in UTC, with microseconds.
 ///
-/// Never a whole millisecond, so that SQLite's text always has the six digits that Python writes and reads.
+/// It is never a whole millisecond, so that SQLite's text always has the six digits that Python writes and reads.
 pub fn now() -> NaiveDateTime {
     let now = Utc::now().naive_utc();
     let micros = now.nanosecond() / 1_000;

@@ -1,4 +1,4 @@
-//! SQLite: one file, one lock for all of it, and only one process that serves it.
+//! SQLite: one file with one write lock, served by one process.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -25,30 +25,34 @@ pub const MIGRATIONS: Migrations = Migrations {
 pub const TABLE_NAMES: &str =
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite^_%' ESCAPE '^'";
 
-/// Between two tries to change how the file is kept.
-const PAUSE: Duration = Duration::from_millis(10);
+/// The time between two attempts to enable the write-ahead log.
+const WAL_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-pub fn connect(path: &Path, purpose: Purpose, patience: Duration) -> Result<SqliteConnection, SetupError> {
+pub fn connect(path: &Path, purpose: Purpose, lock_timeout: Duration) -> Result<SqliteConnection, SetupError> {
     let place = path.display().to_string();
-    let failed = |detail: String| match path.exists() || purpose == Purpose::Create {
-        true => SetupError::Connect {
-            place: place.clone(),
-            detail: what_the_system_says(path, &detail).unwrap_or(detail),
-        },
-        false => SetupError::Missing { place: place.clone() },
+    let failed = |detail: String| {
+        if path.exists() || purpose == Purpose::Create {
+            SetupError::Connect {
+                place: place.clone(),
+                detail: write_refusal(path, &detail).unwrap_or(detail),
+            }
+        } else {
+            SetupError::Missing { place: place.clone() }
+        }
     };
     let mode = if purpose == Purpose::Create { "rwc" } else { "rw" };
     let uri = url::file_uri(path, mode).map_err(|error| failed(error.to_string()))?;
     let mut conn = SqliteConnection::establish(&uri).map_err(|error| failed(error.to_string()))?;
-    prepare(&mut conn, purpose, patience).map_err(|error| failed(error.to_string()))?;
+    set_up_session(&mut conn, purpose, lock_timeout).map_err(|error| failed(error.to_string()))?;
     Ok(conn)
 }
 
-/// Why the file, or one beside it, may not be written. Of that SQLite has one word or another, by which files it finds there
-/// already. The file is not opened to learn it: to close it again would give back the locks that this process has on it.
-fn what_the_system_says(path: &Path, detail: &str) -> Option<String> {
-    let is_about_that = ["unable to open database file", "attempt to write a readonly database"];
-    if !is_about_that.iter().any(|words| detail.starts_with(words)) {
+/// The operating system's reason why the file or its directory cannot be written, if that is what SQLite's message is
+/// about. SQLite's own message depends on which files exist already. The file is not opened for this check, because
+/// closing it would release the locks that this process has on it.
+fn write_refusal(path: &Path, detail: &str) -> Option<String> {
+    let messages = ["unable to open database file", "attempt to write a readonly database"];
+    if !messages.iter().any(|message| detail.starts_with(message)) {
         return None;
     }
     let absolute = std::path::absolute(path).ok()?;
@@ -57,78 +61,83 @@ fn what_the_system_says(path: &Path, detail: &str) -> Option<String> {
         .into_iter()
         .flatten()
         .filter_map(refusal);
-    let mut telling =
+    let mut refusals =
         refusals.filter(|it| matches!(it.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem));
-    telling.next().map(|error| error.to_string())
+    refusals.next().map(|error| error.to_string())
 }
 
-/// A session's settings. `synchronous = FULL` is what makes a commit in WAL mode survive a power cut. Foreign keys are
-/// enforced as the other databases do it, so that an order of statements that they would refuse is found here.
-fn prepare(conn: &mut SqliteConnection, purpose: Purpose, patience: Duration) -> QueryResult<()> {
+/// Sets up the session. With `synchronous = FULL` a commit in WAL mode survives a power cut. Foreign keys are enforced
+/// as on the other engines, so that tests on SQLite find an order of statements that those would refuse.
+fn set_up_session(conn: &mut SqliteConnection, purpose: Purpose, lock_timeout: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;",
-        patience.as_millis()
+        lock_timeout.as_millis()
     ))?;
     match purpose {
-        Purpose::Read => conn.batch_execute(READING),
-        // The file remembers it, so a reader need not ask for what only a writer may change.
+        Purpose::Read => conn.batch_execute(READER_PRAGMAS),
+        // The journal mode is stored in the file, so a reader, which may not change it, need not set it.
         Purpose::Write | Purpose::Create => {
-            keep_a_log(conn, patience)?;
-            conn.batch_execute(THRIFT)
+            enable_wal(conn, lock_timeout)?;
+            conn.batch_execute(WRITER_PRAGMAS)
         }
     }
 }
 
-/// There may be many who read, and what one of them keeps is worth nothing after the next commit of anybody: so many KiB of
-/// pages instead of 2,000. The system keeps the file's pages for all of them.
-const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -500";
+/// A reader caches 500 KiB of pages instead of 2,000. There may be many readers, and every commit invalidates their
+/// caches. The kernel's page cache keeps the file's pages for all of them.
+const READER_PRAGMAS: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -500";
 
-/// What a writer's commits cost less with, and stay what they are. What a statement could have to undo is kept in memory, not
-/// in a file of its own. Pages go from the log into the file after so many instead of 1,000: most of them were written
-/// several times by then, and go once; those of the process's one writer are moved by another thread (`crate::db::wal_checkpointer`).
-/// More pages in memory than SQLite keeps by itself make no claim faster.
-const THRIFT: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000";
+/// Makes commits cheaper, and as durable as before.
+///
+/// - The statement journal is in memory, not in a temporary file.
+/// - The log is checkpointed after 4,000 pages instead of 1,000. By then most pages were written several times, and are
+///   copied into the file once. A thread of its own checkpoints for the serving process's writer
+///   (`crate::db::wal_checkpointer`).
+///
+/// The page cache has SQLite's default size, because no claim was faster with a larger one.
+const WRITER_PRAGMAS: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000";
 
-/// Has the file keep a write-ahead log. A file that OpenStack Placement made has none, and while somebody else writes it
-/// none is begun: SQLite says so at once, whatever the patience.
-fn keep_a_log(conn: &mut SqliteConnection, patience: Duration) -> QueryResult<()> {
-    let deadline = Instant::now() + patience;
+/// Turns on the write-ahead log, which a file that OpenStack Placement created does not have. If another connection is
+/// writing, SQLite refuses at once, whatever its busy timeout. So this function waits itself, for at most
+/// `lock_timeout`.
+fn enable_wal(conn: &mut SqliteConnection, lock_timeout: Duration) -> QueryResult<()> {
+    let deadline = Instant::now() + lock_timeout;
     loop {
         match conn.batch_execute("PRAGMA journal_mode = WAL") {
             Err(error) if error.to_string().contains("database is locked") && Instant::now() < deadline => {
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(WAL_RETRY_INTERVAL);
             }
             result => return result,
         }
     }
 }
 
-/// A deferred transaction takes its snapshot with the first SELECT and keeps it.
+/// Begins a deferred transaction, which takes its snapshot at the first SELECT and keeps it.
 pub fn begin_read(conn: &mut SqliteConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN")
 }
 
-/// Takes the lock at once: a transaction that only reads first fails with "database is locked" when it comes to write,
-/// and no waiting helps it.
+/// Takes the write lock at once. A transaction that reads before it writes would fail with "database is locked" at its
+/// first write, without a wait.
 pub fn begin_write(conn: &mut SqliteConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN IMMEDIATE")
 }
 
-/// `begin_write` holds the one lock.
+/// Does nothing: `begin_write` holds the only lock.
 pub fn hold_registrations(_: &mut SqliteConnection) -> QueryResult<()> {
     Ok(())
 }
 
-/// `begin_write` holds the one lock.
+/// Does nothing: `begin_write` holds the only lock.
 pub fn hold_writers(_: &mut SqliteConnection) -> QueryResult<()> {
     Ok(())
 }
 
-pub fn set_lock_timeout(conn: &mut SqliteConnection, patience: Duration) -> QueryResult<()> {
-    conn.batch_execute(&format!("PRAGMA busy_timeout = {}", patience.as_millis()))
+pub fn set_lock_timeout(conn: &mut SqliteConnection, lock_timeout: Duration) -> QueryResult<()> {
+    conn.batch_execute(&format!("PRAGMA busy_timeout = {}", lock_timeout.as_millis()))
 }
 
-/// SQLite may have rolled back by itself after an error; that is no failure.
+/// Succeeds also if SQLite has already rolled back by itself after an error.
 pub fn rollback(conn: &mut SqliteConnection) -> QueryResult<()> {
     match conn.batch_execute("ROLLBACK") {
         Err(error) if error.to_string().contains("no transaction is active") => Ok(()),
@@ -136,7 +145,7 @@ pub fn rollback(conn: &mut SqliteConnection) -> QueryResult<()> {
     }
 }
 
-/// `begin_write` locked it.
+/// Does nothing: `begin_write` holds the only lock.
 pub fn lock_schema(_: &mut SqliteConnection) -> QueryResult<()> {
     Ok(())
 }

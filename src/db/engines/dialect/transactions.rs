@@ -1,4 +1,4 @@
-//! How a transaction begins and ends, and what it holds.
+//! Transactions: how they begin and end, and which rows they lock against other writers.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::postgresql;
 use super::{engine, sqlite};
 use crate::db::{DbConnection, SetupError};
 
-/// Reads within one moment of the database: whatever is committed meanwhile is not seen.
+/// Reads one snapshot of the database. Commits that come after its beginning are not visible.
 pub fn read_transaction<T, E>(
     conn: &mut DbConnection,
     read: impl FnOnce(&mut DbConnection) -> Result<T, E>,
@@ -26,33 +26,33 @@ fn begin_read(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, begin_read)
 }
 
-/// Begins a transaction that will write.
+/// Begins a transaction that writes.
 ///
-/// Begin, commit and roll back are plain statements, for the writer must know which of them failed. Within, diesel's
-/// own `transaction` must not be used.
+/// BEGIN, COMMIT and ROLLBACK are plain statements, because the writer must know which of them failed. diesel's own
+/// `transaction` must not be used inside.
 pub fn begin_write(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, begin_write)
 }
 
-/// Lets no other writer decide or commit anything until the transaction ends: takes the rows of `placet_writers`, which
-/// are the first that every batch writes. For what no row that both would write can guard. Registrations are held first:
-/// whoever registered before that is among the rows.
+/// Stops all other writers until the transaction ends: locks the rows of `placet_writers`, which every batch writes
+/// first. It is for conflicts in which the two transactions write no row in common. Registrations are stopped before,
+/// so that no writer is missing among the locked rows.
 pub fn hold_writers(conn: &mut DbConnection) -> QueryResult<()> {
     hold_registrations(conn)?;
     engine!(conn, hold_writers)
 }
 
-/// Lets no writer register until the transaction ends: takes the row of `placet_epoch`.
+/// Stops registrations of writers until the transaction ends: locks the row of `placet_epoch`.
 pub fn hold_registrations(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, hold_registrations)
 }
 
-/// How long statements of this session wait for another's lock from now on.
-pub fn set_lock_timeout(conn: &mut DbConnection, patience: Duration) -> QueryResult<()> {
-    engine!(conn, set_lock_timeout, patience)
+/// Limits how long statements of this session wait for a lock, from now on.
+pub fn set_lock_timeout(conn: &mut DbConnection, lock_timeout: Duration) -> QueryResult<()> {
+    engine!(conn, set_lock_timeout, lock_timeout)
 }
 
-/// Commits what `begin_write` began.
+/// Commits the transaction that `begin_write` began.
 pub fn commit(conn: &mut DbConnection) -> QueryResult<()> {
     match conn {
         #[cfg(feature = "mariadb")]
@@ -66,8 +66,9 @@ fn commit_plainly(conn: &mut DbConnection) -> QueryResult<()> {
     conn.batch_execute("COMMIT")
 }
 
-/// Rolls back what `begin_write` began, and fails where it was undone before: no lock then guarded what was read.
-pub fn abandon(conn: &mut DbConnection) -> QueryResult<()> {
+/// Rolls back the transaction that `begin_write` began. Fails if the server had rolled it back before: its locks were
+/// then released, and what the transaction read may not hold.
+pub fn checked_rollback(conn: &mut DbConnection) -> QueryResult<()> {
     match conn {
         #[cfg(feature = "mariadb")]
         DbConnection::Mariadb(inner) => mariadb::end_write(inner, "ROLLBACK"),
@@ -75,12 +76,12 @@ pub fn abandon(conn: &mut DbConnection) -> QueryResult<()> {
     }
 }
 
-/// Undoes what was done since `begin_write`.
+/// Rolls back the transaction that `begin_write` began.
 pub fn rollback(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, rollback)
 }
 
-/// Does all of `write` in one transaction that writes, or nothing of it.
+/// Runs `write` in one transaction. Rolls back if it fails.
 pub fn write_transaction<T, E>(
     conn: &mut DbConnection,
     write: impl FnOnce(&mut DbConnection) -> Result<T, E>,
@@ -103,14 +104,14 @@ where
     E: From<diesel::result::Error>,
 {
     if let Err(error) = begin(conn) {
-        // A Galera node that cannot say in time what the others committed has begun it all the same.
+        // A Galera node that times out while it waits for the commits of others has begun the transaction all the same.
         drop(rollback(conn));
         return Err(error.into());
     }
     finish(conn, run, commit)
 }
 
-/// Runs what a transaction is for, and ends it.
+/// Runs the body of a transaction, and commits it or rolls it back.
 fn finish<T, E>(
     conn: &mut DbConnection,
     run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
@@ -122,13 +123,15 @@ where
     let result = run(conn);
     match &result {
         Ok(_) => commit(conn)?,
-        // The first error says more than one of rolling back; dropping the connection rolls back too.
+        // The first error says more than one of rolling back. If the rollback fails, the end of the connection rolls
+        // back.
         Err(_) => drop(rollback(conn)),
     }
     result
 }
 
-/// Changes the schema: alone, though several processes are told to at once, and all or nothing where the engine can.
+/// Changes the schema under a lock, so that one process at a time does. It is all or nothing if the engine can roll
+/// back DDL, which MariaDB cannot.
 pub fn change_schema<T>(
     conn: &mut DbConnection,
     change: impl FnOnce(&mut DbConnection) -> Result<T, SetupError>,

@@ -1,5 +1,7 @@
-//! SQLite's log, which takes what is committed before the file does: how long it is, and how its pages get into the file.
-//! It begins anew with the first commit that finds all of it moved, and nobody reading in it.
+//! SQLite's write-ahead log (WAL): its length, and checkpoints, which copy its pages into the file.
+//!
+//! Commits append to the log. The first commit that finds all of it checkpointed, and no reader in it, starts it from
+//! the beginning again.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -7,37 +9,38 @@ use diesel::sql_types::Integer;
 
 use crate::db::DbConnection;
 
-/// How far a log is.
+/// The length of the log, and how much of it is checkpointed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, QueryableByName)]
 pub struct WalStatus {
-    /// Pages since it was last begun anew.
+    /// The pages in the log.
     #[diesel(sql_type = Integer, column_name = log)]
     pub pages: i32,
-    /// Those of them that are in the file.
+    /// The number of them that are in the file.
     #[diesel(sql_type = Integer, column_name = checkpointed)]
     pub checkpointed: i32,
 }
 
 impl WalStatus {
-    /// Pages that are not in the file yet.
+    /// The number of pages that are not in the file yet.
     pub fn remaining(&self) -> i32 {
         self.pages - self.checkpointed
     }
 }
 
-/// What to do with a log's pages.
+/// SQLite's modes of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointMode {
-    /// To look how far it is.
+    /// Copies nothing, and returns the status.
     Noop,
-    /// To move what nobody reads any more, while others read and write.
+    /// Copies the pages that no reader needs in their old state. Reads and writes go on.
     Passive,
-    /// To move all of it, so that it begins anew: nobody writes meanwhile, and whoever reads in it is waited for.
+    /// Copies all pages, so that the next commit starts the log from the beginning. Blocks writes, and waits for the
+    /// readers in the log.
     Restart,
 }
 
-/// Moves pages, and says how far the log was when it began, and which of those pages are in the file now. `None` where the
-/// engine sees to its own log.
+/// Runs a checkpoint. Returns the length that the log had at its beginning, and how many of those pages are in the file
+/// now. `None` on a server, which checkpoints by itself.
 pub fn wal_checkpoint(conn: &mut DbConnection, mode: CheckpointMode) -> QueryResult<Option<WalStatus>> {
     let name = match mode {
         CheckpointMode::Noop => "NOOP",
@@ -53,15 +56,15 @@ pub fn wal_checkpoint(conn: &mut DbConnection, mode: CheckpointMode) -> QueryRes
     }
 }
 
-/// Has the commits of a connection move nothing before the log has so many pages, and a log that was longer cut to that
-/// when it begins anew.
-pub fn set_wal_limit(conn: &mut DbConnection, until: i32) -> QueryResult<()> {
+/// Sets the number of pages from which on a commit of this connection checkpoints. A longer log is truncated to it when
+/// it starts from the beginning.
+pub fn set_wal_limit(conn: &mut DbConnection, pages: i32) -> QueryResult<()> {
     match conn {
         DbConnection::Sqlite(inner) => {
             let page: PageSize = diesel::sql_query("PRAGMA page_size").get_result(inner)?;
-            let bytes = i64::from(until) * i64::from(page.page_size);
+            let bytes = i64::from(pages) * i64::from(page.page_size);
             inner.batch_execute(&format!(
-                "PRAGMA wal_autocheckpoint = {until}; PRAGMA journal_size_limit = {bytes}"
+                "PRAGMA wal_autocheckpoint = {pages}; PRAGMA journal_size_limit = {bytes}"
             ))
         }
         #[cfg(any(feature = "postgresql", feature = "mariadb"))]

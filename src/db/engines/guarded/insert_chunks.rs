@@ -1,32 +1,36 @@
-//! An INSERT of many rows within a compound statement whose text is the same for about as many: blocks of 1, 2, 4, 8 … rows,
-//! each with a condition of its own. A number is the sum of some of them.
+//! INSERT of many rows in a compound statement of MariaDB, in chunks of 1, 2, 4, 8 … rows. Each chunk runs under a
+//! condition of its own, and any number of rows is the sum of some chunks. So all numbers from one power of two to the
+//! next share one text, which is prepared once.
 //!
-//! To read a text with a place for each value takes MariaDB about as long as to insert the rows: what is prepared once is to
-//! be used again. One INSERT from a table of rows, which has one text, keeps the counter of the ids to itself until it ends.
+//! An INSERT with a placeholder for each value has another text for each number of rows, and MariaDB parses it for
+//! about as long as it inserts the rows. An INSERT from a table of rows has one text, but holds the table's
+//! AUTO_INCREMENT lock until it ends.
 
 use chrono::NaiveDateTime;
 
-use crate::db::engines::rows::mariadb::{Table, inserting};
-use crate::db::engines::rows::statement::Bound;
+use crate::db::engines::rows::mariadb::insert_sql;
+use crate::db::engines::rows::statement::{Bound, Fragment};
 use crate::db::engines::rows::{InsertFromRows, Value};
 
-/// So few rows have a text for each number of them.
-const EXACTLY: usize = 4;
-/// Of so many rows and more the text is prepared each time: the server keeps what is prepared, some hundred bytes a place.
-const KEPT_BELOW: usize = 1024;
+/// Up to this many rows one plain INSERT is used, with a text for each number of rows.
+const PLAIN_ROWS_MAX: usize = 4;
+/// From this many rows on the text is prepared each time. The server keeps some hundred bytes for each placeholder of a
+/// prepared statement.
+const UNCACHED_ROWS_MIN: usize = 1024;
 
-/// Whether there are few texts for about as many rows.
-pub fn has_kept_text(rows: usize) -> bool {
-    rows < KEPT_BELOW
+/// Whether an INSERT of this many rows has one of few texts, which are worth keeping prepared.
+pub fn has_cacheable_text(rows: usize) -> bool {
+    rows < UNCACHED_ROWS_MIN
 }
 
-/// The statements, after which `placet_found` says how many rows they made.
-pub fn inserting_blocks(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Table {
-    if rows.len() <= EXACTLY || !has_kept_text(rows.len()) {
-        let (text, bound) = inserting(it, now, rows);
-        return (format!("{text}; SET placet_found = ROW_COUNT()"), bound);
+/// The statements that insert the rows, and then set the variable `placet_found` to the number of rows inserted.
+pub fn chunked_insert_sql(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
+    if rows.len() <= PLAIN_ROWS_MAX || !has_cacheable_text(rows.len()) {
+        let Fragment { text, bound } = insert_sql(it, now, rows);
+        let text = format!("{text}; SET placet_found = ROW_COUNT()");
+        return Fragment { text, bound };
     }
-    let nothing = vec![Value::MaybeInt(None); it.columns.len()];
+    let null_row = vec![Value::MaybeInt(None); it.columns.len()];
     let (mut text, mut bound) = ("SET placet_found = 0".to_owned(), Vec::new());
     let mut left = rows;
     for size in (0..=rows.len().ilog2()).rev().map(|power| 1 << power) {
@@ -34,16 +38,19 @@ pub fn inserting_blocks(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Val
         let unused = if is_used {
             Vec::new()
         } else {
-            vec![nothing.clone(); size]
+            vec![null_row.clone(); size]
         };
-        let (block, rest) = left.split_at(if is_used { size } else { 0 });
-        let (insert, values) = inserting(it, now, if is_used { block } else { &unused });
-        text += &format!("; IF ? THEN {insert}; SET placet_found = placet_found + ROW_COUNT(); END IF");
+        let (chunk, rest) = left.split_at(if is_used { size } else { 0 });
+        let insert = insert_sql(it, now, if is_used { chunk } else { &unused });
+        text += &format!(
+            "; IF ? THEN {}; SET placet_found = placet_found + ROW_COUNT(); END IF",
+            insert.text
+        );
         bound.push(Bound::Value(Value::Int(is_used.into())));
-        bound.extend(values);
+        bound.extend(insert.bound);
         left = rest;
     }
-    (text, bound)
+    Fragment { text, bound }
 }
 
 #[cfg(test)]
@@ -55,23 +62,23 @@ mod tests {
         columns: &["a", "b"],
     };
 
-    fn inserting(rows: i64) -> Table {
+    fn insert_of(rows: i64) -> Fragment {
         let rows: Vec<_> = (0..rows)
             .map(|n| vec![Value::Int(n), Value::Text(n.to_string())])
             .collect();
-        inserting_blocks(&INSERT, NaiveDateTime::default(), &rows)
+        chunked_insert_sql(&INSERT, NaiveDateTime::default(), &rows)
     }
 
     #[test]
-    fn every_row_is_in_a_block_and_the_text_that_of_about_as_many() {
+    fn every_row_is_in_one_chunk_and_similar_numbers_of_rows_share_a_text() {
         for rows in [1, 4, 5, 7, 8, 13, 31, 1023, 1024] {
-            let (text, bound) = inserting(rows);
+            let Fragment { text, bound } = insert_of(rows);
             assert_eq!(bound.len(), text.matches('?').count(), "{rows}");
-            let named = |it: &&Bound| matches!(it, Bound::Value(Value::Text(_)));
-            assert_eq!(bound.iter().filter(named).count() as i64, rows);
+            let is_text = |it: &&Bound| matches!(it, Bound::Value(Value::Text(_)));
+            assert_eq!(bound.iter().filter(is_text).count() as i64, rows);
         }
-        assert_eq!(inserting(5).0, inserting(7).0);
-        assert_ne!(inserting(7).0, inserting(8).0);
-        assert!(!inserting(1024).0.contains("IF"));
+        assert_eq!(insert_of(5).text, insert_of(7).text);
+        assert_ne!(insert_of(7).text, insert_of(8).text);
+        assert!(!insert_of(1024).text.contains("IF"));
     }
 }

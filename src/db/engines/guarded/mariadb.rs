@@ -1,28 +1,28 @@
-//! All parts as one compound statement, which looks itself whether each was as it must be, and stops where one was not. Of
-//! MariaDB 10.6 and newer.
+//! Guarded writes on MariaDB, from 10.6 on: one compound statement, which checks each guard and stops with an error at
+//! the first that does not hold.
 
 use chrono::NaiveDateTime;
 use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
 use diesel::result::Error::DatabaseError;
 
-use super::insert_chunks::{has_kept_text, inserting_blocks};
+use super::insert_chunks::{chunked_insert_sql, has_cacheable_text};
 use super::{ExecMode, GuardedWrite};
-use crate::db::engines::dialect::mariadb::BEGIN_WITHIN;
+use crate::db::engines::dialect::mariadb::BEGIN_IN_COMPOUND;
 use crate::db::engines::rows::Value;
-use crate::db::engines::rows::mariadb::{counting_keys, json, listed, looking, updating};
-use crate::db::engines::rows::statement::{Bound, Statement};
+use crate::db::engines::rows::mariadb::{count_keys_sql, count_sql, json_rows, update_by_ids, update_sql};
+use crate::db::engines::rows::statement::{Bound, Fragment, Statement};
 
-/// The server keeps some hundred bytes for each place of a text that is prepared: so many of all parts together are kept.
-const KEPT_PLACES: usize = 8_192;
-/// So many values a look has at most where its text is kept prepared, and so many keys are counted.
-const KEPT_VALUES: usize = 32;
-const KEPT_KEYS: usize = 256;
+/// The maximum number of placeholders in a text that stays prepared. The server keeps some hundred bytes for each.
+const CACHED_PLACEHOLDERS_MAX: usize = 8_192;
+/// The maximum number of values of an `AssertExists` in a text that stays prepared.
+const CACHED_VALUES_MAX: usize = 32;
+/// The maximum number of keys of an `AssertNone` in a text that stays prepared.
+const CACHED_KEYS_MAX: usize = 256;
 
-/// How the statement says which write it was; the number follows.
-const NOT_AS_IT_MUST: &str = "placet: not as expected: ";
+/// The beginning of the error that the statement raises if a guard does not hold. The index of the write follows.
+const GUARD_FAILED: &str = "placet: guard failed: ";
 
-/// Where the transaction is to be begun, that is in the statement too.
 pub fn run(
     conn: &mut MysqlConnection,
     now: NaiveDateTime,
@@ -30,66 +30,71 @@ pub fn run(
     mode: ExecMode,
 ) -> QueryResult<Option<usize>> {
     let begin = if mode == ExecMode::CombinedWithBegin {
-        BEGIN_WITHIN
+        BEGIN_IN_COMPOUND
     } else {
         ""
     };
     let mut text = format!("BEGIN NOT ATOMIC DECLARE placet_found BIGINT; {begin}");
     let mut bound = Vec::new();
     for (at, write) in writes.iter().enumerate() {
-        let (found, values) = match write {
+        let (statement, count) = match write {
             GuardedWrite::UpdateOne(it, values) => {
-                let values = values.iter().cloned().map(Bound::from).collect();
-                changed((it.0.to_owned(), values))
+                let bound = values.iter().cloned().map(Bound::from).collect();
+                let text = it.0.to_owned();
+                (Fragment { text, bound }, CHANGED_ROWS)
             }
-            GuardedWrite::Update(it, rows) => changed(match listed::updating(it, now, rows) {
-                Some(listed) => listed,
-                None => updating(it, now, json(it.columns, rows)?),
-            }),
-            GuardedWrite::Insert(it, rows) => looked(inserting_blocks(it, now, rows)),
-            GuardedWrite::AssertExists(it, values) => looked(looking(it, values, "INTO placet_found ")),
-            GuardedWrite::AssertNone(it, keys) => looked(counting_keys(it, keys, "INTO placet_found ")),
+            GuardedWrite::Update(it, rows) => {
+                let update = match update_by_ids::update_sql(it, now, rows) {
+                    Some(update) => update,
+                    None => update_sql(it, now, json_rows(it.columns, rows)?),
+                };
+                (update, CHANGED_ROWS)
+            }
+            GuardedWrite::Insert(it, rows) => (chunked_insert_sql(it, now, rows), FOUND_ROWS),
+            GuardedWrite::AssertExists(it, values) => (count_sql(it, values, "INTO placet_found "), FOUND_ROWS),
+            GuardedWrite::AssertNone(it, keys) => (count_keys_sql(it, keys, "INTO placet_found "), FOUND_ROWS),
         };
-        bound.extend(values);
+        bound.extend(statement.bound);
         bound.push(Bound::Value(Value::Int(write.expected() as i64)));
         text.push_str(&format!(
-            "{found} <> ? THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{NOT_AS_IT_MUST}{at}'; END IF; "
+            "{statement}; IF {count} <> ? THEN \
+             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{GUARD_FAILED}{at}'; END IF; ",
+            statement = statement.text
         ));
     }
     text.push_str("END");
-    let mut statement: Statement = Statement::once(text, bound);
-    statement.is_kept = statement.bound.len() <= KEPT_PLACES && writes.iter().all(has_few_texts);
+    let mut statement: Statement = Statement::uncached(text, bound);
+    statement.is_cached = statement.bound.len() <= CACHED_PLACEHOLDERS_MAX && writes.iter().all(is_cacheable);
     match statement.execute(conn) {
         Ok(_) => Ok(None),
-        Err(error) => match which(&error) {
+        Err(error) => match failed_guard(&error) {
             Some(at) => Ok(Some(at)),
             None => Err(error),
         },
     }
 }
 
-/// Whether the write's text is one of few, however many rows there are: the server keeps whatever is kept prepared.
-fn has_few_texts(write: &GuardedWrite) -> bool {
+/// The number of rows that the statement before it changed.
+const CHANGED_ROWS: &str = "ROW_COUNT()";
+
+/// The number of rows that the statement before it counted. It counts into a variable: a query within the condition
+/// itself would lock all that it reads, and wait for the transactions that write it.
+const FOUND_ROWS: &str = "placet_found";
+
+/// Whether the text of the write is one of few, whatever the number of rows. The server keeps every prepared text.
+fn is_cacheable(write: &GuardedWrite) -> bool {
     match write {
         GuardedWrite::UpdateOne(..) | GuardedWrite::Update(..) => true,
-        GuardedWrite::Insert(_, rows) => has_kept_text(rows.len()),
-        GuardedWrite::AssertExists(_, values) => values.len() <= KEPT_VALUES,
-        GuardedWrite::AssertNone(_, keys) => keys.len() <= KEPT_KEYS,
+        GuardedWrite::Insert(_, rows) => has_cacheable_text(rows.len()),
+        GuardedWrite::AssertExists(_, values) => values.len() <= CACHED_VALUES_MAX,
+        GuardedWrite::AssertNone(_, keys) => keys.len() <= CACHED_KEYS_MAX,
     }
 }
 
-/// A statement, and a condition that begins with how many rows it changed.
-fn changed((text, bound): (String, Vec<Bound>)) -> (String, Vec<Bound>) {
-    (format!("{text}; IF ROW_COUNT()"), bound)
-}
-
-/// The same of what was counted before the condition. A query that is a statement of its own locks nothing; within a condition
-/// it would lock all that it reads, and wait for whoever writes that.
-fn looked((text, bound): (String, Vec<Bound>)) -> (String, Vec<Bound>) {
-    (format!("{text}; IF placet_found"), bound)
-}
-
-fn which(error: &diesel::result::Error) -> Option<usize> {
-    let DatabaseError(_, told) = error else { return None };
-    told.message().strip_prefix(NOT_AS_IT_MUST)?.parse().ok()
+/// The index of the write whose guard did not hold, if that is what the error says.
+fn failed_guard(error: &diesel::result::Error) -> Option<usize> {
+    let DatabaseError(_, information) = error else {
+        return None;
+    };
+    information.message().strip_prefix(GUARD_FAILED)?.parse().ok()
 }

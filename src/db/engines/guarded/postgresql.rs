@@ -1,4 +1,5 @@
-//! All parts as one WITH. They see the rows as those were before it.
+//! Guarded writes on PostgreSQL: one statement, whose WITH has a part for each write. Every part sees the rows as they
+//! were before the statement.
 
 use chrono::NaiveDateTime;
 use diesel::pg::PgConnection;
@@ -8,7 +9,7 @@ use diesel::sql_types::{Array as ArrayOf, BigInt};
 use super::{ExecMode, GuardedWrite};
 use crate::db::engines::dialect::postgresql::begin_write;
 use crate::db::engines::rows::Value;
-use crate::db::engines::rows::postgresql::{Array, Locked, having_keys, inserting, unnest, updating};
+use crate::db::engines::rows::postgresql::{Array, LockedRows, insert_sql, matching_keys_sql, unnest, update_sql};
 use crate::db::engines::rows::statement::Statement;
 
 pub fn run(
@@ -32,20 +33,27 @@ pub fn run(
     if mode == ExecMode::CombinedWithBegin {
         begin_write(conn)?;
     }
-    let counted: Vec<i64> = Statement::kept::<ArrayOf<BigInt>>(text, with.bound).get_result(conn)?;
-    let as_it_must = |(write, found): (&GuardedWrite, i64)| usize::try_from(found) == Ok(write.expected());
-    Ok(writes.iter().zip(counted).position(|it| !as_it_must(it)))
+    let counts: Vec<i64> = Statement::cached::<ArrayOf<BigInt>>(text, with.bound).get_result(conn)?;
+    let holds = |(write, count): (&GuardedWrite, i64)| usize::try_from(count) == Ok(write.expected());
+    Ok(writes.iter().zip(counts).position(|it| !holds(it)))
 }
 
-/// The parts so far; of each there is `w{at}`, with a row for each row that it changed or found.
+/// The WITH so far. Each write has a part `w{at}`, with one row for each row that it changed or found.
 #[derive(Default)]
 struct With {
     parts: Vec<String>,
     bound: Vec<Array>,
-    /// How many there were.
+    /// The number of writes so far.
     added: usize,
-    /// The last one that writes, and how many rows it must write.
-    writing: Option<(usize, usize)>,
+    /// The last write that changes rows.
+    last_change: Option<Change>,
+}
+
+struct Change {
+    /// Its index among the writes.
+    at: usize,
+    /// The number of rows that it must change.
+    expected: usize,
 }
 
 impl With {
@@ -56,47 +64,60 @@ impl With {
             GuardedWrite::UpdateOne(it, values) => {
                 self.parts.push(format!("w{at} AS ({} RETURNING 1)", it.0));
                 self.bound.extend(values.iter().cloned().map(Array::Value));
-                self.writing = Some((at, 1));
+                self.last_change = Some(Change { at, expected: 1 });
             }
             GuardedWrite::Update(it, rows) => {
                 self.add_rows(at, it.columns, rows);
-                // Who waits here holds other rows, for which the one that it waits for may wait: that is a second of silence.
-                // And what is changed meanwhile fails the guard anyway.
+                // Locked rows are skipped. A statement that waited for them would hold rows for which their holder may
+                // wait, and PostgreSQL takes a second to notice a deadlock. The other transaction changes the skipped
+                // rows, so the guard would not hold in any case.
                 let (source, locks) = (format!("v{at}"), format!("l{at}"));
-                let (lock, update) = updating(it, &source, &locks, Locked::AreLeftOut, now, &mut self.bound);
-                self.parts
-                    .push(format!("l{at} AS ({lock}), w{at} AS ({update} RETURNING 1)"));
-                self.writing = Some((at, rows.len()));
+                let sql = update_sql(it, &source, &locks, LockedRows::Skip, now, &mut self.bound);
+                self.parts.push(format!(
+                    "l{at} AS ({lock}), w{at} AS ({update} RETURNING 1)",
+                    lock = sql.lock,
+                    update = sql.update
+                ));
+                self.last_change = Some(Change {
+                    at,
+                    expected: rows.len(),
+                });
             }
             GuardedWrite::Insert(it, rows) => {
                 self.add_rows(at, it.columns, rows);
-                let insert = inserting(it, &format!("v{at}"), now, &mut self.bound);
+                let insert = insert_sql(it, &format!("v{at}"), now, &mut self.bound);
                 self.parts.push(format!("w{at} AS ({insert} RETURNING 1)"));
-                self.writing = Some((at, rows.len()));
+                self.last_change = Some(Change {
+                    at,
+                    expected: rows.len(),
+                });
             }
             GuardedWrite::AssertExists(it, values) => {
                 self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", it.0));
                 self.bound.extend(values.iter().cloned().map(Array::Value));
             }
             GuardedWrite::AssertNone(it, keys) => {
-                self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", having_keys(it)));
+                self.parts
+                    .push(format!("w{at} AS (SELECT 1 FROM {})", matching_keys_sql(it)));
                 self.bound.push(Array::Texts(keys.iter().cloned().map(Some).collect()));
             }
         }
     }
 
-    /// The rows of a write that writes. There are none of them until the write before it has written all of its own: so locks
-    /// are taken in the order of the parts, which is the same for every process, and only as long as there is hope.
+    /// Adds the rows of a change. They depend on the change before it: there are none unless that one has changed all
+    /// of its rows. So locks are taken in the order of the parts, which is the same in every process, and none is taken
+    /// after a guard has failed.
     fn add_rows(&mut self, at: usize, columns: &[&str], rows: &[Vec<Value>]) {
-        let (source, bound) = unnest(columns, rows);
-        self.bound.extend(bound);
-        let turn = match self.writing {
-            Some((before, expected)) => {
-                self.bound.push(Array::Value(Value::Int(expected as i64)));
+        let source = unnest(columns, rows);
+        self.bound.extend(source.bound);
+        let condition = match &self.last_change {
+            Some(Change { at: before, expected }) => {
+                self.bound.push(Array::Value(Value::Int(*expected as i64)));
                 format!(" WHERE (SELECT count(*) FROM w{before}) = ?")
             }
             None => String::new(),
         };
-        self.parts.push(format!("v{at} AS (SELECT * FROM {source}{turn})"));
+        self.parts
+            .push(format!("v{at} AS (SELECT * FROM {}{condition})", source.text));
     }
 }

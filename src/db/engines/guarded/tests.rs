@@ -1,4 +1,4 @@
-//! Whatever the engine, and whether it takes one statement for all parts or one for each: the same comes of it.
+//! Guarded writes have the same result on every engine, as one statement and as a statement for each write.
 
 use diesel::prelude::*;
 
@@ -33,8 +33,8 @@ fn text(text: &str) -> Vec<Value> {
     vec![Value::Text(text.into())]
 }
 
-/// A part of each kind, of which all are as they must be but those that are named.
-fn parts(ids: &[i32], wrong: &[usize]) -> Vec<GuardedWrite> {
+/// A write of each kind. All guards hold but those whose number is in `wrong`.
+fn writes(ids: &[i32], wrong: &[usize]) -> Vec<GuardedWrite> {
     let is = |at: usize| !wrong.contains(&at);
     let there = CountFrom("traits WHERE name = ? AND (SELECT COUNT(*) FROM traits) = ?".to_owned());
     let count = Value::Int(if is(0) { 2 } else { 3 });
@@ -60,7 +60,7 @@ fn names(conn: &mut DbConnection) -> Vec<String> {
     t::table.order(t::id).select(t::name).load(conn).expect("traits")
 }
 
-/// All that the engine can do.
+/// All modes of the engine.
 fn modes(conn: &mut DbConnection) -> [ExecMode; 3] {
     let capabilities = dialect::capabilities(conn).expect("a version");
     [
@@ -70,24 +70,29 @@ fn modes(conn: &mut DbConnection) -> [ExecMode; 3] {
     ]
 }
 
-/// Runs the parts in a transaction that goes on.
-fn begun(conn: &mut DbConnection, parts: &[GuardedWrite], mode: ExecMode) -> QueryResult<Option<usize>> {
+/// Runs the writes in a new transaction and leaves it open.
+fn begin_and_run(conn: &mut DbConnection, writes: &[GuardedWrite], mode: ExecMode) -> QueryResult<Option<usize>> {
     if mode != ExecMode::CombinedWithBegin {
         dialect::begin_write(conn)?;
     }
-    run(conn, dialect::row_time(conn), parts, mode)
+    run(conn, dialect::row_time(conn), writes, mode)
 }
 
-/// Runs it in a transaction of its own, which is undone; what came of it, and which names there were then.
-fn tried(conn: &mut DbConnection, ids: &[i32], wrong: &[usize], mode: ExecMode) -> (Option<usize>, Vec<String>) {
-    let failed = begun(conn, &parts(ids, wrong), mode).expect("statements");
+/// Runs [`writes`] in a transaction and rolls it back. Returns which guard failed, and the names before the rollback.
+fn run_and_roll_back(
+    conn: &mut DbConnection,
+    ids: &[i32],
+    wrong: &[usize],
+    mode: ExecMode,
+) -> (Option<usize>, Vec<String>) {
+    let failed = begin_and_run(conn, &writes(ids, wrong), mode).expect("statements");
     let names = names(conn);
     dialect::rollback(conn).expect("rollback");
     (failed, names)
 }
 
 #[test]
-fn all_parts_hold_or_the_first_that_does_not_is_named() {
+fn all_guards_hold_or_the_first_that_does_not_is_returned() {
     use crate::db::schema::{placet_writers as w, traits as t};
     let (_kept, database) = TestDatabase::synced();
     let conn = &mut database.connect().expect("a connection");
@@ -110,75 +115,81 @@ fn all_parts_hold_or_the_first_that_does_not_is_named() {
         .execute(conn)
         .expect("a row");
     for mode in modes(conn) {
-        let (failed, found) = tried(conn, &ids, &[], mode);
+        let (failed, found) = run_and_roll_back(conn, &ids, &[], mode);
         assert_eq!(failed, None);
         assert_eq!(found, ["F", "G", "C", "it's \"D\" \\ \u{1F600}?"], "{mode:?}");
         for (wrong, expected) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3)] {
-            assert_eq!(tried(conn, &ids, &[wrong], mode).0, Some(expected), "{mode:?}");
+            let (failed, _) = run_and_roll_back(conn, &ids, &[wrong], mode);
+            assert_eq!(failed, Some(expected), "{mode:?}");
         }
-        assert_eq!(tried(conn, &ids, &[1, 2, 3], mode).0, Some(1), "{mode:?}");
+        assert_eq!(run_and_roll_back(conn, &ids, &[1, 2, 3], mode).0, Some(1), "{mode:?}");
         assert_eq!(names(conn), ["A", "B"]);
     }
 }
 
-/// Names of so many traits.
-fn numbered(first: usize, many: usize) -> Vec<String> {
-    (first..first + many).map(|n| format!("T{n:04}")).collect()
+/// The names of `count` traits.
+fn numbered(first: usize, count: usize) -> Vec<String> {
+    (first..first + count).map(|n| format!("T{n:04}")).collect()
 }
 
-/// Makes so many traits and renames them, the middle one from what it may not be called; what came of the second, and which
-/// names there were then.
-fn made_and_renamed(conn: &mut DbConnection, many: usize, wrong: bool, mode: ExecMode) -> (Option<usize>, Vec<String>) {
+/// Inserts `count` traits and renames them; if `wrong`, the guard of the middle one names another trait. Returns which
+/// guard of the renaming failed, and the names after it.
+fn insert_and_rename(
+    conn: &mut DbConnection,
+    count: usize,
+    wrong: bool,
+    mode: ExecMode,
+) -> (Option<usize>, Vec<String>) {
     use crate::db::schema::traits as t;
-    let made = numbered(0, many);
-    let rows = made.iter().map(|name| text(name)).collect();
+    let inserted = numbered(0, count);
+    let rows = inserted.iter().map(|name| text(name)).collect();
     assert_eq!(
-        begun(conn, &[GuardedWrite::Insert(INSERT, rows)], mode).expect("rows"),
+        begin_and_run(conn, &[GuardedWrite::Insert(INSERT, rows)], mode).expect("rows"),
         None
     );
-    assert_eq!(names(conn), made);
+    assert_eq!(names(conn), inserted);
     let ids: Vec<i32> = t::table.order(t::id).select(t::id).load(conn).expect("ids");
-    let rows = ids.iter().zip(made).zip(numbered(2000, many)).enumerate();
+    let rows = ids.iter().zip(inserted).zip(numbered(2000, count)).enumerate();
     let rows = rows.map(|(n, ((id, was), name))| {
-        let was = if wrong && n == many / 2 { "Z".into() } else { was };
+        let was = if wrong && n == count / 2 { "Z".into() } else { was };
         vec![Value::Int((*id).into()), Value::Key(was), Value::Text(name)]
     });
     let renaming = [
         GuardedWrite::Update(RENAME, rows.collect()),
-        GuardedWrite::AssertNone(NAMED, numbered(0, many)),
+        GuardedWrite::AssertNone(NAMED, numbered(0, count)),
     ];
     let within = if mode == ExecMode::CombinedWithBegin {
         ExecMode::Combined
     } else {
         mode
     };
-    let done = run(conn, dialect::row_time(conn), &renaming[..1], within).expect("names");
+    let failed = run(conn, dialect::row_time(conn), &renaming[..1], within).expect("names");
     let none_left = run(conn, dialect::row_time(conn), &renaming[1..], within);
     let found = names(conn);
     dialect::rollback(conn).expect("rollback");
-    assert!(wrong || none_left.expect("a look").is_none());
-    (done, found)
+    assert!(wrong || none_left.expect("a count").is_none());
+    (failed, found)
 }
 
-/// Engines have other texts for other numbers of rows, and none may leave one out or take one twice.
+/// Engines have different texts for different numbers of rows. No text may leave out a row or write it twice.
 #[test]
-fn however_many_rows_there_are_each_is_written_once() {
+fn each_row_is_written_once_whatever_the_number_of_rows() {
     let (_kept, database) = TestDatabase::synced();
     let conn = &mut database.connect().expect("a connection");
     diesel::delete(crate::db::schema::traits::table)
         .execute(conn)
         .expect("no traits");
     for mode in modes(conn) {
-        for many in [1, 2, 4, 5, 8, 11, 31, 64, 65, 130, 1030] {
-            let all = (None, numbered(2000, many));
-            assert_eq!(made_and_renamed(conn, many, false, mode), all, "{mode:?}");
-            assert_eq!(made_and_renamed(conn, many, true, mode).0, Some(0), "{mode:?}");
+        for count in [1, 2, 4, 5, 8, 11, 31, 64, 65, 130, 1030] {
+            let all = (None, numbered(2000, count));
+            assert_eq!(insert_and_rename(conn, count, false, mode), all, "{mode:?}");
+            assert_eq!(insert_and_rename(conn, count, true, mode).0, Some(0), "{mode:?}");
         }
     }
 }
 
 #[test]
-fn what_was_begun_at_once_is_committed_at_once() {
+fn a_prepared_commit_ends_the_transaction_that_the_combined_statement_began() {
     use crate::db::schema::traits as t;
     let (_kept, database) = TestDatabase::synced();
     let (conn, other) = (
@@ -187,22 +198,22 @@ fn what_was_begun_at_once_is_committed_at_once() {
     );
     let capabilities = dialect::capabilities(conn).expect("a version");
     let count = |conn: &mut DbConnection| -> i64 {
-        let mine = t::table.filter(t::name.like("CUSTOM_AT_ONCE_%"));
-        mine.count().get_result(conn).expect("a count")
+        let inserted = t::table.filter(t::name.like("CUSTOM_AT_ONCE_%"));
+        inserted.count().get_result(conn).expect("a count")
     };
-    for (turn, capabilities) in [capabilities, Capabilities::default(), capabilities]
+    for (round, capabilities) in [capabilities, Capabilities::default(), capabilities]
         .into_iter()
         .enumerate()
     {
-        let parts = [GuardedWrite::Insert(
+        let writes = [GuardedWrite::Insert(
             INSERT,
-            vec![text(&format!("CUSTOM_AT_ONCE_{turn}"))],
+            vec![text(&format!("CUSTOM_AT_ONCE_{round}"))],
         )];
-        let began = begun(conn, &parts, ExecMode::with_begin(capabilities)).expect("statements");
-        assert_eq!((began, count(other)), (None, turn as i64), "{capabilities:?}");
+        let failed = begin_and_run(conn, &writes, ExecMode::with_begin(capabilities)).expect("statements");
+        assert_eq!((failed, count(other)), (None, round as i64), "{capabilities:?}");
         dialect::commit_prepared(conn, capabilities).expect("a commit");
-        assert_eq!(count(other), turn as i64 + 1, "{capabilities:?}");
-        // What comes after it commits by itself again.
+        assert_eq!(count(other), round as i64 + 1, "{capabilities:?}");
+        // After the commit the session commits each statement by itself again.
         diesel::update(t::table.filter(t::name.like("CUSTOM_AT_ONCE_%")))
             .set(t::updated_at.eq(dialect::row_time(conn)))
             .execute(conn)
@@ -215,7 +226,7 @@ fn what_was_begun_at_once_is_committed_at_once() {
 }
 
 #[test]
-fn a_row_that_is_taken_is_an_error_of_a_constraint() {
+fn inserting_a_row_that_exists_is_a_constraint_error() {
     use crate::db::schema::traits as t;
     let (_kept, database) = TestDatabase::synced();
     let conn = &mut database.connect().expect("a connection");
@@ -224,8 +235,8 @@ fn a_row_that_is_taken_is_an_error_of_a_constraint() {
         .execute(conn)
         .expect("a row");
     for mode in modes(conn) {
-        let parts = [GuardedWrite::Insert(INSERT, vec![text("CUSTOM_A")])];
-        let error = begun(conn, &parts, mode).expect_err("it is there");
+        let writes = [GuardedWrite::Insert(INSERT, vec![text("CUSTOM_A")])];
+        let error = begin_and_run(conn, &writes, mode).expect_err("the row exists");
         assert!(crate::db::fault::is_constraint(&error), "{error}");
         dialect::rollback(conn).expect("rollback");
     }

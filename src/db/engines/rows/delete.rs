@@ -15,7 +15,7 @@ pub struct DeleteRows {
     pub columns: [&'static str; 2],
 }
 impl DeleteRows {
-    /// Runs it over all pairs and answers how many rows of the table were deleted.
+    /// Runs it over all pairs. Returns the number of rows of the table that were deleted.
     pub fn run(&self, conn: &mut DbConnection, rows: &[(i32, i32)]) -> QueryResult<usize> {
         let mut deleted = 0;
         for chunk in rows.chunks(LIST_MAX / 2) {
@@ -23,19 +23,19 @@ impl DeleteRows {
                 .iter()
                 .flat_map(|(first, second)| [i64::from(*first), i64::from(*second)]);
             deleted += match conn {
-                DbConnection::Sqlite(conn) => Statement::once(
+                DbConnection::Sqlite(conn) => Statement::uncached(
                     self.sqlite(chunk.len()),
                     numbers.map(|it| Bound::Value(Value::Int(it))).collect(),
                 )
                 .execute(conn)?,
                 #[cfg(feature = "postgresql")]
-                DbConnection::Postgresql(conn) => Statement::once(
+                DbConnection::Postgresql(conn) => Statement::uncached(
                     self.postgresql(chunk.len()),
                     numbers.map(|it| Array::Value(Value::Int(it))).collect(),
                 )
                 .execute(conn)?,
                 #[cfg(feature = "mariadb")]
-                DbConnection::Mariadb(conn) => Statement::once(
+                DbConnection::Mariadb(conn) => Statement::uncached(
                     self.mariadb(chunk.len()),
                     numbers.map(|it| Bound::Value(Value::Int(it))).collect(),
                 )
@@ -47,7 +47,7 @@ impl DeleteRows {
 
     fn sqlite(&self, rows: usize) -> String {
         let (table, [first, second]) = (self.table, self.columns);
-        // From the values' side: over a large table a list of pairs has all of it read.
+        // The values are the outer table of the join. With `IN` over a list of pairs SQLite scans the whole table.
         format!(
             "DELETE FROM {table} WHERE rowid IN (SELECT {table}.rowid FROM (VALUES {pairs}) v \
              CROSS JOIN {table} ON {table}.{first} = v.column1 AND {table}.{second} = v.column2)",
@@ -62,14 +62,15 @@ impl DeleteRows {
         format!("DELETE FROM {table} WHERE ({columns}) IN (VALUES {pairs})")
     }
 
-    /// As with updates: MariaDB scans the whole table for a list of pairs, and locks as it goes.
+    /// A join, as for updates. With `IN` over a list of pairs MariaDB scans the whole table, and locks each row that it
+    /// reads.
     #[cfg(feature = "mariadb")]
     fn mariadb(&self, rows: usize) -> String {
         let (table, [first, second]) = (self.table, self.columns);
         format!(
             "DELETE {table} FROM (SELECT ? AS one, ? AS other{more}) v \
              STRAIGHT_JOIN {table} ON {table}.{first} = v.one AND {table}.{second} = v.other",
-            more = " UNION ALL SELECT ?, ?".repeat(rows - 1),
+            more = " UNION ALL SELECT ?, ?".repeat(rows - 1)
         )
     }
 }

@@ -1,118 +1,118 @@
-//! Rows as MariaDB takes them: one place in the text for each value, or all of them as one text in JSON.
+//! Rows in statements of MariaDB: a placeholder for each value, or all rows as one JSON text.
 
-pub mod listed;
+pub mod update_by_ids;
 
 use chrono::NaiveDateTime;
 use diesel::QueryResult;
 use diesel::result::Error::SerializationError;
 
-use super::statement::{Bound, Statement, timed};
+use super::statement::{Bound, Fragment, Statement, bind_time};
 use super::{CountFrom, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
 use crate::db::engines::dialect::padded;
 
-/// A table of rows, and what is bound for it.
-pub type Table = (String, Vec<Bound>);
-
 pub fn update(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let (text, bound) = updating(it, now, union(it.columns, rows));
-    Statement::once(text, bound)
+    let Fragment { text, bound } = update_sql(it, now, union_rows(it.columns, rows));
+    Statement::uncached(text, bound)
 }
 
 pub fn insert(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let (text, bound) = inserting(it, now, rows);
-    Statement::once(text, bound)
+    let Fragment { text, bound } = insert_sql(it, now, rows);
+    Statement::uncached(text, bound)
 }
 
 pub fn one_row(it: &OneRow, values: &[Value]) -> Statement {
-    Statement::kept(it.0.to_owned(), values.iter().cloned().map(Bound::from).collect())
+    Statement::cached(it.0.to_owned(), values.iter().cloned().map(Bound::from).collect())
 }
 
-pub fn look(it: &CountFrom, values: &[Value]) -> Statement {
-    let (text, bound) = looking(it, values, "");
-    Statement::kept(text, bound)
+pub fn count_rows(it: &CountFrom, values: &[Value]) -> Statement {
+    let Fragment { text, bound } = count_sql(it, values, "");
+    Statement::cached(text, bound)
 }
 
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement {
-    let (text, bound) = counting_keys(it, keys, "");
-    Statement::once(text, bound)
+    let Fragment { text, bound } = count_keys_sql(it, keys, "");
+    Statement::uncached(text, bound)
 }
 
-/// The rows come first in the join, and each is looked up by its id: the table is never scanned, nothing else is
-/// locked.
-pub fn updating(it: &UpdateFromRows, now: NaiveDateTime, (rows, mut bound): Table) -> Table {
+/// The UPDATE over `rows`, a table that [`union_rows`] or [`json_rows`] made. `STRAIGHT_JOIN` puts the rows first, and
+/// each looks its row up by the id. So the table is never scanned, and no other row is locked.
+pub fn update_sql(it: &UpdateFromRows, now: NaiveDateTime, rows: Fragment) -> Fragment {
+    let Fragment { text: rows, mut bound } = rows;
     let set: Vec<String> = it.set.split(", ").map(|set| format!("{}.{set}", it.table)).collect();
-    let set = timed(&set.join(", "), now, "?", &mut bound);
+    let set = bind_time(&set.join(", "), now, "?", &mut bound);
     let text = format!("UPDATE {rows} v STRAIGHT_JOIN {} ON {} SET {set}", it.table, it.filter);
-    (text, bound)
+    Fragment { text, bound }
 }
 
-/// Not from a table of rows: such an INSERT keeps the counter of the table's ids to itself until it ends, and one that waits
-/// for another's row would keep everybody waiting.
-pub fn inserting(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Table {
-    it.with_values(now, rows)
+/// The INSERT with a placeholder for each value. An INSERT from a table of rows would hold the table's AUTO_INCREMENT
+/// lock until it ends; if it then waited for a row, no other transaction could insert.
+pub fn insert_sql(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
+    it.with_placeholders(now, rows)
 }
 
-/// `into`: where the count goes, if not to whoever asks.
-pub fn looking(it: &CountFrom, values: &[Value], into: &str) -> Table {
+/// `into` is empty, or an INTO clause with the variable that takes the count.
+pub fn count_sql(it: &CountFrom, values: &[Value], into: &str) -> Fragment {
     let bound = values.iter().cloned().map(Bound::from).collect();
-    (format!("SELECT COUNT(*) {into}FROM {}", it.0), bound)
+    let text = format!("SELECT COUNT(*) {into}FROM {}", it.0);
+    Fragment { text, bound }
 }
 
-/// One of few texts, however many keys there are.
-pub fn counting_keys(it: &CountKeys, keys: &[String], into: &str) -> Table {
+/// As [`count_sql`]. The keys are padded, so that there are few texts.
+pub fn count_keys_sql(it: &CountKeys, keys: &[String], into: &str) -> Fragment {
     let bound = padded(keys).map(|key| Bound::Value(Value::Text(key.clone())));
     let bound: Vec<Bound> = bound.collect();
-    let places = vec!["?"; bound.len()].join(", ");
-    (
-        format!(
-            "SELECT COUNT(*) {into}FROM {} WHERE {} IN ({places})",
-            it.table, it.column
-        ),
-        bound,
-    )
+    let placeholders = vec!["?"; bound.len()].join(", ");
+    let text = format!(
+        "SELECT COUNT(*) {into}FROM {} WHERE {} IN ({placeholders})",
+        it.table, it.column
+    );
+    Fragment { text, bound }
 }
 
-/// One SELECT for each row, which every version takes.
-fn union(columns: &[&str], rows: &[Vec<Value>]) -> Table {
-    let place = |value: &Value| match value {
+/// The rows as a table: a SELECT for each row, which every version of MariaDB and MySQL accepts.
+fn union_rows(columns: &[&str], rows: &[Vec<Value>]) -> Fragment {
+    let placeholder = |value: &Value| match value {
         Value::Key(_) => "CAST(? AS BINARY)",
         _ => "?",
     };
     let first = |row: &Vec<Value>| {
-        let named = |(value, name): (&Value, &&str)| format!("{} AS {name}", place(value));
+        let named = |(value, name): (&Value, &&str)| format!("{} AS {name}", placeholder(value));
         row.iter().zip(columns).map(named).collect::<Vec<_>>().join(", ")
     };
-    let other = |row: &Vec<Value>| row.iter().map(place).collect::<Vec<_>>().join(", ");
+    let other = |row: &Vec<Value>| row.iter().map(placeholder).collect::<Vec<_>>().join(", ");
     let selects: Vec<String> = rows
         .iter()
         .enumerate()
-        .map(|(place, row)| format!("SELECT {}", if place == 0 { first(row) } else { other(row) }))
+        .map(|(at, row)| format!("SELECT {}", if at == 0 { first(row) } else { other(row) }))
         .collect();
     let bound = rows.iter().flatten().cloned().map(Bound::from).collect();
-    (format!("({})", selects.join(" UNION ALL ")), bound)
+    let text = format!("({})", selects.join(" UNION ALL "));
+    Fragment { text, bound }
 }
 
-/// One text whose form does not depend on how many rows there are. Of MariaDB 10.6 and newer.
+/// The rows as a table that is bound as one JSON text, so that the statement's text does not depend on their number.
+/// From MariaDB 10.6 on.
 ///
-/// A column's type is that of its first value: all of a column are of one kind.
-pub fn json(columns: &[&str], rows: &[Vec<Value>]) -> QueryResult<Table> {
-    let kinds = columns.iter().zip(rows.first().into_iter().flatten()).enumerate();
-    let (mut taken, mut told) = (Vec::new(), Vec::new());
-    for (at, (name, value)) in kinds {
-        let (kind, as_is) = match value {
+/// The first row decides the types of the columns, because all values of a column have the same type.
+pub fn json_rows(columns: &[&str], rows: &[Vec<Value>]) -> QueryResult<Fragment> {
+    let first = columns.iter().zip(rows.first().into_iter().flatten()).enumerate();
+    let (mut json_columns, mut selected) = (Vec::new(), Vec::new());
+    for (at, (name, value)) in first {
+        let (sql_type, expression) = match value {
             Value::Int(_) | Value::MaybeInt(_) => ("BIGINT", format!("j.{name}")),
             Value::Real(_) => ("DOUBLE", format!("j.{name}")),
             Value::Text(_) => ("LONGTEXT", format!("j.{name}")),
             Value::Key(_) => ("LONGTEXT", format!("CAST(j.{name} AS BINARY) AS {name}")),
         };
-        taken.push(format!("{name} {kind} PATH '$[{at}]'"));
-        told.push(as_is);
+        json_columns.push(format!("{name} {sql_type} PATH '$[{at}]'"));
+        selected.push(expression);
     }
     let text = format!(
         "(SELECT {} FROM JSON_TABLE(?, '$[*]' COLUMNS ({})) j)",
-        told.join(", "),
-        taken.join(", ")
+        selected.join(", "),
+        json_columns.join(", ")
     );
     let rows = serde_json::to_string(rows).map_err(|error| SerializationError(error.into()))?;
-    Ok((text, vec![Bound::Value(Value::Text(rows))]))
+    let bound = vec![Bound::Value(Value::Text(rows))];
+    Ok(Fragment { text, bound })
 }

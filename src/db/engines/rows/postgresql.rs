@@ -1,14 +1,15 @@
-//! Rows as PostgreSQL takes them: each column is one array, so that the text does not depend on how many rows there are.
+//! Rows in statements of PostgreSQL: each column is bound as one array, so that the text does not depend on the number
+//! of rows.
 //!
-//! A connection prepares such a statement once, and PostgreSQL plans it once; a text with as many places as there are
-//! values would be parsed and planned anew each time.
+//! A connection prepares such a statement once, and PostgreSQL plans it once. A text with a placeholder for each value
+//! would be parsed and planned each time.
 
 use chrono::NaiveDateTime;
 
-use super::statement::{Statement, timed};
+use super::statement::{Fragment, Statement, bind_time};
 use super::{CountFrom, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
 
-/// What is bound: a value, or a column of them.
+/// A bound value, or a bound column of values.
 #[derive(Debug)]
 pub enum Array {
     Value(Value),
@@ -25,94 +26,117 @@ impl From<NaiveDateTime> for Array {
 }
 
 pub fn update(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement<Array> {
-    let (source, mut bound) = unnest(it.columns, rows);
-    let (locked, updated) = updating(it, "v", "l", Locked::AreWaitedFor, now, &mut bound);
-    Statement::kept(
-        format!("WITH v AS (SELECT * FROM {source}), l AS ({locked}) {updated}"),
+    let Fragment {
+        text: source,
+        mut bound,
+    } = unnest(it.columns, rows);
+    let UpdateSql { lock, update } = update_sql(it, "v", "l", LockedRows::Wait, now, &mut bound);
+    Statement::cached(
+        format!("WITH v AS (SELECT * FROM {source}), l AS ({lock}) {update}"),
         bound,
     )
 }
 
 pub fn insert(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement<Array> {
-    let (source, mut bound) = unnest(it.columns, rows);
-    let inserted = inserting(it, "v", now, &mut bound);
-    Statement::kept(format!("WITH v AS (SELECT * FROM {source}) {inserted}"), bound)
+    let Fragment {
+        text: source,
+        mut bound,
+    } = unnest(it.columns, rows);
+    let insert = insert_sql(it, "v", now, &mut bound);
+    Statement::cached(format!("WITH v AS (SELECT * FROM {source}) {insert}"), bound)
 }
 
 pub fn one_row(it: &OneRow, values: &[Value]) -> Statement<Array> {
-    Statement::kept(it.0.to_owned(), values.iter().cloned().map(Array::Value).collect())
+    Statement::cached(it.0.to_owned(), values.iter().cloned().map(Array::Value).collect())
 }
 
-pub fn look(it: &CountFrom, values: &[Value]) -> Statement<Array> {
+pub fn count_rows(it: &CountFrom, values: &[Value]) -> Statement<Array> {
     let bound = values.iter().cloned().map(Array::Value).collect();
-    Statement::kept(format!("SELECT count(*) FROM {}", it.0), bound)
+    Statement::cached(format!("SELECT count(*) FROM {}", it.0), bound)
 }
 
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement<Array> {
     let keys = Array::Texts(keys.iter().cloned().map(Some).collect());
-    Statement::kept(format!("SELECT count(*) FROM {}", having_keys(it)), vec![keys])
+    Statement::cached(format!("SELECT count(*) FROM {}", matching_keys_sql(it)), vec![keys])
 }
 
-/// Rows that somebody else has locked.
-pub enum Locked {
-    AreWaitedFor,
-    /// Then the count says that they are missing.
-    AreLeftOut,
+/// What a statement does with rows that another transaction has locked.
+pub enum LockedRows {
+    Wait,
+    /// They are missing from the count of changed rows.
+    Skip,
 }
 
-impl Locked {
-    fn text(&self) -> &str {
+impl LockedRows {
+    fn sql(&self) -> &str {
         match self {
-            Locked::AreWaitedFor => "",
-            Locked::AreLeftOut => "SKIP LOCKED",
+            LockedRows::Wait => "",
+            LockedRows::Skip => "SKIP LOCKED",
         }
     }
 }
 
-/// What locks the rows that are to be updated, in the order of their ids, and what updates those: without the one, two
-/// statements over the same rows deadlock, after a second of silence each. `locked_ones`: what to do about rows that somebody
-/// else has locked.
-pub fn updating(
-    it: &UpdateFromRows,
-    rows: &str,
-    locked: &str,
-    locked_ones: Locked,
-    now: NaiveDateTime,
-    bound: &mut Vec<Array>,
-) -> (String, String) {
-    let (table, filter) = (it.table, it.filter);
-    let set = timed(it.set, now, "?::timestamp", bound);
-    let lock = format!(
-        "SELECT {table}.id FROM {table} JOIN {rows} v ON {filter} ORDER BY {table}.id FOR NO KEY UPDATE OF {table} {}",
-        locked_ones.text()
-    );
-    let update = format!("UPDATE {table} SET {set} FROM {rows} v, {locked} l WHERE {table}.id = l.id AND {filter}");
-    (lock, update)
+/// The two parts of an update.
+pub struct UpdateSql {
+    /// Locks the rows in the order of their ids. Without it two statements over the same rows can deadlock, which
+    /// PostgreSQL takes a second to notice.
+    pub lock: String,
+    /// Updates the locked rows.
+    pub update: String,
 }
 
-pub fn inserting(it: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &mut Vec<Array>) -> String {
+/// The update over the table `rows`. `locks` is the name that its part `lock` gets in the WITH.
+pub fn update_sql(
+    it: &UpdateFromRows,
+    rows: &str,
+    locks: &str,
+    locked_rows: LockedRows,
+    now: NaiveDateTime,
+    bound: &mut Vec<Array>,
+) -> UpdateSql {
+    let (table, filter) = (it.table, it.filter);
+    let set = bind_time(it.set, now, "?::timestamp", bound);
+    let lock = format!(
+        "SELECT {table}.id FROM {table} JOIN {rows} v ON {filter} ORDER BY {table}.id FOR NO KEY UPDATE OF {table} {}",
+        locked_rows.sql()
+    );
+    let update = format!("UPDATE {table} SET {set} FROM {rows} v, {locks} l WHERE {table}.id = l.id AND {filter}");
+    UpdateSql { lock, update }
+}
+
+/// The insert of the table `rows`.
+pub fn insert_sql(it: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &mut Vec<Array>) -> String {
     bound.push(now.into());
     let (table, columns, values) = (it.table, it.columns.join(", "), it.columns.join(", v."));
     format!("INSERT INTO {table} (created_at, {columns}) SELECT ?::timestamp, v.{values} FROM {rows} v")
 }
 
-/// What stands behind FROM; the keys are one array.
-pub fn having_keys(it: &CountKeys) -> String {
+/// What follows FROM in a query for the rows with one of the keys. The keys are bound as one array.
+pub fn matching_keys_sql(it: &CountKeys) -> String {
     format!("{} WHERE {} = ANY(?::text[])", it.table, it.column)
 }
 
-/// Rows as columns, in the order of their names; with them the text that makes rows of them again.
-pub fn unnest(columns: &[&str], rows: &[Vec<Value>]) -> (String, Vec<Array>) {
-    let arrays: Vec<(&str, Array)> = (0..columns.len()).map(|at| column(rows, at)).collect();
-    let types: Vec<String> = arrays.iter().map(|(kind, _)| format!("?::{kind}[]")).collect();
-    let text = format!("unnest({}) v({})", types.join(", "), columns.join(", "));
-    (text, arrays.into_iter().map(|(_, bound)| bound).collect())
+/// The rows as a table: each column is bound as an array, and `unnest` turns the arrays into rows again.
+pub fn unnest(columns: &[&str], rows: &[Vec<Value>]) -> Fragment<Array> {
+    let (mut placeholders, mut bound) = (Vec::new(), Vec::new());
+    for at in 0..columns.len() {
+        let Column { sql_type, values } = column(rows, at);
+        placeholders.push(format!("?::{sql_type}[]"));
+        bound.push(values);
+    }
+    let text = format!("unnest({}) v({})", placeholders.join(", "), columns.join(", "));
+    Fragment { text, bound }
 }
 
-/// A column's type is that of its first value: all of a column are of one kind.
-fn column(rows: &[Vec<Value>], at: usize) -> (&'static str, Array) {
+struct Column {
+    sql_type: &'static str,
+    values: Array,
+}
+
+/// The first row decides the type of the column, because all values of a column have the same type.
+fn column(rows: &[Vec<Value>], at: usize) -> Column {
     let values = rows.iter().map(|row| &row[at]);
-    match rows.first().map(|row| &row[at]) {
+    let (sql_type, values) = match rows.first().map(|row| &row[at]) {
         Some(Value::Real(_)) => {
             let reals = values.filter_map(|it| match it {
                 Value::Real(it) => Some(*it),
@@ -135,5 +159,6 @@ fn column(rows: &[Vec<Value>], at: usize) -> (&'static str, Array) {
             });
             ("bigint", Array::Ints(ints.collect()))
         }
-    }
+    };
+    Column { sql_type, values }
 }

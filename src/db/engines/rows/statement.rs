@@ -1,4 +1,4 @@
-//! A statement as text, with a `?` for each value that is bound and no other question mark.
+//! A statement as text, with a `?` for each bound value. The text has no other question mark.
 
 use std::marker::PhantomData;
 
@@ -10,7 +10,7 @@ use diesel::sqlite::{Sqlite, SqliteConnection};
 
 use super::Value;
 
-/// What is bound, of any engine.
+/// A bound value that every engine accepts.
 #[derive(Debug)]
 pub enum Bound {
     Value(Value),
@@ -29,44 +29,51 @@ impl From<NaiveDateTime> for Bound {
     }
 }
 
-/// See the module. `B`: what is bound; `T`: the type of the one column that it returns.
+/// SQL with its bound values: a part of a statement, or the whole.
+#[derive(Debug)]
+pub struct Fragment<B = Bound> {
+    pub text: String,
+    pub bound: Vec<B>,
+}
+
+/// A statement with bound values of type `B`. It returns one column of the SQL type `T`.
 #[derive(Debug)]
 pub struct Statement<B = Bound, T = BigInt> {
     pub text: String,
     pub bound: Vec<B>,
-    /// Whether the text is the same however many rows it is about: then a connection prepares it once and keeps it.
-    pub is_kept: bool,
+    /// Whether the connection prepares the statement once and keeps it.
+    pub is_cached: bool,
     returns: PhantomData<T>,
 }
 
 impl<B> Statement<B> {
-    /// One whose text differs with the number of rows.
-    pub fn once(text: String, bound: Vec<B>) -> Statement<B> {
+    /// A statement that is prepared each time, because its text differs with the number of rows.
+    pub fn uncached(text: String, bound: Vec<B>) -> Statement<B> {
         Statement {
             text,
             bound,
-            is_kept: false,
+            is_cached: false,
             returns: PhantomData,
         }
     }
 
-    /// One whose text is always the same.
-    pub fn kept<T>(text: String, bound: Vec<B>) -> Statement<B, T> {
+    /// A statement that is prepared once, because its text is always the same.
+    pub fn cached<T>(text: String, bound: Vec<B>) -> Statement<B, T> {
         Statement {
             text,
             bound,
-            is_kept: true,
+            is_cached: true,
             returns: PhantomData,
         }
     }
 }
 
-/// Walks a statement of one backend: its text piece by piece, and between them what `$bind` makes of each bound value.
+/// Makes a statement a query of one backend. Between the pieces of its text `$bind` adds each bound value.
 macro_rules! walk {
     ($backend:ty, $connection:ty, $bound:ty, ($out:ident, $it:ident) => $bind:expr) => {
         impl<T> QueryFragment<$backend> for Statement<$bound, T> {
             fn walk_ast<'b>(&'b self, mut $out: AstPass<'_, 'b, $backend>) -> QueryResult<()> {
-                if !self.is_kept {
+                if !self.is_cached {
                     $out.unsafe_to_cache_prepared();
                 }
                 let mut pieces = self.text.split('?');
@@ -123,7 +130,7 @@ walk!(diesel::pg::Pg, diesel::pg::PgConnection, Array, (out, it) => match it {
     Array::Texts(it) => out.push_bind_param::<diesel::sql_types::Array<Nullable<Text>>, _>(it)?,
 });
 
-/// It is known by its text, which diesel keeps together with what was prepared.
+/// Without a static id diesel finds the prepared statement by its text.
 impl<B, T> QueryId for Statement<B, T> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
@@ -133,8 +140,13 @@ impl<B, T> Query for Statement<B, T> {
     type SqlType = T;
 }
 
-/// Text with what `{now}` stands for in it, which is bound too.
-pub fn timed<B: From<NaiveDateTime>>(text: &str, now: NaiveDateTime, place: &str, bound: &mut Vec<B>) -> String {
+/// Replaces each `{now}` by the placeholder, and binds the time for it.
+pub fn bind_time<B: From<NaiveDateTime>>(
+    text: &str,
+    now: NaiveDateTime,
+    placeholder: &str,
+    bound: &mut Vec<B>,
+) -> String {
     bound.extend(text.matches("{now}").map(|_| B::from(now)));
-    text.replace("{now}", place)
+    text.replace("{now}", placeholder)
 }

@@ -6,14 +6,14 @@ use super::{CommitOutcome, Identity};
 use crate::db::engines::dialect;
 use crate::db::schema::{placet_changes, placet_epoch, placet_writers};
 use crate::db::writer::pruning;
-use crate::db::{Database, DbConnection, DbResult, Settings};
+use crate::db::{Database, DatabaseSettings, DbConnection, DbResult};
 
 fn connections() -> (DbConnection, DbConnection, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:///{}", folder.path().join("identity.sqlite").display());
-    let settings = Settings {
+    let settings = DatabaseSettings {
         lock_timeout: std::time::Duration::from_millis(20),
-        ..Settings::new(url)
+        ..DatabaseSettings::new(url)
     };
     let database = Database::open(&settings).unwrap();
     database.sync().unwrap();

@@ -12,7 +12,7 @@ use crate::db::engines::dialect;
 use crate::db::tests::support::{Kind, TestDatabase};
 use crate::db::writer::queue::WriterHandle;
 use crate::db::writer::{Batch, BatchPlan, PlanOutcome, RunOutcome, WalLimits, WriterSettings, start};
-use crate::db::{Commit, Database, DbConnection, DbResult, Settings};
+use crate::db::{Commit, Database, DatabaseSettings, DbConnection, DbResult};
 use crate::error::{Error, Result};
 
 /// A batch that locks the epoch's row before it is planned, or else sleeps for the time of its commands and fails.
@@ -139,9 +139,9 @@ impl SleeperWriter {
 
 fn sleeper_writer(timeout: Duration, default_lock_timeout: Duration, is_locked: bool) -> SleeperWriter {
     let kept = TestDatabase::empty();
-    let database = Database::open(&Settings {
+    let database = Database::open(&DatabaseSettings {
         lock_timeout: default_lock_timeout,
-        ..Settings::new(&kept.url)
+        ..DatabaseSettings::new(&kept.url)
     })
     .expect("a URL");
     database.sync().expect("sync");
