@@ -69,7 +69,8 @@ async fn accept(listener: std::net::TcpListener, response: &'static [u8]) -> std
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
         tokio::spawn(async move {
-            // An error means that the client closed its connection, which is its right.
+            // An error means that the client closed its connection, which is no failure.
+
             drop(serve(stream, response).await);
         });
     }

@@ -1,4 +1,4 @@
-//! The rules of commits: a subject that says what it does, and a body that says why where much changed.
+//! The rules of commits: a subject that says what the commit does, and a body that says why if much changed.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,19 +7,19 @@ use std::process::Command;
 const SINCE: &str = "3632a7267894edf0ee3ff861bcef89c86ccf4046";
 
 const MOST_CHARACTERS: usize = 72;
-/// Lines of `src/`, added and taken away, from which on a body says why.
+/// A commit that adds and removes more lines of `src/` than this needs a body.
 const LINES_WITHOUT_BODY: usize = 50;
 
-/// A commit that is no merge.
+/// A commit that is not a merge.
 pub struct Commit {
     pub hash: String,
     pub subject: String,
     pub body: String,
-    /// Lines of `src/` that it adds or takes away.
+    /// The lines of `src/` that it adds or removes.
     pub lines: usize,
 }
 
-/// The commits that the rules hold for; `None` where there is no such history, as in a tarball or a shallow clone.
+/// The commits that the rules hold for. `None` if there is no such history, as in a tarball or a shallow clone.
 pub fn commits(root: &Path) -> Option<Vec<Commit>> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
@@ -33,7 +33,7 @@ pub fn commits(root: &Path) -> Option<Vec<Commit>> {
     Some(log.split('\u{1e}').skip(1).filter_map(parse).collect())
 }
 
-/// A commit as `commits` asks git for it: hash, subject, body, and a line a file.
+/// Parses a commit in the format of `commits`: hash, subject, body, and a line for each file.
 fn parse(record: &str) -> Option<Commit> {
     let mut fields = record.split('\u{1f}');
     let (hash, subject, body) = (fields.next()?, fields.next()?, fields.next()?);
@@ -58,9 +58,9 @@ pub fn check(commit: &Commit) -> Vec<String> {
     let mut complain = |what: String| complaints.push(format!("commit {} `{subject}`: {what}", commit.hash));
     let characters = subject.chars().count();
     if characters > MOST_CHARACTERS {
-        complain(format!("{characters} characters, and {MOST_CHARACTERS} are the most"));
+        complain(format!("{characters} characters, but the most are {MOST_CHARACTERS}"));
     }
-    // Git writes such a subject itself.
+    // Git itself writes the subject of a revert.
     if !subject.starts_with("Revert \"") {
         match scope(subject) {
             None => complain("no scope: begin with the part that changes, as in `db: rename the queue`".to_owned()),
@@ -71,12 +71,15 @@ pub fn check(commit: &Commit) -> Vec<String> {
         }
     }
     if commit.body.is_empty() && commit.lines > LINES_WITHOUT_BODY {
-        complain(format!("changes {} lines of src/, and no body says why", commit.lines));
+        complain(format!(
+            "changes {} lines of src/ without a body that says why",
+            commit.lines
+        ));
     }
     complaints
 }
 
-/// What follows the scope.
+/// The subject without its scope.
 fn scope(subject: &str) -> Option<&str> {
     let (scope, said) = subject.split_once(": ")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./+-".contains(c);
@@ -84,7 +87,7 @@ fn scope(subject: &str) -> Option<&str> {
     scope.split(", ").all(part).then_some(said.trim())
 }
 
-/// Whether a subject may be a command. Only what a command never begins with is refused.
+/// Whether a subject may be a command. It refuses only first words that no command has.
 fn is_imperative(said: &str) -> bool {
     const NO_VERBS: [&str; 24] = [
         "a", "all", "an", "and", "both", "each", "every", "fewer", "how", "it", "more", "no", "not", "now", "only",

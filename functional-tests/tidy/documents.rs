@@ -1,10 +1,10 @@
-//! The rules of documents: what they name exists, and what they list is what the code lists.
+//! The rules of documents: the files, paths and test steps that they name exist.
 
 use std::collections::BTreeSet;
 
 use super::source::File;
 
-/// Complaints about links that lead nowhere, and about paths in backquotes, below a folder of the project, that do not exist.
+/// Complaints about dead links, and about paths in backquotes that do not exist in a folder of the project.
 pub fn references(document: &File, exists: impl Fn(&str) -> bool) -> Vec<String> {
     const FOLDERS: [&str; 9] = [
         "src/",
@@ -51,8 +51,8 @@ fn join(folder: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// Complaints about steps of tox.sh that a document names and its stages have not. A document names them as
-/// `./tox.sh functional servers` (race, plans). A name in backquotes is a path, which `references` looks for.
+/// Complaints about steps of tox.sh that a document names but the stages do not have. A document names them as
+/// `./tox.sh functional servers` (race, plans). A name in backquotes is a path, which `references` checks.
 pub fn steps(document: &File, tox: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     for (at, _) in document.text.match_indices("`./tox.sh ") {
@@ -73,7 +73,7 @@ pub fn steps(document: &File, tox: &str) -> Vec<String> {
     complaints
 }
 
-/// The parts of the names of the steps that stages of tox.sh run, by themselves or by functions that they name.
+/// The words in the names of the steps that stages of tox.sh run, themselves or by functions that they call.
 fn steps_of(tox: &str, stages: &str) -> BTreeSet<String> {
     let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
     let mut waiting: Vec<&str> = stages.split(' ').collect();

@@ -1,9 +1,9 @@
-//! The rules of files: how a file begins, and where tests are.
+//! The rules of files: the head comment of a file, and the place of tests.
 
 use super::lexer;
 use super::source::{File, test_attribute};
 
-/// A file says first what it is for.
+/// The first line of a file says what the file is for.
 pub fn head(file: &File) -> Option<String> {
     let first = file.text.lines().next().unwrap_or_default();
     let purpose = first
@@ -12,8 +12,8 @@ pub fn head(file: &File) -> Option<String> {
     (!purpose).then(|| format!("{}: the first line is `//!` and says what the file is for", file.path))
 }
 
-/// Tests are in the module `tests` of what they test: inline, in `x/tests.rs`, or below `x/tests/`. Elsewhere only
-/// functions that read private state, and names that are re-exported, may be for tests alone.
+/// Tests are in the module `tests` of the module that they test: inline, in `x/tests.rs`, or below `x/tests/`.
+/// Elsewhere only two kinds of items may be for tests alone: functions that read private state, and re-exported names.
 pub fn test_places(file: &File) -> Vec<String> {
     let code = lexer::code(&file.text, &lexer::rust(&file.text));
     let line = |at: usize| format!("{}:{}", file.path, code[..at].matches('\n').count() + 1);

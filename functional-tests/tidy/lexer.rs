@@ -1,8 +1,8 @@
-//! Finds comments and literals in Rust and Python, as far as the rules need it. The rest is code.
+//! Finds comments and literals in Rust and Python, as precisely as the rules need. The rest is code.
 
 use std::ops::Range;
 
-/// What is not code.
+/// The kinds of text that are not code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Comment,
@@ -41,7 +41,8 @@ pub fn python(text: &str) -> Vec<Piece> {
     })
 }
 
-/// Collects what `begins` finds at each byte. Its arguments are the bytes from there, and whether a name goes on there.
+/// Collects what `begins` finds at each byte. Its arguments are the bytes from there on, and whether the byte continues
+/// a name.
 fn pieces(text: &str, begins: impl Fn(&[u8], bool) -> Option<(Kind, usize)>) -> Vec<Piece> {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
@@ -58,7 +59,7 @@ fn pieces(text: &str, begins: impl Fn(&[u8], bool) -> Option<(Kind, usize)>) -> 
     found
 }
 
-/// The text with comments and the insides of literals blanked. Its length stays.
+/// The text with comments and the insides of literals blanked. The length stays the same.
 pub fn code(text: &str, pieces: &[Piece]) -> String {
     let mut out = text.as_bytes().to_vec();
     for (kind, range) in pieces {
@@ -95,7 +96,7 @@ fn block_comment(rest: &[u8]) -> usize {
     at
 }
 
-/// `r"…"`, `r#"…"#`, `br"…"`: how long it is.
+/// The length of `r"…"`, `r#"…"#` or `br"…"`.
 fn raw_string(rest: &[u8]) -> Option<usize> {
     let prefix = usize::from(rest[0] == b'b');
     if rest.get(prefix) != Some(&b'r') {
@@ -118,7 +119,7 @@ fn quoted(rest: &[u8], quote: &[u8]) -> usize {
     (at + quote.len()).min(rest.len())
 }
 
-/// A character literal, which a lifetime is not.
+/// The length of a character literal. A lifetime is none.
 fn character(rest: &[u8]) -> Option<usize> {
     if rest[0] != b'\'' {
         return None;

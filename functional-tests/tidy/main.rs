@@ -1,8 +1,8 @@
-//! Checks the project's own rules: which layer imports from which, which crate is used where, what must not be written.
+//! Checks the project's own rules, about layers, crates, names, files, documents, prose and commits.
 //!
-//! The tables are those of ARCHITECTURE.md (layers) and STYLE.md (crates). Files are read as text, not parsed: a rule is
-//! here only if that is enough to decide it. `rules_fail` proves that each rule can fail. Nothing but the standard library
-//! is needed, not even placet itself.
+//! The tables are those of ARCHITECTURE.md (layers) and STYLE.md (crates, words). Files are read as text and not
+//! parsed, so a rule is here only if text is enough to decide it. `rules_fail` proves that each rule can fail. tidy
+//! needs only the standard library, not placet itself.
 
 mod commits;
 mod documents;
@@ -104,13 +104,13 @@ fn crates_are_used_only_where_style_allows() {
     for name in known.iter().chain(&testing) {
         let Some(row) = table.iter().find(|row| row.name == *name) else {
             complaints.push(format!(
-                "`{name}` is in Cargo.toml; add to STYLE.md's table which layers may use it, and why it was taken"
+                "`{name}` is in Cargo.toml: add a row to STYLE.md's table, with its layers and the reason for it"
             ));
             continue;
         };
         if !testing.contains(name) && !row.layers.is_empty() && !met.contains(name) {
             complaints.push(format!(
-                "the crate `{name}` is not used: take it out of Cargo.toml and STYLE.md"
+                "the crate `{name}` is not used: remove it from Cargo.toml and STYLE.md"
             ));
         }
     }
@@ -119,7 +119,7 @@ fn crates_are_used_only_where_style_allows() {
         .filter(|row| !known.contains(&row.name) && !testing.contains(&row.name))
     {
         complaints.push(format!(
-            "STYLE.md has a row for `{}`, which Cargo.toml has not",
+            "STYLE.md has a row for `{}`, but Cargo.toml does not have the crate",
             row.name
         ));
     }
@@ -177,7 +177,7 @@ fn no_file_is_too_long() {
     for path in EXCUSED_LENGTHS {
         assert!(
             Path::new(&root()).join(path).exists(),
-            "{path} is excused and not there: take it off the list"
+            "{path} is excused but does not exist: remove it from the list"
         );
     }
 }
@@ -199,7 +199,7 @@ fn a_noun_has_one_name_in_every_layer() {
     let nouns = nouns::nouns(&read("src/api/routes.rs"));
     assert!(
         nouns.len() >= 8,
-        "the route table has other nouns than it should: {nouns:?}"
+        "the nouns of the route table are not the expected ones: {nouns:?}"
     );
     none(nouns::noun_files(&nouns, exists));
 }
@@ -231,7 +231,7 @@ fn steps_of_tox_that_documents_name_exist() {
 fn commits_say_what_they_do_and_why() {
     match commits::commits(&root()) {
         Some(commits) => none(commits.iter().flat_map(commits::check)),
-        None => println!("skipped: the history here does not reach back to the rules of commits"),
+        None => println!("skipped: the history of this checkout begins after the rules of commits"),
     }
 }
 

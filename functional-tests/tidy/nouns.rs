@@ -19,7 +19,7 @@ pub fn nouns(routes: &str) -> Vec<String> {
 pub fn noun_files(nouns: &[String], exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut complaints = Vec::new();
     for noun in nouns {
-        // Candidates are found by the search; the root of the native API is made of the route table.
+        // Two nouns are not in the model: the search finds candidates, and the route table is the native API's root.
         let model = match noun.as_str() {
             "allocation_candidates" => "src/search/candidates.rs".to_owned(),
             "v1" => "src/api/routes.rs".to_owned(),

@@ -1,14 +1,15 @@
-//! The prose of a file: comments, literals, names and documents, as whole sentences with their lines.
+//! Extracts the prose of a file with its lines: comments, literals, names and documents.
 
 use super::lexer::{self, Kind, Piece};
 use super::source::File;
 use super::tables;
 
-/// A comment, a literal, a name or a document. Blanks are single, and consecutive lines of a comment are one piece.
+/// A comment, a literal, a name or a document. Words are separated by one space. Consecutive lines of a comment are one
+/// piece.
 #[derive(Debug)]
 pub struct Prose {
     pub text: String,
-    /// Byte of the text, and the line of the file that begins there.
+    /// Offsets in the text, and the line of the file that begins at each.
     lines: Vec<(usize, usize)>,
     pub is_name: bool,
 }
@@ -66,7 +67,7 @@ fn whole(text: &str, mark: &[&str]) -> Vec<Prose> {
     vec![prose]
 }
 
-/// What `part` takes of each line; neighbours are one.
+/// The part of each line that `part` returns. Adjacent parts are one piece.
 fn of_lines(text: &str, part: impl Fn(&str) -> Option<&str>, mark: &[&str]) -> Vec<Prose> {
     let mut found: Vec<Prose> = Vec::new();
     let mut goes_on = false;

@@ -1,4 +1,4 @@
-//! The rules of code. Each takes a file and returns complaints, which say where, what, and what to do instead.
+//! The rules of code. Each takes a file and returns complaints with the place, the fault and what to do instead.
 
 use super::source::{File, Source, after, name};
 use super::tables::{Crate, Layers};
@@ -18,8 +18,8 @@ pub fn layers(allowed: &Layers, source: &Source) -> Vec<String> {
     imports(source).into_iter().filter_map(complain).collect()
 }
 
-/// Every layer that a file names, with the place: by `crate::…`, by a `super::…` that leads out of its own layer, and in
-/// main.rs by `placet::…`.
+/// Every layer that a file names, with the place. A file names a layer by `crate::…`, by a `super::…` that leads out of
+/// its own layer, and in main.rs by `placet::…`.
 fn imports(source: &Source) -> Vec<(usize, String)> {
     let code = &source.code;
     let mut found = Vec::new();
@@ -97,7 +97,7 @@ pub fn crates(table: &[Crate], source: &Source) -> (Vec<String>, Vec<String>) {
     (met, complaints)
 }
 
-/// Names that some files must not use, beyond layers and crates: which files, which names, and why.
+/// Names that some files must not use, beyond layers and crates, and the reason.
 struct Foreign {
     below: &'static [&'static str],
     but: &'static [&'static str],
@@ -158,7 +158,7 @@ const FOREIGN: &[Foreign] = &[
         below: &["src/"],
         but: &["src/db/"],
         names: &["sql_query"],
-        why: "SQL as text is only in src/db/: put it there, or say it with diesel",
+        why: "SQL as text is only in src/db/: move it there, or write it with diesel",
     },
     Foreign {
         below: &["src/"],
@@ -176,11 +176,12 @@ const FOREIGN: &[Foreign] = &[
         below: &["src/"],
         but: &[],
         names: &["static mut", "thread_local!", "todo!", "unimplemented!", "dbg!"],
-        why: "no global state and nothing unfinished: hand values down, and finish what is begun",
+        why: "no global state and no unfinished code: pass values as arguments, and finish the code",
     },
 ];
 
-/// The files and folders that the rules of names are about: a rule about none would be silent.
+/// The files and folders that the rules of names are about. A test checks that they exist, because a rule about a
+/// missing path never complains.
 pub fn paths() -> impl Iterator<Item = &'static str> {
     FOREIGN
         .iter()
@@ -209,7 +210,7 @@ fn word_places<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> 
     })
 }
 
-/// Complaints about panics outside of tests that do not say why they cannot happen.
+/// Complaints about panics outside of tests without a reason why they cannot happen.
 pub fn panics(source: &Source) -> Vec<String> {
     let mut complaints = Vec::new();
     for call in [
@@ -246,7 +247,7 @@ pub fn panics(source: &Source) -> Vec<String> {
     complaints
 }
 
-/// Whether there is a remark on the line of `at`, or alone on the line above.
+/// Whether there is a remark on the line of `at`, or on a line of its own above.
 fn has_remark(source: &Source, at: usize) -> bool {
     let is_remark = |text: &str| text.starts_with("// ");
     let line = source.line(at);
@@ -265,7 +266,7 @@ fn has_remark(source: &Source, at: usize) -> bool {
     above || beside
 }
 
-/// Complaints about words and attributes that postpone work or hide it.
+/// Complaints about words that postpone work, and about attributes that hide warnings.
 pub fn postponed(source: &Source) -> Vec<String> {
     let mut complaints = Vec::new();
     for word in ["TODO", "FIXME", "XXX", "HACK"] {
@@ -290,21 +291,21 @@ pub fn postponed(source: &Source) -> Vec<String> {
     complaints
 }
 
-/// A complaint about a file that is too long to read at once.
+/// A complaint about a file that is too long.
 pub fn length(excused: &[&str], file: &File) -> Option<String> {
     const MOST: usize = 500;
     let lines = file.text.lines().count();
     (lines > MOST && !excused.contains(&file.path.as_str())).then(|| {
         format!(
-            "{}: {lines} lines, and {MOST} are the most: give a part that has a name of its own a file of its own",
+            "{}: {lines} lines, but the most are {MOST}: move a part with a name of its own to a file of its own",
             file.path
         )
     })
 }
 
-/// A complaint about a path of one machine: the project names its files from its root.
+/// A complaint about a path that only one machine has. The project names files relative to its root.
 pub fn machine_paths(file: &File) -> Option<String> {
-    // Spelled so that this file does not name them.
+    // Spelled in parts, so that this file does not contain them.
     let roots = ["home", "root", "work", "Users"].map(|name| format!("/{name}/"));
     let own = |at: usize| {
         let before = file.text[..at].chars().next_back();
@@ -314,7 +315,7 @@ pub fn machine_paths(file: &File) -> Option<String> {
     let (at, root) = found.filter(|(at, _)| own(*at)).min()?;
     let line = file.text[..at].matches('\n').count() + 1;
     Some(format!(
-        "{}:{line}: `{root}` is of one machine: name paths from the project's root",
+        "{}:{line}: only one machine has `{root}`: name paths relative to the project's root",
         file.path
     ))
 }

@@ -1,4 +1,4 @@
-//! Proves that each rule fails on what it forbids, and is silent on what it allows.
+//! Proves that each rule complains about what it forbids, and only about that.
 
 use super::commits::{self, Commit};
 use super::source::{File, Source};
@@ -19,7 +19,7 @@ fn file(path: &str, text: &str) -> File {
     }
 }
 
-/// How often a rule complains of a file.
+/// The number of a rule's complaints about a file.
 fn complaints(rule: impl Fn(&Source) -> Vec<String>, path: &str, text: &str) -> usize {
     rule(&Source::new(path, text)).len()
 }

@@ -1,10 +1,10 @@
-//! The rules of documents' length: of a sentence, and of a page.
+//! The rules of length: of the sentences of a document, and of the document.
 
 use super::source::File;
 
 const MOST_WORDS: usize = 30;
 
-/// Complaints about sentences that are too long, outside of tables, code and what scripts write.
+/// Complaints about sentences that are too long, outside of tables, code and generated text.
 pub fn long_sentences(document: &File) -> Vec<String> {
     let units = units(&without_generated(&document.text));
     let sentences = units
@@ -24,7 +24,8 @@ pub fn long_sentences(document: &File) -> Vec<String> {
     complaints
 }
 
-/// A complaint about a page that is longer than a reader finishes. `CHANGELOG.md` and `STYLE.md` are looked up, not read.
+/// A complaint about a page that is too long to be read to its end. `CHANGELOG.md` and `STYLE.md` are for looking up,
+/// and have no limit.
 pub fn page(document: &File) -> Option<String> {
     let (most, text) = match document.path.as_str() {
         "README.md" => (8_192, document.text.clone()),
@@ -34,14 +35,14 @@ pub fn page(document: &File) -> Option<String> {
     };
     (text.len() > most).then(|| {
         format!(
-            "{}: {} bytes, and {most} are the most: move what not every reader needs to a page of its own",
+            "{}: {} bytes, but the most are {most}: move what only some readers need to a page of its own",
             document.path,
             text.len()
         )
     })
 }
 
-/// The text without what stands between `<!-- … begins … -->` and `<!-- … ends … -->`; lines stay.
+/// The text without the lines between `<!-- … begins … -->` and `<!-- … ends … -->`, which become empty.
 fn without_generated(text: &str) -> String {
     let (mut kept, mut rest) = (String::new(), text);
     while let Some((before, begin)) = next_mark(rest, " begin") {
@@ -55,7 +56,7 @@ fn without_generated(text: &str) -> String {
     kept + rest
 }
 
-/// What stands before and after the next remark that has this word.
+/// The text before and after the next remark that has this word.
 fn next_mark<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
     let mut from = 0;
     loop {
@@ -68,7 +69,7 @@ fn next_mark<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
     }
 }
 
-/// The paragraphs and items of lists, each with its first line.
+/// The paragraphs and items of lists, each with the number of its first line.
 fn units(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut inside_code, mut open, mut in_list) = (false, false, false);
@@ -97,7 +98,7 @@ fn units(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// What an item of a list says, if the line begins one.
+/// The text of a list item, if the line begins one.
 fn item(line: &str) -> Option<&str> {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let numbered = (number.len() < line.len()).then(|| number.strip_prefix(". ")).flatten();
@@ -130,7 +131,7 @@ pub fn sentences(unit: &str) -> Vec<String> {
     found
 }
 
-/// How many words a reader counts: what stands in backquotes is one, and of a link its text alone.
+/// The number of words. Text in backquotes is one word, and only the text of a link counts.
 fn words(sentence: &str) -> usize {
     let mut plain = String::new();
     for (number, part) in sentence.split('`').enumerate() {

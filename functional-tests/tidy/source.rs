@@ -1,5 +1,5 @@
-//! Reads a Rust file as the rules need it: the text, and the same text with everything blanked that is not code of the
-//! program (comments, the inside of literals, test modules). Both have the same length, so offsets are valid in both.
+//! Reads the Rust files of the program. A file has its text, and a copy in which everything but code is blanked:
+//! comments, the insides of literals, test modules. Both have the same length, so offsets are valid in both.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub struct File {
     pub text: String,
 }
 
-/// A Rust file of `src/` that belongs to no test module.
+/// A Rust file of `src/` that is not part of a test module.
 pub struct Source {
     pub path: String,
     pub text: String,
@@ -41,7 +41,7 @@ impl Source {
         first.strip_suffix(".rs").unwrap_or(first)
     }
 
-    /// How many `super::` lead from here to the crate.
+    /// The number of `super::` that lead from here to the crate.
     pub fn depth(&self) -> usize {
         let names = self.path.trim_start_matches("src/").split('/').count();
         match self.path.rsplit('/').next() {
@@ -60,7 +60,7 @@ impl Source {
     }
 }
 
-/// Every file below `root` with one of the endings, except what is built, installed or hidden.
+/// Every file below `root` with one of the endings, except built, installed and hidden files.
 pub fn files(root: &Path, below: &str, endings: &[&str]) -> Vec<File> {
     let mut found = Vec::new();
     let mut left = vec![root.join(below)];
@@ -121,7 +121,7 @@ fn module_directory(path: &str) -> String {
     }
 }
 
-/// The next attribute `#[cfg(…)]` that only tests fulfil.
+/// The next attribute `#[cfg(…)]` that is true only in tests.
 pub fn test_attribute(code: &str) -> Option<Range<usize>> {
     code.match_indices("#[cfg(").find_map(|(start, _)| {
         let end = start + code[start..].find(")]")? + ")]".len();
@@ -132,7 +132,7 @@ pub fn test_attribute(code: &str) -> Option<Range<usize>> {
     })
 }
 
-/// Blanks the items that only tests have, and returns the names of those that are modules with files of their own.
+/// Blanks the items that exist only in tests, and returns the names of those that are modules with files of their own.
 fn without_test_items(code: &str) -> (String, Vec<String>) {
     let mut out = code.to_owned();
     let mut modules = Vec::new();

@@ -1,9 +1,10 @@
-//! The rules of SQL: as text it is only in `src/db/`, and what differs between engines only in `src/db/engines/`.
+//! The rules of SQL: SQL as text is only in `src/db/`, and code that distinguishes engines only in `src/db/engines/`
+//! and `src/db/connect/`.
 
 use super::lexer::{self, Kind};
 use super::source::Source;
 
-/// Words that only SQL has together, in this order.
+/// Sequences of words that only SQL has.
 const SQL: &[&[&str]] = &[
     &["SELECT", "FROM"],
     &["INSERT", "INTO"],
@@ -20,7 +21,7 @@ const SQL: &[&[&str]] = &[
     &["?", "AND", "?"],
 ];
 
-/// Types of `src/db/engines/rows/` whose fields are parts of statements. A value of them is made next to the tables.
+/// Types of `src/db/engines/rows/` whose fields are parts of statements. Their values are made next to the tables.
 pub const STATEMENTS: &[&str] = &[
     "UpdateFromRows",
     "InsertFromRows",
@@ -30,7 +31,7 @@ pub const STATEMENTS: &[&str] = &[
     "OneRow",
 ];
 
-/// SQL as text outside of `src/db/`: statements, parts of them, and types that hold such parts.
+/// Complaints about SQL as text outside of `src/db/`: statements, their parts, and types that hold such parts.
 pub fn text(source: &Source) -> Vec<String> {
     if source.path.starts_with("src/db/") {
         return Vec::new();
@@ -38,12 +39,12 @@ pub fn text(source: &Source) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut complain = |at: usize, what: &str| {
         complaints.push(format!(
-            "{}: {what}: SQL as text is only in src/db/. Give the statement a name in src/db/statements.rs, or say it with diesel",
+            "{}: {what}: SQL as text is only in src/db/. Name it in src/db/statements.rs, or write it with diesel",
             source.place(at)
         ));
     };
     for (kind, range) in lexer::rust(&source.text) {
-        // Of a literal in a test nothing is left, not even its ends.
+        // A literal of a test is blanked with its quotes.
         let of_program = !source.code[range.clone()].trim().is_empty();
         if kind == Kind::Literal && of_program && is_sql(&source.text[range.clone()]) {
             complain(range.start, "a literal that is SQL");
@@ -72,10 +73,10 @@ fn is_sql(text: &str) -> bool {
     })
 }
 
-/// The modules that distinguish engines: their own, and those that make a connection of a URL.
+/// The modules that distinguish engines: the engines' own, and those that turn a URL into a connection.
 pub const ENGINES: &[&str] = &["src/db/engines", "src/db/connect"];
 
-/// Code that differs between engines outside of their modules.
+/// Complaints about code that distinguishes engines outside of these modules.
 pub fn engines(source: &Source) -> Vec<String> {
     if ENGINES.iter().any(|path| source.path.starts_with(path)) {
         return Vec::new();
@@ -91,7 +92,7 @@ pub fn engines(source: &Source) -> Vec<String> {
     let by_feature = features
         .iter()
         .flat_map(|name| source.text.match_indices(name.as_str()).map(|(at, _)| at));
-    // A comment and a test may name a feature.
+    // Comments and tests may name a feature.
     let mut places: Vec<usize> = by_type
         .chain(by_feature.filter(|at| source.code[*at..].starts_with("feature")))
         .collect();

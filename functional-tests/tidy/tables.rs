@@ -1,4 +1,4 @@
-//! The tables that the rules read from the documents, so that a document and the code cannot disagree.
+//! The tables that the rules read from the documents. So a document and the code cannot disagree.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub fn places(document: &str, headers: &[&str]) -> Vec<usize> {
     found
 }
 
-/// The words of a cell that stand in backquotes, without a slash or `.rs` at their end.
+/// The words in backquotes of a cell, without a slash or `.rs` at their end.
 pub fn names(cell: &str) -> Vec<String> {
     cell.split('`')
         .skip(1)
@@ -47,10 +47,10 @@ pub fn names(cell: &str) -> Vec<String> {
 
 /// The layers of `src/` and their allowed dependencies: the table of ARCHITECTURE.md.
 pub struct Layers {
-    /// From the top layer down.
+    /// The layers from top to bottom.
     names: Vec<String>,
     dependencies: BTreeMap<String, Vec<String>>,
-    /// What every layer may use.
+    /// The layers that every layer may use.
     shared: Vec<String>,
 }
 
@@ -96,9 +96,9 @@ impl Layers {
     }
 }
 
-/// A crate that placet is built from, and the layers that may use it: the table of STYLE.md.
+/// A crate that placet uses, and the layers that may use it: the table of STYLE.md.
 pub struct Crate {
-    /// As in Cargo.toml.
+    /// The name in Cargo.toml.
     pub name: String,
     pub layers: Vec<String>,
 }

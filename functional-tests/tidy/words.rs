@@ -1,4 +1,4 @@
-//! The rules of words: those of STYLE.md's table are not written, and the subject of a sentence is a thing.
+//! The rules of words: the words in STYLE.md's table are refused, and the subject of a sentence is a thing.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use super::prose::Prose;
 use super::source::File;
 use super::{prose, sentences, tables};
 
-/// What others made, and files that are made from files that are checked.
+/// Files of other projects, and files that are generated from checked files.
 const NOT_OURS: &[&str] = &["api-ref/", "LICENSE"];
 
-/// Words that are refused in sentences alone: as names they mean something else.
+/// Words that are refused only in sentences. In names they mean something else.
 pub const NOT_IN_NAMES: &[&str] = &["rooms"];
 
 /// The refused words and phrases.
 pub struct Words {
-    /// By the first word: the words after it, the phrase, and what to write instead.
+    /// By the first word of a phrase: its other words, the phrase, and what to write instead.
     phrases: BTreeMap<String, Vec<(Vec<String>, String, String)>>,
 }
 
@@ -67,7 +67,7 @@ impl Words {
     }
 }
 
-/// Complaints about sentences whose subject is "who …". Questions may begin so.
+/// Complaints about sentences whose subject is "who …". Questions may begin with "Who".
 pub fn unnamed_subjects(file: &File) -> Vec<String> {
     let mut complaints = Vec::new();
     for prose in our_prose(file).iter().filter(|prose| !prose.is_name) {
@@ -95,7 +95,8 @@ fn our_prose(file: &File) -> Vec<Prose> {
     prose::prose(file)
 }
 
-/// The words of a text in small letters, with their places. What follows an apostrophe is a word of its own.
+/// The words of a text in lower case, with their offsets. An apostrophe separates two words.
+
 fn split(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut rest = text.split(|c: char| !c.is_alphanumeric());
     let mut at = 0;
