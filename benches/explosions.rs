@@ -325,7 +325,7 @@ fn unlike_children() -> Vec<Case> {
         group.traits.forbidden.insert(format!("T{n}"));
         group
     };
-    let wanting = |n: usize, traits: usize| {
+    let requiring = |n: usize, traits: usize| {
         let mut group = numbered(n, "VCPU", 1);
         group.traits.required = vec![(0..traits).map(|next| format!("T{}", (n + next * next) % 32)).collect()];
         group
@@ -334,7 +334,7 @@ fn unlike_children() -> Vec<Case> {
     for policy in [GroupPolicy::Isolate, GroupPolicy::None] {
         for (name, groups, expected) in [
             (
-                "none alike",
+                "all different",
                 (0..32).map(|n| numbered(n, "VCPU", 1)).collect::<Vec<_>>(),
                 MAX_CANDIDATES,
             ),
@@ -343,10 +343,14 @@ fn unlike_children() -> Vec<Case> {
                 (0..32).map(forbidding).collect(),
                 MAX_CANDIDATES,
             ),
-            ("each wants one of two", (0..32).map(|n| wanting(n, 2)).collect(), 2),
             (
-                "each wants one of eight",
-                (0..32).map(|n| wanting(n, 8)).collect(),
+                "each requires one of two traits",
+                (0..32).map(|n| requiring(n, 2)).collect(),
+                2,
+            ),
+            (
+                "each requires one of eight traits",
+                (0..32).map(|n| requiring(n, 8)).collect(),
                 MAX_CANDIDATES,
             ),
         ] {

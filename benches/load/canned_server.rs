@@ -70,7 +70,6 @@ async fn accept(listener: std::net::TcpListener, response: &'static [u8]) -> std
         stream.set_nodelay(true)?;
         tokio::spawn(async move {
             // An error means that the client closed its connection, which is no failure.
-
             drop(serve(stream, response).await);
         });
     }

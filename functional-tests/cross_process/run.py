@@ -10,7 +10,6 @@ workers run at the same time. Each has trees of its own, and all claim from one 
 On Galera each process has a node of its own (galera/lagging_node.py has one that lags). An SQLite file is served by one
 process, so the reads use other connections to it. The binary lists its routes. A route that this suite neither writes
 nor reads is a failure.
-
 """
 
 import json
@@ -165,7 +164,6 @@ def main():
             if len(ports) > 1:
                 tests.step("a deleted name is not given", deletions.race, random.Random(options.seed), ports, database,
                            DELETION_ROUNDS)
-
     tests.finish()
 
 

@@ -59,7 +59,6 @@ def added_up(forest, asked):
 
 def has_sums(forest, asked, right, shown):
     """Whether only added amounts are too large, by amounts of groups, and only candidates with them are lost."""
-
     unsure, losable = added_up(forest, asked), common(forest, asked)
     exact, most, needed = {}, Counter(), Counter()
     for candidate, assignments in right.items():
@@ -109,5 +108,4 @@ def is_shared_from_below(forest, asked):
                for root in forest.roots() if asked.root.hold(root.traits)
                for group in asked.groups if group.suffix == ""
                for part in oracle.parts_without_suffix(forest, replace(group, traits=versions.Traits()), root)
-
                for uuid in part.providers)

@@ -27,7 +27,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 # The versions that changed bodies, queries and answers most. The header Allow is not checked: it names the methods of
 # all versions.
-
 VERSIONS = ["1.39", "1.33", "1.27", "1.18", "1.11", "1.0"]
 CHECKS = ["not_a_server_error", "status_code_conformance", "content_type_conformance",
           "response_headers_conformance", "response_schema_conformance", "negative_data_rejection",

@@ -209,7 +209,6 @@ def main():
         database = run(tests, arguments.binary, engine)
         tests.step("unknown routes and a missing slave_connection are refused", refused, arguments.binary, database)
         tests.step("slave_connection without slave_routes is warned about", warned, arguments.binary, database)
-
     tests.finish()
 
 

@@ -96,7 +96,6 @@ fn our_prose(file: &File) -> Vec<Prose> {
 }
 
 /// The words of a text in lower case, with their offsets. An apostrophe separates two words.
-
 fn split(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut rest = text.split(|c: char| !c.is_alphanumeric());
     let mut at = 0;

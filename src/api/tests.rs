@@ -1,4 +1,4 @@
-//! The edge as clients see it, over the real model on a file of its own.
+//! Tests of the API as clients see it: requests to dispatch, over the real model and an SQLite file for each test.
 
 mod base_urls;
 mod bodies;
@@ -52,11 +52,11 @@ impl PolicyFiles for NoFiles {
     }
 }
 
-/// What came back.
+/// An answer with its whole body.
 pub struct Answer {
     pub status: StatusCode,
     pub headers: actix_web::http::header::HeaderMap,
-    /// As its head says.
+    /// `Content-Length`, if the answer has one.
     pub length: Option<u64>,
     pub body: Vec<u8>,
 }
@@ -70,12 +70,12 @@ impl Edge {
         Edge::make(change, false)
     }
 
-    /// As one of several processes on one database.
+    /// A service that is one of several processes on its database.
     pub fn shared(change: impl FnOnce(&mut Settings)) -> Edge {
         Edge::make(change, true)
     }
 
-    /// Takes the database away; who holds it open does not notice.
+    /// Renames the database file. Connections that have it open go on using it.
     pub fn lose_database(&self) {
         std::fs::rename(
             self.directory.path().join("placet.sqlite"),
@@ -95,8 +95,8 @@ impl Edge {
             wal: WalLimits::default(),
         };
         let owner = Owner {
-            project: "nobody".into(),
-            user: "nobody".into(),
+            project: "unowned".into(),
+            user: "unowned".into(),
         };
         let rules = Rules {
             strict_step_size: false,
@@ -187,17 +187,17 @@ impl Answer {
     }
 }
 
-/// A request of the administrator's.
+/// A request with the administrator's token.
 pub fn admin(method: &str, url: &str, version: &str) -> TestRequest {
     of("admin", method, url, version)
 }
 
-/// A request of somebody's.
+/// A request with this token.
 pub fn of(token: &str, method: &str, url: &str, version: &str) -> TestRequest {
     anonymous(method, url, version).insert_header(("x-auth-token", token.to_owned()))
 }
 
-/// A request of nobody's.
+/// A request without a token.
 pub fn anonymous(method: &str, url: &str, version: &str) -> TestRequest {
     let request = test::TestRequest::default()
         .method(method.parse().expect("a method"))

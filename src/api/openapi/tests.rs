@@ -1,4 +1,4 @@
-//! Checks that the description covers every route, error and component, and nothing else.
+//! Tests that the description covers every route, error and component, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,27 +27,27 @@ fn walk<'a>(name: &'a str, value: &'a Value, visit: &mut impl FnMut(&'a str, &'a
 }
 
 #[test]
-fn the_committed_document_is_the_one_that_is_made() {
+fn the_committed_document_is_up_to_date() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("api-ref/openapi.json");
     let committed = std::fs::read_to_string(path).unwrap_or_default();
     let made = text(None).unwrap();
     let differs = committed.lines().zip(made.lines()).position(|(old, new)| old != new);
     assert!(
         committed == made,
-        "api-ref/openapi.json is not what `placet openapi` prints (first in line {:?}): run contrib/api-ref.sh",
+        "api-ref/openapi.json differs from what `placet openapi` prints (first in line {:?}): run contrib/api-ref.sh",
         differs.map(|line| line + 1)
     );
 }
 
 #[test]
-fn every_row_of_the_table_is_an_operation() {
+fn every_route_is_an_operation_with_a_description() {
     let document = document(None);
     for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
         let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
         assert!(operation.is_object(), "{} {}", route.method, route.path);
         assert!(
             !Texts::read().operation(route).is_null(),
-            "nothing is said of {} {}",
+            "{} {} has no description",
             route.method,
             route.path
         );
@@ -55,7 +55,7 @@ fn every_row_of_the_table_is_an_operation() {
 }
 
 #[test]
-fn a_row_of_which_nothing_is_said_appears_by_itself() {
+fn a_route_without_a_description_is_in_the_document() {
     let (texts, mut route) = (
         Texts::read(),
         Route::post(
@@ -75,7 +75,7 @@ fn a_row_of_which_nothing_is_said_appears_by_itself() {
 }
 
 #[test]
-fn whatever_is_said_is_said_of_something() {
+fn every_description_is_of_a_route_and_names_what_exists() {
     let texts = Texts::read();
     let schemas = Schemas::new(&texts);
     let mut keys = BTreeSet::new();
@@ -86,12 +86,12 @@ fn whatever_is_said_is_said_of_something() {
         }
     }
     let errors: BTreeSet<String> = sentences::all().iter().map(sentences::name).collect();
-    for (key, said) in texts.operations() {
-        assert!(keys.contains(key), "{key} is not in the table");
-        for named in [&said["body"], &said["query"]].into_iter().filter_map(Value::as_str) {
+    for (key, text) in texts.operations() {
+        assert!(keys.contains(key), "{key} is not in the route table");
+        for named in [&text["body"], &text["query"]].into_iter().filter_map(Value::as_str) {
             assert!(schemas.has(schemas::Of::Requests, named), "{key}: {named}");
         }
-        for named in said["path"]
+        for named in text["path"]
             .as_object()
             .into_iter()
             .flatten()
@@ -99,17 +99,17 @@ fn whatever_is_said_is_said_of_something() {
         {
             assert!(schemas.newest(named).is_object(), "{key}: {named}");
         }
-        for answer in said["answers"].as_object().unwrap().values() {
+        for answer in text["answers"].as_object().unwrap().values() {
             let named = answer["body"].as_str();
             assert!(
                 named.is_none_or(|named| schemas.has(schemas::Of::Answers, named)),
                 "{key}: {named:?}"
             );
         }
-        for name in said["refusals"].as_array().into_iter().flatten() {
+        for name in text["refusals"].as_array().into_iter().flatten() {
             assert!(errors.contains(name.as_str().unwrap()), "{key}: {name}");
         }
-        for version in said["changes"]
+        for version in text["changes"]
             .as_object()
             .into_iter()
             .flatten()
@@ -121,10 +121,10 @@ fn whatever_is_said_is_said_of_something() {
 }
 
 #[test]
-fn every_error_can_be_met_somewhere() {
-    let said: BTreeSet<String> = Texts::read()
+fn every_error_is_a_refusal_of_some_operation() {
+    let listed: BTreeSet<String> = Texts::read()
         .operations()
-        .flat_map(|(_, said)| said["refusals"].as_array().cloned().unwrap_or_default())
+        .flat_map(|(_, text)| text["refusals"].as_array().cloned().unwrap_or_default())
         .map(|name| name.as_str().unwrap().to_owned())
         .collect();
     let general = [
@@ -137,18 +137,18 @@ fn every_error_can_be_met_somewhere() {
         "UnknownOutcome",
         "Internal",
     ];
-    let silent = sentences::all().into_iter().map(|error| sentences::name(&error));
-    let silent = silent.filter(|name| !said.contains(name));
-    let silent: Vec<String> = silent.filter(|name| !general.contains(&name.as_str())).collect();
+    let missing = sentences::all().into_iter().map(|error| sentences::name(&error));
+    let missing = missing.filter(|name| !listed.contains(name));
+    let missing: Vec<String> = missing.filter(|name| !general.contains(&name.as_str())).collect();
     assert_eq!(
-        silent,
+        missing,
         Vec::<String>::new(),
         "no operation names these in its `refusals`"
     );
 }
 
 #[test]
-fn references_lead_somewhere_and_every_component_is_needed() {
+fn every_reference_has_a_target_and_every_component_is_referenced() {
     for document in [None, Some(Span::at(Version::new(17))), Some(Span::Native)].map(document) {
         let mut used = BTreeSet::new();
         walk("", &document, &mut |_, members| {
@@ -215,7 +215,7 @@ fn operations_have_ids_of_their_own() {
 }
 
 #[test]
-fn the_document_of_one_version_has_what_holds_there() {
+fn the_document_of_one_version_has_only_what_holds_at_that_version() {
     let old = document(Some(Span::at(Version::new(8))));
     assert_eq!(old["paths"]["/allocation_candidates"], Value::Null);
     assert!(!old.to_string().contains("x-openstack"));
@@ -230,7 +230,7 @@ fn the_document_of_one_version_has_what_holds_there() {
 }
 
 #[test]
-fn the_document_of_the_native_api_has_nothing_of_microversions() {
+fn the_document_of_the_native_api_does_not_mention_microversions() {
     let native = document(Some(Span::Native));
     let paths: Vec<&String> = native["paths"].as_object().unwrap().keys().collect();
     assert!(
@@ -246,7 +246,7 @@ fn the_document_of_the_native_api_has_nothing_of_microversions() {
 }
 
 #[test]
-fn a_query_shows_what_came_when() {
+fn query_parameters_have_the_versions_in_which_they_exist() {
     let document = document(None);
     let candidates = &document["paths"]["/allocation_candidates"]["get"];
     let named = |name: &str| {

@@ -1,4 +1,4 @@
-//! A service that is mounted below a prefix, or behind a proxy.
+//! Tests of a service that is mounted below a prefix, or behind a proxy.
 
 use super::{Answer, Edge, admin, anonymous};
 
@@ -12,7 +12,7 @@ async fn create(edge: &Edge, url: &str, headers: &[(&'static str, &'static str)]
 }
 
 #[actix_web::test]
-async fn the_prefix_is_in_links_whether_the_request_had_it_or_not() {
+async fn links_have_the_prefix_even_if_the_request_had_none() {
     for url in ["/placement/resource_providers", "/resource_providers"] {
         let edge = Edge::with(|settings| settings.url_prefix = "/placement".into());
         let answer = create(&edge, url, &[("host", "cloud")]).await;
@@ -24,7 +24,7 @@ async fn the_prefix_is_in_links_whether_the_request_had_it_or_not() {
 }
 
 #[actix_web::test]
-async fn the_root_is_at_the_prefix_with_and_without_a_slash() {
+async fn the_root_is_served_at_the_prefix_with_and_without_a_slash() {
     let edge = Edge::with(|settings| settings.url_prefix = "/placement".into());
     for url in ["/placement", "/placement/", "/"] {
         let answer = edge.send(anonymous("GET", url, "1.0")).await;
@@ -44,7 +44,7 @@ async fn the_root_is_at_the_prefix_with_and_without_a_slash() {
 }
 
 #[actix_web::test]
-async fn a_proxy_is_believed_only_where_it_is_to_be() {
+async fn headers_of_a_proxy_are_used_only_if_the_option_is_set() {
     let proxy = [
         ("host", "inside"),
         ("x-forwarded-proto", "https"),
@@ -55,8 +55,8 @@ async fn a_proxy_is_believed_only_where_it_is_to_be() {
     let answer = create(&Edge::new(), "/resource_providers", &proxy).await;
     assert_eq!(answer.header("location"), Some(&*format!("http://inside{path}")));
 
-    let believing = || Edge::with(|settings| settings.parse_proxy_headers = true);
-    let answer = create(&believing(), "/resource_providers", &proxy).await;
+    let behind_proxy = || Edge::with(|settings| settings.parse_proxy_headers = true);
+    let answer = create(&behind_proxy(), "/resource_providers", &proxy).await;
     assert_eq!(
         answer.header("location"),
         Some(&*format!("https://outside/front{path}"))
@@ -67,6 +67,6 @@ async fn a_proxy_is_believed_only_where_it_is_to_be() {
         ("x-forwarded-host", "ignored"),
         ("forwarded", "for=1.2.3.4; Proto=https; host=first, host=second"),
     ];
-    let answer = create(&believing(), "/resource_providers", &standard).await;
+    let answer = create(&behind_proxy(), "/resource_providers", &standard).await;
     assert_eq!(answer.header("location"), Some(&*format!("https://first{path}")));
 }

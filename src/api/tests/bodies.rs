@@ -1,11 +1,11 @@
-//! Bodies: their type, their length, and what comes back.
+//! Tests of request bodies: their type, their length and the answers to them.
 
 use super::{Edge, admin};
 
 const UUID: &str = "11111111-1111-4111-8111-111111111111";
 
 #[actix_web::test]
-async fn a_body_must_say_its_type() {
+async fn a_body_without_an_accepted_content_type_is_refused() {
     let edge = Edge::new();
     let answer = edge
         .send(admin("GET", "/nowhere", "1.0").insert_header(("content-length", "2")))
@@ -29,7 +29,7 @@ async fn a_body_must_say_its_type() {
 }
 
 #[actix_web::test]
-async fn a_body_is_read_up_to_the_limit() {
+async fn a_body_above_the_limit_is_refused() {
     let edge = Edge::new();
     let post = |body: String| {
         admin("POST", "/resource_providers", "1.0")
@@ -50,7 +50,7 @@ async fn a_body_is_read_up_to_the_limit() {
 }
 
 #[actix_web::test]
-async fn a_provider_that_is_missing_is_told_before_what_is_wrong_with_the_body() {
+async fn an_unknown_provider_is_reported_before_errors_in_the_body() {
     let edge = Edge::new();
     for (url, status) in [
         (format!("/resource_providers/{UUID}"), 404),
@@ -67,7 +67,7 @@ async fn a_provider_that_is_missing_is_told_before_what_is_wrong_with_the_body()
 }
 
 #[actix_web::test]
-async fn what_is_made_is_found_and_deleted() {
+async fn a_provider_is_created_read_and_deleted() {
     let edge = Edge::new();
     let json = ("content-type", "application/json");
     let body = format!("{{\"name\": \"host\", \"uuid\": \"{UUID}\"}}");

@@ -1,4 +1,4 @@
-//! Candidates come from the snapshot: nothing of a request reaches the database.
+//! Tests that candidates come from the snapshot, without SQL but for the freshness query.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ async fn a_search_sends_no_sql_and_shows_every_acknowledged_claim() {
 }
 
 #[actix_web::test]
-async fn among_several_processes_a_search_sends_the_freshness_query_alone() {
+async fn with_several_processes_a_search_sends_only_the_freshness_query() {
     let edge = Edge::shared(|_| ());
     let body = json!({"name": "host", "uuid": UUID});
     write(&edge, "POST", "/resource_providers", body).await;
@@ -81,7 +81,7 @@ async fn among_several_processes_a_search_sends_the_freshness_query_alone() {
 }
 
 #[actix_web::test]
-async fn while_the_database_is_away_searches_are_refused_or_say_how_old_they_are() {
+async fn without_the_database_a_search_is_refused_or_has_an_age() {
     const PATHS: [&str; 2] = ["/allocation_candidates?resources=VCPU:1", "/resource_providers"];
     for stale in [0, 60] {
         let edge = Edge::shared(|settings| settings.stale_reads = Duration::from_secs(stale));
@@ -109,7 +109,7 @@ async fn while_the_database_is_away_searches_are_refused_or_say_how_old_they_are
         assert_eq!(
             edge.send(unknown).await.status.as_u16(),
             503,
-            "it cannot be said that there is none"
+            "the database may have the class, so it is not refused as unknown"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! CORS: what a browser is told of answers and before requests.
+//! Tests of the CORS headers in answers, and of preflight requests.
 
 use super::*;
 use crate::api::http::cors::Cors;
@@ -20,9 +20,9 @@ fn edge(change: impl FnOnce(&mut Cors)) -> Edge {
     Edge::with(|settings| settings.cors = Some(cors))
 }
 
-/// The CORS headers of an answer, without what begins all their names.
-fn told(answer: &Answer) -> Vec<(&str, &str)> {
-    let mut told: Vec<(&str, &str)> = answer
+/// The CORS headers of an answer, without the prefix of their names.
+fn cors_headers(answer: &Answer) -> Vec<(&str, &str)> {
+    let mut found: Vec<(&str, &str)> = answer
         .headers
         .iter()
         .filter_map(|(name, value)| {
@@ -30,8 +30,8 @@ fn told(answer: &Answer) -> Vec<(&str, &str)> {
             Some((name, value.to_str().expect("a text")))
         })
         .collect();
-    told.sort_unstable();
-    told
+    found.sort_unstable();
+    found
 }
 
 fn preflight(origin: &'static str, method: &'static str, headers: &'static str) -> TestRequest {
@@ -42,7 +42,7 @@ fn preflight(origin: &'static str, method: &'static str, headers: &'static str) 
 }
 
 #[actix_web::test]
-async fn a_preflight_question_is_answered_without_a_token() {
+async fn a_preflight_request_needs_no_token() {
     let answer = edge(|_| ())
         .send(preflight(
             "https://b.example",
@@ -53,7 +53,7 @@ async fn a_preflight_question_is_answered_without_a_token() {
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(answer.header("vary"), Some("Origin"));
     assert_eq!(
-        told(&answer),
+        cors_headers(&answer),
         [
             ("allow-credentials", "true"),
             ("allow-headers", "x-auth-token,openstack-api-VERSION"),
@@ -70,7 +70,7 @@ async fn a_preflight_question_is_answered_without_a_token() {
 }
 
 #[actix_web::test]
-async fn a_preflight_question_for_more_than_is_allowed_is_answered_with_nothing() {
+async fn a_preflight_request_for_what_is_not_allowed_gets_no_cors_headers() {
     let edge = edge(|_| ());
     for (origin, method, headers) in [
         ("https://c.example", "GET", ""),
@@ -81,10 +81,10 @@ async fn a_preflight_question_for_more_than_is_allowed_is_answered_with_nothing(
     ] {
         let answer = edge.send(preflight(origin, method, headers)).await;
         assert_eq!(answer.status, StatusCode::OK, "{origin} {method} {headers}");
-        assert_eq!(told(&answer), [], "{origin} {method} {headers}");
+        assert_eq!(cors_headers(&answer), [], "{origin} {method} {headers}");
         assert_eq!(answer.header("vary"), None);
     }
-    // Without an origin, or without the method that it asks for, nothing is asked.
+    // Without an origin or a requested method it is no preflight request.
     for header in [
         ("origin", "https://a.example"),
         ("access-control-request-method", "GET"),
@@ -92,7 +92,7 @@ async fn a_preflight_question_for_more_than_is_allowed_is_answered_with_nothing(
         let request = TestRequest::default().method("OPTIONS".parse().expect("a method"));
         let answer = edge.send(request.uri("/nothing").insert_header(header)).await;
         assert_eq!(
-            (answer.status, told(&answer)),
+            (answer.status, cors_headers(&answer)),
             (StatusCode::OK, Vec::new()),
             "{header:?}"
         );
@@ -100,9 +100,9 @@ async fn a_preflight_question_for_more_than_is_allowed_is_answered_with_nothing(
 }
 
 #[actix_web::test]
-async fn an_answer_says_who_may_read_it() {
+async fn an_answer_names_the_origin_that_may_read_it() {
     let edge = edge(|_| ());
-    let told_page = [
+    let expected = [
         ("allow-credentials", "true"),
         ("allow-origin", "https://a.example"),
         ("expose-headers", "X-One,X-Two"),
@@ -113,7 +113,7 @@ async fn an_answer_says_who_may_read_it() {
         (anonymous("GET", "/resource_providers", "1.0"), StatusCode::UNAUTHORIZED),
     ] {
         let answer = edge.send(request.insert_header(("origin", "https://a.example"))).await;
-        assert_eq!((answer.status, told(&answer)), (status, told_page.to_vec()));
+        assert_eq!((answer.status, cors_headers(&answer)), (status, expected.to_vec()));
         // A missing token and an unknown path are refused alike at every version.
         let varies = match status {
             StatusCode::OK => "openstack-api-version,Origin",
@@ -125,13 +125,13 @@ async fn an_answer_says_who_may_read_it() {
         .send(admin("GET", "/", "1.0").insert_header(("origin", "https://c.example")))
         .await;
     assert_eq!(
-        (told(&answer), answer.header("vary")),
+        (cors_headers(&answer), answer.header("vary")),
         (Vec::new(), Some("openstack-api-version"))
     );
 }
 
 #[actix_web::test]
-async fn a_star_is_everybody_and_options_can_be_left_out() {
+async fn a_star_allows_every_origin_and_empty_options_send_no_header() {
     let edge = edge(|cors| {
         cors.allowed_origin = vec!["https://a.example".into(), "*".into()];
         cors.allow_credentials = false;
@@ -146,19 +146,22 @@ async fn a_star_is_everybody_and_options_can_be_left_out() {
         let answer = edge
             .send(admin("GET", "/", "1.0").insert_header(("origin", origin)))
             .await;
-        assert_eq!(told(&answer), [("allow-origin", named)]);
+        assert_eq!(cors_headers(&answer), [("allow-origin", named)]);
     }
     let answer = edge.send(preflight("https://c.example", "GET", "")).await;
-    assert_eq!(told(&answer), [("allow-methods", "GET"), ("allow-origin", "*")]);
+    assert_eq!(cors_headers(&answer), [("allow-methods", "GET"), ("allow-origin", "*")]);
 }
 
 #[actix_web::test]
-async fn without_cors_there_is_none() {
+async fn without_cors_options_no_answer_has_cors_headers() {
     let edge = Edge::new();
     let answer = edge.send(preflight("https://a.example", "GET", "")).await;
-    assert_eq!((answer.status, told(&answer)), (StatusCode::UNAUTHORIZED, Vec::new()));
+    assert_eq!(
+        (answer.status, cors_headers(&answer)),
+        (StatusCode::UNAUTHORIZED, Vec::new())
+    );
     let answer = edge
         .send(admin("GET", "/", "1.0").insert_header(("origin", "https://a.example")))
         .await;
-    assert_eq!(told(&answer), []);
+    assert_eq!(cors_headers(&answer), []);
 }

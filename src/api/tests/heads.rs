@@ -1,11 +1,11 @@
-//! Versions, ids, tokens and the headers of answers.
+//! Tests of versions, request ids, tokens and the headers of answers.
 
 use actix_web::test::TestRequest;
 
 use super::{Edge, admin, anonymous, of};
 
 #[actix_web::test]
-async fn the_root_is_open_and_speaks_every_version() {
+async fn the_root_needs_no_token_and_serves_every_version() {
     let edge = Edge::new();
     let answer = edge.send(TestRequest::get().uri("/")).await;
     assert_eq!(answer.status, 200);
@@ -28,7 +28,7 @@ async fn the_root_is_open_and_speaks_every_version() {
 }
 
 #[actix_web::test]
-async fn versions_are_negotiated_before_routes_are_found() {
+async fn the_version_is_negotiated_before_the_route_is_found() {
     let edge = Edge::new();
     let answer = edge.send(admin("GET", "/nowhere", "1.40")).await;
     assert_eq!(answer.status, 406);
@@ -71,7 +71,7 @@ async fn several_version_headers_are_one_list() {
 }
 
 #[actix_web::test]
-async fn every_answer_has_an_id_of_its_own() {
+async fn every_answer_has_a_request_id_of_its_own() {
     let edge = Edge::new();
     let foreign = "req-3875499c-74fd-4723-ac9a-c34bbb5f9738";
     for request in [
@@ -94,7 +94,7 @@ async fn every_answer_has_an_id_of_its_own() {
 }
 
 #[actix_web::test]
-async fn without_a_token_nothing_else_is_judged() {
+async fn a_missing_token_is_refused_before_anything_else() {
     let edge = Edge::new();
     let answer = edge.send(anonymous("GET", "/nowhere", "banana")).await;
     assert_eq!(answer.status, 401);
@@ -103,7 +103,7 @@ async fn without_a_token_nothing_else_is_judged() {
 }
 
 #[actix_web::test]
-async fn the_policy_knows_projects_and_scopes() {
+async fn a_policy_rule_may_depend_on_project_and_scope() {
     let edge = Edge::new();
     let usages = |project: &str| {
         let request = of("alice:lab", "GET", &format!("/usages?project_id={project}"), "1.9");
@@ -124,7 +124,7 @@ async fn the_policy_knows_projects_and_scopes() {
 }
 
 #[actix_web::test]
-async fn errors_come_in_the_form_that_the_client_accepts() {
+async fn errors_have_the_form_that_the_client_accepts() {
     let edge = Edge::new();
     for (accept, form) in [
         ("*/*", "application/json"),
@@ -186,7 +186,7 @@ async fn an_answer_that_is_the_same_at_any_version_does_not_vary() {
 }
 
 #[actix_web::test]
-async fn what_has_no_time_has_none_in_its_answer() {
+async fn an_answer_without_a_time_of_its_own_has_no_last_modified() {
     let edge = Edge::new();
     let uuids = [
         "00000000-0000-4000-8000-000000000001",
@@ -205,7 +205,7 @@ async fn what_has_no_time_has_none_in_its_answer() {
         (none.header("last-modified"), none.header("cache-control")),
         (None, Some("no-cache"))
     );
-    // A change tells of the one before it.
+    // `Last-Modified` of an update is the time of the update before it.
     let rename = |name| admin("PUT", &child, "1.39").set_json(serde_json::json!({"name": name}));
     assert_eq!(edge.send(rename("one")).await.header("last-modified"), None);
     assert!(edge.send(rename("two")).await.header("last-modified").is_some());

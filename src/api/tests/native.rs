@@ -1,12 +1,12 @@
-//! The native API: no microversion, its own policy rules, errors that always have a code.
+//! Tests of the native API: it has no microversions, its own policy rules, and errors that always have a code.
 
 use super::{Edge, admin, anonymous, of};
 
 #[actix_web::test]
-async fn its_root_lists_every_operation_with_its_rule() {
+async fn the_root_lists_every_operation_with_its_rule() {
     let answer = Edge::new().send(of("demo", "GET", "/v1/", "1.7")).await;
     assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("openstack-api-version"), None, "it has no microversion");
+    assert_eq!(answer.header("openstack-api-version"), None);
     assert_eq!(answer.header("vary"), None);
     let body = answer.json();
     assert_eq!(body["api"], "v1");
@@ -50,7 +50,7 @@ async fn every_refusal_has_a_code_and_no_microversion() {
 }
 
 #[actix_web::test]
-async fn a_microversion_that_is_not_served_is_no_concern_of_it() {
+async fn a_microversion_in_the_request_is_ignored() {
     let answer = Edge::new().send(admin("GET", "/v1/", "9.99")).await;
     assert_eq!(answer.status, 200);
 }

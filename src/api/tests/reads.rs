@@ -1,4 +1,4 @@
-//! What is read from rows is read by one statement: one moment, and one way to the database.
+//! Tests that an answer from rows takes one statement: its rows are of one moment, after one round trip.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::candidates::write;
 use super::{Edge, admin};
 
 const HOST: &str = "/resource_providers/11111111-1111-4111-8111-111111111111";
-const NOBODY: &str = "/resource_providers/99999999-9999-4999-8999-999999999999";
+const UNKNOWN: &str = "/resource_providers/99999999-9999-4999-8999-999999999999";
 
 async fn filled() -> Edge {
     let edge = Edge::new();
@@ -20,7 +20,7 @@ async fn filled() -> Edge {
 }
 
 #[actix_web::test]
-async fn what_a_compute_node_asks_of_its_provider_is_one_statement_each() {
+async fn each_read_of_a_compute_node_is_one_statement() {
     let edge = filled().await;
     for what in [
         "",
@@ -30,7 +30,7 @@ async fn what_a_compute_node_asks_of_its_provider_is_one_statement_each() {
         "/traits",
         "/allocations",
     ] {
-        for (provider, status) in [(HOST, 200), (NOBODY, 404)] {
+        for (provider, status) in [(HOST, 200), (UNKNOWN, 404)] {
             let before = edge.service.model.statements();
             let answer = edge.send(admin("GET", &format!("{provider}{what}"), "1.39")).await;
             assert_eq!(answer.status, status, "{what}: {}", answer.text());
@@ -40,7 +40,7 @@ async fn what_a_compute_node_asks_of_its_provider_is_one_statement_each() {
 }
 
 #[actix_web::test]
-async fn a_good_body_is_not_preceded_by_a_look_for_its_provider() {
+async fn the_provider_is_looked_up_before_a_write_only_if_the_body_is_bad() {
     let edge = filled().await;
     let mut sent = Vec::new();
     for (provider, body, status) in [
@@ -50,9 +50,9 @@ async fn a_good_body_is_not_preceded_by_a_look_for_its_provider() {
             200,
         ),
         (HOST, json!({}), 400),
-        (NOBODY, json!({}), 404),
+        (UNKNOWN, json!({}), 404),
         (
-            NOBODY,
+            UNKNOWN,
             json!({"resource_provider_generation": 1, "inventories": {}}),
             404,
         ),
@@ -73,10 +73,10 @@ async fn a_good_body_is_not_preceded_by_a_look_for_its_provider() {
         }
         sent.push(edge.service.model.statements() - before);
     }
-    assert_eq!(sent[1..3], [1, 1], "only where it decides what is refused");
+    assert_eq!(sent[1..3], [1, 1], "the lookup decides which error is answered");
     // BEGIN, the writer's row, the provider's generation, each of two inventories, the change, COMMIT.
     assert_eq!(
         sent[0], 7,
-        "nothing else is looked for, and nothing is read after the commit"
+        "the provider is not looked up before, and nothing is read after the commit"
     );
 }

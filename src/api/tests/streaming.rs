@@ -1,4 +1,4 @@
-//! Long answers are sent in chunks, and whoever does not wait for one stops the search.
+//! Tests of streaming bodies: long answers are sent in chunks, and a client that disconnects ends the search.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,22 +20,22 @@ use crate::api::http::streaming::{
 use crate::error::{Error, Result};
 use crate::search::Interrupt;
 
-/// The next piece; what never comes fails the test.
+/// The next chunk. The test fails if it does not come within ten seconds.
 async fn next(body: &mut StreamingBody) -> Option<Result<Bytes>> {
     let polled = std::future::poll_fn(|task| Pin::new(&mut *body).poll_next(task));
     timeout(Duration::from_secs(10), polled)
         .await
-        .expect("a piece, or the end")
+        .expect("a chunk, or the end")
 }
 
-fn about() -> LogContext {
+fn log_context() -> LogContext {
     LogContext {
         what: "a".into(),
         advice: "",
     }
 }
 
-/// Writes what a function gives it to write.
+/// A source whose chunks come from a function.
 struct From<F> {
     write: F,
     found: bool,
@@ -55,7 +55,7 @@ impl<F: FnMut(&mut Vec<u8>, usize) -> Result<bool> + Send> ChunkSource for From<
     }
 }
 
-fn beginning(rest: impl ChunkSource + 'static) -> FirstChunks {
+fn first_chunks(rest: impl ChunkSource + 'static) -> FirstChunks {
     FirstChunks {
         chunks: [b"0".to_vec()].into(),
         rest: Some(Box::new(rest)),
@@ -63,10 +63,10 @@ fn beginning(rest: impl ChunkSource + 'static) -> FirstChunks {
     }
 }
 
-/// A body with a first piece, of a source that counts how often it is asked and ends with `last`.
+/// A body with a first chunk, and a source that counts its calls and returns `last` at call number `after`.
 fn counting(last: Result<bool>, after: usize, found: bool) -> (StreamingBody, Arc<AtomicUsize>, Interrupt) {
-    let (asked, interrupt) = (Arc::new(AtomicUsize::new(0)), Interrupt::default());
-    let counter = Arc::clone(&asked);
+    let (calls, interrupt) = (Arc::new(AtomicUsize::new(0)), Interrupt::default());
+    let counter = Arc::clone(&calls);
     let write = move |out: &mut Vec<u8>, length| {
         assert_eq!(length, CHUNK_BYTES);
         let number = counter.fetch_add(1, Ordering::SeqCst) + 1;
@@ -74,12 +74,16 @@ fn counting(last: Result<bool>, after: usize, found: bool) -> (StreamingBody, Ar
         if number < after { Ok(true) } else { last.clone() }
     };
     let waiting = InterruptOnDrop(interrupt.clone());
-    let beginning = beginning(From { write, found });
-    (StreamingBody::new(about(), None, waiting, beginning), asked, interrupt)
+    let chunks = first_chunks(From { write, found });
+    (
+        StreamingBody::new(log_context(), None, waiting, chunks),
+        calls,
+        interrupt,
+    )
 }
 
 #[actix_web::test]
-async fn a_long_answer_is_the_same_as_in_one_piece() {
+async fn a_chunked_answer_equals_the_whole_answer() {
     let edge = Edge::new();
     write(
         &edge,
@@ -91,12 +95,12 @@ async fn a_long_answer_is_the_same_as_in_one_piece() {
     for child in 1..=16 {
         let body = json!({"name": format!("child {child}"), "uuid": uuid(child), "parent_provider_uuid": uuid(0)});
         write(&edge, "POST", "/resource_providers", body).await;
-        let room = json!({"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}});
+        let inventories = json!({"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}});
         write(
             &edge,
             "PUT",
             &format!("/resource_providers/{}/inventories", uuid(child)),
-            room,
+            inventories,
         )
         .await;
     }
@@ -114,7 +118,7 @@ async fn a_long_answer_is_the_same_as_in_one_piece() {
             long.body.len()
         );
         assert_eq!((long.length, whole.length), (None, Some(whole.body.len() as u64)));
-        // What fits has a length, limit or not.
+        // An answer that fits one chunk has a length, with or without a limit.
         let short = edge
             .send(admin("GET", "/allocation_candidates?resources=VCPU:1", version))
             .await;
@@ -122,9 +126,9 @@ async fn a_long_answer_is_the_same_as_in_one_piece() {
     }
 }
 
-/// The list of providers has its chunks from the same numbers and texts that each provider alone has, in their order.
+/// The items of the list are compared with lists of one provider each.
 #[actix_web::test]
-async fn a_long_list_of_providers_is_the_same_as_in_one_piece() {
+async fn a_chunked_list_of_providers_has_the_items_of_short_lists() {
     let edge = Edge::new();
     let path = "/resource_providers";
     let (mut items, mut newest) = (Vec::new(), None);
@@ -134,7 +138,7 @@ async fn a_long_list_of_providers_is_the_same_as_in_one_piece() {
         let one = edge
             .send(admin("GET", &format!("{path}?uuid={}", uuid(number)), "1.39"))
             .await;
-        assert_eq!(one.length, Some(one.body.len() as u64), "what fits has a length");
+        assert_eq!(one.length, Some(one.body.len() as u64), "a short answer has a length");
         let inside = one.text().strip_prefix(r#"{"resource_providers":["#);
         items.push(
             inside
@@ -155,42 +159,41 @@ async fn a_long_list_of_providers_is_the_same_as_in_one_piece() {
 }
 
 #[actix_web::test]
-async fn one_piece_is_made_ahead_and_no_more() {
-    let (mut body, asked, _) = counting(Ok(false), 3, false);
+async fn one_chunk_is_made_ahead() {
+    let (mut body, calls, _) = counting(Ok(false), 3, false);
     sleep(Duration::from_millis(50)).await;
-    assert_eq!(asked.load(Ordering::SeqCst), 0);
-    for piece in ["0", "1", "2", "3"] {
-        assert_eq!(next(&mut body).await, Some(Ok(Bytes::from(piece))));
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
+    for chunk in ["0", "1", "2", "3"] {
+        assert_eq!(next(&mut body).await, Some(Ok(Bytes::from(chunk))));
         sleep(Duration::from_millis(50)).await;
         assert_eq!(
-            asked.load(Ordering::SeqCst),
-            (piece.parse::<usize>().unwrap() + 1).min(3)
+            calls.load(Ordering::SeqCst),
+            (chunk.parse::<usize>().unwrap() + 1).min(3)
         );
     }
     assert_eq!(next(&mut body).await, None);
 }
 
-/// Nothing of it is made ahead, and no thread is woken: each piece is there when it is asked for, in the memory of the one
-/// before.
+/// No chunk is made ahead and no thread is woken. Each chunk is ready when it is polled, in the memory of the chunk before.
 #[actix_web::test]
-async fn what_was_found_is_written_when_it_is_asked_for() {
-    let (mut body, asked, _) = counting(Ok(false), 3, true);
+async fn after_the_search_each_chunk_is_written_when_it_is_polled() {
+    let (mut body, calls, _) = counting(Ok(false), 3, true);
     let mut task = std::task::Context::from_waker(std::task::Waker::noop());
-    let mut places = Vec::new();
-    for piece in 0..4 {
+    let mut addresses = Vec::new();
+    for chunk in 0..4 {
         let Poll::Ready(Some(Ok(bytes))) = Pin::new(&mut body).poll_next(&mut task) else {
-            panic!("a piece is ready");
+            panic!("a chunk is ready");
         };
-        assert_eq!(bytes, piece.to_string());
-        assert_eq!(asked.load(Ordering::SeqCst), piece);
-        places.push(bytes.as_ptr());
+        assert_eq!(bytes, chunk.to_string());
+        assert_eq!(calls.load(Ordering::SeqCst), chunk);
+        addresses.push(bytes.as_ptr());
     }
-    assert_eq!(places[2], places[3]);
+    assert_eq!(addresses[2], addresses[3]);
     assert!(matches!(Pin::new(&mut body).poll_next(&mut task), Poll::Ready(None)));
 }
 
 #[actix_web::test]
-async fn an_error_breaks_the_answer_off() {
+async fn an_error_after_the_first_chunk_breaks_the_answer_off() {
     let error = Error::BadRequest { detail: "no".into() };
     let (mut body, ..) = counting(Err(error.clone()), 2, false);
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
@@ -199,19 +202,19 @@ async fn an_error_breaks_the_answer_off() {
 }
 
 #[actix_web::test]
-async fn a_body_that_is_dropped_stops_the_search() {
-    let (mut body, asked, interrupt) = counting(Ok(false), 1000, false);
+async fn dropping_the_body_interrupts_the_search() {
+    let (mut body, calls, interrupt) = counting(Ok(false), 1000, false);
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert!(!interrupt.is_set());
     drop(body);
     assert!(interrupt.is_set());
     sleep(Duration::from_millis(100)).await;
-    assert!(asked.load(Ordering::SeqCst) <= 1);
+    assert!(calls.load(Ordering::SeqCst) <= 1);
 }
 
-/// What a client that ended its side waits for is sent if it comes soon, and given up if not.
+/// A client that closed its side still gets chunks that are ready within the grace period.
 #[actix_web::test]
-async fn a_piece_that_takes_long_is_given_up_when_the_client_ended_its_side() {
+async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
     let (side, interrupt) = (DisconnectSignal::open(), Interrupt::default());
     let seen = interrupt.clone();
     let write = move |out: &mut Vec<u8>, _| {
@@ -222,8 +225,8 @@ async fn a_piece_that_takes_long_is_given_up_when_the_client_ended_its_side() {
         Ok(true)
     };
     let waiting = InterruptOnDrop(interrupt.clone());
-    let beginning = beginning(From { write, found: false });
-    let mut body = StreamingBody::new(about(), Some(side.watch()), waiting, beginning);
+    let chunks = first_chunks(From { write, found: false });
+    let mut body = StreamingBody::new(log_context(), Some(side.watch()), waiting, chunks);
     side.end();
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert!(matches!(next(&mut body).await, Some(Err(Error::BadRequest { .. }))));
@@ -231,10 +234,10 @@ async fn a_piece_that_takes_long_is_given_up_when_the_client_ended_its_side() {
     assert!(interrupt.is_set());
 }
 
-/// What comes of an answer of so many `bytes` that is begun with so many rounds, where its search goes round `times`.
-fn brief(rounds: u64, times: usize, bytes: Result<usize>) -> Option<(Interrupt, Result<InlineResult>)> {
+/// Runs a search of `used` rounds inline, with a limit of `rounds`. Its answer has this many `bytes`.
+fn run_inline(rounds: u64, used: usize, bytes: Result<usize>) -> Option<(Interrupt, Result<InlineResult>)> {
     let make = |interrupt: Interrupt| {
-        for _ in 0..times {
+        for _ in 0..used {
             interrupt.is_set();
         }
         let mut left = bytes;
@@ -252,19 +255,22 @@ fn brief(rounds: u64, times: usize, bytes: Result<usize>) -> Option<(Interrupt, 
 }
 
 #[test]
-fn a_search_that_goes_round_too_often_for_its_thread_is_begun_anew() {
+fn a_search_with_too_many_rounds_for_the_worker_starts_again_elsewhere() {
     let refusal = Error::BadRequest { detail: "ended".into() };
     for bytes in [Ok(10), Ok(100_000), Err(refusal)] {
-        assert!(brief(0, 0, bytes.clone()).is_none(), "it is not to be tried");
         assert!(
-            brief(3, 3, bytes.clone()).is_none(),
-            "what it says may be for want of rounds"
+            run_inline(0, 0, bytes.clone()).is_none(),
+            "a limit of 0 runs nothing inline"
         );
-        let (interrupt, brief) = brief(3, 2, bytes.clone()).expect("it had rounds left");
-        (0..3).for_each(|_| assert!(!interrupt.is_set(), "the rest is not counted"));
-        let (length, chunks) = match (brief, bytes) {
+        assert!(
+            run_inline(3, 3, bytes.clone()).is_none(),
+            "the limit may be the cause of the result"
+        );
+        let (interrupt, result) = run_inline(3, 2, bytes.clone()).expect("it had rounds left");
+        (0..3).for_each(|_| assert!(!interrupt.is_set(), "later rounds are not counted"));
+        let (length, chunks) = match (result, bytes) {
             (Ok(InlineResult::Found(all)), Ok(10)) => (all.length, all.chunks),
-            // It went on elsewhere where it was.
+            // The rest goes on elsewhere, from the same place.
             (Ok(InlineResult::Started(begun)), Ok(100_000)) => {
                 let all = begun.finish(Some(200_000)).expect("it has no error");
                 (all.length, all.chunks)
@@ -273,15 +279,15 @@ fn a_search_that_goes_round_too_often_for_its_thread_is_begun_anew() {
                 assert_eq!(error, expected);
                 continue;
             }
-            _ => panic!("not as it was made"),
+            _ => panic!("the result is of another kind than the answer"),
         };
         assert_eq!(length, Some(chunks.iter().map(Vec::len).sum()));
     }
 }
 
 #[test]
-fn a_panic_of_a_short_search_is_an_answer_too() {
+fn a_panic_of_an_inline_search_is_an_internal_error() {
     let make = |_| -> Result<Box<dyn ChunkSource>> { panic!("a defect") };
-    let (_, brief) = try_inline(make, 3, None).expect("it had rounds left");
-    assert!(matches!(brief, Err(Error::Internal { .. })));
+    let (_, result) = try_inline(make, 3, None).expect("it had rounds left");
+    assert!(matches!(result, Err(Error::Internal { .. })));
 }

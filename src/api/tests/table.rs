@@ -1,4 +1,4 @@
-//! The whole route table, walked.
+//! Tests that hold for every route of the table.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::super::routes::{ROUTES, slave_routes};
 use super::{Edge, admin, anonymous, of};
 use crate::version::Version;
 
-/// A URL that the route takes.
+/// A URL that matches the route.
 fn url(route: &Route) -> String {
     let mut url = route.path.to_owned();
     for place in ["{uuid}", "{name}", "{resource_class}", "{consumer_uuid}"] {
@@ -20,7 +20,7 @@ fn rows(path: &str) -> impl Iterator<Item = &'static Route> {
     ROUTES.iter().filter(move |route| route.path == path)
 }
 
-/// A route of OpenStack's API, and where it is served.
+/// The first and last version of a route of OpenStack's API, and the refusal outside of them.
 fn placement(route: &Route) -> Option<(Version, Version, Outside)> {
     match route.family {
         Family::Placement { first, last, outside } => Some((first, last, outside)),
@@ -29,7 +29,7 @@ fn placement(route: &Route) -> Option<(Version, Version, Outside)> {
 }
 
 #[test]
-fn the_native_family_is_what_is_below_v1() {
+fn native_routes_are_those_below_v1() {
     for route in ROUTES {
         let native = route.family == Family::Native;
         assert_eq!(native, is_native(route.path), "{}", route.path);
@@ -40,7 +40,7 @@ fn the_native_family_is_what_is_below_v1() {
 }
 
 #[test]
-fn no_version_has_two_rows_for_one_method_of_a_path() {
+fn at_most_one_row_serves_a_method_of_a_path_at_a_version() {
     for route in ROUTES {
         let same = |other: &&Route| other.method == route.method;
         for version in Version::all() {
@@ -56,7 +56,7 @@ fn no_version_has_two_rows_for_one_method_of_a_path() {
             .collect();
         assert!(
             edges.len() <= 1,
-            "{} {} is turned away in two ways",
+            "{} {} is refused with two statuses",
             route.method,
             route.path
         );
@@ -64,7 +64,7 @@ fn no_version_has_two_rows_for_one_method_of_a_path() {
 }
 
 #[test]
-fn no_path_hides_another() {
+fn no_url_matches_two_paths() {
     for route in ROUTES {
         let taking: BTreeSet<&str> = ROUTES
             .iter()
@@ -76,7 +76,7 @@ fn no_path_hides_another() {
 }
 
 #[actix_web::test]
-async fn every_row_is_guarded_at_every_version() {
+async fn every_route_with_a_rule_is_guarded_at_its_first_and_last_version() {
     let edge = Edge::new();
     for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
         let (method, url) = (route.method.as_str(), url(route));
@@ -106,9 +106,9 @@ async fn every_row_is_guarded_at_every_version() {
 }
 
 #[actix_web::test]
-async fn a_version_that_no_row_serves_is_turned_away() {
+async fn a_version_that_no_row_serves_is_refused() {
     let edge = Edge::new();
-    let mut turned_away = 0;
+    let mut refused = 0;
     for route in ROUTES {
         let Some((_, _, outside)) = placement(route) else {
             continue;
@@ -134,14 +134,14 @@ async fn a_version_that_no_row_serves_is_turned_away() {
                 Some(&*format!("placement {version}"))
             );
             assert_eq!(answer.header("allow"), None);
-            turned_away += 1;
+            refused += 1;
         }
     }
-    assert!(turned_away > 80, "{turned_away}");
+    assert!(refused > 80, "{refused}");
 }
 
 #[actix_web::test]
-async fn other_methods_are_told_which_there_are() {
+async fn a_refused_method_gets_the_allowed_methods() {
     let edge = Edge::new();
     for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
         let mut methods: Vec<&str> = rows(route.path).map(|other| other.method.as_str()).collect();
@@ -156,12 +156,12 @@ async fn other_methods_are_told_which_there_are() {
 }
 
 #[actix_web::test]
-async fn media_are_judged_where_the_table_says_so() {
+async fn media_types_are_checked_before_the_policy_and_the_version_as_the_table_says() {
     let edge = Edge::new();
     for route in ROUTES.iter().filter(|route| route.media != Media::Bare) {
         let first = placement(route).map_or(Version::MIN, |(first, _, _)| first);
         let status = if route.media == Media::Takes { 415 } else { 406 };
-        // Before the policy, and before the version only where the table says so.
+        // Before the policy; before the version only if the table says so.
         let mut cases = vec![(first, status)];
         if first > Version::MIN
             && !rows(route.path).any(|other| other.method == route.method && other.serves(Some(Version::MIN)))
@@ -183,7 +183,7 @@ async fn media_are_judged_where_the_table_says_so() {
 }
 
 #[test]
-fn routes_that_may_lag_are_gets_that_read_rows() {
+fn slave_routes_may_be_only_gets_that_read_rows() {
     let named = |names: &[&str]| slave_routes(&names.iter().map(|name| name.to_string()).collect::<Vec<_>>());
     assert_eq!(
         named(&["GET /usages", "GET  /traits/{name}"]),

@@ -1,4 +1,4 @@
-//! What is no HTTP, and what panics.
+//! Tests of requests that cannot be parsed as HTTP, and of handlers that panic.
 
 use actix_web::http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -7,14 +7,17 @@ use crate::api::http::dispatch::catch_panic;
 use crate::api::http::reply::Reply;
 use crate::api::http::stream::Stream;
 
-/// What a client gets when the server answers `request` with `response`.
+/// The answer that a client gets when the server writes `response` to `request`.
 async fn exchange(request: &str, response: &str) -> String {
     let (mut client, server) = duplex(1 << 16);
     let mut stream = Stream::new(server);
-    client.write_all(request.as_bytes()).await.expect("room");
+    client.write_all(request.as_bytes()).await.expect("space in the buffer");
     let mut read = vec![0; request.len()];
     stream.read_exact(&mut read).await.expect("the request");
-    stream.write_all(response.as_bytes()).await.expect("room");
+    stream
+        .write_all(response.as_bytes())
+        .await
+        .expect("space in the buffer");
     drop(stream);
     let mut got = String::new();
     client.read_to_string(&mut got).await.expect("a text");
@@ -24,7 +27,7 @@ async fn exchange(request: &str, response: &str) -> String {
 const BARE: &str = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\ndate: now\r\n\r\n";
 
 #[actix_web::test]
-async fn a_bare_refusal_is_explained() {
+async fn a_refusal_of_unparsable_http_gets_a_body() {
     let got = exchange("POST / HTTP/1.1\r\nContent-Length: hi mom\r\n\r\n", BARE).await;
     let (head, body) = got.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\n") && head.contains("\r\nx-openstack-request-id: req-"));
@@ -45,7 +48,7 @@ async fn a_bare_refusal_is_explained() {
 }
 
 #[actix_web::test]
-async fn other_answers_pass_untouched() {
+async fn other_answers_are_not_changed() {
     let fine = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-openstack-request-id: req-1\r\n\r\n{}";
     assert_eq!(exchange("GET / HTTP/1.1\r\n\r\n", fine).await, fine);
     let refused = "HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nx-openstack-request-id: req-1\r\n\r\n";
@@ -55,11 +58,11 @@ async fn other_answers_pass_untouched() {
 }
 
 #[actix_web::test]
-async fn a_panic_is_one_request_s_failure() {
-    let refusal = catch_panic("req-1", async { panic!("an inner matter") })
+async fn a_panic_fails_only_its_request() {
+    let refusal = catch_panic("req-1", async { panic!("an internal detail") })
         .await
         .map(|_: Reply| ())
         .expect_err("a refusal");
     assert_eq!(refusal.status(), StatusCode::INTERNAL_SERVER_ERROR);
-    assert!(!refusal.detail().contains("an inner matter"));
+    assert!(!refusal.detail().contains("an internal detail"));
 }

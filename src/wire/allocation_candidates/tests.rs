@@ -13,7 +13,7 @@ fn refusal(minor: u16, query: &str) -> Error {
 }
 
 #[test]
-fn a_flat_request() {
+fn a_flat_request_is_read() {
     let query =
         format!("resources=VCPU:2,DISK_GB:5&limit=3&required=A,!B&member_of={A}&in_tree={A}&root_required=C,!D");
     let request = read(39, &query).unwrap();
@@ -126,7 +126,7 @@ fn contradictory_groups_are_refused() {
 }
 
 #[test]
-fn subtrees_and_roots() {
+fn bad_subtrees_and_root_traits_are_refused() {
     for (query, detail) in [
         (
             "resources=VCPU:1&required_A=T",

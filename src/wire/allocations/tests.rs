@@ -62,7 +62,7 @@ fn from_1_12_allocations_are_an_object() {
 }
 
 #[test]
-fn generations_and_types_of_consumers() {
+fn generations_and_types_of_consumers_are_read() {
     let body = |rest: &str| format!(r#"{{"allocations": {{}}, "project_id": "p", "user_id": "u", {rest}}}"#);
     let claim = put(28, &body(r#""consumer_generation": null"#));
     assert_eq!((claim.generation, claim.allocations.len()), (Expected::New, 0));
@@ -142,8 +142,8 @@ fn writes_the_allocations_of_a_consumer() {
     assert_eq!(written(28), format!("{expected}}}"));
     expected += r#","consumer_type":"INSTANCE""#;
     assert_eq!(written(38), format!("{expected}}}"));
-    let nobody = write_consumer(Version::MAX, &ConsumerAllocations::default());
-    assert_eq!(String::from_utf8(nobody).unwrap(), r#"{"allocations":{}}"#);
+    let unknown = write_consumer(Version::MAX, &ConsumerAllocations::default());
+    assert_eq!(String::from_utf8(unknown).unwrap(), r#"{"allocations":{}}"#);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The filters that lists and candidates share.
+//! Parses the query parameters that lists and candidates share.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn resources_are_classes_and_amounts() {
 }
 
 #[test]
-fn bad_resources() {
+fn bad_resources_are_refused() {
     const FORM: &str = "Badly formed resources parameter. Expected resources query string parameter in form: \
                         ?resources=VCPU:2,MEMORY_MB:1024. Got: ";
     for (text, detail) in [
@@ -63,17 +63,17 @@ fn bad_resources() {
 }
 
 #[test]
-fn required_traits_by_version() {
+fn required_traits_depend_on_the_version() {
     let read = |minor, raw| required(Version::new(minor), &query(raw), "");
     let traits = read(39, "required=A, B,!C&required=in:D,E&required=!!!F&required1=X").unwrap();
     assert_eq!(traits.required, [set(&["A"]), set(&["B"]), set(&["D", "E"])]);
     assert_eq!(traits.forbidden, set(&["C", "F"]));
     let traits = read(38, "required=A&required=B").unwrap();
-    assert_eq!(traits.required, [set(&["B"])], "before 1.39 the last one holds");
+    assert_eq!(traits.required, [set(&["B"])], "before 1.39 the last one counts");
 }
 
 #[test]
-fn bad_required_traits() {
+fn bad_required_traits_are_refused() {
     let refused = |minor, raw| required(Version::new(minor), &query(raw), "").unwrap_err().to_string();
     for (minor, raw, detail) in [
         (
@@ -117,14 +117,14 @@ fn bad_required_traits() {
 }
 
 #[test]
-fn aggregates_by_version() {
+fn aggregates_depend_on_the_version() {
     let read = |minor, raw: &str| member_of(Version::new(minor), &query(raw), "");
     let members = read(
         32,
         &format!("member_of={A}&member_of=in:{A},{B}&member_of=!{A}&member_of=!in:{A},{B}"),
     )
     .unwrap();
-    assert_eq!(members.any_of, [set(&[A]), set(&[A, B])], "as they are spelled");
+    assert_eq!(members.any_of, [set(&[A]), set(&[A, B])], "the spelling is kept");
     assert_eq!(members.forbidden, set(&[A, B]));
     for (minor, raw, detail) in [
         (

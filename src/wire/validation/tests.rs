@@ -25,7 +25,7 @@ fn message(steps: &Steps, minor: u16, body: &str) -> String {
 }
 
 #[test]
-fn an_unknown_property() {
+fn an_unknown_property_is_refused() {
     assert_eq!(
         refusal(&PROVIDER, 0, r#"{"name": "a", "c": 1, "b": 2}"#),
         "Additional properties are not allowed ('b', 'c' were unexpected)
@@ -57,7 +57,7 @@ On instance:
 }
 
 #[test]
-fn no_alternative_fits() {
+fn without_a_best_alternative_all_are_reported() {
     assert_eq!(
         refusal(&PROVIDER, 14, r#"{"name": "a", "parent_provider_uuid": 5}"#),
         "5 is not valid under any of the given schemas
@@ -71,7 +71,7 @@ On instance['parent_provider_uuid']:
 }
 
 #[test]
-fn a_rule_inside_of_a_list() {
+fn the_path_to_an_item_of_a_list_is_reported() {
     assert_eq!(
         refusal(
             &TRAITS,
@@ -102,7 +102,7 @@ fn the_violation_nearest_to_the_root_is_reported_and_then_the_last() {
 }
 
 #[test]
-fn numbers_of_every_kind() {
+fn numbers_of_every_kind_are_validated() {
     let inventory = |total: &str| {
         INVENTORY.read(
             Version::new(0),
@@ -136,7 +136,7 @@ fn numbers_of_every_kind() {
 }
 
 #[test]
-fn a_key_that_no_pattern_knows() {
+fn keys_that_match_no_pattern_are_refused() {
     assert_eq!(
         message(&CLAIMS, 13, r#"{"x": {}, "y": {}}"#),
         "'x', 'y' do not match any of the regexes: '^[0-9a-fA-F-]{36}$'"

@@ -116,14 +116,14 @@ const MAPPED: &str =
     r#"{"allocation_requests":[{"allocations":{"u2":{"resources":{"VCPU":1}}},"mappings":{"":["u2"]}}],"#;
 
 #[test]
-fn requests_by_version() {
+fn requests_have_the_form_of_each_version() {
     for (minor, expected) in [(10, LIST), (11, LIST), (12, DICT), (33, DICT), (34, MAPPED)] {
         assert!(written(minor).starts_with(expected), "1.{minor}: {}", written(minor));
     }
 }
 
 #[test]
-fn summaries_by_version() {
+fn summaries_have_the_fields_of_each_version() {
     let vcpu = r#""VCPU":{"capacity":4,"used":2}"#;
     let all = format!(r#"{{{vcpu},"DISK_GB":{{"capacity":4,"used":0}}}}"#);
     let summaries = |of_root: String, of_child: String| {
