@@ -107,7 +107,7 @@ def _play_or_skip(harness, kinds, faults):
 
 
 def few(chance, every, together):
-    """A sample for a short run: faults at COMMIT, and some others if it is a batch, which has all kinds of statements."""
+    """A sample for a short run: faults at COMMIT, and for a batch, with all kinds of statements, some others."""
     at_commit = [fault for fault in every if not fault.kills and fault.at_commit]
     others = [fault for fault in every if not fault.kills and not fault.at_commit]
     kills = [fault for fault in every if fault.kills]

@@ -26,7 +26,7 @@ def wait_for(what, holds, seconds=WAIT_SECONDS):
 
 
 def tables(database):
-    """All consumers' allocations and generations, and the providers' generations. Raises if an invariant is violated."""
+    """The consumers' allocations and generations, and the providers' generations. Raises on a violated invariant."""
     ledger = Ledger(database)
     try:
         faults = ledger.faults() + ledger.gaps()

@@ -1,4 +1,4 @@
-"""What a node's binary log says that it committed: transactions that bear a token of placet's writers."""
+"""Reads a node's binary logs: the committed transactions of placet's writers, which are known by their token."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ ROW = re.compile(r"### (INSERT INTO|DELETE FROM|UPDATE) `([^`]*)`\.`([^`]*)`")
 VALUE = re.compile(r"###   @(\d+)=(.*)")
 POSITION = re.compile(r"# at (\d+)")
 GTID = re.compile(r"\tGTID (\d+-\d+-\d+)")
-# Columns by their number, as the log names them.
+# The numbers of columns, by which the log names them.
 WRITER, REVISION, TOKEN = 1, 2, 3  # of placet_changes
 PROVIDER, CONSUMER, CLASS, USED = 4, 5, 6, 7  # of allocations
 UUID, GENERATION = 4, 6  # of resource_providers
@@ -19,8 +19,11 @@ UUID, GENERATION = 4, 6  # of resource_providers
 
 @dataclass
 class Commit:
-    """One transaction. `gave` and `took` have by consumer the allocations that it wrote and removed, as
-    (provider's id, class's id, amount); `moved` has by provider its generation before and after."""
+    """One transaction.
+
+    - `inserted`, `deleted`: consumer -> its inserted and deleted allocations, as (provider's id, class's id, amount).
+    - `generations`: provider -> (generation before, generation after).
+    """
 
     file: str
     position: int
@@ -28,9 +31,9 @@ class Commit:
     writer: str = None
     revision: int = None
     token: str = None
-    gave: dict = field(default_factory=dict)
-    took: dict = field(default_factory=dict)
-    moved: dict = field(default_factory=dict)
+    inserted: dict = field(default_factory=dict)
+    deleted: dict = field(default_factory=dict)
+    generations: dict = field(default_factory=dict)
 
     @property
     def place(self):
@@ -39,22 +42,22 @@ class Commit:
     def row(self, action, table, images):
         values = images[-1]
         if table == "resource_providers" and action == "UPDATE":
-            before, _ = self.moved.get(values[UUID], (int(images[0][GENERATION]), None))
-            self.moved[values[UUID]] = before, int(values[GENERATION])
+            before, _ = self.generations.get(values[UUID], (int(images[0][GENERATION]), None))
+            self.generations[values[UUID]] = before, int(values[GENERATION])
         elif table == "placet_changes" and action == "INSERT INTO":
             self.writer, self.revision, self.token = values[WRITER], int(values[REVISION]), values[TOKEN]
         elif table == "allocations" and action != "UPDATE":
-            side = self.gave if action == "INSERT INTO" else self.took
+            side = self.inserted if action == "INSERT INTO" else self.deleted
             found = int(values[PROVIDER]), int(values[CLASS]), int(values[USED])
             side.setdefault(values[CONSUMER], Counter())[found] += 1
 
     def left(self, consumer):
-        """What it left the consumer with: what it gave and did not take again."""
-        return self.gave.get(consumer, Counter()) - self.took.get(consumer, Counter())
+        """The allocations of the consumer after the transaction: those that it inserted and did not delete again."""
+        return self.inserted.get(consumer, Counter()) - self.deleted.get(consumer, Counter())
 
 
 def commits(node, database):
-    """All that the node ever logged of the database and that bears a token, in its order."""
+    """All transactions with a token that the node ever logged for the database, in order."""
     found = []
     for path in node.binary_logs():
         found += [commit for commit in _transactions(path, database) if commit.token]
@@ -62,7 +65,7 @@ def commits(node, database):
 
 
 def _transactions(path, database):
-    """The transactions of one file that were committed."""
+    """The committed transactions of one file."""
     lines = subprocess.run(
         [machine.program("mariadb-binlog", "mariadb-client"), "--no-defaults", "--base64-output=DECODE-ROWS", "-v",
          f"--database={database}", str(path)],

@@ -1,7 +1,7 @@
-"""Three processes, each on a node of its own, fight for the same hosts and one pool: nobody starves, nothing is too much.
+"""Fairness under contention: three processes, each on its own node, claim from the same hosts and one pool.
 
-In a healthy cluster every claim is granted or refused for want of room: no 5xx; none waits longer than
-`commit_timeout`; each process gets its share. Prints what each got and how long claims waited.
+In a healthy cluster every claim is granted or refused for lack of capacity, and none is answered 5xx. No claim waits
+longer than `commit_timeout`, no process starves, and nothing is oversubscribed. Prints each process's grants and waits.
 """
 
 import random
@@ -14,18 +14,18 @@ from functional_tests.chaos import topology
 from functional_tests.lib.ledger import Ledger
 
 COMMIT_TIMEOUT = 10  # seconds, placet's default
-LEAST_SHARE = 0.3  # of what a process would get if all got alike
-HOSTS = 2  # that all fight for
-HELD = 2  # claims of a client at a time: all together want more than there is
+LEAST_SHARE = 0.3  # of an equal share of the grants
+HOSTS = 2  # contended hosts
+HELD = 2  # claims of a client at a time: all clients together want more than the capacity
 
 
 class Client(threading.Thread):
-    """Claims of one process as fast as it answers, and releases the oldest claim where there is no room."""
+    """Claims through one process as fast as it answers, and releases its oldest claim if there is no capacity."""
 
     def __init__(self, member, hosts, seed, until):
         super().__init__()
         self.member, self.hosts, self.chance, self.until = member, hosts, random.Random(seed), until
-        self.waits, self.statuses, self.strange, self.held = [], Counter(), [], []
+        self.waits, self.statuses, self.unexpected, self.held = [], Counter(), [], []
 
     def run(self):
         while time.monotonic() < self.until:
@@ -53,12 +53,12 @@ class Client(threading.Thread):
             self.statuses[answer.status] += 1
         refused = method == "PUT" and answer.status == 409 and "capacity" in str(answer)
         if answer.status != 204 and not refused:
-            self.strange.append(f"{method}: {answer}")
+            self.unexpected.append(f"{method}: {answer}")
         return answer.status
 
 
-def fight(members, hosts, seconds, count, seed):
-    """All at once; by process, its clients."""
+def contend(members, hosts, seconds, count, seed):
+    """Runs all clients concurrently; returns a list of clients for each process."""
     until = time.monotonic() + seconds
     clients = [[Client(member, hosts, f"{seed}/{n}/{m}", until) for m in range(count)]
                for n, member in enumerate(members)]
@@ -66,46 +66,46 @@ def fight(members, hosts, seconds, count, seed):
         client.start()
     for client in sum(clients, []):
         client.join(seconds + 60)
-        assert not client.is_alive(), "a claim is still not answered"
+        assert not client.is_alive(), "a client is still waiting for an answer"
     return clients
 
 
 def report(clients):
-    """A line for each process; what each was granted, and the longest wait of all."""
+    """Prints a line for each process; returns the number of grants of each, and the longest wait of all."""
     granted = []
     for n, mine in enumerate(clients):
         waits = sorted(wait for client in mine for wait in client.waits)
         statuses = sum((client.statuses for client in mine), Counter())
         granted.append(statuses[204])
-        print(f"process {n}: {statuses[204]} claims granted, {statuses[409]} refused for want of room; waited "
-              f"{1000 * statistics.median(waits):.0f} ms in the middle, {1000 * waits[int(len(waits) * 0.99)]:.0f} ms "
+        print(f"process {n}: {statuses[204]} claims granted, {statuses[409]} refused for lack of capacity; waited "
+              f"{1000 * statistics.median(waits):.0f} ms (median), {1000 * waits[int(len(waits) * 0.99)]:.0f} ms "
               f"at 99%, {1000 * waits[-1]:.0f} ms at most", flush=True)
     return granted, max(wait for mine in clients for client in mine for wait in client.waits)
 
 
-REFUSED = "wsrep_local_cert_failures"  # commits, by certification
-UNDONE = "wsrep_local_bf_aborts"  # transactions, by a commit of another node
-COMMITTED = "wsrep_last_committed"  # in the cluster: each node counts all
+REFUSED = "wsrep_local_cert_failures"  # commits that failed certification
+UNDONE = "wsrep_local_bf_aborts"  # transactions that a commit of another node aborted
+COMMITTED = "wsrep_last_committed"  # commits of the whole cluster, on every node
 
 
 def counters(engine):
-    """What the nodes have counted since they started, all together."""
+    """The sum of each counter over all nodes, since they started."""
     return [sum(int(node.status(name)) for node in engine.nodes) for name in (REFUSED, UNDONE, COMMITTED)]
 
 
 def check(tests, engine, members, database, options):
-    """A fight, and what came of it."""
+    """Runs the clients, and checks their answers, the shares and the tables."""
     before = counters(engine)
-    clients = fight(members, topology.HOSTS[:HOSTS], options.seconds, options.clients, options.seed)
+    clients = contend(members, topology.HOSTS[:HOSTS], options.seconds, options.clients, options.seed)
     refused, undone, committed = (after - earlier for earlier, after in zip(before, counters(engine)))
-    print(f"{committed // len(engine.nodes)} commits; refused by certification {refused}, undone by another's {undone}",
-          flush=True)
-    tests.equal("they met each other: commits were undone, and tried again", True, refused + undone > 0)
+    print(f"{committed // len(engine.nodes)} commits; {refused} failed certification, {undone} were aborted by another "
+          "node's commit", flush=True)
+    tests.equal("there were conflicts: commits were undone and tried again", True, refused + undone > 0)
     granted, longest = report(clients)
-    strange = [line for mine in clients for client in mine for line in client.strange]
-    tests.equal("nothing but grants, and refusals for want of room", [], strange[:3])
+    unexpected = [line for mine in clients for client in mine for line in client.unexpected]
+    tests.equal("every claim is granted, or refused for lack of capacity", [], unexpected[:3])
     share = min(granted) * len(granted) / max(1, sum(granted))
     print(f"the least share is {share:.2f} of an equal one", flush=True)
     tests.equal(f"no claim waits for {COMMIT_TIMEOUT} s", True, longest < COMMIT_TIMEOUT)
     tests.equal(f"no process gets less than {LEAST_SHARE} of an equal share", True, share >= LEAST_SHARE)
-    tests.equal("the tables are as they must be", [], Ledger(database).faults())
+    tests.equal("no invariant of the tables is violated", [], Ledger(database).faults())

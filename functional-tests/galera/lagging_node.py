@@ -1,7 +1,8 @@
-"""A node that has not applied yet what another one acknowledged shows nothing old.
+"""A process on a lagging node answers no stale read.
 
-It is made to lag: under `FLUSH TABLES WITH READ LOCK` a node applies nothing, though it serves reads. What one process
-acknowledges meanwhile, the process of that node must show, in answers of every kind, or not answer until it can.
+Under `FLUSH TABLES WITH READ LOCK` a node applies no commits, but serves reads. While it lags, another process
+acknowledges a claim. Reads of every kind through the lagging node's process must show that claim, or wait until the
+node has applied it.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ AMOUNT = 3
 
 
 def shows(consumer, asked):
-    """Those reads whose answer lacks the claim."""
+    """The reads whose answer lacks the claim, and the number of answered reads."""
     shown = {one.path: one.answer.json for one in asked if one.answer is not None and one.answer.status == 200}
     lacks = []
     for path, body in shown.items():
@@ -31,15 +32,16 @@ def shows(consumer, asked):
     return lacks, len(shown)
 
 
-def shows_nothing_old(engine, members):
+def answers_no_stale_read(engine, members):
     consumer = topology.new_consumer(random.Random(3))
     paths = (f"/allocations/{consumer}", f"/resource_providers/{topology.POOL}/usages", "/usages?project_id=chaos",
              "/allocation_candidates?resources=DISK_GB:1")
-    stalled_node.ask([members[2]])  # everything is connected
+    stalled_node.ask([members[2]])  # so that all connections are open
     with contextlib.closing(engine.nodes[2].database("").connect()) as lagging:
         lagging.execute("FLUSH TABLES WITH READ LOCK")
         try:
-            members[0].rest.must("PUT", f"/allocations/{consumer}", topology.body({topology.POOL: {"DISK_GB": AMOUNT}}, None))
+            body = topology.body({topology.POOL: {"DISK_GB": AMOUNT}}, None)
+            members[0].rest.must("PUT", f"/allocations/{consumer}", body)
             asked = [stalled_node.TimedRead(members[2], path) for path in paths]
             for one in asked:
                 one.start()
@@ -50,6 +52,6 @@ def shows_nothing_old(engine, members):
     for one in asked:
         one.join(25)
     lacks, answered = shows(consumer, asked)
-    assert not lacks, f"{early} were answered before the node applied the claim; without it: {lacks}"
+    assert not lacks, f"answers without the claim: {lacks}; {early} were answered before the node applied it"
     assert answered == len(paths) and not early, (
         f"the node did not lag: {early} were answered early; {[str(one.answer)[:200] for one in asked]}")

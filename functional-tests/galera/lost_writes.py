@@ -1,4 +1,4 @@
-"""Who lost a write that was acknowledged: the cluster, or placet. The nodes' binary logs tell."""
+"""Attributes a lost acknowledged write to the cluster or to placet, by the nodes' binary logs."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ from functional_tests.galera import binary_log
 
 
 class BinaryLogs:
-    """What each node logged, and what the tables of each hold now."""
+    """The commits that each node logged, and those that are now in its tables."""
 
     def __init__(self, engine, database):
         self.nodes, self.database = engine.nodes, database
@@ -17,47 +17,48 @@ class BinaryLogs:
         self.classes = dict(database.query("SELECT name, id FROM resource_classes"))
 
     def _tokens(self, node):
-        """By writer and revision the tokens of the changes that are there."""
+        """(writer, revision) -> token, of the changes in the node's tables."""
         there = node.database(self.database.name)
         return {(writer, revision): token for writer, revision, token in there.query(
             "SELECT writer, revision, token FROM placet_changes")}
 
     def lacks(self, node, commit):
-        """Whether the node's tables never had it: of what is missing the oldest changes were there, and the writer pruned them."""
+        """Whether the node's tables lack the commit, and it is not among the old changes that its writer has pruned."""
         held = self.held[node]
         kept = [revision for writer, revision in held if writer == commit.writer]
-        cleared = kept and commit.revision < min(kept)
-        return not cleared and held.get((commit.writer, commit.revision)) != commit.token
+        pruned = kept and commit.revision < min(kept)
+        return not pruned and held.get((commit.writer, commit.revision)) != commit.token
 
     def overwritten(self):
-        """Commits that were made upon another generation than the one before them left: updates that were lost."""
+        """Lost updates: commits that began at another generation than the commit before them had left."""
         found_losses = []
         for node, commits in self.logged.items():
             last, file = {}, None
             for commit in commits:
-                if commit.file != file:  # a run of the server, between which it may have been sent what it missed
+                if commit.file != file:  # each start begins a file, and a state transfer may have come before it
                     last, file = {}, commit.file
-                for provider, (before, after) in commit.moved.items():
+                for provider, (before, after) in commit.generations.items():
                     if last.get(provider, before) != before:
-                        found_losses.append(f"lost by the engine: on {node} generation {last[provider]} of {provider} was "
-                                    f"overwritten by a commit that had seen {before} ({commit.place})")
+                        found_losses.append(
+                            f"lost by the engine: on {node} generation {last[provider]} of {provider} was "
+                            f"overwritten by a commit that had seen {before} ({commit.place})")
                     last[provider] = after
         return found_losses
 
     def of(self, consumer, holds):
-        """By token, where each commit stands in which node's log that left the consumer with exactly this."""
+        """Token -> node -> commit, of the commits that left the consumer with exactly these allocations."""
         wanted = Counter((self.providers[provider], self.classes[name], amount)
                          for provider, amounts in holds.items() for name, amount in amounts.items())
         found = {}
         for node, commits in self.logged.items():
             for commit in commits:
-                touches = consumer in commit.gave or consumer in commit.took
+                touches = consumer in commit.inserted or consumer in commit.deleted
                 if touches and commit.left(consumer) == wanted:
                     found.setdefault(commit.token, {})[node] = commit
         return found
 
     def verdict(self, consumer, holds):
-        """Of one acknowledged write: (who lost it, or None; in words what shows it)."""
+        """What lost an acknowledged write (or None if it is not lost), and the evidence as a text."""
         found = self.of(consumer, holds)
         if not found:
             return "placet", (
@@ -73,16 +74,16 @@ class BinaryLogs:
 
 
 def explain(engine, database, operations, faults):
-    """For each acknowledged write of what faults name, consumers or providers, whose fault it is if it is not there."""
+    """For each acknowledged write to a consumer or provider that is named in `faults`: what lost it, if it is lost."""
     named = "\n".join(faults)
-    blamed = [op for op in operations if op.outcome == OK and any(name in named for name in [*op.sets, *op.touches])]
-    if not blamed:
+    writes = [op for op in operations if op.outcome == OK and any(name in named for name in [*op.sets, *op.touches])]
+    if not writes:
         return []
     logs, found_losses = BinaryLogs(engine, database), []
-    for op in blamed:
+    for op in writes:
         for consumer, holds in op.sets.items():
-            who, shown = logs.verdict(consumer, holds)
-            if who:
-                found_losses.append(f"lost by {who}: operation {op.number}, {op.kind} of {consumer}: {shown}")
+            cause, shown = logs.verdict(consumer, holds)
+            if cause:
+                found_losses.append(f"lost by {cause}: operation {op.number}, {op.kind} of {consumer}: {shown}")
     return found_losses + logs.overwritten() or [
         "nothing was lost by the cluster: all of these commits are in all nodes' tables"]

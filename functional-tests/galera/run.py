@@ -1,10 +1,10 @@
-"""What placet promises on a Galera cluster of three nodes, with three processes, each on a node of its own.
+"""placet on a Galera cluster of three nodes, with three processes, each on a node of its own.
 
     python -m functional_tests.galera.run [--seconds S] [--clients N] [--seed N] [--binary PATH]
 
-A fight for the same hosts, in which nobody may starve (fairness.py); nodes that stand still or are cut off
-(stalled_node.py); and whether the tool that judges lost writes judges well (lost_write_cases.py). What happens under claims
-while nodes are killed is chaos/run.py's.
+It tests fairness under contention (fairness.py), reads through a lagging node (lagging_node.py), nodes that are paused
+or cut off (stalled_node.py), and the tool that attributes lost writes (lost_write_cases.py). chaos/run.py tests claims
+while nodes are killed.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from functional_tests.lib.test_counts import TestCounts
 
 @contextlib.contextmanager
 def on_each_node(engine, binary, **placet):
-    """A new database, and a process on each node of it."""
+    """Makes a database, and starts a process on each node."""
     database = engine.create()
     with contextlib.ExitStack() as stack:
         members = [stack.enter_context(services.Member(
@@ -30,8 +30,8 @@ def on_each_node(engine, binary, **placet):
 def main():
     parser = command_line.parser(__doc__, "--binary", "--seed")
     full = os.environ.get("PLACET_TEST_SIZE") == "full"
-    parser.add_argument("--seconds", type=float, default=60 if full else 8, help="of the fight")
-    parser.add_argument("--clients", type=int, default=4, help="of each process in the fight")
+    parser.add_argument("--seconds", type=float, default=60 if full else 8, help="of the test of fairness")
+    parser.add_argument("--clients", type=int, default=4, help="of each process in the test of fairness")
     parser.add_argument("--only", choices=("fairness", "standstill", "lost"))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
@@ -50,13 +50,15 @@ def test(tests, engine, options, full):
             topology.prepare(members[0].rest)
             fairness.check(tests, engine, members, database, options)
     if options.only in (None, "standstill"):
-        with on_each_node(engine, options.binary, commit_timeout=str(stalled_node.COMMIT_TIMEOUT)) as (database, members):
+        timeout = str(stalled_node.COMMIT_TIMEOUT)
+        with on_each_node(engine, options.binary, commit_timeout=timeout) as (database, members):
             topology.prepare(members[0].rest)
-            tests.step("a node that lags shows nothing old", lagging_node.shows_nothing_old, engine, members)
+            tests.step("a process on a lagging node answers no stale read",
+                       lagging_node.answers_no_stale_read, engine, members)
             stalled_node.check(tests, engine, members)
             if full:
-                tests.step("a process finds another host when its node is killed", stalled_node.finds_another_host,
-                           engine, database, options.binary)
+                tests.step("a process connects to another node of its URL when its own is killed",
+                           stalled_node.connects_to_another_node, engine, database, options.binary)
     if options.only in (None, "lost"):
         with on_each_node(engine, options.binary) as (database, members):
             lost_write_cases.check(tests, engine, database, members, full)

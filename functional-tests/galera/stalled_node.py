@@ -1,8 +1,8 @@
-"""A node that stands still, or is cut off: what its process is asked is answered all the same, and in time.
+"""A node that is paused or cut off: its process still answers every read in time.
 
-A node that stands still closes no connection, and one without a majority may wait for the others. Reads of its process
-are 503 with `Retry-After` no later than `commit_timeout`; those of the other processes go on once the cluster has put
-the node out. Afterwards all answer as before.
+A paused node closes no connection, and an isolated one may wait for the others. Reads through its process are 503 with
+`Retry-After` no later than `commit_timeout`. Reads through the other processes are served once the cluster has evicted
+the node. Afterwards all processes answer as before.
 """
 
 import contextlib
@@ -14,16 +14,16 @@ from functional_tests.chaos import services, topology
 from functional_tests.lib.servers import databases
 
 COMMIT_TIMEOUT = 3  # seconds, of the processes here
-SLACK_SECONDS = 3  # that a busy machine may add
+SLACK_SECONDS = 3  # for a busy machine
 ONE = {topology.POOL: {"DISK_GB": 1}}
-FAILOVER_SECONDS = 12  # until the others go on without the node
+FAILOVER_SECONDS = 12  # until the others serve without the node
 READS = ("/resource_providers", f"/resource_providers/{topology.POOL}", f"/resource_providers/{topology.POOL}/usages",
          "/allocations/00000000-0000-4000-8000-00000000abcd", "/usages?project_id=p", "/traits",
          "/allocation_candidates?resources=VCPU:1")
 
 
 class TimedRead(threading.Thread):
-    """One read of one process: its answer, and how long it took."""
+    """One read through one process: its answer, and the seconds that it took."""
 
     def __init__(self, member, path):
         super().__init__()
@@ -37,7 +37,7 @@ class TimedRead(threading.Thread):
 
 
 def ask(members):
-    """All of them at once; those that are not answered have no answer."""
+    """Sends all reads to all these processes concurrently. An unanswered read has `answer` None."""
     asked = [TimedRead(member, path) for member in members for path in READS]
     for one in asked:
         one.start()
@@ -47,10 +47,10 @@ def ask(members):
 
 
 def node_is_answered(member):
-    """Again and again until all are refused: a node that is cut off finds it out a little later."""
+    """Repeats the reads until all are refused: an isolated node notices it a little later."""
     began, longest, served = time.monotonic(), 0, ["all"]
     while served:
-        assert time.monotonic() - began < FAILOVER_SECONDS, f"they serve {served} without a majority"
+        assert time.monotonic() - began < FAILOVER_SECONDS, f"{served} are served without a majority"
         asked = ask([member])
         longest = max([longest, *(one.took for one in asked)])
         late = [one.path for one in asked if one.answer is None or one.took > COMMIT_TIMEOUT + SLACK_SECONDS]
@@ -62,35 +62,35 @@ def node_is_answered(member):
     print(f"        503 after {time.monotonic() - began:.1f} s, each answer within {longest:.1f} s", flush=True)
 
 
-def others_go_on(members):
-    """Reads of the others, until all are answered with what they ask for."""
+def others_are_served(members):
+    """Repeats the reads through the other processes until all succeed."""
     began = time.monotonic()
     while any(one.answer is None or one.answer.status >= 500 for one in ask(members)):
-        assert time.monotonic() - began < FAILOVER_SECONDS, f"they do not answer after {FAILOVER_SECONDS} s"
-    print(f"        the others went on after {time.monotonic() - began:.1f} s", flush=True)
+        assert time.monotonic() - began < FAILOVER_SECONDS, f"not all are answered after {FAILOVER_SECONDS} s"
+    print(f"        the others served after {time.monotonic() - began:.1f} s", flush=True)
 
 
 def check(tests, engine, members):
     node, member, others = engine.nodes[2], members[2], members[:2]
-    for name, inject, heal in (("stands still", node.pause, node.resume), ("is cut off", node.isolate, node.heal)):
+    for name, inject, heal in (("is paused", node.pause, node.resume), ("is cut off", node.isolate, node.heal)):
         inject()
         try:
-            tests.step(f"reads are answered while their node {name}", node_is_answered, member)
-            tests.step(f"the others answer while a node {name}", others_go_on, others)
+            tests.step(f"reads are refused in time while their node {name}", node_is_answered, member)
+            tests.step(f"the other processes serve reads while a node {name}", others_are_served, others)
         finally:
             heal()
-        tests.step(f"all answer after a node {name}", after, engine, members)
+        tests.step(f"all processes serve reads after a node {name}", after, engine, members)
 
 
 def after(engine, members):
     engine.cluster.settle()
     began = time.monotonic()
-    others_go_on(members)
+    others_are_served(members)
     assert time.monotonic() - began < FAILOVER_SECONDS
 
 
-def finds_another_host(engine, database, binary):
-    """A process whose URL has several nodes goes on with the next one when its own is killed."""
+def connects_to_another_node(engine, database, binary):
+    """A process whose URL has several nodes connects to the next one when its own is killed."""
     dead = engine.nodes[2]
     several = databases.mariadb(dead.port, database.name, others=[node.port for node in engine.nodes[:2]])
     with services.Member("placet", binary=binary, database=several) as member:
@@ -101,7 +101,9 @@ def finds_another_host(engine, database, binary):
         while status != 204:
             number += 1
             assert time.monotonic() - began < FAILOVER_SECONDS, f"{status} after {FAILOVER_SECONDS} s"
-            status = member.rest("PUT", f"/allocations/{topology.new_consumer(chance)}", topology.body(ONE, None)).status
-        print(f"        granted {time.monotonic() - began:.1f} s after the node was killed, at try {number}", flush=True)
+            path = f"/allocations/{topology.new_consumer(chance)}"
+            status = member.rest("PUT", path, topology.body(ONE, None)).status
+        print(f"        granted {time.monotonic() - began:.1f} s after the node was killed, at try {number}",
+              flush=True)
     dead.restart()
     engine.cluster.settle()

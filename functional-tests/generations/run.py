@@ -2,9 +2,9 @@
 
     python -m functional_tests.generations.run [--engine ENGINE] [--binary PATH] [--versions 1.19,1.39] [-v]
 
-After each request the two have to agree on its status and error code, and then on the generation,
-name and parent of every provider and on every allocation of every consumer. A request names a
-generation as "the one that this service has now", or so many less.
+After each request the two must agree on its status and error code, on the generation, name and parent of every
+provider, and on every allocation of every consumer. A request names a generation as this service's current one, or as a
+number of steps before it.
 """
 
 import os
@@ -18,21 +18,21 @@ FULL = VERSIONS + ["1.0", "1.6", "1.13", "1.14", "1.20", "1.23", "1.27", "1.34",
 
 
 class Now:
-    """Stands in a body for the generation of a provider or consumer, as the service has it now."""
+    """A placeholder in a body for the service's current generation of a provider or consumer, minus `less`."""
 
     def __init__(self, name, less=0):
         self.name, self.less = name, less
 
 
 class Script:
-    """The requests at one version. Providers and consumers have uuids that tell the version."""
+    """The requests at one version. The uuids of providers and consumers contain the version."""
 
     def __init__(self, version):
         self.version = version
         self.minor = int(version.split(".")[1])
-        self.steps = []  # (what it is about, method, path, body)
+        self.steps = []  # (description, method, path, body)
         self.ids = {}
-        for n, name in enumerate(("host", "pool", "child", "nobody", "one", "two", "three")):
+        for n, name in enumerate(("host", "pool", "child", "missing", "one", "two", "three")):
             self.ids[name] = f"d0000000-0000-4000-8000-{self.minor:06}{n:06}"
 
     def add(self, about, method, path, body=None, since=0, until=99):
@@ -43,7 +43,7 @@ class Script:
         return {"name": f"{name}-{self.version}", **more}
 
     def owned(self, allocations, consumer, less=0):
-        """The body of PUT /allocations for {provider: resources}, as this version has it."""
+        """The body of PUT /allocations for {provider: resources} at this version."""
         if self.minor < 12:
             body = {"allocations": [
                 {"resource_provider": {"uuid": self.ids[p]}, "resources": r}
@@ -62,7 +62,7 @@ class Script:
         self.add(about, "PUT", "/allocations/{%s}" % consumer,
                  self.owned(allocations, consumer, less), since)
 
-    def several(self, about, claims):
+    def claim_several(self, about, claims):
         body = {self.ids[c]: self.owned(allocations, c) for c, allocations in claims.items()}
         self.add(about, "POST", "/allocations", body, since=13)
 
@@ -104,14 +104,14 @@ class Script:
         self.add("change one", "PUT", path + "/VCPU", body(total=16))
         self.add("change one to the same", "PUT", path + "/VCPU", body(total=16))
         self.add("change one with an old generation", "PUT", path + "/VCPU", body(1, total=16))
-        self.add("change one that is not there", "PUT", path + "/DISK_GB", body(total=1))
+        self.add("change one that does not exist", "PUT", path + "/DISK_GB", body(total=1))
         self.add("remove one", "DELETE", path + "/MEMORY_MB")
         self.add("remove it again", "DELETE", path + "/MEMORY_MB")
         self.add("remove all", "DELETE", path)
-        self.add("remove all of nothing", "DELETE", path)
-        self.add("set nothing", "PUT", path, body(inventories={}))
-        self.add("set all anew", "PUT", path, body(inventories=full))
-        self.add("give the pool room", "PUT", "/resource_providers/{pool}/inventories",
+        self.add("remove all of none", "DELETE", path)
+        self.add("set none", "PUT", path, body(inventories={}))
+        self.add("set all after none", "PUT", path, body(inventories=full))
+        self.add("set the pool's inventory", "PUT", "/resource_providers/{pool}/inventories",
                  {"resource_provider_generation": Now("pool"), "inventories": {
                      "DISK_GB": {"total": 100, "max_unit": 60, "step_size": 10}}})
 
@@ -122,7 +122,7 @@ class Script:
                 ("set traits", some, 0), ("set the same traits", some, 0),
                 ("set one trait less", some[:1], 0), ("set traits with an old generation", [], 1),
                 ("set an unknown trait", ["CUSTOM_UNHEARD"], 0), ("set no traits", [], 0),
-                ("set no traits again", [], 0), ("set traits anew", some, 0)):
+                ("set no traits again", [], 0), ("set traits after none", some, 0)):
             self.add(about, "PUT", path, {
                 "traits": traits, "resource_provider_generation": Now("host", less)}, since=6)
         self.add("remove traits", "DELETE", path, since=6)
@@ -132,7 +132,7 @@ class Script:
         path = "/resource_providers/{host}/aggregates"
         some = [self.ids["one"], self.ids["two"]]
         for about, aggregates in (("set", some), ("set the same", some), ("set one", some[:1]),
-                                  ("set no", []), ("set no again", []), ("set anew", some)):
+                                  ("set no", []), ("set no again", []), ("set after none:", some)):
             self.add(f"{about} aggregates", "PUT", path, aggregates, since=1, until=18)
             self.add(f"{about} aggregates", "PUT", path, {
                 "aggregates": aggregates, "resource_provider_generation": Now("host")}, since=19)
@@ -149,9 +149,9 @@ class Script:
         self.claim("claim too much", {"host": {"VCPU": 9}}, "two")
         self.claim("claim between the steps", {"pool": {"DISK_GB": 35}}, "two")
         self.claim("claim above max_unit", {"pool": {"DISK_GB": 70}}, "two")
-        self.claim("claim what is not there", {"host": {"VGPU": 1}}, "two")
+        self.claim("claim a class without inventory", {"host": {"VGPU": 1}}, "two")
         self.claim("claim an unknown class", {"host": {"CUSTOM_UNHEARD": 1}}, "two")
-        self.claim("claim from nobody", {"nobody": {"VCPU": 1}}, "three")
+        self.claim("claim from a missing provider", {"missing": {"VCPU": 1}}, "three")
         self.claim("claim the rest", {"pool": {"DISK_GB": 60}}, "two")
         self.claim("claim more than is left", {"pool": {"DISK_GB": 50}}, "one")
         self.claim("wipe", {}, "one", since=28)
@@ -169,16 +169,16 @@ class Script:
         self.add("release twice", "DELETE", "/allocations/{one}")
 
     def many_claims(self):
-        self.several("two claims", {"one": {"host": {"VCPU": 1}}, "two": {"host": {"VCPU": 2}}})
-        self.several("a wipe and a claim", {"one": {}, "two": {"pool": {"DISK_GB": 60}}})
-        self.several("one of two too large",
+        self.claim_several("two claims", {"one": {"host": {"VCPU": 1}}, "two": {"host": {"VCPU": 2}}})
+        self.claim_several("a wipe and a claim", {"one": {}, "two": {"pool": {"DISK_GB": 60}}})
+        self.claim_several("one of two too large",
                      {"one": {"host": {"VCPU": 1}}, "two": {"host": {"VCPU": 8}}})
-        self.several("a move", {"one": {"pool": {"DISK_GB": 60}}, "two": {}})
-        self.several("a part and a claim",
+        self.claim_several("a move", {"one": {"pool": {"DISK_GB": 60}}, "two": {}})
+        self.claim_several("a part and a claim",
                      {"one": {"pool": {"DISK_GB": 10}}, "two": {"host": {"VCPU": 2}}})
-        self.several("two wipes", {"one": {}, "two": {}})
-        self.several("two claims anew", {"one": {"host": {"VCPU": 1}, "pool": {"DISK_GB": 10}},
-                                         "two": {"pool": {"DISK_GB": 10}}})
+        self.claim_several("two wipes", {"one": {}, "two": {}})
+        self.claim_several("two claims of new consumers", {"one": {"host": {"VCPU": 1}, "pool": {"DISK_GB": 10}},
+                                                     "two": {"pool": {"DISK_GB": 10}}})
 
     def moves(self):
         path = "/resource_providers/{child}"
@@ -200,7 +200,7 @@ class Script:
 
 
 class Side:
-    """One of the two services, and what it says of itself after each request."""
+    """One of the two services, and its state after the last request."""
 
     def __init__(self, service):
         self.rest = Rest(service.port)
@@ -219,8 +219,8 @@ class Side:
             return [self._resolve(script, v) for v in value]
         return value
 
-    def look(self, script):
-        """uuid -> what everybody can see of that provider or consumer."""
+    def read_state(self, script):
+        """uuid -> what the API shows of that provider or consumer."""
         state = {}
         for row in self.rest.must("GET", "/resource_providers").json["resource_providers"]:
             state[row["uuid"]] = {k: row[k] for k in (
@@ -253,14 +253,14 @@ def compare(script, placet, upstream, tests, arguments):
         name = f"{script.version} {about}"
         theirs = upstream.send(script, method, path, body)
         ours = placet.send(script, method, path, body)
-        seen = differences(names, placet.look(script), upstream.look(script))
+        seen = differences(names, placet.read_state(script), upstream.read_state(script))
         same = (ours.status, ours.code) == (theirs.status, theirs.code)
         if same and arguments.details:
             same = detail(ours) == detail(theirs)
         if not same or seen:
             tests.fail(name, f"{method} {path}\nexpected: {theirs}\ngot:      {ours}\n{seen}")
             if seen:
-                print(f"        (the rest of {script.version} is left out)")
+                print(f"        (the rest of {script.version} is skipped)")
                 return
         else:
             tests.ok(f"{name}: {theirs.status}", show=arguments.verbose)
@@ -268,22 +268,22 @@ def compare(script, placet, upstream, tests, arguments):
 
 def main():
     parser = command_line.parser(__doc__, "--binary", "--engine")
-    parser.add_argument("--versions", help="of the API, with commas between them")
+    parser.add_argument("--versions", help="versions of the API, separated by commas")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet",
-                        help="upstream compares it with itself, which proves this script")
+                        help="`upstream` compares OpenStack Placement with itself, which tests this script")
     parser.add_argument("--details", action="store_true",
-                        help="compare the sentences of refusals too")
+                        help="also compare the sentences of refusals")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
     versions = FULL if os.environ.get("PLACET_TEST_SIZE") == "full" else VERSIONS
     if arguments.versions:
         versions = arguments.versions.split(",")
     tests = TestCounts()
-    with engines.Engine(arguments.engine) as engine, live.Service("upstream", engine=engine) as yardstick, \
+    with engines.Engine(arguments.engine) as engine, live.Service("upstream", engine=engine) as reference, \
             live.Service(arguments.server, binary=arguments.binary, engine=engine) as tested:
         for version in versions:
             script = Script(version).write()
-            compare(script, Side(tested), Side(yardstick), tests, arguments)
+            compare(script, Side(tested), Side(reference), tests, arguments)
     tests.finish()
 
 

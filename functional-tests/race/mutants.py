@@ -1,8 +1,8 @@
-"""The race must notice when a guard is missing: it is run with each mutant, and each must make it fail.
+"""The race must notice a missing guard: it is run with each mutant, and must fail.
 
     python -m functional_tests.race.mutants --binary PATH [--runs N] [--only MUTANT,…]
 
-The binary is one built with `cargo build --features mutants`.
+The binary must be built with `cargo build --features mutants`.
 """
 
 from functional_tests.lib.mutant_runs import Case, MutantRuns, arguments

@@ -1,16 +1,16 @@
-"""64 clients and another program race for the last places of a provider: not one more is granted.
+"""64 clients and a foreign writer race for the capacity of a provider: it is never oversubscribed.
 
     python -m functional_tests.race.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N] [--rounds N]
                                         [--mutant NAME]
 
-Each round makes a host (and in some a shared pool) with room for exactly K claims. All clients claim
-at once over HTTP; meanwhile another program claims in the same tables by SQL, as OpenStack Placement
-does: it raises the provider's generation with every claim, and tells nobody. Whoever is too late is
-refused with 409 and the right code, and what the tables hold is summed by SQL.
+Each round makes a host (and in some rounds a shared pool) with capacity for exactly K claims. All clients claim
+concurrently over HTTP. At the same time a foreign writer claims in the same tables by SQL, as OpenStack Placement does:
+it increments the provider's generation with every claim, and writes no row of the change feed. Claims beyond K are
+refused with 409 and the right code, and the tables are summed by SQL.
 
-OpenStack Placement refuses claims for the race alone too: against it, such a client asks again. It does not pass: 16.0.0
-oversubscribes, because where it tries a claim again, what it wrote at the first try counts as the consumer's own from
-before (with `[placement] allocation_conflict_retry_count = 1` it passes on PostgreSQL and MariaDB).
+OpenStack Placement also refuses claims for a concurrent update alone; the clients then repeat the claim. It does not
+pass: 16.0.0 oversubscribes, because when it retries a claim, it takes the rows of the first attempt for the consumer's
+earlier allocations. With `[placement] allocation_conflict_retry_count = 1` it passes on PostgreSQL and MariaDB.
 """
 
 import os
@@ -29,7 +29,7 @@ ROUNDS = {"full": 100}.get(os.environ.get("PLACET_TEST_SIZE"), 12)
 
 
 class Round:
-    """One race: what there is to win, and who runs."""
+    """One race: the providers, the number of claims that fit, and the consumers."""
 
     def __init__(self, rng):
         self.places = rng.randint(1, 40)
@@ -41,11 +41,11 @@ class Round:
         self.consumers = [str(uuid.UUID(int=rng.getrandbits(128), version=4)) for _ in range(CLIENTS)]
 
     def __str__(self):
-        where = "a host and a pool" if self.pooled else "a host"
-        return f"{CLIENTS} clients and {self.foreign_claims} foreign claims for {self.places} places of {where}"
+        providers = "a host and a pool" if self.pooled else "a host"
+        return f"{CLIENTS} clients and {self.foreign_claims} foreign claims for {self.places} places of {providers}"
 
     def resources(self):
-        """By provider: class and amount of one claim. The pool alone is short."""
+        """Provider -> (class, amount) of one claim. With a pool, only the pool is scarce."""
         if self.pooled:
             return {self.pool: ("DISK_GB", self.amount), self.host: ("VCPU", 1)}
         return {self.host: ("VCPU", self.amount)}
@@ -66,7 +66,7 @@ class Round:
 
 
 def race(round_, rest, service):
-    """Runs all at once; returns each client's answer and how many claims the other program got."""
+    """Runs all clients concurrently; returns each one's answer, and the consumers of the foreign writer's claims."""
     answers = {}
     start = threading.Barrier(CLIENTS + 1)
 
@@ -106,7 +106,7 @@ def judge(round_, answers, foreign, rest, service):
         shown = rest("GET", f"/resource_providers/{provider}/usages").json["usages"]
         assert shown == {name: round_.places * amount}, f"usages show {shown}"
     faults = ledger.faults() + (ledger.gaps() if service.kind == "placet" else [])
-    if service.kind == "upstream":  # of a refused claim it may leave the consumer
+    if service.kind == "upstream":  # it may leave the consumer of a refused claim
         faults = [fault for fault in faults if fault[0] != "no allocations"]
     assert faults == [], faults
 
@@ -123,16 +123,16 @@ def main():
     parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed", "--server")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
-    print(f"seed {options.seed} (--seed {options.seed} runs these rounds again)", flush=True)
+    print(f"seed {options.seed} (--seed {options.seed} repeats these rounds)", flush=True)
     tests = TestCounts()
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
-    # A client for each of OpenStack Placement's threads, which holds up to two connections.
+    # OpenStack Placement has a thread for each client, which holds up to two connections.
     pool = {"placement_database": {"max_overflow": str(3 * CLIENTS)}} if options.server == "upstream" else {}
     with engines.Engine(options.engine) as engine, live.Service(
             options.server, pool, options.binary, environment=environment, engine=engine) as service:
         rest = Rest(service.port)
         for number in range(options.rounds):
-            tests.step(f"race {number}", run_round, options.seed, number, rest, service)
+            tests.step(f"round {number} grants exactly the capacity", run_round, options.seed, number, rest, service)
     tests.finish()
 
 

@@ -23,7 +23,7 @@ SEED = "2026"
 
 
 def build():
-    """Builds the unit tests with mutants inside, and says where they are."""
+    """Builds the unit tests with the feature `mutants`; returns the path of the executable."""
     done = subprocess.run(
         ["cargo", "test", "--lib", "--features", "mutants", "--no-run", "--message-format", "json"],
         capture_output=True, text=True, timeout=3600, cwd=ROOT)
@@ -49,14 +49,14 @@ def is_noticed(executable, mutant, by):
     assert done.returncode != 0 and failed, f"the mutant {mutant} passed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
     missing = [test for test in by.split() if not any(each.endswith(test) for each in failed)]
     assert not missing, f"the mutant {mutant} passed {missing}, and failed {failed}"
-    print(f"{mutant}: {len(failed)} tests fail, as {failed[0]}")
+    print(f"{mutant}: {len(failed)} tests fail, such as {failed[0]}")
 
 
 def main():
     tests = TestCounts()
-    executable = tests.step("the tests' build", build)
+    executable = tests.step("the unit tests are built", build)
     if executable:
-        tests.step("without a mutant", unmutated_passes, executable)
+        tests.step("the unit tests pass without a mutant", unmutated_passes, executable)
         for mutant, by in MUTANTS.items():
             tests.step(f"mutant {mutant} is noticed", is_noticed, executable, mutant, by)
     tests.finish()

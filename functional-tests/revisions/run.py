@@ -1,11 +1,11 @@
-"""Databases of every revision, with rows in them: what the tools do with them, and that no row is lost.
+"""Upgrades of databases of every revision: the tools upgrade each to the newest schema, and no row is lost.
 
     python -m functional_tests.revisions.run [--tool placet|upstream] [--engine ENGINE] [--binary PATH]
 
 Each database is made by OpenStack Placement's own migrations. With `--tool upstream` its placement-manage and
-placement-status do all the work, which proves what is expected here of placet. Where a refused upgrade
-leaves the database differs: placet undoes all steps, OpenStack Placement does on PostgreSQL alone, and keeps
-those before the refused one elsewhere.
+placement-status are tested instead of placet, which shows that the expectations are right. The state after a refused
+upgrade differs: placet undoes all steps. OpenStack Placement does so on PostgreSQL only, and elsewhere keeps the steps
+before the refused one.
 """
 
 import pathlib
@@ -20,7 +20,7 @@ from functional_tests.lib.tables.shapes import differences, shape
 from functional_tests.lib.test_counts import TestCounts
 
 REVISIONS = ["b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", "a082b8bb98d0"]
-HEAD, TYPES = REVISIONS[-1], REVISIONS[3:]  # the latter know consumers' types
+HEAD, TYPES = REVISIONS[-1], REVISIONS[3:]  # the latter have consumer types
 NULL_ROOT = "There is at least one resource provider table record which is missing its root provider id."
 NO_CONSUMER = "There is at least one allocation record which is missing a consumer record."
 UPGRADE = """
@@ -47,7 +47,7 @@ class Tool:
 
     def __init__(self, kind, binary, folder):
         self.kind, self.binary, self.folder = kind, binary, folder
-        self.hint = "placement-manage db online_data_migrations" if kind == "upstream" else "placet db online_data_migrations"
+        self.hint = f"{'placement-manage' if kind == 'upstream' else 'placet'} db online_data_migrations"
 
     def command(self, config, *words):
         if self.kind == "placet":
@@ -57,7 +57,7 @@ class Tool:
                 *(words if words[0] == "db" else words[1:])]
 
     def run(self, database, *words):
-        """Its exit code, and what it said."""
+        """Runs a command; returns its exit code, stdout and stderr."""
         process = self.start(database, *words)
         out, err = process.communicate(timeout=120)
         return process.returncode, out, err
@@ -71,7 +71,7 @@ class Tool:
 
 
 def fill(database, revision, null_roots=False, missing=False):
-    """Rows as an old deployment has them."""
+    """Inserts rows as an old deployment has them."""
     connection = database.connect()
     run = connection.execute
     if database.engine == "mariadb":
@@ -86,7 +86,8 @@ def fill(database, revision, null_roots=False, missing=False):
     ids = dict(run("SELECT uuid, id FROM resource_providers").fetchall())
     run("UPDATE resource_providers SET root_provider_id = ?", [ids[HOST]])
     run("UPDATE resource_providers SET parent_provider_id = ? WHERE uuid = ?", [ids[HOST], CHILD])
-    run("UPDATE resource_providers SET root_provider_id = ? WHERE uuid = ?", [None if null_roots else ids[OTHER], OTHER])
+    root = None if null_roots else ids[OTHER]
+    run("UPDATE resource_providers SET root_provider_id = ? WHERE uuid = ?", [root, OTHER])
     if null_roots:
         run("UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = ?", [HOST])
     for provider, number, ratio in ((HOST, 0, 16.0), (HOST, 10000, 1.1), (CHILD, 1, 0.9)):
@@ -97,8 +98,8 @@ def fill(database, revision, null_roots=False, missing=False):
         " SELECT ?, id FROM placement_aggregates", [ids[HOST]])
     run("INSERT INTO traits (name) VALUES ('CUSTOM_QUIET')")
     run("INSERT INTO resource_provider_traits (trait_id, resource_provider_id) SELECT id, ? FROM traits", [ids[HOST]])
-    run("INSERT INTO consumers (uuid, project_id, user_id, generation) SELECT ?, p.id, u.id, 3 FROM projects p, users u",
-        [ONE])
+    run("INSERT INTO consumers (uuid, project_id, user_id, generation)"
+        " SELECT ?, p.id, u.id, 3 FROM projects p, users u", [ONE])
     if revision in TYPES:
         run("INSERT INTO consumer_types (name) VALUES ('INSTANCE')")
         run("UPDATE consumers SET consumer_type_id = (SELECT id FROM consumer_types)")
@@ -119,7 +120,7 @@ class Suite:
         self.empty = {}
 
     def at(self, revision, **variant):
-        """A filled database of that revision, and its rows."""
+        """A new database of this revision with rows, and these rows."""
         if revision not in self.empty:
             made = self.engine.create()
             process = self.tool.start(made, revision, python=UPGRADE)
@@ -130,8 +131,8 @@ class Suite:
         fill(database, revision, **variant)
         return database, contents(database)
 
-    def whole(self, database, before, standard=()):
-        """It is at head as OpenStack Placement makes it, and has the same rows; `standard` names may have come."""
+    def check_upgraded(self, database, before, standard=()):
+        """Checks that the schema is OpenStack Placement's at head, and only `standard` names were added to the rows."""
         assert version(database) == [HEAD], version(database)
         wrong = differences(shape(self.empty[HEAD]), shape(database))
         assert not wrong, wrong
@@ -143,78 +144,81 @@ class Suite:
         for revision in REVISIONS:
             self.tests.step(f"db sync from {revision}", self.sync, revision)
         for revision in REVISIONS[:2]:
-            self.tests.step(f"two syncs at once from {revision}", self.two_syncs, revision)
-        self.tests.step("null roots", self.refused, NULL_ROOT, 2, {"null_roots": True}, REVISIONS[0])
-        self.tests.step("missing consumers", self.refused, NO_CONSUMER, 1, {"missing": True},
-                        REVISIONS[0] if self.tool.kind == "placet" or self.engine.dialect == "postgresql" else REVISIONS[1])
-        self.tests.step("both", self.refused, NULL_ROOT, 2, {"null_roots": True, "missing": True}, REVISIONS[0])
-        self.tests.step("missing consumers at head", self.missing_at_head)
-        self.tests.step("online_data_migrations, step by step", self.step_by_step)
-        self.tests.step("db stamp", self.stamp)
+            self.tests.step(f"two concurrent syncs from {revision}", self.two_syncs, revision)
+        undone = self.tool.kind == "placet" or self.engine.dialect == "postgresql"
+        for name, sentence, check, variant, stays in (
+                ("providers without a root", NULL_ROOT, 2, {"null_roots": True}, REVISIONS[0]),
+                ("allocations without consumers", NO_CONSUMER, 1, {"missing": True}, REVISIONS[0 if undone else 1]),
+                ("both of them", NULL_ROOT, 2, {"null_roots": True, "missing": True}, REVISIONS[0])):
+            self.tests.step(f"an upgrade with {name} is refused until they are migrated",
+                            self.refused, sentence, check, variant, stays)
+        self.tests.step("at head allocations without consumers cause a warning", self.missing_at_head)
+        self.tests.step("online_data_migrations with --max-count works step by step", self.step_by_step)
+        self.tests.step("db stamp sets the revision and nothing else", self.stamp)
         if self.tool.kind == "placet":
-            self.tests.step("a revision that is not known", self.unknown)
+            self.tests.step("a database of an unknown revision is refused", self.unknown)
 
     def sync(self, revision):
         database, before = self.at(revision)
         if self.tool.kind == "placet" and revision != HEAD:
-            self.unserved(database, before, revision, HEAD, "`placet db sync`")
+            self.check_not_served(database, before, revision, HEAD, "`placet db sync`")
         code, out, err = self.tool.run(database, "db", "sync")
         assert code == 0, out + err
-        self.whole(database, before)
+        self.check_upgraded(database, before)
         now = contents(database)
         assert self.tool.run(database, "db", "sync")[0] == 0
         assert not changed(now, contents(database)), "a second sync changed rows"
         assert self.tool.run(database, "db", "version")[1].split()[0] == HEAD
-        self.alike(database)
+        self.compare_answers(database)
 
-    def unserved(self, database, before, *words, sync="false"):
-        """placet does not serve it, says why in one line, and touches nothing."""
+    def check_not_served(self, database, before, *words, sync="false"):
+        """Checks that placet does not serve the database, says why in one line, and changes no row."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.engine.folder))
         config = live.write_config(folder, {"placement_database": {"sync_on_startup": sync}}, database)
         done = subprocess.run(
             [str(live.placet_binary(self.tool.binary)), "--config-file", str(config), "--bind", "127.0.0.1:0"],
             capture_output=True, text=True, timeout=60, cwd=folder, env=live.clean_environment(), check=False)
-        told = [line for line in done.stderr.splitlines() if line.startswith("placet: ")]
-        assert done.returncode == 1 and len(told) == 1, f"{done.returncode} {done.stdout} {done.stderr}"
-        assert all(word in told[0] for word in words), told
-        assert not changed(before, contents(database)), "rows are others"
+        lines = [line for line in done.stderr.splitlines() if line.startswith("placet: ")]
+        assert done.returncode == 1 and len(lines) == 1, f"{done.returncode} {done.stdout} {done.stderr}"
+        assert all(word in lines[0] for word in words), lines
+        assert not changed(before, contents(database)), "rows have changed"
 
     def unknown(self):
-        """A database of a newer OpenStack Placement is left alone, by whatever command."""
+        """No command changes a database of a newer OpenStack Placement."""
         database, _ = self.at(HEAD)
         newer = "0123456789ab"
         database.run("UPDATE alembic_version SET version_num = ?", [newer])
         before, tables = contents(database), shape(database)
         for sync in ("false", "true"):
-            self.unserved(database, before, newer, HEAD, sync=sync)
+            self.check_not_served(database, before, newer, HEAD, sync=sync)
         code, _, err = self.tool.run(database, "db", "sync")
         assert code == 1 and newer in err and HEAD in err, f"{code} {err}"
         assert self.tool.run(database, "db", "version")[1].split()[0] == newer
-        assert not changed(before, contents(database)) and shape(database) == tables, "it was touched"
+        assert not changed(before, contents(database)) and shape(database) == tables, "the database has changed"
 
-    def alike(self, database):
-        """The tool's own service answers from it, then the other one does, and both say the same."""
-        said = {}
+    def compare_answers(self, database):
+        """Checks that the tool's own service and then the other one give the same answers from the database."""
+        answers = {}
         for kind in (("placet", "upstream") if self.tool.kind == "placet" else ("upstream",)):
             with live.Service(kind, binary=self.tool.binary, database=database) as service:
-                said[kind] = [(path, answer.status, sorted_lists(answer.json)) for path in QUESTIONS
-                              if not (path.startswith("/usages") and self.engine.dialect == "postgresql")
-                              for answer in [Rest(service.port, version="1.39")("GET", path)]]
-        assert all(status == 200 for _, status, _ in said["upstream"]), said["upstream"]
-        for theirs, ours in zip(said["upstream"], said.get("placet", said["upstream"])):
+                answers[kind] = [(path, answer.status, sorted_lists(answer.json)) for path in QUESTIONS
+                                 if not (path.startswith("/usages") and self.engine.dialect == "postgresql")
+                                 for answer in [Rest(service.port, version="1.39")("GET", path)]]
+        assert all(status == 200 for _, status, _ in answers["upstream"]), answers["upstream"]
+        for theirs, ours in zip(answers["upstream"], answers.get("placet", answers["upstream"])):
             assert theirs == ours, f"{theirs}\n{ours}"
 
     def two_syncs(self, revision):
-        """placet's are safe; of OpenStack Placement's, one may fail."""
+        """Two concurrent syncs of placet both succeed; of OpenStack Placement's, one may fail."""
         database, before = self.at(revision)
         both = [self.tool.start(database, "db", "sync") for _ in range(2)]
         ended = [(process.communicate(timeout=120), process.returncode) for process in both]
         codes = sorted(code for _, code in ended)
         assert codes == [0, 0] or self.tool.kind == "upstream" and codes == [0, 1], ended
-        self.whole(database, before)
+        self.check_upgraded(database, before)
 
     def refused(self, sentence, check, variant, stays):
-        """sync refuses, and says what to do; done, it goes on. Nothing is lost on the way."""
+        """sync is refused with the command to run. After that command it succeeds, and no row is lost."""
         database, before = self.at(REVISIONS[0], **variant)
         copy = self.engine.create(database) if self.tool.kind == "placet" else None
         code, out, _ = self.tool.run(database, "status", "upgrade", "check")
@@ -222,38 +226,41 @@ class Suite:
         code, _, err = self.tool.run(database, "db", "sync")
         assert code == 1 and sentence in err and self.tool.hint in err, f"{code} {err}"
         assert version(database) == [stays], version(database)
-        assert not unexplained(before, contents(database)), "rows are others"
+        assert not unexplained(before, contents(database)), "rows have changed"
         code, out, err = self.tool.run(database, "db", "online_data_migrations")
         assert code == 0 and "Running batches of 50 until complete" in out, f"{code} {out} {err}"
         for name, count in (("set_root_provider_ids", 2 if "null_roots" in variant else 0),
                             ("create_incomplete_consumers", 2 if "missing" in variant else 0)):
             assert (f"{count} rows matched query {name}, {count} migrated" in out) == bool(count), out
-            assert any(line.split() == ["|", name, "|", str(count), "|", str(count), "|"] for line in out.splitlines()), out
-        self.migrated(database, variant)
-        mended = contents(database)
+            row = ["|", name, "|", str(count), "|", str(count), "|"]
+            assert any(line.split() == row for line in out.splitlines()), out
+        self.check_migrated(database, variant)
+        migrated = contents(database)
         if copy:
             theirs = Tool("upstream", None, self.tool.folder)
             assert theirs.run(copy, "db", "online_data_migrations")[0] == 0
-            assert not changed(timeless(contents(copy)), timeless(mended)), changed(timeless(contents(copy)), timeless(mended))
+            different = changed(timeless(contents(copy)), timeless(migrated))
+            assert not different, different
         code, out, err = self.tool.run(database, "db", "sync")
         assert code == 0, out + err
-        self.whole(database, mended)
+        self.check_upgraded(database, migrated)
         assert self.tool.run(database, "status", "upgrade", "check")[0] == 0
-        self.alike(database)
+        self.compare_answers(database)
 
-    def migrated(self, database, variant):
-        """What the data migrations have made."""
+    def check_migrated(self, database, variant):
+        """Checks the rows that the data migrations have made."""
         assert database.query("SELECT COUNT(*) FROM resource_providers WHERE root_provider_id IS NULL")[0][0] == 0
         if "missing" in variant:
-            nobody = "00000000-0000-0000-0000-000000000000"
+            incomplete = "00000000-0000-0000-0000-000000000000"
             found = database.query(
                 "SELECT c.uuid, c.generation, p.external_id, u.external_id FROM consumers c"
-                " JOIN projects p ON p.id = c.project_id JOIN users u ON u.id = c.user_id WHERE c.uuid <> ? ORDER BY c.uuid",
-                [ONE])
-            assert [tuple(row) for row in found] == [(LOST, 0, nobody, nobody), (GONE, 0, nobody, nobody)], found
+                " JOIN projects p ON p.id = c.project_id JOIN users u ON u.id = c.user_id"
+                " WHERE c.uuid <> ? ORDER BY c.uuid", [ONE])
+            expected = [(uuid, 0, incomplete, incomplete) for uuid in (LOST, GONE)]
+            assert [tuple(row) for row in found] == expected, found
 
     def missing_at_head(self):
-        """At head nothing blocks: the check warns, and the migrations mend it."""
+        """At head the status check only warns, and the data migrations insert the consumers."""
         database, before = self.at(HEAD, missing=True)
         code, out, _ = self.tool.run(database, "status", "upgrade", "check")
         flat = " ".join(out.replace("|", " ").split())
@@ -264,10 +271,10 @@ class Suite:
         assert self.tool.run(database, "status", "upgrade", "check")[0] == 0
         touched = changed(before, contents(database))
         assert touched.keys() == {"consumers", "projects", "users"}, touched
-        assert not any(gone for gone, _ in touched.values()), touched
+        assert not any(removed for removed, _ in touched.values()), touched
 
     def step_by_step(self):
-        """With --max-count: 1 while something was done, then 0; other exit codes for what makes no sense."""
+        """With --max-count the exit code is 1 while rows were migrated, and then 0. An invalid count is 127."""
         database, _ = self.at(REVISIONS[0], null_roots=True, missing=True)
         codes = [self.tool.run(database, "db", "online_data_migrations", "--max-count", "1")[0] for _ in range(5)]
         assert codes == [1, 1, 1, 1, 0], codes
@@ -291,7 +298,7 @@ class Suite:
 
 
 def timeless(found):
-    """Whether times are there, not which."""
+    """The rows with each time replaced by whether it is set."""
     return {table: [{name: value is not None if name.endswith("_at") else value for name, value in row.items()}
                     for row in rows] for table, rows in found.items()}
 

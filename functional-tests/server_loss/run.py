@@ -1,9 +1,9 @@
-"""A database server vanishes without a word, as when its power is cut, and comes back: placet serves again by itself.
+"""A database server that vanishes without closing its connections, as in a power failure: placet recovers by itself.
 
     python -m functional_tests.server_loss.run [--engine postgresql|mariadb] [--binary PATH]
 
-The server is paused, its sockets are taken away while the network is down, and it is started again: nobody ever tells
-placet that its connections lead nowhere. Needs root, for a network namespace of its own.
+The server is paused, its sockets are destroyed while the network is down, and it is started again. So placet receives
+no FIN or RST on its connections. The test needs root, for a network namespace of its own.
 """
 
 import os
@@ -19,7 +19,7 @@ from functional_tests.lib.test_counts import TestCounts
 
 HOST = "00000000-0000-4000-8000-000000000001"
 INSIDE = "PLACET_TEST_NAMESPACE"
-TIMEOUT_SECONDS = 45  # from the server's return: what the kernel may take to find out, and a connection
+TIMEOUT_SECONDS = 45  # from the server's restart, for the kernel's timeout of old connections and a new connection
 
 
 def run(*command):
@@ -38,7 +38,7 @@ def serves(rest, number):
 
 
 def vanish(rest, node):
-    """Takes the server away without a word to anybody, while statements wait for its answer."""
+    """Kills the server without closing its connections, while statements wait for its answers."""
     node.pause()
     assert (claim(rest, 2), rest("GET", "/allocation_candidates?resources=VCPU:1").status) == (503, 503)
     run(machine.program("ip", "iproute2"), "link", "set", "lo", "down")
@@ -48,16 +48,16 @@ def vanish(rest, node):
     run(machine.program("ip", "iproute2"), "link", "set", "lo", "up")
 
 
-def comes_back(rest, node):
+def recovers(rest, node):
     assert serves(rest, 1)
     vanish(rest, node)
     node.restart()
     began, number = time.monotonic(), 3
     while not serves(rest, number):
-        assert time.monotonic() - began < TIMEOUT_SECONDS, f"nothing is served {TIMEOUT_SECONDS} s after the server is back"
+        assert time.monotonic() - began < TIMEOUT_SECONDS, f"not recovered {TIMEOUT_SECONDS} s after the restart"
         number += 1
         time.sleep(0.5)
-    print(f"        all is served {time.monotonic() - began:.0f} s after the server is back")
+    print(f"        recovered {time.monotonic() - began:.0f} s after the restart")
 
 
 def main():
@@ -66,10 +66,11 @@ def main():
     given = parser.parse_args()
     tests = TestCounts()
     if os.geteuid() != 0 or not shutil.which("unshare"):
-        tests.skip("a server that vanishes", "needs root and unshare (Debian's util-linux)")
+        tests.skip(f"placet recovers when {given.engine} vanishes and restarts",
+                   "needs root and unshare (Debian's util-linux)")
         return tests.finish()
     if INSIDE not in os.environ:
-        with engines.Engine(given.engine):  # it may have to be installed, for which a network is needed
+        with engines.Engine(given.engine):  # installs the engine, which needs a network
             machine.program("ss", "iproute2")
         inside = ["unshare", "--net", sys.executable, *sys.argv]
         sys.exit(subprocess.call(inside, env={**os.environ, INSIDE: "yes"}))
@@ -81,7 +82,7 @@ def main():
             rest.must("POST", "/resource_providers", {"name": "host", "uuid": HOST})
             rest.must("PUT", f"/resource_providers/{HOST}/inventories", {
                 "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1000}}})
-            tests.step(f"{given.engine} vanishes and comes back", comes_back, rest, engine.nodes[0])
+            tests.step(f"placet recovers when {given.engine} vanishes and restarts", recovers, rest, engine.nodes[0])
     tests.finish()
 
 

@@ -1,11 +1,12 @@
-"""PostgreSQL with a synchronous standby: the primary is killed, the standby takes over, and nothing acknowledged is lost.
+"""PostgreSQL with a synchronous standby: after a fail-over to the standby no acknowledged write is lost.
 
     python -m functional_tests.standby.run [--seconds S] [--seed N] [--binary PATH]
 
-Two processes of placet have both servers in their URL, with `target_session_attrs=read-write`, and follow by
-themselves. First COMMITs that wait for a standby which is away: however the wait ends, what the standby never
-got is not acknowledged. Then, while clients claim, fail-over after fail-over, each with a new standby; a checker
-judges the history (chaos/checker.py). Prints how long after the promotion all processes granted claims again.
+Two placet processes have both servers in their URL, with `target_session_attrs=read-write`, and connect to the new
+primary by themselves. First, COMMITs wait for a standby that is down. However the wait ends, a commit that the standby
+never received is not acknowledged. Then, while clients claim, there are repeated fail-overs, each with a new standby. A
+checker judges the history (chaos/checker.py). Prints the time from each promotion until all processes granted claims
+again.
 """
 
 import os
@@ -21,7 +22,7 @@ TIMEOUT_SECONDS = 60
 
 
 class Claim(threading.Thread):
-    """A claim in flight: `status` is the answer's, None as long as there is none."""
+    """A claim in flight. `status` is that of the answer, or None before it."""
 
     def __init__(self, member, consumer, provider):
         super().__init__()
@@ -38,7 +39,7 @@ class Claim(threading.Thread):
 
 
 class Waiting:
-    """A COMMIT that waits for a standby which is away."""
+    """COMMITs that wait for a standby that is down."""
 
     def __init__(self, engine, database, members, seed):
         self.pair, self.database, self.members = engine.cluster, database, members
@@ -50,15 +51,15 @@ class Waiting:
             "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 100}}})
 
     def case(self, end_the_wait):
-        """The claim waits; the wait is ended; the primary dies, and the standby, which never had it, takes over."""
-        self.until(self.granted, "nothing is granted before it")
+        """Ends a claim's wait for the standby by `end_the_wait`, and then fails over to the standby, which lacks it."""
+        self.until(self.granted, "no claim is granted before the case")
         primary, standby = self.pair.nodes
         standby.kill()
         try:
             claim = self.claim()
             self.until(self.waiting, "no COMMIT waits for the standby")
             end_the_wait(primary)
-            self.until(lambda: self.waiting() or claim.status, "placet does not ask what became of it")
+            self.until(lambda: self.waiting() or claim.status, "placet does not resolve the in-doubt commit")
             time.sleep(1)
             assert claim.status != 204, "granted without a standby"
         finally:
@@ -67,7 +68,7 @@ class Waiting:
             self.pair.promote()
             self.pair.replace_dead()
         claim.join(TIMEOUT_SECONDS)
-        assert not claim.is_alive(), "the claim is not answered after the standby took over"
+        assert not claim.is_alive(), "the claim is not answered after the fail-over"
         self.judge(claim)
 
     def claim(self):
@@ -76,17 +77,18 @@ class Waiting:
         return claim
 
     def granted(self):
-        """Whether a new claim is: after the case before this one a writer may still be taking a new identity."""
+        """Whether a new claim is granted. After the previous case a writer may still be registering a new identity."""
         claim = self.claim()
         claim.join(TIMEOUT_SECONDS)
         return claim.status == 204
 
     def judge(self, claim):
-        """What was answered is so, and whatever it was, the same claim can be made or is there now."""
-        there = self.database.query("SELECT 1 FROM consumers WHERE uuid = ?", [claim.consumer])
-        print(f"        answered {claim.status}{', unknown' if claim.unknown else ''}, {'there' if there else 'not there'}")
+        """Checks that the answer is true: the claim is stored if and only if it was granted, unless it is unknown."""
+        stored = bool(self.database.query("SELECT 1 FROM consumers WHERE uuid = ?", [claim.consumer]))
+        print(f"        answered {claim.status}{', unknown' if claim.unknown else ''}, "
+              f"{'stored' if stored else 'not stored'}")
         assert claim.status in (204, 503), claim.status
-        assert claim.unknown or bool(there) == (claim.status == 204), "the answer is not true"
+        assert claim.unknown or stored == (claim.status == 204), "the answer is not true"
 
     def waiting(self):
         """The backends that wait for the standby."""
@@ -94,12 +96,12 @@ class Waiting:
         return primary.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 
     def terminated(self, primary):
-        """As by an administrator: the connection ends, and the commit is there, on the primary alone."""
+        """Ends the wait as an administrator would. The connection ends, and only the primary has the commit."""
         for (pid,) in self.waiting():
             primary.database("postgres").query("SELECT pg_terminate_backend(?)", [pid])
 
     def restarted(self, primary):
-        """The primary comes back with a commit that nobody else has."""
+        """Ends the wait by a restart of the primary, which then has a commit that the standby lacks."""
         primary.kill()
         primary.restart()
 
@@ -113,11 +115,11 @@ class Waiting:
 def main():
     parser = command_line.parser(__doc__, "--binary", "--seed")
     parser.add_argument("--seconds", type=float, default=300 if os.environ.get("PLACET_TEST_SIZE") == "full" else 6,
-                        help="for which fail-overs are begun")
+                        help="duration of the fail-overs")
     parser.add_argument("--clients", type=int, default=8)
-    # What chaos asks for besides.
-    parser.set_defaults(engine="postgresql-pair", server="placet", processes=2, faults=["fail-over"], foreign_writer=False,
-                        mostly=None, mutant=None, keep_going=False, report=None)
+    # The other options of chaos.
+    parser.set_defaults(engine="postgresql-pair", server="placet", processes=2, faults=["fail-over"],
+                        foreign_writer=False, mostly=None, mutant=None, keep_going=False, report=None)
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
     tests = TestCounts()
@@ -125,8 +127,10 @@ def main():
         database = engine.create()
         with services.members(options, [database]) as members:
             waiting = Waiting(engine, database, members, options.seed)
-            tests.step("a wait for the standby that is ended is no acknowledgement", waiting.case, waiting.terminated)
-            tests.step("nor is one that a primary forgot in a crash", waiting.case, waiting.restarted)
+            tests.step("a claim whose wait for the standby is terminated is not acknowledged",
+                       waiting.case, waiting.terminated)
+            tests.step("a claim whose wait for the standby ends by a crash of the primary is not acknowledged",
+                       waiting.case, waiting.restarted)
             run = chaos.Chaos(options, engine, database, members)
             run.tests = tests
             run.run()

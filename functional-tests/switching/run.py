@@ -1,10 +1,10 @@
-"""The guide from OpenStack Placement to placet and back (docs/switching.md): its commands are run as they are written.
+"""The guide from OpenStack Placement to placet and back (docs/switching.md): its commands work as written.
 
     python -m functional_tests.switching.run [--engine ENGINE] [--binary PATH]
 
-What a test changes of them: the configuration is a file of its own, the ports are free ones, and systemd is a small
-program that starts and stops the two services. A client claims and releases all the time, by turns at whatever the
-balancer knows, and must not notice anything.
+The test changes the commands as little as possible: the configuration is a temporary file, the ports are free ones, and
+systemd is a small program that starts and stops the two services. During all of it a client claims and releases through
+a load balancer, in turn at each of its services, and must get no error.
 """
 
 import os
@@ -25,7 +25,7 @@ from functional_tests.lib.tables.shapes import differences, of_openstack, shape
 from functional_tests.lib.test_counts import TestCounts
 
 GUIDE = ROOT / "docs/switching.md"
-# As kolla-ansible writes it, but for where things are and who is let in.
+# As kolla-ansible writes it, except for paths and the auth strategy.
 CONFIG = """
 [DEFAULT]
 debug = false
@@ -69,7 +69,7 @@ esac
 
 
 def guide(name):
-    """The commands under a heading of the guide, a line each."""
+    """The commands under a heading of the guide, as lines."""
     text = GUIDE.read_text()
     part = text[text.index(f"\n## {name}\n"):]
     block = re.search(r"\n\n((?:    .*\n)+)", part)[1]
@@ -77,18 +77,18 @@ def guide(name):
 
 
 class Client(threading.Thread):
-    """Claims and releases by turns at the services that a balancer knows: what one granted another one shows."""
+    """Claims and releases in turn at the services of a load balancer. The next service must show a granted claim."""
 
     def __init__(self, ports):
         super().__init__(daemon=True)
-        self.ports, self.ended, self.wrong, self.granted, self.turn = ports, threading.Event(), [], {}, 0
+        self.ports, self.ended, self.wrong, self.granted, self.requests = ports, threading.Event(), [], {}, 0
         self.host = str(uuid.uuid4())
-        self.lock = threading.Lock()  # held while the balancer is changed: no request is in flight then
+        self.lock = threading.Lock()  # held while the balancer changes, so that no request is in flight
 
     def rest(self, *request):
         with self.lock:
-            self.turn += 1
-            return Rest(self.ports[self.turn % len(self.ports)], version="1.39")(*request)
+            self.requests += 1
+            return Rest(self.ports[self.requests % len(self.ports)], version="1.39")(*request)
 
     def must(self, *request):
         answer = self.rest(*request)
@@ -110,7 +110,7 @@ class Client(threading.Thread):
             found = self.must("GET", f"/allocations/{consumer}")
             if self.host not in (found.json or {}).get("allocations", {}):
                 self.wrong.append(f"{consumer} was granted, and then {found}")
-            if self.turn % 5 == 0:
+            if self.requests % 5 == 0:
                 self.must("DELETE", f"/allocations/{consumer}")
             else:
                 self.granted[consumer] = 1
@@ -136,7 +136,7 @@ class Switch:
         self.config.write_text(CONFIG.format(folder=self.folder, auth=auth, url=self.database.url))
 
     def command(self, line, code=0):
-        """One line of a shell, as somebody who pastes it."""
+        """Runs a line in a shell, as if it were pasted; returns its output."""
         environment = live.clean_environment()
         environment["PATH"] = f"{self.bin}:{pathlib.Path(sys.executable).parent}:{environment['PATH']}"
         line = line.replace("127.0.0.1:8779", f"127.0.0.1:{self.placet}")
@@ -162,40 +162,41 @@ class Switch:
         try:
             client.prepare()
             client.start()
-            self.follow(guide("Over"), client, self.placet)
-            self.follow(guide("Back"), client, self.upstream)
+            self.run_guide(guide("Over"), client, self.placet)
+            self.run_guide(guide("Back"), client, self.upstream)
         finally:
             client.ended.set()
             client.join(60)
             for pid in self.folder.glob("*.pid"):
                 os.kill(int(pid.read_text()), signal.SIGTERM)
-        tests.equal("what the client met", [], client.wrong)
+        tests.equal("the client gets no wrong answer", [], client.wrong)
         held = {row["consumer_id"]: row["used"] for row in contents(self.database)["allocations"]}
-        tests.equal(f"{len(client.granted)} claims that were granted are there, and no other", client.granted, held)
-        tests.step("what placet leaves is taken away", self.take_away, made)
+        tests.equal(f"the {len(client.granted)} granted claims are stored, and no other", client.granted, held)
+        tests.step("the guide removes placet's tables", self.remove_tables, made)
         self.configure("keystone")
-        output = tests.step("with Keystone it refuses to start", self.command, "placet --config-file placement.conf", 1)
-        tests.equal("and says so", True, "keystone" in (output or ""))
+        output = tests.step("with Keystone placet refuses to start", self.command,
+                            "placet --config-file placement.conf", 1)
+        tests.equal("the refusal names Keystone", True, "keystone" in (output or ""))
 
-    def follow(self, lines, client, stays):
-        """Does what the guide says. The balancer knows both services once the new one answers, and before the old one is
-        stopped only the one that stays."""
+    def run_guide(self, lines, client, stays):
+        """Runs the lines of the guide. The balancer gets both services once the new one answers, and only the one that
+        stays before the old one is stopped."""
         for line in lines:
             if line.startswith("systemctl stop"):
                 self.balance(client, stays)
             self.tests.step(line, self.command, line)
             if line.startswith("curl"):
                 self.balance(client, self.upstream, self.placet)
-                self.some(client)
-        self.some(client)
+                self.wait_for_requests(client)
+        self.wait_for_requests(client)
 
-    def some(self, client, count=20):
-        """Waits until the client has asked so often."""
-        wanted = client.turn + count
-        while client.turn < wanted and not client.wrong:
+    def wait_for_requests(self, client, count=20):
+        """Waits until the client has sent `count` more requests."""
+        wanted = client.requests + count
+        while client.requests < wanted and not client.wrong:
             client.ended.wait(0.02)
 
-    def take_away(self, made):
+    def remove_tables(self, made):
         for line in guide("What is left"):
             names = re.fullmatch(r"DROP TABLE (.*);", line)[1].split(", ")
             for name in names:

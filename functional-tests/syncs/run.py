@@ -1,4 +1,4 @@
-"""Several programs make or upgrade one database at once; and placet's status check beside OpenStack Placement's.
+"""Concurrent syncs of one database by several programs; and placet's status check compared with OpenStack Placement's.
 
     python -m functional_tests.syncs.run [--engine ENGINE] [--binary PATH]
 """
@@ -20,7 +20,7 @@ from functional_tests.lib.tables.shapes import shape
 from functional_tests.lib.test_counts import TestCounts
 from functional_tests.revisions.run import HEAD, REVISIONS, UPGRADE, Suite, Tool
 
-# OpenStack Placement's tool, taking its time between two changes of the schema.
+# OpenStack Placement's tool, with a pause before each change of the schema.
 SLOW = """
 import time
 from alembic.ddl import impl
@@ -32,31 +32,32 @@ impl.DefaultImpl._exec = slow
 TIMEOUT_SECONDS = 120
 
 
-class Several(Suite):
+class Concurrent(Suite):
     def run(self):
         self.theirs = Tool("upstream", None, self.tool.folder)
         self.at(HEAD)
         self.at(REVISIONS[0])
         for start in ("nothing", REVISIONS[0]):
-            self.tests.step(f"two services that sync at start, from {start}", self.services, start)
+            self.tests.step(f"two services sync concurrently at start, from {start}", self.services, start)
             for pause in (0.0, 0.3, 1.0):
-                self.tests.step(f"placet's sync {pause} s after OpenStack Placement's began, from {start}",
+                self.tests.step(f"placet's sync {pause} s after the begin of OpenStack Placement's, from {start}",
                                 self.both_tools, start, pause)
         if self.engine.dialect == "mariadb":
-            self.tests.step("tables that OpenStack Placement made while placet did", self.made_concurrently)
-        self.tests.step("several revisions at once", self.several_revisions)
-        self.tests.step("status upgrade check: nothing to say", self.status, 0, {})
+            self.tests.step("placet's sync accepts tables that OpenStack Placement made concurrently",
+                            self.made_concurrently)
+        self.tests.step("a database with several revisions is refused until it is stamped", self.several_revisions)
+        self.tests.step("status upgrade check: success", self.status, 0, {})
         self.tests.step("status upgrade check: missing consumers", self.status, 1, {"missing": True})
         self.tests.step("status upgrade check: null roots", self.status, 2, {"null_roots": True, "missing": True})
         self.tests.step("status upgrade check: a policy file in JSON", self.status, 2, {}, "{}")
         self.tests.step("status upgrade check: a database without tables", self.status_of_nothing)
 
     def begin(self, start):
-        """A new database, and its rows: an empty one, or one of that revision."""
+        """A new database, empty or of the revision `start`, and its rows."""
         return (self.engine.create(), {}) if start == "nothing" else self.at(start)
 
     def services(self, start):
-        """Both make one database; on SQLite one serves it, and the other is told so."""
+        """Both services sync the same database. On SQLite one serves it, and the other is refused."""
         database, before = self.begin(start)
         services = [live.Service("placet", binary=self.tool.binary, database=database) for _ in range(2)]
         with contextlib.ExitStack() as stack, ThreadPoolExecutor() as pool:
@@ -64,68 +65,69 @@ class Several(Suite):
             refused = [str(future.exception()) for future in futures if future.exception()]
             assert len(refused) == (1 if self.engine.kind == "sqlite" else 0), refused
             assert all("another placet serves the database" in line for line in refused), refused
-            said = [Rest(service.port)("GET", "/resource_classes").status for service in services if service.process]
-            assert said == [200] * (2 - len(refused)), said
-        self.whole(database, before, set(os_traits.get_traits()) | set(os_resource_classes.STANDARDS))
+            statuses = [Rest(service.port)("GET", "/resource_classes").status
+                        for service in services if service.process]
+            assert statuses == [200] * (2 - len(refused)), statuses
+        self.check_upgraded(database, before, set(os_traits.get_traits()) | set(os_resource_classes.STANDARDS))
 
     def both_tools(self, start, pause):
-        """Whoever of them fails leaves a whole database, or one that the next sync makes whole."""
+        """If one of the tools fails, the database is complete, or the next sync completes it."""
         database, before = self.begin(start)
         theirs = self.theirs.start(database, "head", python=SLOW)
         wait_for(lambda: theirs.poll() is not None or self.begun(database, start))
         time.sleep(pause)
         ours = self.tool.run(database, "db", "sync")
-        _, told = theirs.communicate(timeout=TIMEOUT_SECONDS)
+        _, errors = theirs.communicate(timeout=TIMEOUT_SECONDS)
         print(f"        placet ended with {ours[0]}, OpenStack Placement with {theirs.returncode}", flush=True)
         assert "panicked" not in ours[2] and ours[0] in (0, 1), ours
         assert ours[0] == 0 or ours[2].count("placet: ") == 1, ours
         code, out, err = self.tool.run(database, "db", "sync")
-        assert code == 0, f"{out} {err}\nbefore: {ours}\nOpenStack Placement: {told[-1000:]}"
-        self.whole(database, before)
+        assert code == 0, f"{out} {err}\nbefore: {ours}\nOpenStack Placement: {errors[-1000:]}"
+        self.check_upgraded(database, before)
 
     def begun(self, database, start):
-        """OpenStack Placement's tool has changed something."""
-        if self.engine.dialect == "postgresql":  # nobody sees it before it is committed
+        """Whether OpenStack Placement's tool has made a change."""
+        if self.engine.dialect == "postgresql":  # the change itself is invisible before it is committed
             return database.query("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
                                   " AND backend_xid IS NOT NULL")[0][0] > 0
         tables = shape(database)
         return bool(tables) if start == "nothing" else "consumer_types" in tables
 
     def made_concurrently(self):
-        """What placet finds when it is done, if OpenStack Placement's tool was faster with some tables, and then failed."""
+        """The state in which OpenStack Placement's tool was faster with some tables, and then failed."""
         database = self.engine.create(self.empty[REVISIONS[0]])
         for sql in ("DELETE FROM alembic_version", "DROP TABLE inventories", "DROP TABLE resource_provider_aggregates",
-                    # The first thing that placet makes.
+                    # placet makes this table first.
                     "CREATE TABLE placet_migrations (version VARCHAR(50) NOT NULL, run_at DATETIME(6) NOT NULL,"
                     " PRIMARY KEY (version))"):
             database.run(sql)
         code, out, err = self.tool.run(database, "db", "sync")
         assert code == 0, out + err
-        self.whole(database, {})
+        self.check_upgraded(database, {})
 
     def several_revisions(self):
-        """It is refused, whoever left it so, and a stamp ends it."""
+        """Every command refuses several revisions, and names `db stamp`, which removes all but one."""
         database, before = self.at(HEAD)
         database.run("INSERT INTO alembic_version (version_num) VALUES (?)", [REVISIONS[2]])
         for words in (("db", "sync"), ("db", "version")):
             code, _, err = self.tool.run(database, *words)
             assert code == 1 and HEAD in err and REVISIONS[2] in err and "placet db stamp" in err, f"{code} {err}"
-        self.unserved(database, contents(database), HEAD, REVISIONS[2])
+        self.check_not_served(database, contents(database), HEAD, REVISIONS[2])
         for words in (("db", "stamp", "head"), ("db", "sync")):
             code, out, err = self.tool.run(database, *words)
             assert code == 0, out + err
-        self.whole(database, before)
+        self.check_upgraded(database, before)
 
     def status(self, code, variant, policy=None):
         database, _ = self.at(REVISIONS[0] if "null_roots" in variant else HEAD, **variant)
         self.compare(database, code, policy)
 
     def status_of_nothing(self):
-        """Neither can make its checks."""
+        """Neither tool can make its checks."""
         self.compare(self.engine.create(), 255)
 
     def compare(self, database, code, policy=None):
-        """The same exit code and the same table; each names its own command, and breaks lines for it."""
+        """Compares exit codes and tables. Each tool names its own command, and wraps lines accordingly."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.engine.folder))
         options = {"oslo_policy": {"policy_file": str(folder / "policy")}}
         if policy:
@@ -141,18 +143,18 @@ class Several(Suite):
         if "placement-manage" not in theirs.stdout:
             assert ours.stdout == theirs.stdout, f"{ours.stdout}\n{theirs.stdout}"
         assert flat(ours.stdout) == flat(theirs.stdout).replace("placement-manage db", "placet db"), ours.stdout
-        assert len({len(line) for line in ours.stdout.splitlines()}) == 1, f"a crooked table:\n{ours.stdout}"
+        assert len({len(line) for line in ours.stdout.splitlines()}) == 1, f"lines differ in length:\n{ours.stdout}"
 
 
 def flat(table):
-    """The words of a table, in their order."""
+    """The words of a table, in order."""
     return " ".join(word for word in table.replace("|", " ").split() if not word.startswith("+-"))
 
 
-def wait_for(look):
+def wait_for(holds):
     end = time.monotonic() + TIMEOUT_SECONDS
-    while not look():
-        assert time.monotonic() < end, "nothing happened"
+    while not holds():
+        assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(0.01)
 
 
@@ -161,7 +163,7 @@ def main():
     arguments = parser.parse_args()
     tests = TestCounts()
     with engines.Engine(arguments.engine) as engine:
-        Several(tests, Tool("placet", arguments.binary, engine.folder), engine).run()
+        Concurrent(tests, Tool("placet", arguments.binary, engine.folder), engine).run()
     tests.finish()
 
 

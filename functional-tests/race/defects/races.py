@@ -1,39 +1,39 @@
-"""The races in which OpenStack Placement 16.0.0 breaks what it acknowledged, one a defect.
+"""Races that reveal defects of OpenStack Placement 16.0.0, one for each defect.
 
-Each prepares what eight clients ask at once, and judges what they were answered by what the tables hold then.
-`violation` is a sentence where the defect is seen; `expected` are the statuses, in any order, of a service that is
-right. Where several orders are right, it is None.
+Each race prepares the concurrent requests of eight clients, and compares their answers with the tables afterwards.
+`violation` is a sentence if the defect is seen. `expected` has the statuses, in any order, of a correct service, or is
+None if several outcomes are correct.
 """
 
 from functional_tests.race.defects.simultaneous import CLIENTS, Request, body_of, claim, host, new_uuid
 
-ROOM = 100
+CAPACITY = 100
 GRANTED = 204
 
 
 class Race:
     """One round."""
 
-    hold = None  # rows that another program holds while the requests come, by table, column and values
+    hold = None  # rows that a foreign transaction locks while the requests arrive: (table, column, values)
 
     def __init__(self, rng, rest):
         self.rng, self.rest = rng, rest
         self.prepare()
 
     def consumer(self, uuid, ledger):
-        """Project, user and type of a consumer's row; None where there is no row."""
+        """Project, user and type of a consumer's row, or None if there is no row."""
         rows = ledger.query(
             "SELECT p.external_id, u.external_id, t.name FROM consumers c JOIN projects p ON p.id = c.project_id"
             " JOIN users u ON u.id = c.user_id LEFT JOIN consumer_types t ON t.id = c.consumer_type_id"
             " WHERE c.uuid = ?", [uuid])
         return rows[0] if rows else None
 
-    def meet_at(self, uuid):
-        """In about every second round those who make a consumer wait for each other there, and all but one find it made."""
+    def maybe_hold_consumer(self, uuid):
+        """In about every second round locks the consumer, so that all requests that insert it wait and then find it."""
         self.hold = ("consumers", "uuid", [uuid]) if self.rng.random() < 0.5 else None
 
     def held(self, uuid, ledger):
-        """What a consumer holds: a list of amounts."""
+        """The amounts of a consumer's allocations."""
         rows = ledger.query("SELECT used FROM allocations WHERE consumer_id = ? ORDER BY used", [uuid])
         return [used for (used,) in rows]
 
@@ -58,58 +58,58 @@ class Oversubscription(Race):
 
 
 class NewConsumer(Race):
-    """Eight claims for one consumer that nobody knew; half of them ask for too much. Each has an owner of its own."""
+    """Eight claims of one new consumer, each with another owner. Half of them exceed the capacity."""
 
     def prepare(self):
-        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, ROOM)
+        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, CAPACITY)
         self.owners = [f"{self.uuid[:8]}_{n}" for n in range(CLIENTS)]
-        amounts = [n + 1 if n < CLIENTS // 2 else 2 * ROOM for n in range(CLIENTS)]
+        amounts = [n + 1 if n < CLIENTS // 2 else 2 * CAPACITY for n in range(CLIENTS)]
         self.asked = self.rng.sample(amounts, CLIENTS)
         self.requests = [
             claim(self.uuid, {provider: amount}, owner=owner) for amount, owner in zip(self.asked, self.owners)]
-        self.meet_at(self.uuid)
+        self.maybe_hold_consumer(self.uuid)
 
     def expected(self):
         return self.one_granted()
 
 
 class LostClaim(NewConsumer):
-    """a refused claim takes the consumer away on which another's acknowledged allocations hang"""
+    """a refused claim deletes the consumer of another claim's acknowledged allocations"""
 
     def violation(self, answers, ledger):
         granted = [amount for answer, amount in zip(answers, self.asked) if answer.status == GRANTED]
         if not granted:
             return None
         if self.consumer(self.uuid, ledger) is None:
-            return f"a claim of {granted} was acknowledged, and its consumer is gone"
+            return f"a claim of {granted} was acknowledged, and its consumer does not exist"
         held = self.held(self.uuid, ledger)
         return sum(held) not in granted and f"{granted} were acknowledged, and {held} are held"
 
 
 class ForeignOwner(NewConsumer):
-    """the loser's project, user or type is on the winner's consumer"""
+    """the consumer of the granted claim has a refused claim's project, user or type"""
 
     def violation(self, answers, ledger):
-        winners = [(name, name, name.upper()) for answer, name in zip(answers, self.owners) if answer.status == GRANTED]
+        granted = [(name, name, name.upper()) for answer, name in zip(answers, self.owners) if answer.status == GRANTED]
         row = self.consumer(self.uuid, ledger)
-        return bool(winners and row) and row not in winners and f"granted to {winners}, and the row says {row}"
+        return bool(granted and row) and row not in granted and f"granted to {granted}, and the row has {row}"
 
 
-class HollowDelete(Race):
+class LostDelete(Race):
     """DELETE is acknowledged, and allocations that another request replaced at the same time remain"""
 
     def prepare(self):
-        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, ROOM)
+        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, CAPACITY)
         self.rest.must("PUT", f"/allocations/{self.uuid}", body_of({provider: 1}))
         replace = [claim(self.uuid, {provider: n + 2}, generation=1) for n in range(CLIENTS // 2)]
         delete = [Request("DELETE", f"/allocations/{self.uuid}", later=True) for _ in range(CLIENTS // 2)]
-        # Services are asked in turn: one replaces, the other deletes.
+        # Requests go to the services in turn: one replaces, the other deletes.
         self.requests = [request for pair in zip(replace, delete) for request in pair]
-        # A replacement stops when it has the allocations, and those who delete find them so.
+        # A replacement waits for this row after it has written the allocations, which the deletions then find.
         self.hold = "consumers", "uuid", [self.uuid]
 
     def violation(self, answers, ledger):
-        # A replacement names the generation from before, so it is refused after the deletion.
+        # A replacement names the earlier generation, so it is refused after the deletion.
         deleted = any(r.method == "DELETE" and a.status == GRANTED for r, a in zip(self.requests, answers))
         held = self.held(self.uuid, ledger)
         return deleted and bool(held) and f"DELETE was acknowledged, and {held} are held"
@@ -119,15 +119,15 @@ class HollowDelete(Race):
 
 
 class NullGranted(Race):
-    """a generation of null is granted over a consumer that exists"""
+    """a claim with a generation of null is granted although its consumer exists"""
 
     def prepare(self):
-        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, ROOM)
+        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, CAPACITY)
         late = f"late_{self.uuid[:8]}"
-        # Services are asked in turn: either gets both kinds of claim.
+        # Requests go to the services in turn: each gets both kinds of claim.
         owners = ["race", "race", late, late] * (CLIENTS // 4)
         self.requests = [claim(self.uuid, {provider: n + 1}, owner=owner) for n, owner in enumerate(owners)]
-        # Half of them make a type, and stop there when they have seen that nobody knows the consumer.
+        # Half of them insert a consumer type, and wait there after they have seen that the consumer does not exist.
         self.hold = "consumer_types", "name", [late.upper()]
 
     def violation(self, answers, ledger):
@@ -138,14 +138,14 @@ class NullGranted(Race):
         return self.one_granted()
 
 
-class UnseenWiped(Race):
-    """`{}` with a generation of null wipes allocations that it never saw"""
+class BlindWipe(Race):
+    """`{}` with a generation of null wipes the allocations of a consumer that exists"""
 
     def prepare(self):
-        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, ROOM)
+        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, CAPACITY)
         self.amounts = self.rng.sample([0] * (CLIENTS // 2) + list(range(1, CLIENTS // 2 + 1)), CLIENTS)
         self.requests = [claim(self.uuid, {provider: amount} if amount else {}) for amount in self.amounts]
-        self.meet_at(self.uuid)
+        self.maybe_hold_consumer(self.uuid)
 
     def violation(self, answers, ledger):
         # After a claim was granted, the consumer exists, and null is refused.
@@ -161,12 +161,12 @@ class ProvidersInOrder(Race):
     """claims on the same providers, named in different orders: 500"""
 
     def prepare(self):
-        providers = [host(self.rest, self.rng, ROOM) for _ in range(6)]
+        providers = [host(self.rest, self.rng, CAPACITY) for _ in range(6)]
         self.requests = []
         for n in range(CLIENTS):
             order = providers if n % 2 else providers[::-1]
             self.requests.append(claim(new_uuid(self.rng), {provider: 1 for provider in order}))
-        # Who comes from either end stops at the middle, and goes on when all are there.
+        # Requests from either end of the list wait for a row in the middle, and continue once all have arrived.
         self.hold = "resource_providers", "uuid", providers[2:4]
 
     def violation(self, answers, ledger):
@@ -181,7 +181,7 @@ class ConsumersInOrder(ProvidersInOrder):
     """POST /allocations of the same consumers, named in different orders: 500"""
 
     def prepare(self):
-        provider = host(self.rest, self.rng, ROOM)
+        provider = host(self.rest, self.rng, CAPACITY)
         consumers = [new_uuid(self.rng) for _ in range(6)]
         self.rest.must("POST", "/allocations", {uuid: body_of({provider: 1}) for uuid in consumers})
         self.requests = []
@@ -195,14 +195,14 @@ class ConsumersInOrder(ProvidersInOrder):
         return self.one_granted()
 
 
-# By name: the race.
+# Name -> race.
 RACES = {
     "oversubscription": Oversubscription,
     "lost claim": LostClaim,
     "foreign owner": ForeignOwner,
-    "hollow delete": HollowDelete,
+    "lost delete": LostDelete,
     "null granted": NullGranted,
-    "unseen wiped": UnseenWiped,
+    "blind wipe": BlindWipe,
     "deadlock of providers": ProvidersInOrder,
     "deadlock of consumers": ConsumersInOrder,
 }

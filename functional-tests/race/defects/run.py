@@ -1,11 +1,11 @@
-"""How OpenStack Placement breaks under concurrency, and that placet does not: eight clients of two processes, again and again.
+"""Races that corrupt the data of OpenStack Placement and not that of placet: eight clients of two processes.
 
     python -m functional_tests.race.defects.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N]
                                                 [--rounds N] [--mutant NAME] [RACE...]
 
-For each race of races.py it says in how many rounds the defect was seen, judged by SQL and by the answers. With placet one
-is a failure, and so is any answer that no order of the eight requests gives. Of OpenStack Placement it is measured
-only. A SQLite file is served by one placet.
+For each race of races.py it prints the number of rounds in which the defect was seen, judged by SQL and by the answers.
+With placet a single round is a failure, and so is an answer that no order of the eight requests explains. For OpenStack
+Placement the number is only measured. An SQLite file is served by one placet.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ SHOWN = 3
 
 @contextlib.contextmanager
 def services(server, engine, binary=None, mutant=None):
-    """Two processes on one new database, of which the second begins with the first one's tables."""
+    """Two processes on one new database, of which the first makes the tables."""
     environment = {"PLACET_MUTANT": mutant} if mutant else {}
     with live.Service(server, {}, binary, environment=environment, engine=engine) as first:
         if server == "placet" and engine.kind == "sqlite":
@@ -36,7 +36,7 @@ def services(server, engine, binary=None, mutant=None):
 
 
 def measure(name, rounds, seed, found, shown=SHOWN):
-    """Runs one race so often: in how many rounds the defect was seen, and what else was wrong."""
+    """Runs one race `rounds` times; returns the number of rounds with the defect, and other wrong answers."""
     rest, ledger = Rest(found[0].port), Ledger(found[0].database)
     violated, wrong = 0, []
     for number in range(rounds):
@@ -53,8 +53,8 @@ def measure(name, rounds, seed, found, shown=SHOWN):
     return violated, wrong
 
 
-def judged(name, rounds, seed, found):
-    """Of placet: never, and every answer is one of a right service."""
+def check_placet(name, rounds, seed, found):
+    """placet must never show the defect, and every answer must be one of a correct service."""
     violated, wrong = measure(name, rounds, seed, found)
     assert not violated, f"{RACES[name].__doc__}: in {violated} of {rounds} rounds"
     assert not wrong, "\n".join(wrong[:SHOWN])
@@ -62,8 +62,8 @@ def judged(name, rounds, seed, found):
     assert faults == [], faults
 
 
-def measured(name, rounds, seed, found):
-    """Of OpenStack Placement: how often."""
+def measure_upstream(name, rounds, seed, found):
+    """Prints whether OpenStack Placement shows the defect."""
     violated, _ = measure(name, rounds, seed, found)
     print(f"        {RACES[name].__doc__}: {'seen' if violated else 'NOT SEEN'}", flush=True)
 
@@ -76,9 +76,9 @@ def main():
     for name in options.races:
         if name not in RACES:
             parser.error(f"no such race: {name} (known: {', '.join(RACES)})")
-    print(f"seed {options.seed} (--seed {options.seed} sends the same requests again)", flush=True)
+    print(f"seed {options.seed} (--seed {options.seed} repeats the requests)", flush=True)
     tests = TestCounts()
-    run = judged if options.server == "placet" else measured
+    run = check_placet if options.server == "placet" else measure_upstream
     with engines.Engine(options.engine) as engine, services(
             options.server, engine, options.binary, options.mutant) as found:
         for name in options.races or RACES:

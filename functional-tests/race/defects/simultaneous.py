@@ -1,4 +1,4 @@
-"""Eight clients of two processes, who send their requests in the same moment."""
+"""Eight clients of two processes that send their requests simultaneously."""
 
 import contextlib
 import http.client
@@ -12,9 +12,10 @@ from functional_tests.lib.rest import Answer
 
 CLIENTS = 8
 SECONDS = 60
-# What a row is made of that nobody has yet; the place is for the column by which it is known.
-NEW_ROWS = {"consumers": "({}, project_id, user_id, generation) VALUES (?, 0, 0, 0)", "consumer_types": "({}) VALUES (?)"}
-# How long rows are held, and how long after the others those come who are to find them held.
+# How a row is inserted that does not exist yet; the placeholder is its key column.
+NEW_ROWS = {
+    "consumers": "({}, project_id, user_id, generation) VALUES (?, 0, 0, 0)", "consumer_types": "({}) VALUES (?)"}
+# How long rows are locked, and how long after the other requests the `later` ones are sent.
 HELD_SECONDS, LATER_SECONDS = 0.6, 0.3
 
 
@@ -43,7 +44,7 @@ def body_of(allocations, generation=None, owner="race"):
 
 
 def host(rest, rng, total):
-    """A new provider with so much of VCPU."""
+    """Makes a provider with this total of VCPU."""
     provider = new_uuid(rng)
     rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
     rest.must("PUT", f"/resource_providers/{provider}/inventories", {
@@ -53,14 +54,14 @@ def host(rest, rng, total):
 
 @contextlib.contextmanager
 def held(database, table, column, values):
-    """Another program has some rows for a moment, so that whoever wants them meets the others there.
+    """A foreign transaction locks some rows for a moment, so that all requests that need them wait there.
 
-    What is not there is made, and unmade.
+    Rows that do not exist are inserted, and the insertion is rolled back.
     """
     with contextlib.closing(database.connect()) as connection:
         for statement in sql_claims.BEGIN[database.engine]:
             connection.execute(statement)
-        if database.engine != "sqlite":  # whose one lock we have
+        if database.engine != "sqlite":  # there BEGIN IMMEDIATE has locked the whole database
             marks = ", ".join("?" * len(values))
             sql = f"SELECT id FROM {table} WHERE {column} IN ({marks}) FOR UPDATE"
             if not connection.execute(sql, values).fetchall():
@@ -71,9 +72,10 @@ def held(database, table, column, values):
 
 
 def send(requests, services, hold=None):
-    """Sends all at once, to the services in turn, over connections that stand already; each one's answer, in order.
+    """Sends all requests simultaneously, to the services in turn, over open connections; returns the answers in order.
 
-    `hold` names rows, by table, column and values, that are held meanwhile: those that come `later` find them held.
+    `hold` names rows, by table, column and values, that are locked for a moment. Requests that are `later` find them
+    locked.
     """
     answers = [None] * len(requests)
     start = threading.Barrier(len(requests) + 1)

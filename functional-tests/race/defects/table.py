@@ -1,4 +1,4 @@
-"""The same races on OpenStack Placement and on placet, as a table of docs/faults.md.
+"""A table of docs/faults.md: the results of the same races on OpenStack Placement and on placet.
 
     python -m functional_tests.race.defects.table [--binary PATH] [--rounds N] [--seed N] [--write]
 
@@ -19,16 +19,17 @@ HEAD = ("| what goes wrong | PostgreSQL: OpenStack Placement | placet | MariaDB:
 
 
 def column(kind, server, options):
-    """By race: in how many rounds the defect was seen."""
+    """Race -> the number of rounds in which the defect was seen."""
     with engines.Engine(kind) as engine, services(server, engine, options.binary) as found:
         print(f"{server}, {kind}", flush=True)
         return {name: measure(name, options.rounds, options.seed, found, shown=0)[0] for name in RACES}
 
 
 def introduction(options):
-    text = (f"{options.rounds} rounds of each race (seed {options.seed}), eight clients and two processes of each service, "
-            f"judged by SQL and by the answers. Measured on {readme.machine(f'{os.getloadavg()[0]:.0f} at the start')}. "
-            "A figure is the number of rounds in which the defect was seen.")
+    machine = readme.machine(f"{os.getloadavg()[0]:.0f} at the start")
+    text = (f"{options.rounds} rounds of each race (seed {options.seed}), eight clients and two processes of each "
+            f"service, judged by SQL and by the answers. Measured on {machine}. A figure is the number of rounds in "
+            "which the defect was seen.")
     return "\n".join(textwrap.wrap(text, 120))
 
 
