@@ -131,7 +131,11 @@ impl Model {
         &self,
         ask: impl Fn(&mut DbConnection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        in_time(self.timeout, on_a_thread(&self.database, move |turn| turn.ask(&ask))).await
+        in_time(
+            self.timeout,
+            on_a_thread(&self.database, move |permit| permit.ask(&ask)),
+        )
+        .await
     }
 
     /// A snapshot that shows every change acknowledged before the call, by any process.
@@ -156,8 +160,8 @@ impl Model {
             });
         }
         let (database, live) = (self.database.clone(), self.live.clone());
-        let look = on_a_thread(&self.database, move |turn| {
-            if turn.read(|conn| Ok(unknown.any_is_there(conn)?))? {
+        let look = on_a_thread(&self.database, move |permit| {
+            if permit.read(|conn| Ok(unknown.any_is_there(conn)?))? {
                 live.check(&mut change_feed::connect(&database)?, &BTreeSet::new(), true)?;
             }
             let (snapshot, stale) = (live.newest(), None);

@@ -40,8 +40,7 @@ pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Res
 ///   tables for a list of some hundred keys;
 /// - English messages, if the user may set them, because `messages` reads the texts of errors without a kind;
 /// - no `jit` (PostgreSQL 11 and newer). If the estimate of rows is too high, PostgreSQL compiles a statement for
-///   longer
-///   than any of placet's runs.
+///   longer than any of placet's runs.
 fn set_up_session(conn: &mut PgConnection, purpose: Purpose, lock_timeout: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; \

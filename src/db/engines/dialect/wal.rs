@@ -12,7 +12,7 @@ use crate::db::DbConnection;
 /// The length of the log, and how much of it is checkpointed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, QueryableByName)]
 pub struct WalStatus {
-    /// The pages in the log.
+    /// The number of pages in the log.
     #[diesel(sql_type = Integer, column_name = log)]
     pub pages: i32,
     /// The number of them that are in the file.
