@@ -160,5 +160,5 @@ rules! {
     CANDIDATES_LIST = guard("placement:allocation_candidates:list", ADMIN_OR_SERVICE, "List allocation candidates.");
     RESHAPE = guard("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
 
-    NATIVE_SHOW = native("placet:api:show", "@", "Show what the native API offers.");
+    NATIVE_SHOW = native("placet:api:show", "@", "List the operations of the native API.");
 }

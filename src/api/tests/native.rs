@@ -13,7 +13,7 @@ async fn the_root_lists_every_operation_with_its_rule() {
     assert_eq!(
         body["operations"][0],
         serde_json::json!({
-            "method": "GET", "path": "/v1/", "summary": "Show what the native API offers", "rule": "placet:api:show",
+            "method": "GET", "path": "/v1/", "summary": "List the operations of the native API", "rule": "placet:api:show",
         })
     );
 }

@@ -174,7 +174,7 @@ async fn one_chunk_is_made_ahead() {
     assert_eq!(next(&mut body).await, None);
 }
 
-/// No chunk is made ahead and no thread is woken. Each chunk is ready when it is polled, in the memory of the chunk before.
+/// No chunk is made ahead and no thread is woken. Each chunk is ready when polled, in the memory of the chunk before.
 #[actix_web::test]
 async fn after_the_search_each_chunk_is_written_when_it_is_polled() {
     let (mut body, calls, _) = counting(Ok(false), 3, true);
