@@ -27,14 +27,16 @@ NEW, POPULATED, CLEARED = "a new database", "a populated database", "a database 
 STATES = (NEW, POPULATED, CLEARED)
 
 # Parameters of a query, with known values, unknown values and both.
+# Capital letters are another spelling: MariaDB's collation equates it, other databases do not.
 FILTERS = {
     "resources": ["VCPU:1", f"{CLASS}:1", f"VCPU:1,{CLASS}:1", "VCPU:99999"],
     "required": [PRESENT, ABSENT, "UNHEARD", f"!{TRAIT}", f"in:{TRAIT},{PRESENT}", f"{ABSENT},!{TRAIT}"],
-    "member_of": [AGGREGATE, UNKNOWN, f"in:{UNKNOWN},{AGGREGATE}", f"!{UNKNOWN}", f"!in:{UNKNOWN},{AGGREGATE}"],
-    "in_tree": [CHILD, UNKNOWN],
+    "member_of": [
+        AGGREGATE, AGGREGATE.upper(), UNKNOWN, f"in:{UNKNOWN},{AGGREGATE}", f"!{UNKNOWN}", f"!in:{UNKNOWN},{AGGREGATE}"],
+    "in_tree": [CHILD, CHILD.upper(), UNKNOWN],
 }
 CANDIDATES = FILTERS | {"root_required": [PRESENT, ABSENT, "UNHEARD", f"!{TRAIT}"], "limit": ["1"]}
-PROVIDER_LIST = FILTERS | {"name": ["host", "unheard"], "uuid": [HOST, UNKNOWN]}
+PROVIDER_LIST = FILTERS | {"name": ["host", "HOST", "unheard"], "uuid": [HOST, HOST.upper(), UNKNOWN]}
 # The microversions that changed the meaning of a parameter, and those just before.
 VERSIONS = {
     "/allocation_candidates": {

@@ -133,13 +133,22 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
 
 /// CORS is off without an allowed origin, as in OpenStack Placement.
 fn cors(options: &config::Cors) -> Option<api::Cors> {
-    (!options.allowed_origin.is_empty()).then(|| api::Cors {
-        allowed_origin: options.allowed_origin.clone(),
-        allow_credentials: options.allow_credentials,
-        expose_headers: options.expose_headers.clone(),
-        max_age: options.max_age.unwrap_or_default(),
-        allow_methods: options.allow_methods.clone(),
-        allow_headers: options.allow_headers.clone(),
+    // Destructured, so that a new option cannot be forgotten here.
+    let config::Cors {
+        allowed_origin,
+        allow_credentials,
+        expose_headers,
+        max_age,
+        allow_methods,
+        allow_headers,
+    } = options.clone();
+    (!allowed_origin.is_empty()).then(|| api::Cors {
+        allowed_origin,
+        allow_credentials,
+        expose_headers,
+        max_age: max_age.unwrap_or_default(),
+        allow_methods,
+        allow_headers,
     })
 }
 

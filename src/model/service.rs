@@ -10,12 +10,12 @@ use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::reads::provider_reads::ProviderReads;
 use super::reads::reader::{in_time, on_a_thread};
-use super::reads::unknown_names::Names;
+use super::reads::unknown_names::Search;
 use super::snapshot::comparison::{self, Compared};
 use super::snapshot::follower::Follower;
 use super::snapshot::store::SnapshotStore;
 use super::standard;
-use crate::db::engines::dialect::Precision;
+use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::queue::WriterHandle;
 use crate::db::writer::{self, WriterSettings};
 use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, change_feed};
@@ -31,14 +31,17 @@ pub struct Model {
     follower: Follower,
     writer: WriterHandle<Decider>,
     exclusive: bool,
+    /// Whether the database compares names as the snapshot does, byte by byte.
+    compares_exactly: bool,
     /// `None` on SQLite: a local read is cheaper than handing it to another thread.
     pub(super) provider_reads: Option<Arc<ProviderReads>>,
     /// How long a read waits for the database.
     pub(super) timeout: Duration,
 }
 
-/// A snapshot to answer from.
-pub struct Shown {
+/// A search, with names as the tables spell them, and a snapshot to answer it from.
+pub struct Shown<S> {
+    pub search: S,
     pub snapshot: Arc<Snapshot>,
     /// Its age, while the database is unreachable.
     pub stale: Option<Duration>,
@@ -85,12 +88,14 @@ impl Model {
         standard::sync(&mut database.connect()?)?;
         let exclusive = matches!(serving, Serving::Exclusive { .. });
         let (read, timeout) = (database.clone(), settings.commit_timeout);
-        let (writer, (live, follower), thread) = writer::start(database.clone(), settings, move |conn| {
-            let live = Arc::new(SnapshotStore::load(conn)?);
-            let follower = Follower::start(read, live.clone(), timeout)?;
-            let decider = Decider::new(live.clone(), follower.clone(), exclusive, rules, Precision::of(conn));
-            Ok((decider, (live, follower)))
-        })?;
+        let (writer, (live, follower, compares_exactly), thread) =
+            writer::start(database.clone(), settings, move |conn| {
+                let compares_exactly = dialect::compares_exactly(conn);
+                let live = Arc::new(SnapshotStore::load(conn)?);
+                let follower = Follower::start(read, live.clone(), timeout)?;
+                let decider = Decider::new(live.clone(), follower.clone(), exclusive, rules, Precision::of(conn));
+                Ok((decider, (live, follower, compares_exactly)))
+            })?;
         let provider_reads = if exclusive {
             None
         } else {
@@ -103,6 +108,7 @@ impl Model {
             follower,
             writer,
             exclusive,
+            compares_exactly,
             provider_reads,
             timeout,
         };
@@ -146,33 +152,43 @@ impl Model {
         self.follower.fresh().await
     }
 
-    /// As `snapshot`, for a search with names: those that memory does not have are looked up in the tables first. While the
+    /// As `snapshot`, for a search with names: those that the snapshot does not have are looked up in the tables. While the
     /// database is unreachable, a snapshot of at most the age `stale` is used.
-    pub async fn shown(&self, names: impl Into<Names>, stale: Duration) -> Result<Shown> {
-        let shown = self.fresh_or_stale(stale).await?;
-        let unknown = names.into().unknown_to(shown.snapshot.catalog());
+    pub async fn shown<S: Search>(&self, mut search: S, stale: Duration) -> Result<Shown<S>> {
+        let (snapshot, stale) = self.fresh_or_stale(stale).await?;
+        let unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
         if unknown.is_empty() {
-            return Ok(shown);
+            return Ok(Shown {
+                search,
+                snapshot,
+                stale,
+            });
         }
-        if shown.stale.is_some() {
+        if stale.is_some() {
             return Err(Error::Unavailable {
                 detail: "names that are not known cannot be looked up".to_owned(),
             });
         }
         let (database, live) = (self.database.clone(), self.live.clone());
-        let look = on_a_thread(&self.database, move |permit| {
-            if permit.read(|conn| Ok(unknown.any_is_there(conn)?))? {
+        let look_up = on_a_thread(&self.database, move |permit| {
+            let stored = permit.read(|conn| Ok(unknown.look_up(conn, snapshot.catalog())?))?;
+            if stored.any_is_foreign {
                 live.check(&mut change_feed::connect(&database)?, &BTreeSet::new(), true)?;
             }
-            let (snapshot, stale) = (live.newest(), None);
-            Ok(Shown { snapshot, stale })
+            search.respell(&stored);
+            Ok(Shown {
+                search,
+                snapshot: live.newest(),
+                stale: None,
+            })
         });
-        in_time(self.timeout, look).await
+        in_time(self.timeout, look_up).await
     }
 
-    async fn fresh_or_stale(&self, stale: Duration) -> Result<Shown> {
+    /// A fresh snapshot, or one of at most the age `stale`, with that age.
+    async fn fresh_or_stale(&self, stale: Duration) -> Result<(Arc<Snapshot>, Option<Duration>)> {
         let error = match self.snapshot().await {
-            Ok(snapshot) => return Ok(Shown { snapshot, stale: None }),
+            Ok(snapshot) => return Ok((snapshot, None)),
             Err(error) => error,
         };
         let age = self.follower.age();
@@ -180,10 +196,7 @@ impl Model {
         if !matches!(error, Error::Unavailable { .. }) || age > stale || self.live.is_invalid() {
             return Err(error);
         }
-        Ok(Shown {
-            snapshot: self.live.newest(),
-            stale: Some(age),
-        })
+        Ok((self.live.newest(), Some(age)))
     }
 
     /// Compares up to `many` providers with ids above `after` with the tables, and corrects the snapshot. Blocks until done.

@@ -21,6 +21,7 @@ mod reads;
 mod reloads;
 mod replays;
 mod reshapes;
+mod spellings;
 mod usages;
 mod writers;
 

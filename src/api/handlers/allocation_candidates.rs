@@ -22,7 +22,12 @@ const ROUNDS: u64 = 2048;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let request = wire::read_list(context.version, &context.query)?;
     let settings = context.settings().search();
-    let Shown { snapshot, stale } = context.model().shown(&request, context.settings().stale_reads).await?;
+    let shown = context.model().shown(request, context.settings().stale_reads);
+    let Shown {
+        search: request,
+        snapshot,
+        stale,
+    } = shown.await?;
     let (version, query) = (context.version, context.query.clone());
     let bounded = request.limit.is_some() || settings.max.is_some();
     let make = move |interrupt| {

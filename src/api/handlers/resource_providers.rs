@@ -19,7 +19,12 @@ const ROUNDS: u64 = 1024;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let query = wire::read_list(context.version, &context.query)?;
     let strict = context.settings().search.strict_step;
-    let Shown { snapshot, stale } = context.model().shown(&query, context.settings().stale_reads).await?;
+    let shown = context.model().shown(query, context.settings().stale_reads);
+    let Shown {
+        search: query,
+        snapshot,
+        stale,
+    } = shown.await?;
     let (version, prefix) = (context.version, context.prefix().to_owned());
     let about = LogContext {
         what: format!("/resource_providers?{}", context.query),

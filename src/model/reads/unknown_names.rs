@@ -1,39 +1,83 @@
-//! Looks up names of a search that the snapshot does not know: a foreign writer may have created them. Only if the tables
-//! do not have them either is the name unknown.
+//! Looks up names of a search that the snapshot does not know.
+//!
+//! A foreign writer may have created them. Only if the tables do not have them either is a name unknown.
+//!
+//! A database may also have a provider in another spelling: MariaDB's usual collations ignore case and trailing spaces, and
+//! OpenStack Placement finds the provider there. The snapshot compares exactly, so the search is rewritten as the tables
+//! spell it. Classes, traits and aggregates are compared exactly on every database, as OpenStack Placement does.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use diesel::prelude::*;
 
-use crate::db::engines::dialect::in_lists;
-use crate::db::schema::{placement_aggregates, resource_classes, traits};
+use crate::db::engines::dialect::{Folding, folding, in_lists};
+use crate::db::schema::{placement_aggregates, resource_classes, resource_providers, traits};
 use crate::db::{DbConnection, DbResult};
-use crate::search::{Catalog, Members, ProviderQuery, Request, Traits};
+use crate::search::{Catalog, Members, ProviderQuery, Request, Snapshot, Traits};
 
-/// See the module.
+/// A search whose names can be looked up.
+pub trait Search: Send + 'static {
+    /// All names in it.
+    fn names(&self) -> Names;
+    /// Replaces names by their stored spelling.
+    fn respell(&mut self, stored: &StoredSpellings);
+}
+
+/// The names of a search, or those of them that are looked up.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Names {
     classes: BTreeSet<String>,
     traits: BTreeSet<String>,
     aggregates: BTreeSet<String>,
+    /// Uuids of providers.
+    providers: BTreeSet<String>,
+    /// The name of a provider.
+    provider_name: Option<String>,
 }
 
-impl From<&Request> for Names {
-    fn from(request: &Request) -> Names {
+/// What the tables have of some names.
+pub struct StoredSpellings {
+    /// Whether the tables have a class, a trait or an aggregate that the snapshot does not have.
+    pub any_is_foreign: bool,
+    fold: Folding,
+    /// Stored uuids of providers by their folded form.
+    providers: HashMap<String, String>,
+    provider_name: Option<String>,
+}
+
+impl Search for Request {
+    fn names(&self) -> Names {
         let mut names = Names::default();
-        names.add_traits(&request.root_required);
-        for group in &request.groups {
+        names.add_traits(&self.root_required);
+        for group in &self.groups {
             names.add(&group.resources, &group.traits, &group.member_of);
+            names.providers.extend(group.in_tree.clone());
         }
         names
     }
+
+    fn respell(&mut self, stored: &StoredSpellings) {
+        for group in &mut self.groups {
+            stored.respell_provider(&mut group.in_tree);
+        }
+    }
 }
 
-impl From<&ProviderQuery> for Names {
-    fn from(query: &ProviderQuery) -> Names {
+impl Search for ProviderQuery {
+    fn names(&self) -> Names {
         let mut names = Names::default();
-        names.add(&query.resources, &query.traits, &query.members);
+        names.add(&self.resources, &self.traits, &self.members);
+        names.providers.extend(self.in_tree.iter().chain(&self.uuid).cloned());
+        names.provider_name = self.name.clone();
         names
+    }
+
+    fn respell(&mut self, stored: &StoredSpellings) {
+        stored.respell_provider(&mut self.in_tree);
+        stored.respell_provider(&mut self.uuid);
+        if let (Some(name), Some(stored)) = (&mut self.name, &stored.provider_name) {
+            name.clone_from(stored);
+        }
     }
 }
 
@@ -50,11 +94,18 @@ impl Names {
         self.traits.extend(named.cloned());
     }
 
-    /// The names that `catalog` does not have.
-    pub fn unknown_to(mut self, catalog: &Catalog) -> Names {
+    /// The names that `snapshot` does not have. Providers are only among them if the database does not compare exactly:
+    /// the snapshot has every provider, so only another spelling is worth a look-up.
+    pub fn unknown_to(mut self, snapshot: &Snapshot, compares_exactly: bool) -> Names {
+        let catalog = snapshot.catalog();
         self.classes.retain(|name| catalog.class_id(name).is_none());
         self.traits.retain(|name| catalog.trait_id(name).is_none());
         self.aggregates.retain(|uuid| catalog.aggregate_id(uuid).is_none());
+        self.providers
+            .retain(|uuid| !compares_exactly && snapshot.by_uuid(uuid).is_none());
+        self.provider_name = self
+            .provider_name
+            .filter(|name| !compares_exactly && snapshot.by_name(name).is_none());
         self
     }
 
@@ -62,25 +113,63 @@ impl Names {
         *self == Names::default()
     }
 
-    /// Whether the tables have any of the names.
-    pub fn any_is_there(&self, conn: &mut DbConnection) -> DbResult<bool> {
-        fn listed(names: &BTreeSet<String>) -> Vec<&str> {
-            names.iter().map(String::as_str).collect()
-        }
-        let mut found: Vec<i32> = in_lists(&listed(&self.classes), |names| {
+    /// Looks the names up in the tables, in at most one statement for each kind (a long list takes several).
+    pub fn look_up(&self, conn: &mut DbConnection, known: &Catalog) -> DbResult<StoredSpellings> {
+        let classes: Vec<String> = in_lists(&listed(&self.classes), |names| {
             use resource_classes as t;
-            t::table.filter(t::name.eq_any(names)).select(t::id).load(&mut *conn)
+            t::table.filter(t::name.eq_any(names)).select(t::name).load(&mut *conn)
         })?;
-        found.extend::<Vec<i32>>(in_lists(&listed(&self.traits), |names| {
-            traits::table
-                .filter(traits::name.eq_any(names))
-                .select(traits::id)
-                .load(&mut *conn)
-        })?);
-        found.extend::<Vec<i32>>(in_lists(&listed(&self.aggregates), |uuids| {
+        let traits: Vec<String> = in_lists(&listed(&self.traits), |names| {
+            use traits as t;
+            t::table.filter(t::name.eq_any(names)).select(t::name).load(&mut *conn)
+        })?;
+        let aggregates: Vec<Option<String>> = in_lists(&listed(&self.aggregates), |uuids| {
             use placement_aggregates as t;
-            t::table.filter(t::uuid.eq_any(uuids)).select(t::id).load(&mut *conn)
-        })?);
-        Ok(!found.is_empty())
+            t::table.filter(t::uuid.eq_any(uuids)).select(t::uuid).load(&mut *conn)
+        })?;
+        let providers: Vec<String> = in_lists(&listed(&self.providers), |uuids| {
+            use resource_providers as t;
+            t::table.filter(t::uuid.eq_any(uuids)).select(t::uuid).load(&mut *conn)
+        })?;
+        let fold = folding(conn);
+        Ok(StoredSpellings {
+            any_is_foreign: classes.iter().any(|name| known.class_id(name).is_none())
+                || traits.iter().any(|name| known.trait_id(name).is_none())
+                || aggregates
+                    .iter()
+                    .flatten()
+                    .any(|uuid| known.aggregate_id(uuid).is_none()),
+            fold,
+            providers: providers.into_iter().map(|uuid| (fold(&uuid), uuid)).collect(),
+            provider_name: self.stored_name(conn)?,
+        })
     }
+
+    /// The database alone knows which names its collation equates.
+    fn stored_name(&self, conn: &mut DbConnection) -> DbResult<Option<String>> {
+        use resource_providers as t;
+        let Some(name) = &self.provider_name else {
+            return Ok(None);
+        };
+        let stored: Option<Option<String>> = t::table
+            .filter(t::name.eq(name))
+            .select(t::name)
+            .first(conn)
+            .optional()?;
+        Ok(stored.flatten())
+    }
+}
+
+impl StoredSpellings {
+    fn respell_provider(&self, uuid: &mut Option<String>) {
+        if let Some(uuid) = uuid
+            && let Some(stored) = self.providers.get(&(self.fold)(uuid))
+        {
+            uuid.clone_from(stored);
+        }
+    }
+}
+
+fn listed(names: &BTreeSet<String>) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
 }

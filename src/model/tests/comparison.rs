@@ -100,7 +100,7 @@ async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
     };
     for (name, known) in [("CUSTOM_FOREIGN", true), ("CUSTOM_NONE", false)] {
         let query = asking(name);
-        let snapshot = f.model.shown(&query, Duration::ZERO).await.unwrap().snapshot;
+        let snapshot = f.model.shown(query.clone(), Duration::ZERO).await.unwrap().snapshot;
         let found = crate::search::providers(&snapshot, &query, false);
         assert_eq!(
             !matches!(found, Err(Error::UnknownTraitsInQuery { .. })),
@@ -111,7 +111,7 @@ async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
     let mut statements = Vec::new();
     for name in ["HW_CPU_X86_AVX", "CUSTOM_FOREIGN"] {
         let before = f.model.statements();
-        f.model.shown(&asking(name), Duration::ZERO).await.unwrap();
+        f.model.shown(asking(name), Duration::ZERO).await.unwrap();
         statements.push(f.model.statements() - before);
     }
     assert_eq!(statements[0], statements[1], "a known name is not looked up");

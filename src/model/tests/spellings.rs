@@ -1,0 +1,141 @@
+//! Searches that spell uuids and names in another way than the tables.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::db::engines::dialect;
+use crate::model::aggregates;
+use crate::search::{
+    Group, Interrupt, Members, ProviderQuery, Request, SearchLimits, SearchSettings, Traits, TreeOrder,
+};
+
+const HOST: &str = "abcdef00-0000-4000-8000-000000000001";
+const AGGREGATE: &str = "abcdef00-0000-4000-8000-00000000000a";
+
+/// A database with one host, which is in an aggregate and has VCPU.
+async fn one_host() -> Fixture {
+    let f = fixture();
+    let create = Create {
+        uuid: HOST.into(),
+        name: "Rack-é".into(),
+        parent: None,
+    };
+    f.model.submit(create).await.unwrap();
+    let join = aggregates::Replace {
+        provider: HOST.into(),
+        generation: None,
+        aggregates: vec![AGGREGATE.into()],
+    };
+    f.model.submit(join).await.unwrap();
+    let add = Add {
+        provider: HOST.into(),
+        ..adding(1, "VCPU", 4)
+    };
+    f.model.submit(add).await.unwrap();
+    f
+}
+
+fn by_name(name: &str) -> ProviderQuery {
+    ProviderQuery {
+        name: Some(name.into()),
+        ..ProviderQuery::default()
+    }
+}
+
+fn by_uuid(uuid: String) -> ProviderQuery {
+    ProviderQuery {
+        uuid: Some(uuid),
+        ..ProviderQuery::default()
+    }
+}
+
+fn by_tree(uuid: String) -> ProviderQuery {
+    ProviderQuery {
+        in_tree: Some(uuid),
+        ..ProviderQuery::default()
+    }
+}
+
+fn by_aggregate(uuid: String) -> ProviderQuery {
+    let members = Members {
+        any_of: vec![[uuid].into()],
+        ..Members::default()
+    };
+    ProviderQuery {
+        members,
+        ..ProviderQuery::default()
+    }
+}
+
+async fn count(f: &Fixture, query: ProviderQuery) -> usize {
+    let shown = f.model.shown(query, Duration::ZERO).await.unwrap();
+    crate::search::providers(&shown.snapshot, &shown.search, false)
+        .unwrap()
+        .len()
+}
+
+#[actix_web::test]
+async fn a_list_finds_a_provider_by_each_spelling_that_the_database_equates() {
+    let f = one_host().await;
+    let uuid_and_name = ProviderQuery {
+        name: Some("RACK-É".into()),
+        ..by_uuid(HOST.to_uppercase())
+    };
+    let queries = [
+        by_uuid(HOST.to_uppercase()),
+        by_tree(HOST.to_uppercase()),
+        by_name("rack-é"),
+        by_name("RACK-É "),
+        uuid_and_name,
+    ];
+    let expected = usize::from(!dialect::compares_exactly(&f.conn));
+    for query in queries {
+        assert_eq!(count(&f, query.clone()).await, expected, "{query:?}");
+    }
+    assert_eq!(count(&f, by_name("Rack-é")).await, 1);
+    assert_eq!(count(&f, by_name("Rack-x")).await, 0);
+}
+
+#[actix_web::test]
+async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
+    let f = one_host().await;
+    let group = Group {
+        resources: vec![("VCPU".into(), 1)],
+        in_tree: Some(HOST.to_uppercase()),
+        ..Group::default()
+    };
+    let request = Request {
+        groups: vec![group],
+        group_policy: None,
+        same_subtrees: Vec::new(),
+        root_required: Traits::default(),
+        limit: None,
+        nested: true,
+    };
+    let settings = SearchSettings {
+        seed: 1,
+        max: None,
+        ceiling: 10,
+        tree_order: TreeOrder::DepthFirst,
+        strict_step: false,
+        limits: SearchLimits::default(),
+        interrupt: Interrupt::default(),
+    };
+    let shown = f.model.shown(request, Duration::ZERO).await.unwrap();
+    let found = crate::search::candidates(shown.snapshot, &shown.search, &settings, ()).unwrap();
+    let expected = usize::from(!dialect::compares_exactly(&f.conn));
+    assert_eq!(found.select().count(), expected);
+}
+
+/// OpenStack Placement compares aggregates itself, on every database.
+#[actix_web::test]
+async fn another_spelling_of_an_aggregate_is_unknown_and_reloads_nothing() {
+    let f = one_host().await;
+    assert_eq!(count(&f, by_aggregate(AGGREGATE.into())).await, 1);
+    let misspelled = || by_aggregate(AGGREGATE.to_uppercase());
+    assert_eq!(count(&f, misspelled()).await, 0);
+    let before = f.model.shown(misspelled(), Duration::ZERO).await.unwrap().snapshot;
+    let after = f.model.shown(misspelled(), Duration::ZERO).await.unwrap().snapshot;
+    assert!(Arc::ptr_eq(&before, &after), "the snapshot is the same one");
+}
