@@ -50,6 +50,14 @@ fn documents() -> Vec<File> {
     source::files(&root(), "", &[".md"])
 }
 
+/// Every file whose prose the rules of words read.
+fn written() -> Vec<File> {
+    let endings = [
+        ".rs", ".py", ".md", ".txt", ".sql", ".yaml", ".sh", ".toml", ".ini", ".conf", ".json",
+    ];
+    source::files(&root(), "", &endings)
+}
+
 /// Fails with every complaint at once.
 fn none(complaints: impl IntoIterator<Item = String>) {
     let complaints: Vec<String> = complaints.into_iter().collect();
@@ -249,4 +257,26 @@ fn tests_are_in_the_module_tests() {
             .filter(|file| file.path.starts_with("src/"))
             .flat_map(layout::test_places),
     );
+}
+
+#[test]
+fn refused_words_are_not_written() {
+    let words = words::Words::of(&read("STYLE.md"));
+    assert!(!words.is_empty(), "STYLE.md has no table whose first column is `avoid`");
+    none(written().iter().flat_map(|file| words.check(file)));
+}
+
+#[test]
+fn sentences_name_the_thing_that_acts() {
+    none(written().iter().flat_map(words::unnamed_subjects));
+}
+
+#[test]
+fn sentences_of_documents_are_short() {
+    none(documents().iter().flat_map(sentences::long_sentences));
+}
+
+#[test]
+fn pages_are_short_enough_to_finish() {
+    none(documents().iter().filter_map(sentences::page));
 }
