@@ -3,10 +3,11 @@
 //! A token is `user` or `user:project`. A missing project is the user's name. The user `admin` has the role `admin`, other
 //! users have none; `X-Roles` overrides that. With `OpenStack-System-Scope` the token has no project.
 
-use super::{AuthContext, AuthHeaders, ServiceAuthContext};
+use super::AuthHeaders;
+use crate::policy::{Caller, Service};
 
-/// The caller's identity; `None` without a token.
-pub fn authenticate(headers: &AuthHeaders<'_>) -> Option<AuthContext> {
+/// The caller; `None` without a token.
+pub fn authenticate(headers: &AuthHeaders<'_>) -> Option<Caller> {
     let header = headers.header;
     let token = header("x-auth-token")?;
     let (user, project) = token.split_once(':').unwrap_or((&token, ""));
@@ -19,7 +20,7 @@ pub fn authenticate(headers: &AuthHeaders<'_>) -> Option<AuthContext> {
         None if user == "admin" => vec!["admin".to_owned()],
         None => Vec::new(),
     };
-    Some(AuthContext {
+    Some(Caller {
         user_id: Some(user.to_owned()),
         user_domain_id: header("x-user-domain-id"),
         project_id: header("x-project-id").or(of_token),
@@ -28,7 +29,7 @@ pub fn authenticate(headers: &AuthHeaders<'_>) -> Option<AuthContext> {
         system_scope,
         roles,
         is_admin_project: header("x-is-admin-project").is_none_or(|value| value.eq_ignore_ascii_case("true")),
-        service: ServiceAuthContext {
+        service: Service {
             user_id: header("x-service-user-id"),
             user_domain_id: header("x-service-user-domain-id"),
             project_id: header("x-service-project-id"),
@@ -49,7 +50,7 @@ fn list(roles: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn context(headers: &[(&str, &str)]) -> Option<AuthContext> {
+    fn context(headers: &[(&str, &str)]) -> Option<Caller> {
         let header = |name: &'static str| {
             let found = headers.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -57,7 +58,7 @@ mod tests {
         authenticate(&AuthHeaders { header: &header })
     }
 
-    fn of(token: &str, headers: &[(&str, &str)]) -> AuthContext {
+    fn of(token: &str, headers: &[(&str, &str)]) -> Caller {
         context(&[&[("x-auth-token", token)], headers].concat()).expect("a token is enough")
     }
 

@@ -13,9 +13,9 @@ use super::request_head::{RequestHead, text};
 use crate::api::route::{Authorization, Family, Media, Outside, Route};
 use crate::api::routes::ROUTES;
 use crate::api::service::Service;
-use crate::auth::{AuthContext, AuthHeaders};
+use crate::auth::AuthHeaders;
 use crate::error::Error;
-use crate::policy::{self, Caller, Target, Verdict};
+use crate::policy::{Caller, Target, Verdict};
 use crate::version::Version;
 use crate::wire::usages;
 
@@ -29,7 +29,7 @@ pub fn rows(path: &str) -> Vec<&'static Route> {
 }
 
 /// Authenticates the caller. If all rows of the path are public, as those of the root, no token is needed for any method.
-pub fn authenticate(request: &HttpRequest, rows: &[&Route], service: &Service) -> Result<Option<AuthContext>, Refusal> {
+pub fn authenticate(request: &HttpRequest, rows: &[&Route], service: &Service) -> Result<Option<Caller>, Refusal> {
     if !rows.is_empty()
         && rows
             .iter()
@@ -39,8 +39,8 @@ pub fn authenticate(request: &HttpRequest, rows: &[&Route], service: &Service) -
     }
     let header = |name| text(request, name);
     let headers = AuthHeaders { header: &header };
-    let context = service.auth.authenticate(&headers);
-    context
+    let caller = service.auth.authenticate(&headers);
+    caller
         .map(Some)
         .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, "").at_any_version())
 }
@@ -140,11 +140,11 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
 pub fn authorize(
     request: &HttpRequest,
     route: &Route,
-    context: Option<AuthContext>,
+    caller: Option<Caller>,
     service: &Service,
 ) -> Result<(), Refusal> {
     let Some(rule) = route.rule() else { return Ok(()) };
-    let caller = caller(context.unwrap_or_default());
+    let caller = caller.unwrap_or_default();
     let project;
     let target = match route.authorization {
         Authorization::RuleOfProject(_) => {
@@ -165,27 +165,6 @@ pub fn authorize(
             StatusCode::INTERNAL_SERVER_ERROR,
             format!("The policy {} cannot be decided: {why}.", rule.name),
         )),
-    }
-}
-
-fn caller(context: AuthContext) -> Caller {
-    let service = context.service;
-    Caller {
-        user_id: context.user_id,
-        user_domain_id: context.user_domain_id,
-        project_id: context.project_id,
-        project_domain_id: context.project_domain_id,
-        domain_id: context.domain_id,
-        system_scope: context.system_scope,
-        roles: context.roles,
-        is_admin_project: context.is_admin_project,
-        service: policy::Service {
-            user_id: service.user_id,
-            user_domain_id: service.user_domain_id,
-            project_id: service.project_id,
-            project_domain_id: service.project_domain_id,
-            roles: service.roles,
-        },
     }
 }
 

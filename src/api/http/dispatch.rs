@@ -118,11 +118,11 @@ async fn serve(
     let path = base_url::route_path(request.path(), &service.settings);
     head.native = route::is_native(&path);
     let rows = checks::rows(&path);
-    let context = checks::authenticate(request, &rows, &service)?;
+    let caller = checks::authenticate(request, &rows, &service)?;
     let version = checks::negotiate_version(request, head)?;
     checks::check_length_has_type(request)?;
     let route = checks::find_route(request, &rows, version, head)?;
-    checks::authorize(request, route, context, &service)?;
+    checks::authorize(request, route, caller, &service)?;
     let body = match route.media {
         Media::Takes => checks::read_body(request, payload, service.settings.max_body_size).await?,
         Media::Bare | Media::Gives => Bytes::new(),
