@@ -50,7 +50,7 @@ def too_long():
         placet.alive()
 
 
-@case("what is not JSON is 400 on every route that takes a body")
+@case("a body that is not JSON is 400 on every route that takes one")
 def malformed():
     with with_provider() as placet:
         for method, path in WRITES:
