@@ -28,19 +28,19 @@ use schemas::Schemas;
 use span::Span;
 use texts::Texts;
 
-/// Where it is served.
+/// The path of the document.
 pub const URL: &str = "/openapi.json";
 
 const ABOUT: &str = "The REST API of placet, which is that of OpenStack Placement.\n\n\
-    A request names a microversion in `OpenStack-API-Version: placement 1.N`; without one it speaks 1.0. `x-errors` \
-    lists how an operation may refuse, with names in braces for what differs. Errors are JSON; a client that prefers \
-    `text/html` or `text/plain` gets that.";
+    A request names a microversion in `OpenStack-API-Version: placement 1.N`. A request without one gets 1.0. \
+    `x-errors` lists the refusals of an operation, with names in braces for the parts that differ. Errors are JSON, \
+    or `text/html` or `text/plain` if the client prefers that.";
 
 const ABOUT_NATIVE: &str = "\n\nBelow `/v1` is placet's own API, which has no microversions.";
 
-const ABOUT_VERSIONS: &str = "\n\n`x-openstack` says from which microversion (`min-ver`) to which (`max-ver`) an \
-    operation, a parameter, a schema or a response holds; where a schema has several steps, `anyOf` lists them. Before \
-    its first microversion an operation is not there (404, in one case 405).";
+const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and the last microversion (`max-ver`) of an \
+    operation, a parameter, a schema or a response. If a schema changed, `anyOf` lists its forms. Before its first \
+    microversion an operation is answered with 404, in one case with 405.";
 
 /// `GET /openapi.json`. It is public: it is the same for every installation, and tools need it before they have a token.
 pub async fn show(context: RequestContext) -> Result<Reply> {
@@ -173,7 +173,7 @@ fn parameters(span: Span) -> Value {
         "name": "OpenStack-API-Version",
         "in": "header",
         "required": only.is_some_and(|version| version > Version::MIN),
-        "description": "The microversion that the request speaks: `placement 1.N`, or `placement latest`.",
+        "description": "The microversion of the request: `placement 1.N`, or `placement latest`.",
         "schema": schema,
     }})
 }

@@ -159,7 +159,7 @@ impl Route {
         self
     }
 
-    /// The policy rule that decides who may use the route; `None` for a public one.
+    /// The policy rule that authorizes the route; `None` for a public one.
     pub fn rule(&self) -> Option<&'static Rule> {
         match self.authorization {
             Authorization::Public => None,

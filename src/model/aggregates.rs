@@ -1,4 +1,4 @@
-//! Aggregates: groups of providers, known by the uuids that clients gave them, as they spelled them.
+//! Aggregates: groups of providers. An aggregate has only a uuid, which clients choose and whose spelling is kept.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Allocations: who uses how much of what, and the claims that make them.
+//! Allocations: the amounts that consumers use of providers, and the claims that create them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -267,7 +267,7 @@ fn shared_out((generation, rows): (i64, Vec<Row>)) -> ProviderAllocations {
     }
 }
 
-/// What one owner has, as amounts by class.
+/// The allocations of one owner, as amounts by class.
 struct Share {
     owner: Arc<str>,
     generation: i64,

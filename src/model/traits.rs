@@ -1,4 +1,4 @@
-//! Traits, and which provider has which.
+//! Traits, and the traits of providers.
 
 use std::sync::Arc;
 

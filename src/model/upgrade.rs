@@ -45,7 +45,7 @@ pub fn lacks_roots(conn: &mut DbConnection) -> DbResult<bool> {
     rootless(conn, 1).map(|ids| !ids.is_empty())
 }
 
-/// How many consumers have allocations and no row.
+/// The number of consumers with allocations but without a row.
 ///
 /// # Errors
 /// Errors of the database.
@@ -73,7 +73,7 @@ fn rootless(conn: &mut DbConnection, most: i64) -> DbResult<Vec<i32>> {
         .load(conn)
 }
 
-/// A provider without a root is of a time before there were trees: it is its own.
+/// A provider without a root was created by a release without trees. It becomes its own root.
 fn set_root_provider_ids(conn: &mut DbConnection, most: i64) -> DbResult<usize> {
     let ids = rootless(conn, most)?;
     let now = dialect::row_time(conn);

@@ -12,14 +12,14 @@ use crate::db::DbConnection;
 use crate::db::schema::{allocations, consumer_types, consumers, inventories, projects, users};
 use crate::error::{Error, Result};
 
-/// What is used of one provider: every class it has an inventory of, 0 where nothing is used.
+/// The usages of one provider: the sum for every class of its inventories, which may be 0.
 #[derive(Debug, Clone)]
 pub struct ProviderUsages {
     pub generation: i64,
     pub usages: Vec<(Arc<str>, i64)>,
 }
 
-/// What a project, or one user in it, uses.
+/// The usages of a project, or of one user in it.
 #[derive(Debug, Clone)]
 pub struct TotalQuery {
     pub project: String,
@@ -45,7 +45,7 @@ pub struct TypeUsages {
     pub usages: Vec<(Arc<str>, i64)>,
 }
 
-/// What is used of a provider.
+/// The usages of a provider.
 pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderUsages> {
     let Some((id, generation)) = resource_providers::find(conn, provider)? else {
         return Err(Error::ProviderNotFoundForUsages {
@@ -73,7 +73,7 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderUs
     })
 }
 
-/// What is used in all, by class.
+/// The sums over all consumers that the query names, by class.
 pub fn total(conn: &mut DbConnection, query: &TotalQuery) -> Result<Vec<(Arc<str>, i64)>> {
     Ok(by_type(conn, query, &TypeFilter::All)?
         .pop()
@@ -81,7 +81,7 @@ pub fn total(conn: &mut DbConnection, query: &TotalQuery) -> Result<Vec<(Arc<str
         .unwrap_or_default())
 }
 
-/// What is used, by consumer type and class. Types of which nothing is used are left out.
+/// The sums by consumer type and class. A type without allocations is left out.
 pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter) -> Result<Vec<TypeUsages>> {
     let Some(owner) = find_owner(conn, query)? else {
         return Ok(Vec::new());
@@ -169,7 +169,7 @@ fn find_owner(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Option
     }))
 }
 
-/// How many consumers of each type have something: one that has several classes counts once.
+/// The number of consumers with allocations, by type. A consumer with several classes counts once.
 fn count_consumers(conn: &mut DbConnection, owner: OwnerIds) -> QueryResult<Vec<(Option<i32>, i64)>> {
     let mut query = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
@@ -186,7 +186,7 @@ fn count_consumers(conn: &mut DbConnection, owner: OwnerIds) -> QueryResult<Vec<
     query.load(conn)
 }
 
-/// How much the consumers of one type use of one class.
+/// The amount of one class that the consumers of one type use.
 #[derive(Queryable)]
 struct Sum {
     consumer_type: Option<i32>,

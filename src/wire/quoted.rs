@@ -28,7 +28,7 @@ impl QuotedNames {
     }
 }
 
-/// PackedTexts in one buffer, so that copying several of them reads little memory.
+/// Texts in one buffer, so that copying several of them reads little memory.
 struct PackedTexts<K> {
     /// Sorted.
     ids: Vec<K>,

@@ -1,4 +1,4 @@
-//! `/v1/`: what the native API offers.
+//! `/v1/`: the operations of the native API.
 
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;

@@ -1,4 +1,4 @@
-//! What a client accepts: the `Accept` header, read as tolerantly as WebOb reads it.
+//! The `Accept` header of a request, parsed as tolerantly as in WebOb.
 
 /// An `Accept` header.
 #[derive(Debug, Clone)]

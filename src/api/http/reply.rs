@@ -16,7 +16,7 @@ enum Body {
     Streaming(StreamingBody),
 }
 
-/// What a handler answers.
+/// The answer of a handler.
 #[derive(Debug)]
 pub struct Reply {
     status: StatusCode,

@@ -1,4 +1,4 @@
-//! What a handler gets: a request that passed dispatch.
+//! The argument of a handler: a request that passed dispatch.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl RequestContext {
         field.map_or("", |(_, value)| value.as_str())
     }
 
-    /// What stands before a route in a link.
+    /// The prefix of a route in a link.
     pub fn prefix(&self) -> &str {
         &self.base_url.prefix
     }

@@ -95,10 +95,7 @@ fn of_dispatch(route: &Route) -> Vec<Refusal> {
     refusals.extend(of_microversions(route.family));
     if let Authorization::Rule(rule) | Authorization::RuleOfProject(rule) = route.authorization {
         let rule = rule.name.to_owned();
-        refusals.push(of(
-            StatusCode::UNAUTHORIZED,
-            "There is no token, or none that is accepted.",
-        ));
+        refusals.push(of(StatusCode::UNAUTHORIZED, "The token is missing or not accepted."));
         refusals.push(Refusal::from(&Error::Forbidden { rule }));
     }
     match route.media {

@@ -34,7 +34,7 @@ impl Responses {
         for (status, said) in answers.as_object().into_iter().flatten() {
             let good = self
                 .good
-                .entry(status.parse().expect("an answer is said of its status"))
+                .entry(status.parse().expect("an answer is described by its status"))
                 .or_default();
             if let Some(named) = said["body"].as_str() {
                 good.bodies.extend(schemas.references(Of::Answers, named, span));

@@ -1,4 +1,4 @@
-//! Where something holds: from one microversion to another, or in the native API.
+//! The span in which something holds: from one microversion to another, or the native API.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ impl Span {
         }
     }
 
-    /// Where a route is served.
+    /// The span in which a route is served.
     pub const fn of(family: Family) -> Span {
         match family {
             Family::Placement { first, last, .. } => Span::Microversions { first, last },
