@@ -126,7 +126,10 @@ impl Server {
             options,
         })
     }
+}
 
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
+impl Server {
     fn option(&self, name: &str) -> Option<&str> {
         let found = self.options.iter().rev().find(|option| option.name == name);
         found.map(|option| option.value.as_str())
@@ -185,7 +188,6 @@ impl Server {
         }
     }
 
-    #[cfg(any(feature = "postgresql", feature = "mariadb"))]
     fn account(&self) -> String {
         let user = encoded(&self.user);
         match &self.password {
@@ -354,6 +356,7 @@ mod tests {
         assert_eq!(hosts("a/d"), [without_port]);
     }
 
+    #[cfg(any(feature = "postgresql", feature = "mariadb"))]
     #[test]
     fn user_and_password_may_have_any_character_and_are_never_shown() {
         let it = server("u%40x:p%40ss:w/?o@h/d?charset=utf8");
