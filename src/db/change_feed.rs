@@ -1,11 +1,11 @@
-//! The change feed: what other processes have committed, read by one query.
+//! The change feed: the changes that other processes have committed, read by one query.
 //!
 //! Each writer has a row in `placet_writers` with its revision, and each of its commits leaves a row in
-//! `placet_changes`. The revisions of a writer have no gaps and become visible in order. So the last revision that
-//! was applied, of each writer, says exactly which changes are missing.
+//! `placet_changes`. The revisions of a writer have no gaps and become visible in order. So the last applied
+//! revision of each writer determines which changes are missing.
 //!
 //! Happy path: a page has all changes after those revisions, and they are applied. Unhappy path: changes were pruned,
-//! or the database was restored. Then [`FeedPage::after`] says why, and all tables have to be read again.
+//! or the database was restored. Then [`FeedPage::after`] returns the reason, and all tables have to be read again.
 
 mod query;
 
@@ -40,7 +40,7 @@ impl Revisions {
         self.writers.get(writer).map_or(0, |position| position.revision)
     }
 
-    /// Takes each position of `newer` that is not behind the one known here.
+    /// Takes over each position of `newer` that is not behind its own.
     pub fn advance(&mut self, newer: Revisions) {
         for (writer, position) in newer.writers {
             if position.revision >= self.of(&writer) {
@@ -59,7 +59,7 @@ pub struct ChangeRecord {
     pub body: String,
 }
 
-/// What one query of the feed found, at one moment of the database.
+/// The result of one query of the feed, at one moment of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedPage {
     /// The position of every writer at that moment.
@@ -82,7 +82,7 @@ pub enum FeedError {
 }
 
 impl FeedPage {
-    /// The changes after `known`, which the query was sent with.
+    /// The changes after `known`, with which the page was queried.
     ///
     /// # Errors
     /// If changes may be missing from the page.
@@ -90,20 +90,22 @@ impl FeedPage {
         if self.revisions.epoch != known.epoch {
             return Err(FeedError::EpochChanged);
         }
-        for (writer, was) in &known.writers {
+        for (writer, expected) in &known.writers {
             match self.revisions.writers.get(writer) {
                 None => return Err(FeedError::WriterMissing(writer.clone())),
-                Some(is) if is.revision < was.revision => return Err(FeedError::WriterRewound(writer.clone())),
-                Some(is) if is.revision == was.revision && is.token != was.token => {
+                Some(found) if found.revision < expected.revision => {
+                    return Err(FeedError::WriterRewound(writer.clone()));
+                }
+                Some(found) if found.revision == expected.revision && found.token != expected.token => {
                     return Err(FeedError::WriterRewound(writer.clone()));
                 }
                 Some(_) => {}
             }
         }
-        for (writer, is) in &self.revisions.writers {
+        for (writer, position) in &self.revisions.writers {
             let from = known.of(writer);
             let changes = self.changes.iter().filter(|change| change.writer == *writer);
-            let is_gapless = changes.map(|change| change.revision).eq(from + 1..=is.revision);
+            let is_gapless = changes.map(|change| change.revision).eq(from + 1..=position.revision);
             if !is_gapless && !mutants::is(Mutant::IgnoreGaps) {
                 return Err(FeedError::Gap(writer.clone()));
             }
@@ -119,19 +121,22 @@ pub fn connect(database: &Database) -> Result<DbConnection, SetupError> {
 
 /// All changes after `known`, by one statement, which sees one moment on every engine.
 ///
-/// The statement asks for the changes of known writers. If it shows an unknown writer that has committed, it is sent
-/// again with that writer, once for each.
+/// The statement selects the changes of known writers. If it shows unknown writers that have committed, it is repeated
+/// with these writers at their first position.
 pub fn read_page(conn: &mut DbConnection, known: &Revisions) -> DbResult<FeedPage> {
-    let mut asked = Cow::Borrowed(known);
+    let mut queried = Cow::Borrowed(known);
     loop {
-        let page = page(query::read(conn, &asked)?);
+        let page = page(query::read(conn, &queried)?);
         let writers = page.revisions.writers.keys();
-        let unknown: Vec<String> = writers.filter(|id| !asked.writers.contains_key(*id)).cloned().collect();
+        let unknown: Vec<String> = writers
+            .filter(|id| !queried.writers.contains_key(*id))
+            .cloned()
+            .collect();
         if unknown.iter().all(|id| page.revisions.of(id) == 0) {
             return Ok(page);
         }
-        let begins = unknown.into_iter().map(|id| (id, Position::default()));
-        asked.to_mut().writers.extend(begins);
+        let origins = unknown.into_iter().map(|id| (id, Position::default()));
+        queried.to_mut().writers.extend(origins);
     }
 }
 
@@ -165,17 +170,17 @@ fn page(rows: Vec<FeedRow>) -> FeedPage {
 pub fn revisions(conn: &mut DbConnection) -> DbResult<Revisions> {
     let rows = query::positions(conn)?;
     if rows.is_empty() {
-        // No epoch, as when only OpenStack's tables were restored. There may be writers nevertheless.
+        // There is no epoch if only OpenStack's tables were restored. There may be writers nevertheless.
         return Ok(read_page(conn, &Revisions::default())?.revisions);
     }
-    let mut now = Revisions::default();
+    let mut revisions = Revisions::default();
     for row in rows {
-        now.epoch = row.epoch;
+        revisions.epoch = row.epoch;
         if let (Some(writer), Some(revision), Some(token)) = (row.writer, row.revision, row.token) {
-            now.writers.insert(writer, Position { revision, token });
+            revisions.writers.insert(writer, Position { revision, token });
         }
     }
-    Ok(now)
+    Ok(revisions)
 }
 
 /// Precondition: every writer is at the position in `known`, and there is no other writer. Selects the epoch's row if

@@ -1,8 +1,8 @@
 //! Checkpoints SQLite's write-ahead log (WAL) on a thread and a connection of its own, so that commits hardly ever
 //! wait for it.
 //!
-//! Naively, SQLite does it: the commit that finds the WAL too long copies its pages into the database file. With
-//! 4,000 pages that took 60 ms, several times a second under load, in which no request was answered.
+//! Naively, SQLite does it: the commit that finds the WAL too long copies its pages into the database file. No request
+//! is answered at that time. With 4,000 pages it took 60 ms, several times a second under load.
 //!
 //! Another thread can copy pages while the writer commits (a passive checkpoint). That is not enough: the WAL
 //! restarts from its beginning only when all pages are copied and no reader uses them. While the writer commits, there
@@ -17,8 +17,8 @@
 //! Unhappy path: a long-running reader pins old pages. The WAL grows until the reader ends, and no commit waits for it.
 //! If the thread is gone or far behind, SQLite's own checkpoint takes over at twice [`WalLimits::force_pages`].
 //!
-//! Durability is SQLite's business: it flushes the database file before it restarts the WAL. Flushing here only
-//! leaves less to do then.
+//! SQLite ensures durability: it flushes the database file before it restarts the WAL. Flushing here only leaves less
+//! to do then.
 
 mod handshake;
 
@@ -62,13 +62,14 @@ impl Default for WalLimits {
 
 /// The interval at which the WAL is polled while the writer commits.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// The time until the next attempt after one that could not copy all pages.
+/// The pause after an attempt that could not copy all pages.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// The writer is idle after this time without a commit.
 const IDLE_AFTER: Duration = Duration::from_millis(100);
-/// How often pages are copied at most before the writer is asked to copy the rest.
+/// The maximum number of passive checkpoints before the writer is requested to copy the rest.
 const PASSIVE_ROUNDS: usize = 5;
-/// How long the thread waits for the writer to begin. One that does not has no batch, so it adds no pages either.
+/// How long the thread waits for the writer to begin. A writer that does not begin has no batch, so the WAL does not
+/// grow.
 const WRITER_TIMEOUT: Duration = Duration::from_millis(50);
 /// How long the writer waits for readers of the WAL when it copies the rest.
 const READER_TIMEOUT: Duration = Duration::from_millis(10);
@@ -104,20 +105,21 @@ impl WalCheckpointer {
         }))
     }
 
-    /// Takes checkpoints over from the commits of this connection: SQLite starts one itself only if the WAL gets much
-    /// too long.
-    pub fn take_over(&self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
+    /// Raises the limit at which commits on this connection checkpoint by themselves, so that SQLite does it only if the
+    /// WAL gets much too long.
+    pub fn defer_auto_checkpoint(&self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
         dialect::set_wal_limit(conn, self.limits.force_pages.saturating_mul(2))
     }
 
-    /// Reports a commit to the thread. If the thread has asked for that, copies the rest of the pages on the writer's
-    /// connection, whose lock timeout is `lock_timeout`. False if that could not be restored.
+    /// Reports a commit to the thread. If the thread requested it, copies the rest of the pages on the writer's
+    /// connection. False if the connection's `lock_timeout` could not be restored after that.
     pub fn after_batch(&self, conn: &mut DbConnection, lock_timeout: Duration) -> bool {
         self.handshake.notify_commit();
         self.handshake.serve(|| finish(conn, lock_timeout)).unwrap_or(true)
     }
 }
 
+/// Copies the rest of the pages, so that the next commit restarts the WAL.
 fn finish(conn: &mut DbConnection, lock_timeout: Duration) -> bool {
     let finished = dialect::set_lock_timeout(conn, READER_TIMEOUT)
         .and_then(|()| dialect::wal_checkpoint(conn, CheckpointMode::Restart));
@@ -139,7 +141,7 @@ impl Drop for WalCheckpointer {
     }
 }
 
-/// What the thread works with.
+/// The state of the thread.
 struct CheckpointThread {
     database: Database,
     path: PathBuf,
@@ -156,19 +158,19 @@ struct CheckpointThread {
 #[derive(Clone, Copy)]
 struct Incomplete {
     at: Instant,
-    /// The length of the WAL then.
+    /// The length of the WAL at that time.
     pages: i32,
 }
 
 impl CheckpointThread {
     fn run(&mut self) {
-        // Polls first: an earlier process may have left a long WAL.
+        // The first round polls, because an earlier process may have left a long WAL.
         let (mut timeout, mut pause) = (Some(POLL_INTERVAL), POLL_INTERVAL);
         while let Some(wakeup) = self.handshake.wait_for_commit(timeout, pause) {
             (timeout, pause) = match self.checkpoint_if_due(wakeup) {
                 Ok(wal) => (self.next_timeout(wal), POLL_INTERVAL),
-                Err(why) => {
-                    log::warn!("SQLite's WAL could not be checkpointed and will be tried again in a second: {why}");
+                Err(error) => {
+                    log::warn!("SQLite's WAL could not be checkpointed and will be tried again in a second: {error}");
                     self.conn = None;
                     (Some(RETRY_INTERVAL), RETRY_INTERVAL)
                 }
@@ -176,8 +178,7 @@ impl CheckpointThread {
         }
     }
 
-    /// The time until the WAL is polled again if there is no commit before. `None` if only a commit makes that
-    /// necessary.
+    /// The time until the WAL is polled even without a commit. `None` if it is polled after the next commit only.
     fn next_timeout(&self, wal: WalStatus) -> Option<Duration> {
         let timeout = if self.incomplete.is_some() {
             RETRY_INTERVAL
@@ -197,7 +198,7 @@ impl CheckpointThread {
         if wal.remaining() < limit || !self.is_worth_trying(wal) {
             return Ok(wal);
         }
-        // An idle writer is not asked: all pages are copied here, and its next commit restarts the WAL by itself.
+        // If the writer is idle, all pages are copied here, and its next commit restarts the WAL by itself.
         if self.copy_pages()? && wakeup == Wakeup::Commits {
             self.handshake.request(WRITER_TIMEOUT);
         }
@@ -218,8 +219,8 @@ impl CheckpointThread {
         })
     }
 
-    /// Copies pages until few are left. False if a long-running reader pins old pages. (The writer waits for short
-    /// readers itself.)
+    /// Copies pages until few are left. False if a long-running reader pins old pages. For short readers the writer
+    /// itself waits.
     fn copy_pages(&mut self) -> Result<bool, SetupError> {
         let mut copied = self.checkpoint(CheckpointMode::Noop)?.checkpointed;
         for _ in 0..PASSIVE_ROUNDS {
@@ -237,7 +238,7 @@ impl CheckpointThread {
         Ok(true)
     }
 
-    /// Flushes the copied pages to the disk, so that the writer need not wait for that when it copies the rest.
+    /// Flushes the copied pages to the disk, so that the writer has less to flush when it copies the rest.
     fn flush(&mut self) -> Result<(), SetupError> {
         let failed = |error: std::io::Error| SetupError::Connect {
             place: self.path.display().to_string(),
@@ -255,7 +256,7 @@ impl CheckpointThread {
     fn checkpoint(&mut self, mode: CheckpointMode) -> Result<WalStatus, SetupError> {
         let conn = match self.conn.take() {
             Some(conn) => conn,
-            // Its statements are not counted among those of requests.
+            // This connection is not instrumented, so that its statements are not counted among those of requests.
             None => dialect::connect(self.database.target(), Purpose::Write, self.database.lock_timeout())?,
         };
         let conn = self.conn.insert(conn);

@@ -1,6 +1,6 @@
 //! The only writer of a process: a thread with its own connection that commits commands from a bounded queue.
 //!
-//! All commands that wait when the writer turns to the queue share one transaction (group commit). The transaction
+//! All commands that are queued when the writer begins a batch share one transaction (group commit). The transaction
 //! also raises the revision of this writer's row in `placet_writers`, and inserts a row of `placet_changes` that says
 //! what it changed. Other processes read both as a change feed ([`super::change_feed`]).
 //!
@@ -63,9 +63,9 @@ pub struct WriterSettings {
 
 /// The most commands of one transaction: enough to make its fixed cost vanish, few enough to stay quick.
 const MAX_BATCH: usize = 256;
-/// The pause before a batch or a connection is tried again.
+/// The pause before a batch or a connection attempt is retried.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
-/// The time between two heartbeats. With each one, the writer prunes what is too old to be followed.
+/// The time between two heartbeats. With each one, the writer prunes changes and writers that are too old to be followed.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Starts the writer's thread. Returns when `build` has made the batch, with what else it made.
@@ -98,14 +98,14 @@ pub fn start<B: Batch, T: Send + 'static>(
     Ok((handle, built?, thread))
 }
 
-/// Opens the writer's connection, and asks what one round trip can do on it.
+/// Opens the writer's connection, and queries what it can do in one round trip.
 fn connect(
     database: &Database,
     checkpointer: Option<&WalCheckpointer>,
 ) -> std::result::Result<(DbConnection, Capabilities), SetupError> {
     let mut conn = database.connect()?;
     if let Some(checkpointer) = checkpointer {
-        checkpointer.take_over(&mut conn)?;
+        checkpointer.defer_auto_checkpoint(&mut conn)?;
     }
     let capabilities = dialect::capabilities(&mut conn)?;
     Ok((conn, capabilities))
@@ -113,7 +113,7 @@ fn connect(
 
 struct Writer<B: Batch> {
     database: Database,
-    /// `None` after it was lost, until the next attempt, and while the commit thread uses it.
+    /// `None` while the commit thread uses it, and from its loss until the next attempt.
     conn: Option<DbConnection>,
     /// What the connection can do in one round trip.
     capabilities: Capabilities,
@@ -158,7 +158,7 @@ impl CommitStrategy {
     /// The strategy after a failed attempt.
     fn after(self, failure: &BatchFailure, was_stale: bool, is_plannable: bool) -> CommitStrategy {
         match failure {
-            // The change feed is read before the next attempt. To do that once is enough.
+            // The change feed is read before the next attempt. One repetition is enough.
             BatchFailure::Stale if !was_stale => self,
             BatchFailure::Stale | BatchFailure::NeedsDatabase => CommitStrategy::FromDatabase,
             _ if !failure.is_conflict() => self,
@@ -208,14 +208,14 @@ impl<B: Batch> Writer<B> {
                 .chain([first])
                 .chain(self.queue.try_iter().take(room))
                 .collect();
-            let (plannable, others): (Vec<_>, Vec<_>) =
+            let (plannable, unplannable): (Vec<_>, Vec<_>) =
                 waiting.into_iter().partition(|job| B::is_plannable(&job.command));
-            let has_waiters = !others.is_empty();
-            for (jobs, has_waiters) in [(plannable, has_waiters), (others, false)] {
-                let timely = refuse_expired(jobs);
-                if !timely.is_empty() {
+            let has_waiters = !unplannable.is_empty();
+            for (jobs, has_waiters) in [(plannable, has_waiters), (unplannable, false)] {
+                let jobs = refuse_expired(jobs);
+                if !jobs.is_empty() {
                     self.has_waiters = has_waiters;
-                    self.commit_or_refuse(timely);
+                    self.commit_or_refuse(jobs);
                     self.restore_lock_timeout();
                     self.notify_checkpointer();
                 }
@@ -223,8 +223,8 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Reports the commit to the checkpointer, and finishes its checkpoint if it asks for that. Delays no caller:
-    /// those of the batch are answered.
+    /// Reports the commit to the checkpointer, and finishes its checkpoint on request. Runs after the callers of the
+    /// batch were answered, so that none of them waits for it.
     fn notify_checkpointer(&mut self) {
         let (Some(checkpointer), Some(conn)) = (&self.checkpointer, &mut self.conn) else {
             return;
@@ -234,19 +234,19 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// The next job; `None` once the queue is closed and empty. Sends the heartbeat when it is due, with or without
-    /// jobs.
+    /// Waits for the next job; `None` once the queue is closed and empty. Sends the heartbeat when it is due, with or
+    /// without jobs.
     fn next_job(&mut self) -> Option<Job<B>> {
         loop {
-            let left = HEARTBEAT_INTERVAL.saturating_sub(self.last_heartbeat.elapsed());
-            if left.is_zero() {
+            let until_heartbeat = HEARTBEAT_INTERVAL.saturating_sub(self.last_heartbeat.elapsed());
+            if until_heartbeat.is_zero() {
                 self.last_heartbeat = Instant::now();
                 self.heartbeat();
             }
             if let Some(job) = self.deferred.pop() {
                 return Some(job);
             }
-            match self.queue.recv_timeout(left) {
+            match self.queue.recv_timeout(until_heartbeat) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -254,8 +254,8 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// The connection, opened again if it was lost. A new one may reach a database that lacks what the snapshot
-    /// shows, after a failover or a restore, so the snapshot is invalid then.
+    /// The connection, opened again if it was lost. A new connection invalidates the snapshot: after a failover or a
+    /// restore, the database may lack what the snapshot shows.
     fn connected(&mut self) -> BatchResult<&mut DbConnection> {
         if self.conn.is_none() {
             let (conn, capabilities) = connect(&self.database, self.checkpointer.as_ref())?;
@@ -263,18 +263,19 @@ impl<B: Batch> Writer<B> {
             self.conn = Some(conn);
             self.batch.invalidate();
         }
-        ready(&mut self.conn)
+        require_conn(&mut self.conn)
     }
 
+    /// Reads the change feed, outside of a transaction.
     fn follow(&mut self) -> BatchResult<()> {
         self.connected()?;
-        let conn = ready(&mut self.conn)?;
+        let conn = require_conn(&mut self.conn)?;
         catch_panic(|| self.batch.follow(conn)).ok_or(BatchFailure::Panicked)??;
         Ok(())
     }
 
-    /// Commits the jobs in one transaction. If the database refuses that and one command may be the cause, halves
-    /// them until the cause is alone.
+    /// Commits the jobs in one transaction, and answers them. If the database refuses it and one command may be the
+    /// cause, the batch is halved until that command is alone.
     fn commit_or_refuse(&mut self, mut jobs: Vec<Job<B>>) {
         match self.try_until_timeout(&mut jobs) {
             Ok(answers) => {
@@ -283,25 +284,25 @@ impl<B: Batch> Writer<B> {
                 }
             }
             Err(failure) if jobs.len() > 1 && failure.may_be_caused_by_one_command() => {
-                let second = jobs.split_off(jobs.len() / 2);
+                let second_half = jobs.split_off(jobs.len() / 2);
                 let has_waiters = std::mem::replace(&mut self.has_waiters, true);
                 self.commit_or_refuse(jobs);
                 self.has_waiters = has_waiters;
-                self.commit_or_refuse(second);
+                self.commit_or_refuse(second_half);
             }
             Err(failure) => refuse(jobs, &failure.into_error()),
         }
     }
 
-    /// Tries to commit the jobs until that succeeds, or no retry can help. Between two attempts, jobs whose deadline
-    /// passed are refused and leave `jobs`.
+    /// Retries the batch until it is committed, or until no retry can help. Between two attempts, expired and cancelled
+    /// jobs are refused and removed from `jobs`.
     fn try_until_timeout(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Vec<Result<B::Answer>>> {
         let (mut strategy, mut was_stale) = (CommitStrategy::Optimistic, false);
         loop {
             let is_plannable = jobs.iter().all(|job| B::is_plannable(&job.command));
             let pipelined = self.pipelined;
-            let attempt = self.shorten_lock_timeout(jobs);
-            let failure = match attempt.and_then(|()| self.transaction(jobs, strategy)) {
+            let shortened = self.shorten_lock_timeout(jobs);
+            let failure = match shortened.and_then(|()| self.transaction(jobs, strategy)) {
                 Ok(answers) => return Ok(answers),
                 Err(failure) => failure,
             };
@@ -316,10 +317,10 @@ impl<B: Batch> Writer<B> {
                 return Err(failure);
             }
             jobs.iter().for_each(|job| job.gate.reopen());
-            let (waiting, late): (Vec<_>, Vec<_>) = jobs.drain(..).partition(Job::is_wanted);
-            *jobs = waiting;
-            if !late.is_empty() {
-                refuse(late, &failure.timeout_error());
+            let (live, ended): (Vec<_>, Vec<_>) = jobs.drain(..).partition(Job::is_live);
+            *jobs = live;
+            if !ended.is_empty() {
+                refuse(ended, &failure.timeout_error());
             }
             if jobs.is_empty() {
                 return Ok(Vec::new());
@@ -329,7 +330,7 @@ impl<B: Batch> Writer<B> {
                 std::thread::sleep(RETRY_PAUSE);
             }
             if self.pipelined != pipelined {
-                // These jobs were pipelined behind the ones that this was called with: it was their first attempt.
+                // `jobs` are now those that were pipelined behind the first ones, and this was their first attempt.
                 (strategy, was_stale) = (CommitStrategy::Optimistic, false);
             }
             strategy = strategy.after(&failure, was_stale, is_plannable);
@@ -338,10 +339,10 @@ impl<B: Batch> Writer<B> {
     }
 }
 
-/// The jobs whose deadline has not passed; the others are refused.
+/// Refuses the jobs whose deadline has passed, and returns the rest.
 fn refuse_expired<B: Batch>(jobs: Vec<Job<B>>) -> Vec<Job<B>> {
-    let (timely, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.deadline > Instant::now());
-    for job in late {
+    let (timely, expired): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.deadline > Instant::now());
+    for job in expired {
         job.answer(Err(Error::Busy {
             detail: "The database is too slow to keep up.".to_owned(),
         }));
@@ -353,12 +354,12 @@ fn commands<B: Batch>(jobs: &[Job<B>]) -> Vec<&B::Command> {
     jobs.iter().map(|job| &job.command).collect()
 }
 
-/// The connection that [`Writer::connected`] has just ensured.
-fn ready(conn: &mut Option<DbConnection>) -> BatchResult<&mut DbConnection> {
+/// The connection, which [`Writer::connected`] opened at the beginning of the attempt.
+fn require_conn(conn: &mut Option<DbConnection>) -> BatchResult<&mut DbConnection> {
     conn.as_mut().ok_or(BatchFailure::Conflict)
 }
 
-/// Answers all jobs with an error: that nothing of them was done, or that the outcome is unknown.
+/// Answers all jobs with an error: nothing of them was committed, or the outcome is unknown.
 fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
     log::error!("A batch of {} changes was not committed: {error}", jobs.len());
     for job in jobs {
@@ -366,7 +367,7 @@ fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
     }
 }
 
-/// Runs code that may have a defect: a panic must not end the writer. `None` if it panicked.
+/// Runs code that may panic because of a defect, which must not end the writer. `None` if it panicked.
 fn catch_panic<T>(run: impl FnOnce() -> T) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).ok()
 }

@@ -23,13 +23,14 @@ pub struct FeedRow {
     pub revision: i64,
     /// The epoch itself in its row.
     pub token: String,
-    /// Empty if it is no change.
+    /// Empty in rows that are no change.
     pub body: String,
 }
 
 type FeedColumns = (Integer, Text, BigInt, Text, Text);
 
-/// How many revisions of a writer are looked up at most. Fewer are kept, so a reader that lacks more has to reload.
+/// The maximum number of revisions of a writer that one query selects. Fewer are kept, so a reader that lacks more has to
+/// reload.
 const MAX_REVISIONS: i64 = 2 * pruning::KEPT_REVISIONS;
 
 pub const EPOCH: i32 = 0;
@@ -53,7 +54,9 @@ pub struct PositionRow {
 
 type PositionColumns = (Text, Nullable<Text>, Nullable<BigInt>, Nullable<Text>);
 
-/// The epoch and the writers at one moment. Takes MariaDB 13 µs and PostgreSQL 11; [`read`] takes 37 and 19.
+/// The epoch and the writers at one moment, by a cheaper statement than [`read`]'s.
+///
+/// Measured: 13 µs on MariaDB and 11 µs on PostgreSQL; [`read`] takes 37 and 19.
 pub fn positions(conn: &mut DbConnection) -> DbResult<Vec<PositionRow>> {
     const POSITIONS: &str =
         "SELECT e.epoch, w.id, w.revision, w.token FROM placet_epoch e LEFT JOIN placet_writers w ON 1 = 1";

@@ -1,21 +1,20 @@
 //! The handshake between the writer and the checkpoint thread, over a condition variable.
 //!
 //! The writer reports commits; the thread may request that the writer finishes its checkpoint. The writer never waits
-//! for the thread. The thread waits for the writer only until that has begun, or a timeout, and then until it is
-//! done.
+//! for the thread. The thread waits until the writer begins, at most for a timeout, and then until the writer is done.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The state that both share.
+/// The state that the writer and the thread share.
 #[derive(Default)]
 pub struct Handshake {
     state: Mutex<HandshakeState>,
     changed: Condvar,
     /// There were commits since the thread last woke up.
     committed: AtomicBool,
-    /// Whether a request is pending: the writer looks here after each batch, without the lock.
+    /// Whether a request is pending. The writer reads it after each batch, without the lock.
     is_requested: AtomicBool,
 }
 
@@ -44,7 +43,7 @@ enum CheckpointRequest {
 }
 
 impl Handshake {
-    /// For the writer: reports a commit. Takes no lock if the thread knows of commits already.
+    /// For the writer: reports a commit. Takes no lock if an earlier commit is still to be noticed by the thread.
     pub fn notify_commit(&self) {
         if !self.committed.swap(true, Ordering::AcqRel) {
             let _state = self.state();
@@ -59,11 +58,11 @@ impl Handshake {
         {
             return None;
         }
-        let _served = Served(self);
+        let _guard = ServeGuard(self);
         Some(finish())
     }
 
-    /// Ends all waits of the thread, now and later.
+    /// Ends all waits of the thread, present and future ones.
     pub fn stop(&self) {
         self.state().stopped = true;
         self.changed.notify_all();
@@ -73,8 +72,8 @@ impl Handshake {
         self.state().stopped
     }
 
-    /// For the thread: waits up to `timeout` for a commit, and if there was one, for `pause` to let more commits
-    /// come. `None` when it is stopped.
+    /// For the thread: waits up to `timeout` for a commit. After a commit it also waits for `pause`, to coalesce more
+    /// commits. `None` once it is stopped.
     pub fn wait_for_commit(&self, timeout: Option<Duration>, pause: Duration) -> Option<Wakeup> {
         let is_idle = |state: &mut HandshakeState| !state.stopped && !self.committed.load(Ordering::Acquire);
         let state = self.state();
@@ -126,17 +125,17 @@ impl Handshake {
         &self,
         state: MutexGuard<'a, HandshakeState>,
         timeout: Duration,
-        while_: impl FnMut(&mut HandshakeState) -> bool,
+        condition: impl FnMut(&mut HandshakeState) -> bool,
     ) -> MutexGuard<'a, HandshakeState> {
-        let waited = self.changed.wait_timeout_while(state, timeout, while_);
+        let waited = self.changed.wait_timeout_while(state, timeout, condition);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
 /// Ends the request when it is dropped, so that the thread does not wait for a writer that panicked.
-struct Served<'a>(&'a Handshake);
+struct ServeGuard<'a>(&'a Handshake);
 
-impl Drop for Served<'_> {
+impl Drop for ServeGuard<'_> {
     fn drop(&mut self) {
         self.0.change(CheckpointRequest::Running, CheckpointRequest::None);
     }

@@ -24,24 +24,24 @@ struct CommitLoad {
     conn: DbConnection,
     database: Database,
     wal: PathBuf,
-    _kept: TestDatabase,
+    _test_database: TestDatabase,
 }
 
 fn commit_load() -> CommitLoad {
-    let kept = TestDatabase::file();
-    let database = kept.open();
+    let test_database = TestDatabase::file();
+    let database = test_database.open();
     let mut conn = database.connect_to(Purpose::Create).unwrap();
     conn.batch_execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, text BLOB)")
         .unwrap();
     let checkpointer = WalCheckpointer::start(&database, SMALL).unwrap();
-    checkpointer.as_ref().unwrap().take_over(&mut conn).unwrap();
-    let path = kept.url.strip_prefix("sqlite:///").unwrap();
+    checkpointer.as_ref().unwrap().defer_auto_checkpoint(&mut conn).unwrap();
+    let path = test_database.url.strip_prefix("sqlite:///").unwrap();
     CommitLoad {
         checkpointer,
         conn,
         database,
         wal: format!("{path}-wal").into(),
-        _kept: kept,
+        _test_database: test_database,
     }
 }
 

@@ -12,7 +12,7 @@ pub trait Batch: Send + 'static {
     /// What a batch changed.
     type Change: Send;
 
-    /// Whether [`Self::plan`] may decide the command. Plannable commands share a transaction only with each other.
+    /// Whether [`Self::plan`] may decide the command. Plannable commands share a transaction with each other only.
     fn is_plannable(command: &Self::Command) -> bool;
 
     /// Decides the commands in order, on the snapshot alone. The optimistic strategy calls it before BEGIN; the
@@ -32,8 +32,7 @@ pub trait Batch: Send + 'static {
 
     /// Decides the commands in order inside the transaction, and writes what they change.
     ///
-    /// `from_database`: trust nothing that was known before, because an attempt had a conflict, or a plan refused
-    /// something.
+    /// `from_database`: use nothing from memory, because an attempt had a conflict, or a plan refused a command.
     fn run(
         &mut self,
         conn: &mut DbConnection,
@@ -44,11 +43,11 @@ pub trait Batch: Send + 'static {
     /// The body of the row of `placet_changes`, from which peers apply the change.
     fn encode(&self, change: &Self::Change) -> String;
 
-    /// Applies a committed change to the snapshot; callers are answered after that. False if the change alone does
-    /// not tell what the snapshot must show: then [`Self::reload`] has to read it.
+    /// Applies a committed change to the snapshot. Callers are answered after that. False if the change alone does not
+    /// determine what the snapshot must show: then [`Self::reload`] has to read it.
     fn publish(&mut self, change: Self::Change, commit: &Commit) -> bool;
 
-    /// Brings the snapshot up to all that is committed, by reading what [`Self::publish`] could not apply.
+    /// Brings the snapshot up to date, by reading what [`Self::publish`] could not apply.
     fn reload(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
     /// Applies what peers committed to the snapshot. Called before each attempt outside of the transaction, unless
@@ -71,11 +70,11 @@ pub trait Batch: Send + 'static {
     /// Whether one more command can be planned under the locks that the last [`Self::needs_locks`] chose.
     fn can_join(&self, command: &Self::Command) -> bool;
 
-    /// As [`Self::follow`], inside the transaction. False if rows would have to be read: that is for
-    /// [`Self::follow`].
+    /// As [`Self::follow`], inside the transaction. False if rows would have to be read, which only [`Self::follow`]
+    /// does.
     fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool>;
 
-    /// Marks all that is in memory as invalid until it was read again. Does not wait for that.
+    /// Invalidates the snapshot. Returns at once; the reload follows later.
     fn invalidate(&mut self);
 }
 

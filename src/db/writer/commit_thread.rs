@@ -14,7 +14,7 @@ use crate::db::engines::dialect::Capabilities;
 use crate::db::engines::guarded::ExecMode;
 use crate::db::{DbConnection, SetupError, thread};
 
-/// What to write and commit, and the connection to do it on, without a transaction: writing begins one.
+/// What to write and commit, and the connection for it. No transaction is open yet: writing begins it.
 pub(super) struct CommitJob {
     pub conn: DbConnection,
     pub prepared: PreparedWrite,
@@ -23,7 +23,7 @@ pub(super) struct CommitJob {
 }
 
 enum CommitReport {
-    /// All is written, and COMMIT is about to be sent.
+    /// All writes were executed, and COMMIT is about to be sent.
     Committing,
     Ended(Box<DbConnection>, TransactionEnd),
 }
@@ -55,7 +55,7 @@ impl CommitThread {
         })
     }
 
-    /// Gives the job back if the thread has ended.
+    /// Returns the job if the thread has ended.
     pub fn submit(&self, job: CommitJob) -> Result<(), Box<CommitJob>> {
         self.jobs.send(job).map_err(|unsent| Box::new(unsent.0))
     }
@@ -96,7 +96,7 @@ fn execute(job: CommitJob, report: &Sender<CommitReport>) -> CommitReport {
         Err(failure) => TransactionEnd::NotCommitted(failure),
         Ok(()) => {
             if report.send(CommitReport::Committing).is_err() {
-                log::debug!("The writer has ended; its last batch is committed all the same");
+                log::debug!("The writer has ended; its last batch is committed nevertheless");
             }
             send_commit(&mut conn, gates.iter(), capabilities)
         }

@@ -7,19 +7,19 @@ use crate::error::Error;
 pub(in crate::db) enum BatchFailure {
     Database(diesel::result::Error),
     Setup(SetupError),
-    /// Another writer changed what the batch rests on. Nothing is wrong: decide again.
+    /// Another writer changed what the batch rests on: decide it again.
     Conflict,
-    /// COMMIT was sent, and its outcome cannot be found out.
+    /// COMMIT was sent, and its outcome could not be determined.
     UnknownOutcome(String),
     /// A defect of placet, met before COMMIT was sent.
     Panicked,
     /// A caller cancelled its command before COMMIT was sent.
     Cancelled,
-    /// The writer's row is not as this writer left it: these are not the tables that it knew.
+    /// The writer's row is not as this writer left it: the database was restored, or the row was pruned.
     IdentityLost,
-    /// Peers committed what this process has not applied yet; nothing was decided.
+    /// Peers committed changes that this process has not applied yet. Nothing was decided.
     Stale,
-    /// Under locks, the snapshot was not enough to decide: something is refused, or not in memory.
+    /// The locked strategy could not decide on the snapshot: a command is refused, or needs data that is not in memory.
     NeedsDatabase,
 }
 
@@ -60,7 +60,8 @@ impl BatchFailure {
         }
     }
 
-    /// Whether another writer was first, and the database or a guard reported that without delay.
+    /// Whether another writer was first, and the database or a guard reported it without delay. The retry needs no
+    /// pause.
     pub fn is_conflict(&self) -> bool {
         matches!(
             self,
@@ -81,10 +82,10 @@ impl BatchFailure {
         let detail = match self {
             BatchFailure::Conflict | BatchFailure::Stale | BatchFailure::NeedsDatabase => {
                 return Error::Busy {
-                    detail: "Others kept changing the same rows.".to_owned(),
+                    detail: "Other writers kept changing the same rows.".to_owned(),
                 };
             }
-            BatchFailure::Cancelled => "it was given up before it was done".to_owned(),
+            BatchFailure::Cancelled => "its caller stopped waiting before COMMIT".to_owned(),
             other => other.to_string(),
         };
         Error::Unavailable { detail }
@@ -107,7 +108,7 @@ impl BatchFailure {
     }
 }
 
-/// For the log: what happened.
+/// What happened, for the log.
 impl std::fmt::Display for BatchFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -115,7 +116,9 @@ impl std::fmt::Display for BatchFailure {
             BatchFailure::Setup(error) => error.fmt(f),
             BatchFailure::Conflict => f.write_str("another writer changed the same rows"),
             BatchFailure::Stale => f.write_str("another process committed first, and its changes are read now"),
-            BatchFailure::NeedsDatabase => f.write_str("the snapshot does not decide it, so the database is asked"),
+            BatchFailure::NeedsDatabase => {
+                f.write_str("the snapshot is not enough to decide it, so the database decides")
+            }
             BatchFailure::UnknownOutcome(detail) => f.write_str(detail),
             BatchFailure::Panicked => f.write_str("a defect of placet"),
             BatchFailure::Cancelled => f.write_str("a caller stopped waiting for its change"),

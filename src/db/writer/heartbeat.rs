@@ -1,13 +1,12 @@
-//! The heartbeat of the writer's row, and what the writer does if the row is not as it left it.
+//! The heartbeat of the writer's row, and a new registration if the row is not as the writer left it.
 
 use super::identity::Identity;
 use super::{Batch, Writer};
 use crate::mutants::{self, Mutant};
 
 impl<B: Batch> Writer<B> {
-    /// Shows peers that this writer lives, and prunes old rows. Runs between batches on the writer's thread, so it
-    /// never blocks a commit. A failure does no harm: there are many heartbeats before peers take this writer for
-    /// dead.
+    /// Shows peers that this writer is alive, and prunes old rows. Runs between two batches on the writer's thread. A
+    /// single failure does no harm, because peers prune a writer only after many missed heartbeats.
     pub(super) fn heartbeat(&mut self) {
         let identity = self.identity.clone();
         match self.connected().and_then(|conn| Ok(identity.heartbeat(conn)?)) {
@@ -25,8 +24,8 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Another database took the place of the one that was known, as after a restore, or a peer pruned this writer's
-    /// row. So nothing in memory is valid.
+    /// Registers a new writer, and invalidates the snapshot. Called if the writer's row is not as this writer left it:
+    /// the database was restored, or a peer pruned the row.
     pub(super) fn register_new_identity(&mut self) {
         log::warn!(
             "The row of this process in placet_writers was changed or removed (restored backup?): registering again \

@@ -19,7 +19,7 @@ use crate::db::schema::{placet_changes, placet_writers};
 use crate::db::{DbConnection, DbResult, Fault, fault};
 use crate::mutants::{self, Mutant};
 
-/// How often a registration is tried.
+/// The maximum number of attempts to register.
 const REGISTRATION_ATTEMPTS: usize = 5;
 
 /// A writer's identity.
@@ -30,9 +30,9 @@ pub struct Identity {
     /// in doubt.
     revision: i64,
     token: String,
-    /// The token of the current batch. It tells the batch from a fence of the same revision.
+    /// The token of the current batch. It distinguishes the batch from a fence of the same revision.
     batch_token: String,
-    /// The token of the current batch's fence: the same for each attempt to put it.
+    /// The token of the current batch's fence. Every attempt to commit the fence has the same one.
     fence_token: String,
 }
 
@@ -54,20 +54,20 @@ pub struct Commit {
     pub token: String,
 }
 
-/// What a fence found out about an in-doubt commit.
+/// The outcome of an in-doubt commit, as its fence found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitOutcome {
     Committed,
     /// It was not committed, and never will be.
     NotCommitted,
-    /// The rows that would tell are gone. Asking again does not help.
+    /// The rows that would show it were deleted. Another fence cannot help.
     Unknown,
-    /// Nothing is visible yet: put the fence again.
+    /// Neither the commit nor the fence is visible yet: try the fence again.
     Undecided,
 }
 
 impl Identity {
-    /// Registers a new writer, and prunes writers that are gone.
+    /// Registers a new writer, and prunes silent writers.
     pub fn register(conn: &mut DbConnection) -> DbResult<Identity> {
         let identity = Identity {
             id: Uuid::new_v4().to_string(),
@@ -84,7 +84,7 @@ impl Identity {
                 identity.insert(conn)
             })
         })?;
-        retry_on_conflict(|| pruning::gone_writers(conn, &identity.id))?;
+        retry_on_conflict(|| pruning::prune_silent_writers(conn, &identity.id))?;
         Ok(identity)
     }
 
@@ -130,8 +130,7 @@ impl Identity {
         Ok(raised == 1)
     }
 
-    /// [`Self::raise_revision`] and [`Self::record`] as guarded writes, for a statement that begins and ends with
-    /// them.
+    /// [`Self::raise_revision`] and [`Self::record`] as guarded writes: the first and the last of a plan's statement.
     pub fn raise_and_record(&mut self, body: String) -> (GuardedWrite, GuardedWrite) {
         self.draw_tokens();
         let text = |value: &str| Value::Text(value.to_owned());
@@ -163,7 +162,7 @@ impl Identity {
             .map(|_| ())
     }
 
-    /// What the current batch will be if it is committed.
+    /// The commit that the current batch becomes if it succeeds.
     pub fn pending_commit(&self) -> Commit {
         Commit {
             writer: self.id.clone(),
@@ -172,7 +171,7 @@ impl Identity {
         }
     }
 
-    /// Moves on to the next revision: the current batch is known to be committed.
+    /// Advances to the next revision, after the current batch was committed.
     pub fn committed(&mut self) -> Commit {
         let commit = self.pending_commit();
         self.advance(self.batch_token.clone());
@@ -184,10 +183,10 @@ impl Identity {
         self.token = token;
     }
 
-    /// Finds out whether the current batch was committed, by committing the same revision with another token.
+    /// Decides whether the current batch was committed, by committing the same revision with another token.
     ///
-    /// If that succeeds, the batch was not committed, and never will be: its guard on the revision cannot hold any
-    /// more. If the revision is taken, its token tells by what.
+    /// If the fence is committed, the batch was not, and never will be: its guard on the revision cannot hold any more.
+    /// If the revision is taken, its token identifies the commit that took it.
     pub fn fence(&mut self, conn: &mut DbConnection) -> DbResult<CommitOutcome> {
         if mutants::is(Mutant::DropFence) {
             return Ok(match self.token_of_next(conn)? {
@@ -212,15 +211,15 @@ impl Identity {
                 self.advance(token);
                 CommitOutcome::NotCommitted
             }
-            None if self.is_in_place(conn)? => CommitOutcome::Undecided,
+            None if self.is_row_unchanged(conn)? => CommitOutcome::Undecided,
             _ => CommitOutcome::Unknown,
         })
     }
 
     /// Commits once more after the batch, so that a synchronous standby has both.
     ///
-    /// PostgreSQL shows a commit that its standby never got, if the primary was killed or the waiting connection was
-    /// ended while the standby was away. A later commit that is acknowledged takes the earlier one along.
+    /// PostgreSQL shows a commit that its standby never received, if the primary was killed or the waiting connection
+    /// was ended while the standby was away. Once a later commit is acknowledged, the standby has the earlier one too.
     fn barrier_commit(&self, conn: &mut DbConnection) -> DbResult<()> {
         use placet_writers as w;
         let own = w::table.filter(w::id.eq(&self.id));
@@ -248,7 +247,7 @@ impl Identity {
     }
 
     /// Whether the row is as this writer left it.
-    fn is_in_place(&self, conn: &mut DbConnection) -> DbResult<bool> {
+    fn is_row_unchanged(&self, conn: &mut DbConnection) -> DbResult<bool> {
         use placet_writers as w;
         let found: Option<(i64, String)> = w::table
             .filter(w::id.eq(&self.id))
@@ -258,8 +257,8 @@ impl Identity {
         Ok(found == Some((self.revision, self.token.clone())))
     }
 
-    /// Updates `seen_at`, and prunes this writer's old changes and writers that are gone. Not to be called while a
-    /// commit is in doubt. False if the row is not as this writer left it.
+    /// Updates `seen_at`, and prunes this writer's old changes and silent writers. False if the row is not as this
+    /// writer left it. Must not be called while a commit is in doubt.
     pub fn heartbeat(&self, conn: &mut DbConnection) -> DbResult<bool> {
         use placet_writers as w;
         let own = w::table
@@ -272,19 +271,19 @@ impl Identity {
         if found == 0 {
             return Ok(false);
         }
-        pruning::own_changes(conn, &self.id, self.revision)?;
-        pruning::gone_writers(conn, &self.id)?;
+        pruning::prune_own_changes(conn, &self.id, self.revision)?;
+        pruning::prune_silent_writers(conn, &self.id)?;
         Ok(true)
     }
 }
 
-/// Repeats an attempt that another transaction stood in the way of. Such transactions are short, and a start should
-/// not fail because of one.
+/// Retries an attempt that conflicted with another transaction. Such transactions are short, and must not make the
+/// process fail to start.
 fn retry_on_conflict<T>(mut attempt: impl FnMut() -> DbResult<T>) -> DbResult<T> {
     for _ in 1..REGISTRATION_ATTEMPTS {
         match attempt() {
             Err(error) if fault::classify(&error) == Fault::Retry => std::thread::sleep(RETRY_PAUSE),
-            done => return done,
+            result => return result,
         }
     }
     attempt()

@@ -3,12 +3,12 @@
 //! Naively, a new connection reads the writer's revision: if it was raised, the batch was committed. That is wrong,
 //! because the server may still be executing the old COMMIT (measured: wrong in 20% to 100% of trials).
 //!
-//! So the writer puts a fence where the batch would be: on a new connection it commits the same next revision itself,
-//! with a token of its own ([`super::identity::Identity::fence`]). Only one of the two can raise the revision.
+//! So the writer commits a fence in place of the batch: the same next revision on a new connection, with a token of its
+//! own ([`super::identity::Identity::fence`]). Only one of the two can raise the revision.
 //!
 //! - The fence is committed: the batch was not, and never will be. It is tried again.
-//! - The fence finds the revision taken: the token tells by whom. If it is the batch's, the batch was committed.
-//! - Neither can be found out before the timeout: callers get 503, and the outcome is said to be unknown.
+//! - The fence finds the revision taken: the token identifies its commit. If it is the batch's, the batch was committed.
+//! - Neither is known before the timeout: callers get 503, with the detail that the outcome is unknown.
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ use crate::db::engines::dialect;
 use crate::db::{Fault, fault};
 
 impl<B: Batch> Writer<B> {
-    /// Finds out whether the batch was committed whose COMMIT ended with `error`. `Ok` if it was.
+    /// Decides by a fence whether a batch was committed, after its COMMIT ended with `error`. `Ok` if it was.
     pub(super) fn resolve_in_doubt(&mut self, error: diesel::result::Error) -> BatchResult<()> {
         log::warn!("COMMIT ended with an error, and placet is finding out whether it happened: {error}");
         let deadline = Instant::now() + self.timeout;
@@ -46,8 +46,8 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Tries to put the fence, until `deadline` at most: the old COMMIT may hold the lock on the writer's row. If
-    /// that fails, the connection is dropped.
+    /// Tries once to commit the fence. Waits for locks until `deadline` at most, because the old COMMIT may hold the
+    /// lock on the writer's row. If the attempt fails, the connection is dropped.
     fn fence(&mut self, deadline: Instant) -> BatchResult<CommitOutcome> {
         let Some(mut conn) = self.conn.take() else {
             return Ok(CommitOutcome::Undecided);
@@ -56,7 +56,7 @@ impl<B: Batch> Writer<B> {
         let left = deadline.saturating_duration_since(Instant::now());
         dialect::set_lock_timeout(&mut conn, left.clamp(RETRY_PAUSE, default.max(RETRY_PAUSE)))?;
         let outcome = self.identity.fence(&mut conn)?;
-        // The outcome is known, whatever happens to this connection.
+        // The outcome is known. If only the timeout cannot be restored, a new connection replaces this one.
         if dialect::set_lock_timeout(&mut conn, default).is_ok() {
             self.conn = Some(conn);
         }

@@ -1,36 +1,40 @@
-//! Pessimistic mode for contended providers: lock their rows, apply what peers have committed, then plan.
+//! The locked strategy (pessimistic locking), for contended providers: lock their rows, apply what peers have
+//! committed, then plan.
 //!
-//! Naively, every process plans on its snapshot and lets the guards find conflicts. If several processes change the
-//! same provider all the time, as a shared storage pool, all but one of them fail, and each decides its batch again
-//! on rows of the database, by some twenty statements.
+//! Naively, every process plans on its snapshot and lets the guards find conflicts. If several processes keep
+//! changing the same provider, such as a shared storage pool, all but one of them fail. Each of these decides its batch
+//! again on rows of the database, by some twenty statements.
 //!
 //! So a batch on contended providers locks them before it plans. With the locks held, no peer can invalidate the
 //! plan.
 //!
 //! Peers wait for these locks, so they must be held briefly. Rows of new consumers and their allocations are inserted
 //! before the locks are taken (pre-insert): that blocks only claims for the same consumers. Commands that arrive
-//! during it join the batch. Then: lock, catch up with the change feed, plan again, write what is left, COMMIT.
-//! (Three processes on one pool, 32 clients, between the benches before and after pre-inserts, with other changes in
-//! between: PostgreSQL from 4,878 to 6,835 claims a second, MariaDB from 3,293 to 7,767.)
+//! in between join the batch. Then: lock, catch up with the change feed, plan again, write the rest, COMMIT.
+//!
+//! Measured with three processes on one pool and 32 clients, before and after pre-inserts, with other changes in between:
+//! PostgreSQL from 4,878 to 6,835 claims a second, MariaDB from 3,293 to 7,767.
 //!
 //! Unhappy paths, each of which rolls the transaction back, pre-inserted rows included:
 //! - A pre-insert or a guard finds that a peer was first ([`BatchFailure::Conflict`]): decide from the database.
-//! - The feed cannot be applied without reading rows ([`BatchFailure::Stale`]): read them outside, and lock once
-//!   more.
+//! - The feed cannot be applied without reading rows ([`BatchFailure::Stale`]): read them outside of the transaction,
+//!   and lock again.
 //! - The second plan refuses a command, misses data, or no longer contains what was pre-inserted
 //!   ([`BatchFailure::NeedsDatabase`]): decide from the database.
-//! - Two batches wait for each other, because here the writer's own row is locked last, and new consumers in the
-//!   order of their arrival: the engine ends one of them, PostgreSQL after a second, and that one is tried again.
+//! - Two batches deadlock, because here the writer's own row is locked last, and new consumers in the order of their
+//!   arrival: the engine aborts one of them, PostgreSQL after a second, and that one is retried.
 
 use super::failure::BatchFailure;
 use super::plan::{PlanOutcome, insert_new_rows};
-use super::{Batch, BatchResult, Executed, Job, MAX_BATCH, Writer, catch_panic, commands, ready, refuse_expired};
+use super::{
+    Batch, BatchResult, Executed, Job, MAX_BATCH, Writer, catch_panic, commands, refuse_expired, require_conn,
+};
 use crate::db::engines::dialect;
 use crate::db::engines::guarded::{self, ExecMode, GuardedWrite};
 use crate::error::Result;
 
-/// How often arrivals are admitted and pre-inserted. Clients that were answered after the last locked batch have sent
-/// their next command by then; more rounds find no more commands, and each costs a statement.
+/// The maximum number of rounds in which arrivals are admitted and pre-inserted. By then, clients that were answered
+/// after the last locked batch have sent their next command. More rounds would find none, and each costs a statement.
 const PREINSERT_ROUNDS: usize = 3;
 
 impl<B: Batch> Writer<B> {
@@ -38,10 +42,10 @@ impl<B: Batch> Writer<B> {
     pub(super) fn commit_locked(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Vec<Result<B::Answer>>> {
         self.connected()?;
         if std::mem::take(&mut self.is_stale) {
-            // The last attempt found more in the feed than can be applied inside the transaction.
+            // The last attempt found changes that cannot be applied inside the transaction.
             self.follow()?;
         }
-        let conn = ready(&mut self.conn)?;
+        let conn = require_conn(&mut self.conn)?;
         dialect::begin_write(conn)?;
         let executed = catch_panic(|| self.execute_locked(jobs));
         self.end(jobs, executed)
@@ -49,17 +53,20 @@ impl<B: Batch> Writer<B> {
 
     fn execute_locked(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Executed<B>> {
         let inserted = self.preinsert(jobs)?;
-        let conn = ready(&mut self.conn)?;
+        let conn = require_conn(&mut self.conn)?;
         self.batch.lock(conn)?;
         if !self.batch.catch_up(conn)? {
             return Err(BatchFailure::Stale);
         }
         match self.batch.plan(conn, &commands(jobs))? {
             PlanOutcome::Plan(plan) => {
-                // What was inserted may rest on what has changed since.
+                // The pre-inserted rows were planned before the locks, and this plan may differ.
                 let writes = guarded::subtract(plan.writes, &inserted).ok_or(BatchFailure::NeedsDatabase)?;
                 let prepared = self.prepare(&plan.change, writes, plan.now, None)?;
-                prepared.write(ready(&mut self.conn)?, ExecMode::in_transaction(self.capabilities))?;
+                prepared.write(
+                    require_conn(&mut self.conn)?,
+                    ExecMode::in_transaction(self.capabilities),
+                )?;
                 Ok(Executed {
                     answers: plan.answers.into_iter().map(Ok).collect(),
                     change: Some(plan.change),
@@ -70,7 +77,7 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Inserts the new rows of the jobs, and of those that arrive while it does. Returns what it wrote.
+    /// Pre-inserts the new rows of the jobs, and of those that arrive at the same time. Returns the writes.
     fn preinsert(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Vec<GuardedWrite>> {
         let (mut inserted, mut planned) = (Vec::new(), 0);
         for _ in 0..PREINSERT_ROUNDS {
@@ -78,7 +85,7 @@ impl<B: Batch> Writer<B> {
             if jobs.len() == planned {
                 break;
             }
-            let conn = ready(&mut self.conn)?;
+            let conn = require_conn(&mut self.conn)?;
             if let PlanOutcome::Plan(plan) = self.batch.plan(conn, &commands(&jobs[planned..]))? {
                 inserted.extend(insert_new_rows(
                     conn,
@@ -91,7 +98,7 @@ impl<B: Batch> Writer<B> {
         Ok(inserted)
     }
 
-    /// Takes jobs from the queue that the locks suit; the others are deferred.
+    /// Takes the queued jobs. Adds those that can be planned under the chosen locks, and defers the others.
     fn admit_arrivals(&mut self, jobs: &mut Vec<Job<B>>) {
         let room = MAX_BATCH.saturating_sub(jobs.len() + self.deferred.len());
         for job in refuse_expired(self.queue.try_iter().take(room).collect()) {

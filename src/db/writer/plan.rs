@@ -10,10 +10,10 @@
 //! Happy path: every guard holds. With BEGIN and COMMIT that is three round trips on PostgreSQL, and two on MariaDB
 //! from 10.6. Elsewhere each write is a statement of its own.
 //!
-//! Unhappy path: the first guard that fails says why.
+//! Unhappy path: the first guard that fails says what to do.
 //! - A peer has another revision than expected ([`BatchFailure::Stale`]): read the change feed, and plan again.
-//! - The writer's own row has changed ([`BatchFailure::IdentityLost`]): the database is not the one that was known.
-//! - A row of the plan has changed ([`BatchFailure::Conflict`]): the next strategy.
+//! - The writer's own row has changed ([`BatchFailure::IdentityLost`]): register again, and reload the snapshot.
+//! - A row of the plan has changed ([`BatchFailure::Conflict`]): retry with the next strategy.
 
 use std::cmp::Ordering;
 
@@ -21,12 +21,12 @@ use chrono::NaiveDateTime;
 use diesel::result::Error as DbError;
 
 use super::failure::BatchFailure;
-use super::{Batch, BatchResult, Writer, catch_panic, ready};
+use super::{Batch, BatchResult, Writer, catch_panic, require_conn};
 use crate::db::change_feed::{self, Revisions};
 use crate::db::engines::guarded::{self, ExecMode, GuardedWrite};
 use crate::db::{DbConnection, fault};
 
-/// What [`Batch::plan`] found.
+/// The result of [`Batch::plan`].
 pub enum PlanOutcome<B: Batch + ?Sized> {
     Plan(BatchPlan<B>),
     /// A command is refused, and a refusal must not rest on the snapshot.
@@ -42,11 +42,11 @@ pub struct BatchPlan<B: Batch + ?Sized> {
     pub change: B::Change,
     /// The writes, each with its guard.
     pub writes: Vec<GuardedWrite>,
-    /// The time that the rows get.
+    /// The time that is written into the rows.
     pub now: NaiveDateTime,
 }
 
-/// What a transaction begins with.
+/// What a transaction executes.
 pub(super) enum TransactionInput<B: Batch> {
     /// A plan to write. With `expected_peers` the change feed was not read: the statement must still find the peers
     /// at these revisions.
@@ -59,7 +59,7 @@ pub(super) enum TransactionInput<B: Batch> {
 }
 
 impl<B: Batch> Writer<B> {
-    /// Plans the commands if they are plannable; otherwise reads the change feed, so that they can be run.
+    /// Plans the commands if they are plannable. Otherwise, or if that fails, reads the change feed for [`Batch::run`].
     pub(super) fn transaction_input(
         &mut self,
         commands: &[&B::Command],
@@ -74,7 +74,7 @@ impl<B: Batch> Writer<B> {
         if !is_plannable {
             return Ok(TransactionInput::Commands { refused: false });
         }
-        let conn = ready(&mut self.conn)?;
+        let conn = require_conn(&mut self.conn)?;
         let planned = catch_panic(|| self.batch.plan(conn, commands)).ok_or(BatchFailure::Panicked)??;
         let refused = match planned {
             PlanOutcome::Plan(plan) => return Ok(TransactionInput::Plan { plan, expected_peers }),
@@ -134,7 +134,7 @@ impl PreparedWrite {
     }
 }
 
-/// Runs those writes of a plan that only insert rows, and returns them.
+/// Executes the writes of a plan that only insert rows, and returns them.
 pub(super) fn insert_new_rows<B: Batch>(
     conn: &mut DbConnection,
     plan: BatchPlan<B>,

@@ -1,7 +1,7 @@
-//! Prunes what is too old to be followed: a writer's old changes, and writers that are gone.
+//! Prunes what is too old to be followed: a writer's old changes, and silent writers.
 //!
-//! Ages are measured against the `seen_at` of the writer's own row. The database's clock wrote that one too, so the
-//! clocks of hosts need not agree.
+//! Ages are measured against the `seen_at` of the writer's own row. The database's clock wrote both, so the clocks
+//! of hosts need not agree.
 
 use std::time::Duration;
 
@@ -14,11 +14,12 @@ use crate::db::schema::{placet_changes, placet_epoch, placet_writers};
 use crate::db::{DbConnection, DbResult};
 use crate::mutants::{self, Mutant};
 
-/// How many of its own revisions a writer keeps for peers to follow, and for how long.
+/// How many of its own revisions a writer keeps for peers to follow.
 pub const KEPT_REVISIONS: i64 = 10_000;
+/// How long it keeps them.
 const KEPT_FOR: Duration = Duration::from_secs(600);
-/// A writer without a heartbeat for this long is gone.
-const GONE_AFTER: Duration = Duration::from_secs(3600);
+/// A writer without a heartbeat for this long is silent, and is pruned.
+const SILENT_AFTER: Duration = Duration::from_secs(3600);
 
 /// When the writer was last seen.
 fn seen_at(conn: &mut DbConnection, writer: &str) -> DbResult<NaiveDateTime> {
@@ -27,18 +28,18 @@ fn seen_at(conn: &mut DbConnection, writer: &str) -> DbResult<NaiveDateTime> {
 }
 
 /// Deletes a writer's own old changes, after its heartbeat. A peer that lacks one of them finds a gap, and reloads.
-pub fn own_changes(conn: &mut DbConnection, writer: &str, revision: i64) -> DbResult<usize> {
+pub fn prune_own_changes(conn: &mut DbConnection, writer: &str, revision: i64) -> DbResult<usize> {
     use placet_changes as c;
     let oldest = seen_at(conn, writer)? - KEPT_FOR;
     let old = c::revision.le(revision - KEPT_REVISIONS).or(c::committed_at.lt(oldest));
     diesel::delete(c::table.filter(c::writer.eq(writer)).filter(old)).execute(conn)
 }
 
-/// Deletes writers without a heartbeat for an hour, with their changes, and replaces the epoch in the same
-/// transaction. A process that never knew such a writer could not see otherwise that changes are missing.
-pub fn gone_writers(conn: &mut DbConnection, own: &str) -> DbResult<usize> {
+/// Deletes silent writers with their changes, and replaces the epoch in the same transaction. A process that never knew
+/// such a writer notices by the epoch that changes are missing.
+pub fn prune_silent_writers(conn: &mut DbConnection, own: &str) -> DbResult<usize> {
     use {placet_changes as c, placet_writers as w};
-    let oldest = seen_at(conn, own)? - GONE_AFTER;
+    let oldest = seen_at(conn, own)? - SILENT_AFTER;
     let silent = w::table.filter(w::seen_at.lt(oldest)).order(w::id).select(w::id);
     if silent.first::<String>(conn).optional()?.is_none() {
         return Ok(0);
@@ -47,22 +48,22 @@ pub fn gone_writers(conn: &mut DbConnection, own: &str) -> DbResult<usize> {
         // The same lock order as `dialect::hold_writers`.
         dialect::hold_registrations(conn)?;
         let silent: Vec<String> = silent.load(conn)?;
-        let mut gone = Vec::new();
+        let mut pruned = Vec::new();
         for id in silent {
-            // The age again, in the statement that deletes: a heartbeat may have come since.
+            // The statement checks the age again, because a heartbeat may have come in between.
             let row = w::table.filter(w::id.eq(&id)).filter(w::seen_at.lt(oldest));
             if diesel::delete(row).execute(conn)? == 1 {
-                gone.push(id);
+                pruned.push(id);
             }
         }
-        if gone.is_empty() {
+        if pruned.is_empty() {
             return Ok(0);
         }
-        diesel::delete(c::table.filter(c::writer.eq_any(&gone))).execute(conn)?;
+        diesel::delete(c::table.filter(c::writer.eq_any(&pruned))).execute(conn)?;
         if !mutants::is(Mutant::PruneWithoutEpoch) {
             let epoch = placet_epoch::epoch.eq(Uuid::new_v4().to_string());
             diesel::update(placet_epoch::table).set(epoch).execute(conn)?;
         }
-        Ok(gone.len())
+        Ok(pruned.len())
     })
 }

@@ -1,7 +1,7 @@
 //! The writer's bounded queue: commands, each with its deadline, its gate and the channel for its answer.
 //!
-//! A database that is down reports an error, and the writer answers in time. One that hangs reports nothing, and the
-//! writer hangs with it. So the caller may cancel its command after a second, longer timeout. The gate makes that
+//! If the database is down, the writer gets an error and answers in time. If the database hangs, the writer hangs with
+//! it. So the caller may cancel its command after a second, longer timeout. The gate makes that
 //! safe: a command is either cancelled or committed, never both.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::{Batch, WriterSettings};
 use crate::error::{Error, Result};
 
-/// How much longer a caller waits than the writer tries: the writer's answer says more.
+/// How much longer a caller waits than the writer tries, because the writer's answer says more than a timeout.
 const CALLER_GRACE: Duration = Duration::from_millis(500);
 
 /// A command that waits to be committed.
@@ -25,7 +25,7 @@ pub(in crate::db) struct Job<B: Batch> {
     reply: oneshot::Sender<Result<B::Answer>>,
 }
 
-/// Whether a command may still be cancelled: its caller and the writer agree on that. Clones share it.
+/// Whether a command may still be cancelled. Its caller and the writer share one state; a clone refers to the same.
 #[derive(Clone)]
 pub(in crate::db) struct CommitGate(Arc<Mutex<CommitState>>);
 
@@ -49,12 +49,12 @@ impl CommitGate {
         self.change(CommitState::Open, CommitState::Committing)
     }
 
-    /// The command was not committed, and is to be tried again.
+    /// Called before a retry: the command was not committed.
     pub fn reopen(&self) {
         self.change(CommitState::Committing, CommitState::Open);
     }
 
-    /// False if COMMIT is about to be sent, or was sent.
+    /// Cancels the command. False if COMMIT is about to be sent, or was sent.
     fn cancel(&self) -> bool {
         self.change(CommitState::Open, CommitState::Cancelled)
     }
@@ -79,12 +79,12 @@ impl CommitGate {
 }
 
 impl<B: Batch> Job<B> {
-    /// Whether another attempt makes sense.
-    pub fn is_wanted(&self) -> bool {
+    /// Whether the job is worth another attempt: neither cancelled nor expired.
+    pub fn is_live(&self) -> bool {
         !self.gate.is_cancelled() && self.deadline > Instant::now()
     }
 
-    /// Answers the caller, if it still waits. What was committed stays either way.
+    /// Answers the caller if it still waits. A committed change stays committed either way.
     pub fn answer(self, result: Result<B::Answer>) {
         if self.reply.send(result).is_err() {
             log::debug!("A client disconnected before its change was answered");
@@ -142,7 +142,7 @@ impl<B: Batch> WriterHandle<B> {
                     detail: "it does not answer".to_owned(),
                 });
             }
-            // COMMIT is in flight. A known outcome is worth waiting longer for: the client need not look it up.
+            // COMMIT is in flight. The caller waits longer for the outcome, so that the client need not look it up.
             Err(_) => timeout(self.timeout, answer)
                 .await
                 .map_err(|_| unknown("the database does not answer."))?,

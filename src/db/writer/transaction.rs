@@ -1,4 +1,4 @@
-//! One transaction of the writer: chooses what to write, writes it, commits, and publishes the change.
+//! One transaction of the writer: decides what to write, writes it, commits, and publishes the change.
 
 use diesel::QueryResult;
 
@@ -6,7 +6,7 @@ use super::failure::BatchFailure;
 use super::identity::{Commit, Identity};
 use super::plan::TransactionInput;
 use super::queue::CommitGate;
-use super::{Batch, BatchResult, CommitStrategy, Job, RunOutcome, Writer, catch_panic, commands, ready};
+use super::{Batch, BatchResult, CommitStrategy, Job, RunOutcome, Writer, catch_panic, commands, require_conn};
 use crate::db::DbConnection;
 use crate::db::engines::dialect;
 use crate::db::engines::dialect::Capabilities;
@@ -32,8 +32,8 @@ pub(super) enum TransactionEnd {
 impl<B: Batch> Writer<B> {
     /// Makes one attempt to commit the jobs, and returns an answer for each.
     ///
-    /// `jobs` may change: commands that join the transaction are added, and commands that were answered, because
-    /// another batch was pipelined behind them, are removed.
+    /// `jobs` may change: jobs that join the transaction are added. If batches are pipelined, jobs of earlier batches are
+    /// answered and removed.
     pub(super) fn transaction(
         &mut self,
         jobs: &mut Vec<Job<B>>,
@@ -51,7 +51,7 @@ impl<B: Batch> Writer<B> {
             }
             TransactionInput::Plan { plan, expected_peers } => {
                 let prepared = self.prepare(&plan.change, plan.writes, plan.now, expected_peers.as_ref())?;
-                let conn = ready(&mut self.conn)?;
+                let conn = require_conn(&mut self.conn)?;
                 let mode = ExecMode::with_begin(self.capabilities);
                 if mode != ExecMode::CombinedWithBegin {
                     dialect::begin_write(conn)?;
@@ -64,7 +64,7 @@ impl<B: Batch> Writer<B> {
             }
             TransactionInput::Commands { refused } => {
                 let from_database = refused || strategy == CommitStrategy::FromDatabase;
-                let conn = ready(&mut self.conn)?;
+                let conn = require_conn(&mut self.conn)?;
                 dialect::begin_write(conn)?;
                 catch_panic(|| execute(&mut self.batch, &mut self.identity, conn, &commands, from_database))
             }
@@ -72,13 +72,13 @@ impl<B: Batch> Writer<B> {
         self.end(jobs, executed)
     }
 
-    /// Ends a transaction: commits and publishes what was executed, or rolls back. `None` if executing panicked.
+    /// Ends a transaction: commits and publishes what was executed, or rolls back. `executed` is `None` after a panic.
     pub(super) fn end(
         &mut self,
         jobs: &[Job<B>],
         executed: Option<BatchResult<Executed<B>>>,
     ) -> BatchResult<Vec<Result<B::Answer>>> {
-        let conn = ready(&mut self.conn)?;
+        let conn = require_conn(&mut self.conn)?;
         let Executed { answers, change } = match executed.unwrap_or(Err(BatchFailure::Panicked)) {
             Ok(executed) => executed,
             Err(failure) => return self.settle(TransactionEnd::NotCommitted(failure)).map(|_| Vec::new()),
@@ -93,7 +93,8 @@ impl<B: Batch> Writer<B> {
         Ok(answers)
     }
 
-    /// Turns the end of a transaction into a fact: the batch is committed, or nothing of it is left.
+    /// Settles the outcome of a transaction: returns the commit, or an error if nothing of the batch was committed or
+    /// the outcome stays unknown.
     pub(super) fn settle(&mut self, ended: TransactionEnd) -> BatchResult<Commit> {
         match ended {
             TransactionEnd::NotCommitted(failure) => {
@@ -104,7 +105,7 @@ impl<B: Batch> Writer<B> {
                 return Err(BatchFailure::Conflict);
             }
             TransactionEnd::CommitSent(Err(error)) if dialect::is_disk_full(&error) => {
-                // The disk is full, so a fence could not be written either.
+                // A fence could not be written either.
                 self.roll_back();
                 return Err(error.into());
             }
@@ -115,17 +116,17 @@ impl<B: Batch> Writer<B> {
     }
 
     fn roll_back(&mut self) {
-        let is_undone = |conn| dialect::rollback(conn).is_ok();
-        if !self.conn.as_mut().is_some_and(is_undone) {
+        let is_rolled_back = |conn| dialect::rollback(conn).is_ok();
+        if !self.conn.as_mut().is_some_and(is_rolled_back) {
             self.conn = None;
         }
     }
 
-    /// Applies a committed change to the snapshot. If that fails, the snapshot is invalid, and no stale answer is
-    /// given.
+    /// Applies a committed change to the snapshot. If that fails, the snapshot is invalidated, so that no answer is
+    /// stale.
     pub(super) fn publish(&mut self, change: B::Change, commit: &Commit) {
         let published = catch_panic(|| self.batch.publish(change, commit));
-        let why = match (published, self.conn.as_mut()) {
+        let reason = match (published, self.conn.as_mut()) {
             (Some(true), _) => return,
             (Some(false), Some(conn)) => match catch_panic(|| self.batch.reload(conn)) {
                 Some(Ok(())) => return,
@@ -135,7 +136,7 @@ impl<B: Batch> Writer<B> {
             (Some(false), None) => "the connection is committing the next batch".to_owned(),
             (None, _) => "a defect of placet".to_owned(),
         };
-        log::warn!("A committed change could not be read back; reads wait until the snapshot is reloaded: {why}");
+        log::warn!("A committed change could not be read back; reads wait until the snapshot is reloaded: {reason}");
         self.batch.invalidate();
     }
 }

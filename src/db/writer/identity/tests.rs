@@ -200,7 +200,7 @@ fn a_writer_prunes_only_its_own_old_changes() {
     assert_eq!(count(&mut conn), (2, 3), "one is pruned by its age");
     let id = last.unwrap().writer;
     assert_eq!(
-        pruning::own_changes(&mut conn, &id, 10_002),
+        pruning::prune_own_changes(&mut conn, &id, 10_002),
         Ok(1),
         "one is pruned by its number"
     );
