@@ -1,4 +1,5 @@
-//! What placet keeps and the rules it keeps it by: one file a noun, its rules and its SQL. Knows no version, no JSON.
+//! The state that placet keeps, and its rules: one file for each noun of the API, with its SQL. It knows neither
+//! versions nor JSON of the API.
 
 pub mod aggregates;
 pub mod allocations;
@@ -21,19 +22,19 @@ pub use batch::decide::Rules;
 pub use reads::reader::Reader;
 #[cfg(test)]
 pub use service::Running;
-pub use service::{Model, Serving, Shown};
+pub use service::{Model, PreparedSearch, Serving};
 
 /// When a row was last written: `updated_at`, or else `created_at`.
 fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> Option<Moment> {
     Some(updated_at.or(created_at)?.and_utc())
 }
 
-/// The same as microseconds, as the snapshot has it: 0 where there is none.
+/// The same time in microseconds, as the snapshot stores it; 0 if there is none.
 fn modified_micros(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> i64 {
     modified(updated_at, created_at).map_or(0, |time| time.timestamp_micros())
 }
 
-/// A moment as the tables keep it: UTC, microseconds.
+/// A moment in UTC. The tables store it in microseconds or more coarsely.
 pub type Moment = DateTime<Utc>;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Providers of resources and the trees they form.
+//! Resource providers, and the trees that they form.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub struct Delete {
     pub uuid: String,
 }
 
-/// A provider beside the uuids of its parent and its root.
+/// A provider with the uuids of its parent and its root.
 #[derive(Queryable)]
 struct Row {
     uuid: String,
@@ -102,21 +102,21 @@ pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
     })
 }
 
-/// A provider as one statement saw it: enough to know whether anything changed that its generation guards.
+/// The version of a provider that one statement read. If it is the same, nothing that the generation guards has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
-    /// Differs if the provider was deleted and created again; times alone cannot show that within a second.
+pub struct ProviderVersion {
+    /// Differs if the provider was deleted and created again. Within a second, times alone cannot show that.
     pub id: ProviderId,
     pub generation: i64,
-    /// In microseconds, as the snapshot has it.
+    /// In microseconds, as the snapshot stores it.
     pub modified: i64,
     /// When the newest of its inventories was written.
     pub inventories_updated_at: Option<Moment>,
 }
 
-/// A provider beside one of its inventories, if it has any.
+/// A provider with the times of one of its inventories, if it has any.
 #[derive(Queryable)]
-struct SeenRow {
+struct VersionRow {
     id: i32,
     uuid: String,
     generation: Option<i32>,
@@ -125,9 +125,9 @@ struct SeenRow {
     inventory_times: Option<(Option<NaiveDateTime>, Option<NaiveDateTime>)>,
 }
 
-/// Some providers, by uuid.
-pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Seen>> {
-    let rows: Vec<SeenRow> = on_each!(conn, conn => table::table
+/// The versions of providers, by uuid.
+pub fn versions(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, ProviderVersion>> {
+    let rows: Vec<VersionRow> = on_each!(conn, conn => table::table
         .left_join(inventories::table.on(inventories::resource_provider_id.eq(table::id)))
         .filter(among(table::uuid, uuids))
         .select((
@@ -139,9 +139,9 @@ pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, S
             (inventories::updated_at, inventories::created_at).nullable(),
         ))
         .load(conn))?;
-    let mut found: HashMap<String, Seen> = HashMap::new();
+    let mut found: HashMap<String, ProviderVersion> = HashMap::new();
     for row in rows {
-        let seen = found.entry(row.uuid).or_insert_with(|| Seen {
+        let version = found.entry(row.uuid).or_insert_with(|| ProviderVersion {
             id: ProviderId(row.id),
             generation: row.generation.unwrap_or_default().into(),
             modified: modified_micros(row.updated_at, row.created_at),
@@ -150,20 +150,20 @@ pub fn seen(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, S
         let written = row
             .inventory_times
             .and_then(|(updated_at, created_at)| modified(updated_at, created_at));
-        seen.inventories_updated_at = seen.inventories_updated_at.max(written);
+        version.inventories_updated_at = version.inventories_updated_at.max(written);
     }
     Ok(found)
 }
 
-/// Whether there is such a provider.
-pub fn exists(conn: &mut DbConnection, uuid: &str) -> Result<()> {
+/// Refuses an unknown provider.
+pub fn check_exists(conn: &mut DbConnection, uuid: &str) -> Result<()> {
     match find(conn, uuid)? {
         Some(_) => Ok(()),
         None => Err(Error::ProviderNotFound { uuid: uuid.to_string() }),
     }
 }
 
-/// The id and the generation of a provider. Read before what the generation guards.
+/// The id and the generation of a provider. Callers read it before the rows that the generation guards.
 pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i32, i64)>> {
     let row: Option<(i32, Option<i32>)> = table::table
         .filter(table::uuid.eq(uuid))
@@ -179,23 +179,23 @@ pub(super) type WithGeneration<T> = (Option<i32>, Option<T>);
 /// A generation and a joined row, with the provider's uuid.
 pub(super) type OfProvider<T> = (String, WithGeneration<T>);
 
-/// The rows that one statement, and so one moment, joined to a provider's generation; `None` if the provider does not exist.
-/// A provider without such rows is one row with `None`.
+/// Splits the result of a join into a provider's generation and the joined rows, all of one moment. `None` if the
+/// provider does not exist. A provider without joined rows is one row with `None`.
 pub(super) fn with_generation<T>(rows: Vec<WithGeneration<T>>) -> Option<(i64, Vec<T>)> {
     let (generation, _) = rows.first()?;
     let generation = generation.unwrap_or_default().into();
-    Some((generation, rows.into_iter().filter_map(|(_, beside)| beside).collect()))
+    Some((generation, rows.into_iter().filter_map(|(_, joined)| joined).collect()))
 }
 
-/// As `with_generation`, for several providers, by uuid, sorted by the id of the joined row. It sorts here, because MariaDB
-/// sorts rows of several tables in a temporary table.
+/// As `with_generation`, for several providers, by uuid. Sorts by the id of the joined row: MariaDB would sort the rows of
+/// several tables in a temporary table.
 pub(super) fn group_by_provider<T>(mut rows: Vec<OfProvider<(i32, T)>>) -> HashMap<String, (i64, Vec<T>)> {
-    rows.sort_unstable_by_key(|(_, (_, beside))| beside.as_ref().map(|(id, _)| *id));
+    rows.sort_unstable_by_key(|(_, (_, joined))| joined.as_ref().map(|(id, _)| *id));
     let mut found: HashMap<String, (i64, Vec<T>)> = HashMap::new();
-    for (uuid, (generation, beside)) in rows {
+    for (uuid, (generation, joined)) in rows {
         let generation = generation.unwrap_or_default().into();
         let (_, all) = found.entry(uuid).or_insert_with(|| (generation, Vec::new()));
-        all.extend(beside.map(|(_, it)| it));
+        all.extend(joined.map(|(_, row)| row));
     }
     found
 }
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn what_several_have_is_in_the_order_of_ids_and_who_has_nothing_is_there() {
-        let row = |uuid: &str, beside: Option<(i32, char)>| (uuid.to_owned(), (Some(1), beside));
+        let row = |uuid: &str, joined: Option<(i32, char)>| (uuid.to_owned(), (Some(1), joined));
         let rows = vec![
             row("a", Some((7, 'z'))),
             row("b", Some((5, 'y'))),

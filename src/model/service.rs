@@ -1,6 +1,5 @@
-//! The interface of the model for the layers above: reads, snapshots for searches, and commands.
+//! The interface of the model for the layers above: reads, searches and commands.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -9,9 +8,9 @@ use super::batch::command::{Answer, Command, Write};
 use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::reads::provider_reads::ProviderReads;
-use super::reads::reader::{in_time, on_a_thread};
+use super::reads::reader::{on_blocking_thread, within_timeout};
 use super::reads::unknown_names::Search;
-use super::snapshot::comparison::{self, Compared};
+use super::snapshot::comparison::{self, SliceResult};
 use super::snapshot::follower::Follower;
 use super::snapshot::store::SnapshotStore;
 use super::standard;
@@ -27,7 +26,7 @@ use crate::search::Snapshot;
 pub struct Model {
     pub(super) database: Database,
     pub(super) replica: Option<Replica>,
-    live: Arc<SnapshotStore>,
+    store: Arc<SnapshotStore>,
     follower: Follower,
     writer: WriterHandle<Decider>,
     exclusive: bool,
@@ -40,18 +39,18 @@ pub struct Model {
 }
 
 /// A search, with names as the tables spell them, and a snapshot to answer it from.
-pub struct Shown<S> {
+pub struct PreparedSearch<S> {
     pub search: S,
     pub snapshot: Arc<Snapshot>,
-    /// Its age, while the database is unreachable.
+    /// The snapshot's age if it may be stale, because the database is unreachable; `None` if it is fresh.
     pub stale: Option<Duration>,
 }
 
 /// Whether other processes may serve the same database.
 pub enum Serving {
-    /// No other process, for as long as the lock on the file is held: no change feed is read.
+    /// Only this process, as long as it holds the lock on the file. The change feed is not read.
     Exclusive { _lock: ServingLock },
-    /// Any number of processes: the change feed is read before anything is answered from the snapshot.
+    /// Any number of processes. The change feed is read before a request is answered from the snapshot.
     Shared,
 }
 
@@ -64,12 +63,12 @@ impl From<Option<ServingLock>> for Serving {
 /// The writer's thread, to join when the service ends.
 pub struct Running {
     thread: JoinHandle<()>,
-    /// Held until the service ends.
+    /// Keeps the lock on the file until the service ends.
     _serving: Serving,
 }
 
 impl Running {
-    /// Waits until the writer has executed its queue. Every `Model` must be dropped before, or this never returns.
+    /// Waits until the writer has executed its queue. Drop every `Model` first, or this never returns.
     pub fn finish(self) {
         if self.thread.join().is_err() {
             log::error!("The writer ended in a panic; what it had acknowledged is committed");
@@ -78,7 +77,7 @@ impl Running {
 }
 
 impl Model {
-    /// Makes the standard classes and traits, loads the snapshot, and starts the writer and the follower.
+    /// Adds missing standard classes and traits, loads the snapshot, and starts the writer and the follower.
     pub fn start(
         database: Database,
         settings: &WriterSettings,
@@ -87,24 +86,24 @@ impl Model {
     ) -> std::result::Result<(Model, Running), SetupError> {
         standard::sync(&mut database.connect()?)?;
         let exclusive = matches!(serving, Serving::Exclusive { .. });
-        let (read, timeout) = (database.clone(), settings.commit_timeout);
-        let (writer, (live, follower, compares_exactly), thread) =
+        let (follower_database, timeout) = (database.clone(), settings.commit_timeout);
+        let (writer, (store, follower, compares_exactly), thread) =
             writer::start(database.clone(), settings, move |conn| {
                 let compares_exactly = dialect::compares_exactly(conn);
-                let live = Arc::new(SnapshotStore::load(conn)?);
-                let follower = Follower::start(read, live.clone(), timeout)?;
-                let decider = Decider::new(live.clone(), follower.clone(), exclusive, rules, Precision::of(conn));
-                Ok((decider, (live, follower, compares_exactly)))
+                let store = Arc::new(SnapshotStore::load(conn)?);
+                let follower = Follower::start(follower_database, store.clone(), timeout)?;
+                let decider = Decider::new(store.clone(), follower.clone(), exclusive, rules, Precision::of(conn));
+                Ok((decider, (store, follower, compares_exactly)))
             })?;
         let provider_reads = if exclusive {
             None
         } else {
-            Some(Arc::new(ProviderReads::start(&database, live.clone())?))
+            Some(Arc::new(ProviderReads::start(&database, store.clone())?))
         };
         let model = Model {
             database,
             replica: None,
-            live,
+            store,
             follower,
             writer,
             exclusive,
@@ -119,7 +118,7 @@ impl Model {
         Ok((model, running))
     }
 
-    /// As `submit`, of any command.
+    /// As `submit`, with the answer of any command.
     pub(super) async fn send(&self, command: Command) -> Result<Answer> {
         self.writer.submit(command).await
     }
@@ -135,30 +134,30 @@ impl Model {
     /// Reads with a single statement.
     pub async fn ask<T: Send + 'static>(
         &self,
-        ask: impl Fn(&mut DbConnection) -> Result<T> + Send + 'static,
+        read: impl Fn(&mut DbConnection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        in_time(
+        within_timeout(
             self.timeout,
-            on_a_thread(&self.database, move |permit| permit.ask(&ask)),
+            on_blocking_thread(&self.database, move |permit| permit.ask(&read)),
         )
         .await
     }
 
     /// A snapshot that shows every change acknowledged before the call, by any process.
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>> {
-        if self.exclusive && !self.live.is_invalid() {
-            return Ok(self.live.newest());
+        if self.exclusive && !self.store.is_invalid() {
+            return Ok(self.store.newest());
         }
         self.follower.fresh().await
     }
 
-    /// As `snapshot`, for a search with names: those that the snapshot does not have are looked up in the tables. While the
-    /// database is unreachable, a snapshot of at most the age `stale` is used.
-    pub async fn shown<S: Search>(&self, mut search: S, stale: Duration) -> Result<Shown<S>> {
-        let (snapshot, stale) = self.fresh_or_stale(stale).await?;
+    /// As `snapshot`, for a search: names in it that the snapshot does not have are looked up in the tables. While the
+    /// database is unreachable, a snapshot of at most `max_age` is used.
+    pub async fn prepare_search<S: Search>(&self, mut search: S, max_age: Duration) -> Result<PreparedSearch<S>> {
+        let (snapshot, stale) = self.fresh_or_stale(max_age).await?;
         let unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
         if unknown.is_empty() {
-            return Ok(Shown {
+            return Ok(PreparedSearch {
                 search,
                 snapshot,
                 stale,
@@ -169,54 +168,55 @@ impl Model {
                 detail: "names that are not known cannot be looked up".to_owned(),
             });
         }
-        let (database, live) = (self.database.clone(), self.live.clone());
-        let look_up = on_a_thread(&self.database, move |permit| {
+        let (database, store) = (self.database.clone(), self.store.clone());
+        let look_up = on_blocking_thread(&self.database, move |permit| {
             let stored = permit.read(|conn| Ok(unknown.look_up(conn, snapshot.catalog())?))?;
-            if stored.any_is_foreign {
-                live.check(&mut change_feed::connect(&database)?, &BTreeSet::new(), true)?;
+            if stored.has_foreign_names {
+                store.reload_catalog(&mut change_feed::connect(&database)?)?;
             }
             search.respell(&stored);
-            Ok(Shown {
+            Ok(PreparedSearch {
                 search,
-                snapshot: live.newest(),
+                snapshot: store.newest(),
                 stale: None,
             })
         });
-        in_time(self.timeout, look_up).await
+        within_timeout(self.timeout, look_up).await
     }
 
-    /// A fresh snapshot, or one of at most the age `stale`, with that age.
-    async fn fresh_or_stale(&self, stale: Duration) -> Result<(Arc<Snapshot>, Option<Duration>)> {
+    /// A fresh snapshot. If the database is unreachable, the newest one with its age, if that is at most `max_age`.
+    async fn fresh_or_stale(&self, max_age: Duration) -> Result<(Arc<Snapshot>, Option<Duration>)> {
         let error = match self.snapshot().await {
             Ok(snapshot) => return Ok((snapshot, None)),
             Err(error) => error,
         };
         let age = self.follower.age();
-        // An invalid snapshot may lack what was acknowledged long ago.
-        if !matches!(error, Error::Unavailable { .. }) || age > stale || self.live.is_invalid() {
+        // An invalid snapshot may lack a commit that was acknowledged long ago.
+        if !matches!(error, Error::Unavailable { .. }) || age > max_age || self.store.is_invalid() {
             return Err(error);
         }
-        Ok((self.live.newest(), Some(age)))
+        Ok((self.store.newest(), Some(age)))
     }
 
-    /// Compares up to `many` providers with ids above `after` with the tables, and corrects the snapshot. Blocks until done.
-    pub fn compare(&self, after: i32, many: usize) -> Result<Compared> {
+    /// Compares the first `limit` providers with ids above `after` with the tables, and corrects the snapshot. Blocks
+    /// until that is done.
+    pub fn compare(&self, after: i32, limit: usize) -> Result<SliceResult> {
         let mut conn = change_feed::connect(&self.database)?;
-        Ok(comparison::compare(&self.live, &mut conn, after, many)?)
+        Ok(comparison::compare(&self.store, &mut conn, after, limit)?)
     }
 
-    /// How many providers the snapshot shows.
-    pub fn providers(&self) -> usize {
-        self.live.newest().len()
+    /// The number of providers in the snapshot.
+    pub fn provider_count(&self) -> usize {
+        self.store.newest().len()
     }
 
-    /// The maximum number of threads that wait for the database or its replica, for requests.
+    /// The maximum number of threads on which requests wait for the database or its replica.
     pub fn waiting_threads(&self) -> usize {
-        let copy = self.replica.as_ref().map_or(0, Replica::readers);
-        self.database.readers().saturating_add(copy)
+        let replica_readers = self.replica.as_ref().map_or(0, Replica::readers);
+        self.database.readers().saturating_add(replica_readers)
     }
 
-    /// How many SQL statements this process has sent.
+    /// The number of SQL statements that this process has sent.
     #[cfg(test)]
     pub fn statements(&self) -> u64 {
         self.database.statements()

@@ -1,4 +1,4 @@
-//! Keeps the snapshot in memory equal to the tables: loading, following the change feed, publishing, comparing.
+//! Keeps the snapshot in memory equal to the tables: loads it, follows the change feed, publishes commits, and compares.
 
 pub mod change;
 pub mod comparison;

@@ -1,5 +1,5 @@
 //! A background thread that compares the snapshot with the tables. It finds the changes of foreign writers, which leave
-//! nothing in the change feed.
+//! no record in the change feed.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -8,16 +8,16 @@ use std::time::Duration;
 use super::rounds::{Rounds, SLICE_PROVIDERS};
 use crate::model::Model;
 
-/// The running comparison.
+/// The thread, unless the comparison is disabled.
 pub struct Comparison {
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Comparison {
-    /// Starts the thread. `interval` is the duration of a round over all providers; zero disables the comparison.
+    /// Starts the thread. `interval` is the duration of one round over all providers; zero disables the comparison.
     ///
     /// # Errors
-    /// The thread could not be started.
+    /// If the thread cannot be started.
     pub fn start(model: Model, interval: Duration) -> std::io::Result<Comparison> {
         if interval.is_zero() {
             return Ok(Comparison { running: None });
@@ -31,7 +31,7 @@ impl Comparison {
         })
     }
 
-    /// Stops the thread, and waits for its current slice: the writer cannot end while the thread runs.
+    /// Stops the thread, and waits for its current slice: the writer cannot end while the thread holds the model.
     pub fn stop(self) {
         if let Some((stop, thread)) = self.running {
             drop(stop);
@@ -44,13 +44,13 @@ impl Comparison {
 
 fn work(model: &Model, interval: Duration, stopped: &Receiver<()>) {
     let mut rounds = Rounds::new(interval);
-    while stopped.recv_timeout(rounds.pause(model.providers())) == Err(RecvTimeoutError::Timeout) {
+    while stopped.recv_timeout(rounds.pause(model.provider_count())) == Err(RecvTimeoutError::Timeout) {
         match model.compare(rounds.after, SLICE_PROVIDERS) {
-            Ok(compared) => {
-                for provider in &compared.mended {
+            Ok(result) => {
+                for provider in &result.corrected {
                     log::info!("A program other than placet changed provider {provider}: it was reloaded");
                 }
-                for over in rounds.take(&compared) {
+                for over in rounds.record(&result) {
                     log::warn!(
                         "Provider {} is over capacity: {} of {} are used, of {} that it has",
                         over.provider,

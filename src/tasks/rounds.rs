@@ -1,35 +1,35 @@
-//! The schedule of the comparison: slices of providers in order of their ids, and a higher rate for a while after a
-//! difference was found.
+//! The schedule of the comparison: slices of providers in order of their ids, at a higher rate after a difference was
+//! found.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::model::snapshot::comparison::{Compared, Over};
+use crate::model::snapshot::comparison::{OverCapacity, SliceResult};
 
-/// Providers that are compared at a time, which takes a few milliseconds of the database.
+/// The providers of a slice. The database reads them in a few milliseconds.
 pub const SLICE_PROVIDERS: usize = 500;
 /// The factor by which the rate rises after a difference was found, until the end of the next round. A foreign writer is
 /// likely to write again.
 const FAST_FACTOR: u32 = 10;
 
-/// A provider's uuid, and a class of it.
-type Place = (String, String);
+/// A provider's uuid, and the name of a class that it has an inventory of.
+type ProviderClass = (String, String);
 
-fn place(over: &Over) -> Place {
+fn provider_class(over: &OverCapacity) -> ProviderClass {
     (over.provider.clone(), over.class.clone())
 }
 
 /// The progress of the comparison.
 pub struct Rounds {
     interval: Duration,
-    /// The next slice begins after this id.
+    /// The id after which the next slice begins.
     pub after: i32,
     /// The number of rounds, including the current one, that run at the higher rate.
     fast_rounds: u32,
-    /// The providers and classes over capacity in this round and in the previous one. Each is reported once, even if the
-    /// amounts change.
-    over: BTreeSet<Place>,
-    reported: BTreeSet<Place>,
+    /// What is over capacity, as far as this round has come. It is reported once, even if the amounts change.
+    this_round: BTreeSet<ProviderClass>,
+    /// What was over capacity in the previous round.
+    previous_round: BTreeSet<ProviderClass>,
 }
 
 impl Rounds {
@@ -39,8 +39,8 @@ impl Rounds {
             interval,
             after: 0,
             fast_rounds: 0,
-            over: BTreeSet::new(),
-            reported: BTreeSet::new(),
+            this_round: BTreeSet::new(),
+            previous_round: BTreeSet::new(),
         }
     }
 
@@ -51,20 +51,20 @@ impl Rounds {
         self.interval / slices / factor
     }
 
-    /// Records the result of a slice. Returns the providers over capacity that were not reported before.
-    pub fn take(&mut self, compared: &Compared) -> Vec<Over> {
-        if !compared.mended.is_empty() {
+    /// Records the result of a slice. Returns what is over capacity and was not reported before.
+    pub fn record(&mut self, result: &SliceResult) -> Vec<OverCapacity> {
+        if !result.corrected.is_empty() {
             self.fast_rounds = 2;
         }
-        let new = compared
-            .over
-            .iter()
-            .filter(|over| !self.reported.contains(&place(over)) && !self.over.contains(&place(over)));
-        let new = new.cloned().collect();
-        self.over.extend(compared.over.iter().map(place));
-        self.after = compared.next.unwrap_or(0);
-        if compared.next.is_none() {
-            self.reported = std::mem::take(&mut self.over);
+        let is_new = |over: &&OverCapacity| {
+            let key = provider_class(over);
+            !self.previous_round.contains(&key) && !self.this_round.contains(&key)
+        };
+        let new = result.over_capacity.iter().filter(is_new).cloned().collect();
+        self.this_round.extend(result.over_capacity.iter().map(provider_class));
+        self.after = result.next.unwrap_or(0);
+        if result.next.is_none() {
+            self.previous_round = std::mem::take(&mut self.this_round);
             self.fast_rounds = self.fast_rounds.saturating_sub(1);
         }
         new
@@ -75,17 +75,17 @@ impl Rounds {
 mod tests {
     use super::*;
 
-    fn slice(next: Option<i32>, mended: &[&str], over: &[&str]) -> Compared {
-        let over = over.iter().map(|uuid| Over {
+    fn slice(next: Option<i32>, corrected: &[&str], over: &[&str]) -> SliceResult {
+        let over = over.iter().map(|uuid| OverCapacity {
             provider: (*uuid).to_owned(),
             class: "VCPU".into(),
             used: 2,
             capacity: 1,
         });
-        Compared {
+        SliceResult {
             next,
-            mended: mended.iter().map(|uuid| (*uuid).to_owned()).collect(),
-            over: over.collect(),
+            corrected: corrected.iter().map(|uuid| (*uuid).to_owned()).collect(),
+            over_capacity: over.collect(),
         }
     }
 
@@ -101,18 +101,18 @@ mod tests {
     fn after_a_difference_the_rate_is_higher_until_the_end_of_the_next_round() {
         let mut rounds = Rounds::new(Duration::from_secs(100));
         let normal = rounds.pause(10);
-        rounds.take(&slice(Some(7), &["a"], &[]));
+        rounds.record(&slice(Some(7), &["a"], &[]));
         assert_eq!((rounds.after, rounds.pause(10)), (7, normal / FAST_FACTOR));
-        rounds.take(&slice(None, &[], &[]));
+        rounds.record(&slice(None, &[], &[]));
         assert_eq!((rounds.after, rounds.pause(10)), (0, normal / FAST_FACTOR));
-        rounds.take(&slice(None, &[], &[]));
+        rounds.record(&slice(None, &[], &[]));
         assert_eq!(rounds.pause(10), normal);
     }
 
     #[test]
     fn a_provider_over_capacity_is_reported_once_while_that_lasts() {
         let mut rounds = Rounds::new(Duration::ZERO);
-        let reported = |rounds: &mut Rounds, over: &[&str]| rounds.take(&slice(None, &[], over)).len();
+        let reported = |rounds: &mut Rounds, over: &[&str]| rounds.record(&slice(None, &[], over)).len();
         assert_eq!(reported(&mut rounds, &["a"]), 1);
         assert_eq!(reported(&mut rounds, &["a", "b"]), 1);
         assert_eq!(reported(&mut rounds, &["b"]), 0);
@@ -122,7 +122,7 @@ mod tests {
             "it was within its capacity in between"
         );
         let mut more = slice(None, &[], &["a"]);
-        more.over[0].used += 1;
-        assert!(rounds.take(&more).is_empty(), "it has been reported already");
+        more.over_capacity[0].used += 1;
+        assert!(rounds.record(&more).is_empty(), "it has been reported already");
     }
 }

@@ -6,7 +6,7 @@ use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::api::http::streaming::{ChunkSource, LogContext};
 use crate::error::Result;
-use crate::model::Shown;
+use crate::model::PreparedSearch;
 use crate::search;
 use crate::wire::allocation_candidates as wire;
 
@@ -22,12 +22,12 @@ const ROUNDS: u64 = 2048;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let request = wire::read_list(context.version, &context.query)?;
     let settings = context.settings().search();
-    let shown = context.model().shown(request, context.settings().stale_reads);
-    let Shown {
+    let prepared = context.model().prepare_search(request, context.settings().stale_reads);
+    let PreparedSearch {
         search: request,
         snapshot,
         stale,
-    } = shown.await?;
+    } = prepared.await?;
     let (version, query) = (context.version, context.query.clone());
     let bounded = request.limit.is_some() || settings.max.is_some();
     let make = move |interrupt| {

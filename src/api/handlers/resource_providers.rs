@@ -8,7 +8,7 @@ use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::api::http::streaming::{ChunkSource, LogContext};
 use crate::error::Result;
-use crate::model::Shown;
+use crate::model::PreparedSearch;
 use crate::model::resource_providers::{self, Delete, Provider};
 use crate::search::{self, Interrupt};
 use crate::wire::resource_providers as wire;
@@ -19,12 +19,12 @@ const ROUNDS: u64 = 1024;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let query = wire::read_list(context.version, &context.query)?;
     let strict = context.settings().search.strict_step;
-    let shown = context.model().shown(query, context.settings().stale_reads);
-    let Shown {
+    let prepared = context.model().prepare_search(query, context.settings().stale_reads);
+    let PreparedSearch {
         search: query,
         snapshot,
         stale,
-    } = shown.await?;
+    } = prepared.await?;
     let (version, prefix) = (context.version, context.prefix().to_owned());
     let about = LogContext {
         what: format!("/resource_providers?{}", context.query),
@@ -120,7 +120,7 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
 pub async fn of_provider<T>(context: &RequestContext, read: Result<T>) -> Result<T> {
     if read.is_err() {
         let uuid = context.field("uuid").to_owned();
-        let look = move |conn: &mut _| resource_providers::exists(conn, &uuid);
+        let look = move |conn: &mut _| resource_providers::check_exists(conn, &uuid);
         context.model().ask(look).await?;
     }
     read

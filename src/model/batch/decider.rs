@@ -97,9 +97,9 @@ impl Decider {
 
     /// Calls `follow`, which applies what peers committed, and counts the polls in a row that found nothing.
     fn count_idle_polls<T>(&mut self, follow: impl FnOnce(&SnapshotStore) -> DbResult<T>) -> DbResult<T> {
-        let before = self.store.known();
+        let before = self.store.revisions();
         let followed = follow(&self.store)?;
-        self.idle_polls = if self.store.known() == before {
+        self.idle_polls = if self.store.revisions() == before {
             self.idle_polls.saturating_add(1)
         } else {
             0
@@ -209,7 +209,7 @@ impl Decider {
         }
         let consumers = state.consumers.values();
         let rows: Vec<&ConsumerRow> = consumers.filter_map(|entry| entry.now.as_ref()).collect();
-        if std::mem::replace(&mut self.owner_ids_load, self.store.times_read()) != self.owner_ids_load {
+        if std::mem::replace(&mut self.owner_ids_load, self.store.reload_count()) != self.owner_ids_load {
             self.owner_ids = OwnerIds::default();
         }
         if !find_owner_ids(&mut self.owner_ids, &rows)? {
@@ -311,7 +311,7 @@ impl Batch for Decider {
     }
 
     fn encode(&self, change: &Committed) -> String {
-        crate::model::snapshot::change::body(change)
+        crate::model::snapshot::change::encode(change)
     }
 
     fn publish(&mut self, change: Committed, commit: &Commit) -> bool {
@@ -320,7 +320,7 @@ impl Batch for Decider {
     }
 
     fn reload(&mut self, conn: &mut DbConnection) -> DbResult<()> {
-        self.store.read_back(conn)
+        self.store.reload(conn)
     }
 
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()> {
@@ -337,7 +337,7 @@ impl Batch for Decider {
 
     fn expected_peers(&self) -> Option<Revisions> {
         let are_idle = self.idle_polls >= IDLE_POLLS && !self.store.is_invalid() && !self.mutant_forbids_plans();
-        are_idle.then(|| self.store.known())
+        are_idle.then(|| self.store.revisions())
     }
 
     fn needs_locks(&mut self, commands: &[&Command], after_conflict: bool) -> bool {

@@ -1,7 +1,7 @@
 //! Coalescing of reads (as a DataLoader): requests that wait at the same time share one statement.
 //!
-//! As in the follower, a request is answered from a statement that was sent after the request came, never from one in
-//! flight. So the answer has everything that was committed before. What is read is the caller's.
+//! As in the follower, a request is answered from a statement that was sent after the request arrived. So the answer
+//! shows everything committed before. The caller supplies the statement.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,12 +12,13 @@ use tokio::sync::oneshot;
 use crate::db::{Database, DbConnection, SetupError, thread};
 use crate::error::{Error, Result};
 
-/// At most this many requests share a statement, so that none waits for the rows of hundreds.
+/// At most this many requests share a statement, so that no request waits for the rows of hundreds.
 const REQUESTS_PER_STATEMENT_MAX: usize = 64;
 
-/// Reads several providers with one statement; the keys are their uuids as the tables spell them.
-type Ask<T> = dyn Fn(&mut DbConnection, &[&str]) -> Result<HashMap<String, T>> + Send + Sync;
+/// Reads several providers with one statement. The keys are their uuids as the tables spell them.
+type ReadMany<T> = dyn Fn(&mut DbConnection, &[&str]) -> Result<HashMap<String, T>> + Send + Sync;
 
+/// A request that waits for a thread.
 struct Pending<T> {
     uuid: String,
     reply: oneshot::Sender<Result<Option<T>>>,
@@ -29,28 +30,29 @@ pub struct Coalescer<T> {
 }
 
 impl<T: Clone + Send + 'static> Coalescer<T> {
-    /// Starts this many threads, which read on connections of the pool. Requests that wait while all are busy share a statement.
+    /// Starts `threads` threads, which read on connections of the pool. Requests that arrive while all of them are busy
+    /// share a statement.
     pub fn start(
         database: &Database,
         threads: usize,
-        ask: impl Fn(&mut DbConnection, &[&str]) -> Result<HashMap<String, T>> + Send + Sync + 'static,
+        read_many: impl Fn(&mut DbConnection, &[&str]) -> Result<HashMap<String, T>> + Send + Sync + 'static,
     ) -> std::result::Result<Coalescer<T>, SetupError> {
-        let (queue, wishes) = channel();
-        let (wishes, ask) = (Arc::new(Mutex::new(wishes)), Arc::new(ask));
+        let (queue, requests) = channel();
+        let (requests, read_many) = (Arc::new(Mutex::new(requests)), Arc::new(read_many));
         for _ in 0..threads {
-            let asker = Worker {
+            let worker = Worker {
                 database: database.clone(),
-                ask: ask.clone(),
+                read_many: read_many.clone(),
             };
-            let wishes = wishes.clone();
-            thread::spawn("placet-coalesce", move || asker.work(&wishes))?;
+            let requests = requests.clone();
+            thread::spawn("placet-coalesce", move || worker.work(&requests))?;
         }
         Ok(Coalescer { queue })
     }
 
-    /// Reads one provider; `None` if the tables have none with this spelling. It has no timeout of its own: a request that was
-    /// dropped is skipped.
-    pub async fn of(&self, uuid: &str) -> Result<Option<T>> {
+    /// Reads one provider; `None` if the tables have none with this spelling. The caller sets the timeout: a request
+    /// whose future is dropped is skipped.
+    pub async fn read(&self, uuid: &str) -> Result<Option<T>> {
         let (reply, answer) = oneshot::channel();
         let stopped = || Error::Unavailable {
             detail: "it is shutting down".to_owned(),
@@ -63,18 +65,18 @@ impl<T: Clone + Send + 'static> Coalescer<T> {
 
 struct Worker<T> {
     database: Database,
-    ask: Arc<Ask<T>>,
+    read_many: Arc<ReadMany<T>>,
 }
 
 impl<T: Clone> Worker<T> {
-    fn work(&self, wishes: &Mutex<Receiver<Pending<T>>>) {
-        while let Some(waiting) = next(wishes) {
-            let uuids: BTreeSet<&str> = waiting.iter().map(|wish| wish.uuid.as_str()).collect();
+    fn work(&self, requests: &Mutex<Receiver<Pending<T>>>) {
+        while let Some(waiting) = next_batch(requests) {
+            let uuids: BTreeSet<&str> = waiting.iter().map(|request| request.uuid.as_str()).collect();
             let uuids: Vec<&str> = uuids.into_iter().collect();
-            let found = self.find(&uuids);
-            for wish in waiting {
-                let answer = found.as_ref().map(|found| found.get(&wish.uuid).cloned());
-                if wish.reply.send(answer.map_err(Error::clone)).is_err() {
+            let result = self.read(&uuids);
+            for request in waiting {
+                let answer = result.as_ref().map(|found| found.get(&request.uuid).cloned());
+                if request.reply.send(answer.map_err(Error::clone)).is_err() {
                     log::debug!("The client was gone before the answer was ready");
                 }
             }
@@ -82,9 +84,9 @@ impl<T: Clone> Worker<T> {
     }
 
     /// Reads, and catches a panic: it must not end the thread.
-    fn find(&self, uuids: &[&str]) -> Result<HashMap<String, T>> {
-        let ask = || self.database.ask(|conn| (self.ask)(conn, uuids));
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)).unwrap_or_else(|_| {
+    fn read(&self, uuids: &[&str]) -> Result<HashMap<String, T>> {
+        let read = || self.database.ask(|conn| (self.read_many)(conn, uuids));
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| {
             Err(Error::Internal {
                 detail: "Reading of several providers met a defect of placet.".into(),
             })
@@ -92,14 +94,15 @@ impl<T: Clone> Worker<T> {
     }
 }
 
-/// Waits for requests and returns those that wait, without dropped ones; `None` when the handle is dropped.
-fn next<T>(wishes: &Mutex<Receiver<Pending<T>>>) -> Option<Vec<Pending<T>>> {
-    let wishes = wishes.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_waited_for = |wish: &Pending<T>| !wish.reply.is_closed();
-    let first = wishes.iter().find(is_waited_for)?;
+/// Waits for a request, and returns it with those that are queued behind it. Requests that were dropped are skipped.
+/// `None` when the handle is dropped.
+fn next_batch<T>(requests: &Mutex<Receiver<Pending<T>>>) -> Option<Vec<Pending<T>>> {
+    let requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_open = |request: &Pending<T>| !request.reply.is_closed();
+    let first = requests.iter().find(is_open)?;
     Some(
         std::iter::once(first)
-            .chain(wishes.try_iter().filter(is_waited_for))
+            .chain(requests.try_iter().filter(is_open))
             .take(REQUESTS_PER_STATEMENT_MAX)
             .collect(),
     )
@@ -120,9 +123,9 @@ mod tests {
         let (_kept, database) = TestDatabase::synced();
         let number = || Arc::new(AtomicUsize::new(0));
         let (committed, sent, may_end) = (number(), number(), number());
-        let shared = {
+        let coalescer = {
             let (committed, sent, may_end) = (committed.clone(), sent.clone(), may_end.clone());
-            let asked = Coalescer::start(&database, 2, move |_: &mut DbConnection, uuids: &[&str]| {
+            let started = Coalescer::start(&database, 2, move |_: &mut DbConnection, uuids: &[&str]| {
                 let seen = committed.load(Ordering::SeqCst);
                 sent.fetch_add(1, Ordering::SeqCst);
                 while may_end.load(Ordering::SeqCst) == 0 {
@@ -130,25 +133,25 @@ mod tests {
                 }
                 Ok(uuids.iter().map(|uuid| ((*uuid).to_owned(), seen)).collect())
             });
-            Arc::new(asked.unwrap())
+            Arc::new(started.unwrap())
         };
-        let ask = |uuid: &'static str| {
-            let shared = shared.clone();
-            rt::spawn(async move { shared.of(uuid).await.unwrap() })
+        let read = |uuid: &'static str| {
+            let coalescer = coalescer.clone();
+            rt::spawn(async move { coalescer.read(uuid).await.unwrap() })
         };
         let mut early = Vec::new();
         for in_flight in 1..=2 {
-            early.push(ask("a"));
+            early.push(read("a"));
             while sent.load(Ordering::SeqCst) < in_flight {
                 rt::time::sleep(Duration::from_millis(2)).await;
             }
         }
         committed.store(1, Ordering::SeqCst);
-        let late: Vec<_> = ["a", "b", "a", "c"].map(ask).into();
+        let late: Vec<_> = ["a", "b", "a", "c"].map(read).into();
         rt::time::sleep(Duration::from_millis(50)).await;
         may_end.store(1, Ordering::SeqCst);
         for answer in late {
-            assert_eq!(answer.await.unwrap(), Some(1), "what was committed before it came");
+            assert_eq!(answer.await.unwrap(), Some(1), "the commit before the request");
         }
         for answer in early {
             assert_eq!(answer.await.unwrap(), Some(0));

@@ -1,10 +1,11 @@
-//! Looks up names of a search that the snapshot does not know.
+//! Looks up names of a search that the snapshot does not have.
 //!
-//! A foreign writer may have created them. Only if the tables do not have them either is a name unknown.
+//! A foreign writer may have created them. A name is unknown only if the tables do not have it either.
 //!
-//! A database may also have a provider in another spelling: MariaDB's usual collations ignore case and trailing spaces, and
-//! OpenStack Placement finds the provider there. The snapshot compares exactly, so the search is rewritten as the tables
-//! spell it. Classes, traits and aggregates are compared exactly on every database, as OpenStack Placement does.
+//! The tables may also have a provider in another spelling: MariaDB's usual collations ignore case and trailing spaces,
+//! and OpenStack Placement finds the provider there. The snapshot compares exactly, so names in the search are replaced
+//! by the spelling in the tables. Classes, traits and aggregates are compared exactly on every database, as in OpenStack
+//! Placement.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,7 +18,7 @@ use crate::search::{Catalog, Members, ProviderQuery, Request, Snapshot, Traits};
 
 /// A search whose names can be looked up.
 pub trait Search: Send + 'static {
-    /// All names in it.
+    /// All names in the search.
     fn names(&self) -> Names;
     /// Replaces names by their stored spelling.
     fn respell(&mut self, stored: &StoredSpellings);
@@ -35,10 +36,10 @@ pub struct Names {
     provider_name: Option<String>,
 }
 
-/// What the tables have of some names.
+/// The result of a look-up in the tables.
 pub struct StoredSpellings {
     /// Whether the tables have a class, a trait or an aggregate that the snapshot does not have.
-    pub any_is_foreign: bool,
+    pub has_foreign_names: bool,
     fold: Folding,
     /// Stored uuids of providers by their folded form.
     providers: HashMap<String, String>,
@@ -90,12 +91,12 @@ impl Names {
     }
 
     fn add_traits(&mut self, traits: &Traits) {
-        let named = traits.required.iter().flatten().chain(&traits.forbidden);
-        self.traits.extend(named.cloned());
+        let all = traits.required.iter().flatten().chain(&traits.forbidden);
+        self.traits.extend(all.cloned());
     }
 
-    /// The names that `snapshot` does not have. Providers are only among them if the database does not compare exactly:
-    /// the snapshot has every provider, so only another spelling is worth a look-up.
+    /// The names that `snapshot` does not have. Names of providers are dropped if the database compares exactly: the
+    /// snapshot has every provider, so only another spelling is worth a look-up.
     pub fn unknown_to(mut self, snapshot: &Snapshot, compares_exactly: bool) -> Names {
         let catalog = snapshot.catalog();
         self.classes.retain(|name| catalog.class_id(name).is_none());
@@ -113,27 +114,27 @@ impl Names {
         *self == Names::default()
     }
 
-    /// Looks the names up in the tables, in at most one statement for each kind (a long list takes several).
+    /// Looks the names up in the tables, with one statement for each kind (several for a long list).
     pub fn look_up(&self, conn: &mut DbConnection, known: &Catalog) -> DbResult<StoredSpellings> {
-        let classes: Vec<String> = in_lists(&listed(&self.classes), |names| {
+        let classes: Vec<String> = in_lists(&as_strs(&self.classes), |names| {
             use resource_classes as t;
             t::table.filter(t::name.eq_any(names)).select(t::name).load(&mut *conn)
         })?;
-        let traits: Vec<String> = in_lists(&listed(&self.traits), |names| {
+        let traits: Vec<String> = in_lists(&as_strs(&self.traits), |names| {
             use traits as t;
             t::table.filter(t::name.eq_any(names)).select(t::name).load(&mut *conn)
         })?;
-        let aggregates: Vec<Option<String>> = in_lists(&listed(&self.aggregates), |uuids| {
+        let aggregates: Vec<Option<String>> = in_lists(&as_strs(&self.aggregates), |uuids| {
             use placement_aggregates as t;
             t::table.filter(t::uuid.eq_any(uuids)).select(t::uuid).load(&mut *conn)
         })?;
-        let providers: Vec<String> = in_lists(&listed(&self.providers), |uuids| {
+        let providers: Vec<String> = in_lists(&as_strs(&self.providers), |uuids| {
             use resource_providers as t;
             t::table.filter(t::uuid.eq_any(uuids)).select(t::uuid).load(&mut *conn)
         })?;
         let fold = folding(conn);
         Ok(StoredSpellings {
-            any_is_foreign: classes.iter().any(|name| known.class_id(name).is_none())
+            has_foreign_names: classes.iter().any(|name| known.class_id(name).is_none())
                 || traits.iter().any(|name| known.trait_id(name).is_none())
                 || aggregates
                     .iter()
@@ -145,7 +146,8 @@ impl Names {
         })
     }
 
-    /// The database alone knows which names its collation equates.
+    /// The stored spelling of the provider's name. The database is asked, because only it knows which names its
+    /// collation equates.
     fn stored_name(&self, conn: &mut DbConnection) -> DbResult<Option<String>> {
         use resource_providers as t;
         let Some(name) = &self.provider_name else {
@@ -170,6 +172,6 @@ impl StoredSpellings {
     }
 }
 
-fn listed(names: &BTreeSet<String>) -> Vec<&str> {
+fn as_strs(names: &BTreeSet<String>) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }

@@ -6,7 +6,7 @@ use crate::model::batch::save::Committed;
 use crate::search::{ClassId, Delta, ProviderId};
 
 /// Provider id, by how much its generation moved, its new time in microseconds, usage changes by class, and its new
-/// generation, which receivers compare with theirs.
+/// generation, which receivers compare with their own.
 type DeltaBody = (i32, u32, Option<i64>, Vec<(i32, i64)>, i64);
 
 /// Short keys, because every commit writes a row. An empty body is a fence.
@@ -16,26 +16,26 @@ struct Body {
     /// Providers of which only usage and generation changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     d: Vec<DeltaBody>,
-    /// Ids of providers to be read again.
+    /// Ids of providers to read again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     r: Vec<i32>,
-    /// Ids of providers that are gone.
+    /// Ids of deleted providers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     x: Vec<i32>,
-    /// Whether classes, traits or aggregates are to be read again.
+    /// Whether to read classes, traits and aggregates again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     c: bool,
 }
 
-/// The body for a commit.
-pub fn body(committed: &Committed) -> String {
+/// The body of a commit's record.
+pub fn encode(committed: &Committed) -> String {
     let body = Body {
         d: committed
             .deltas
             .iter()
-            .map(|it| {
-                let used = it.used.iter().map(|(class, more)| (class.0, *more)).collect();
-                (it.provider.0, it.moves, it.modified, used, it.generation)
+            .map(|delta| {
+                let used = delta.used.iter().map(|(class, change)| (class.0, *change)).collect();
+                (delta.provider.0, delta.moves, delta.modified, used, delta.generation)
             })
             .collect(),
         r: committed.reload.iter().map(|id| id.0).collect(),
@@ -43,21 +43,25 @@ pub fn body(committed: &Committed) -> String {
         c: committed.catalog,
     };
     serde_json::to_string(&body).unwrap_or_else(|error| {
-        // Numbers and lists cannot fail to serialise. If they did, every process that reads this record reloads everything.
+        // Numbers and lists cannot fail to serialise. If they did, every process that reads this record would reload
+        // everything.
         log::error!("A change record could not be serialised; other processes reload everything: {error}");
         String::new()
     })
 }
 
-/// Parses a body; `None` if this placet cannot read it, such as one of another version.
-pub fn read(body: &str) -> Option<Committed> {
+/// Parses a body; `None` if this version of placet cannot read it.
+pub fn decode(body: &str) -> Option<Committed> {
     let body: Body = serde_json::from_str(body).ok()?;
     let delta = |(provider, moves, modified, used, generation): DeltaBody| Delta {
         provider: ProviderId(provider),
         moves,
         generation,
         modified,
-        used: used.into_iter().map(|(class, more)| (ClassId(class), more)).collect(),
+        used: used
+            .into_iter()
+            .map(|(class, change)| (ClassId(class), change))
+            .collect(),
     };
     Some(Committed {
         deltas: body.d.into_iter().map(delta).collect(),
@@ -87,10 +91,10 @@ mod tests {
             catalog: true,
             ..Committed::default()
         };
-        assert_eq!(read(&body(&committed)), Some(committed));
-        assert_eq!(read("{}"), Some(Committed::default()), "a fence");
-        for strange in ["", "{\"q\": 1}", "{\"d\": [[1, 2]]}"] {
-            assert_eq!(read(strange), None, "{strange}");
+        assert_eq!(decode(&encode(&committed)), Some(committed));
+        assert_eq!(decode("{}"), Some(Committed::default()), "a fence");
+        for invalid in ["", "{\"q\": 1}", "{\"d\": [[1, 2]]}"] {
+            assert_eq!(decode(invalid), None, "{invalid}");
         }
     }
 }

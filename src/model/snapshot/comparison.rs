@@ -1,10 +1,11 @@
-//! Compares the snapshot with the tables, some providers at a time, and corrects it. A foreign writer leaves no record in
-//! the change feed, so its changes are found here.
+//! Compares the snapshot with the tables, a slice of the providers at a time, and corrects it. A foreign writer leaves no
+//! record in the change feed, so its changes are found here.
 //!
-//! The comparison takes no lock, and its reads may see two moments. So a difference is only a suspicion: the suspects are
-//! read again with their whole trees and the revisions in one transaction. What still differs then was wrong.
+//! The comparison takes no lock, and the snapshot and the slice may show two moments. So a difference is only a suspicion: the suspects
+//! are read again with their whole trees and the revisions in one transaction. What still differs then was wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use diesel::prelude::*;
 
@@ -15,84 +16,86 @@ use crate::db::schema::resource_providers;
 use crate::db::{DbConnection, DbResult};
 use crate::search::{ProviderId, ProviderRow, Snapshot};
 
-/// The result of comparing some providers.
+/// The result of comparing one slice of the providers.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Compared {
-    /// The id to continue after; `None` if these were the last.
+pub struct SliceResult {
+    /// The id after which the next slice begins; `None` if this slice was the last.
     pub next: Option<i32>,
-    /// Uuids of providers that the snapshot showed wrongly. It is corrected.
-    pub mended: Vec<String>,
-    /// Providers that hold more than their capacity.
-    pub over: Vec<Over>,
+    /// Uuids of providers that the snapshot showed wrongly, and that were corrected.
+    pub corrected: Vec<String>,
+    pub over_capacity: Vec<OverCapacity>,
 }
 
-/// A provider that has more usage than capacity.
+/// A provider that has more usage of a class than capacity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Over {
+pub struct OverCapacity {
     pub provider: String,
     pub class: String,
     pub used: i64,
     pub capacity: i64,
 }
 
-/// Compares up to `many` providers with ids above `after`.
-pub fn compare(live: &SnapshotStore, conn: &mut DbConnection, after: i32, many: usize) -> DbResult<Compared> {
-    let (ids, rows) = dialect::read_transaction(conn, |conn| slice(conn, after, many))?;
-    let next = (ids.len() == many).then(|| ids.last().copied()).flatten();
-    let shown = live.newest();
-    let suspects = suspects(&shown, after..=next.unwrap_or(i32::MAX), &rows);
-    let mut mended = Vec::new();
+/// Compares the first `limit` providers with ids above `after`. After the last slice it compares the catalog too.
+pub fn compare(store: &SnapshotStore, conn: &mut DbConnection, after: i32, limit: usize) -> DbResult<SliceResult> {
+    let (ids, rows) = dialect::read_transaction(conn, |conn| read_slice(conn, after, limit))?;
+    let next = (ids.len() == limit).then(|| ids.last().copied()).flatten();
+    let snapshot = store.newest();
+    let suspects = suspects(&snapshot, after..=next.unwrap_or(i32::MAX), &rows);
+    let mut corrected = Vec::new();
     if !suspects.is_empty() {
-        let suspects = with_trees(conn, &shown, suspects)?;
-        let different = live.check(conn, &suspects, false)?;
-        let now = live.newest();
-        mended = different
+        let suspects = with_trees(conn, &snapshot, suspects)?;
+        let differing = store.reload_suspects(conn, &suspects)?;
+        let reloaded = store.newest();
+        corrected = differing
             .into_iter()
-            .filter_map(|id| uuid(&now, id).or(uuid(&shown, id)))
+            .filter_map(|id| uuid_of(&reloaded, id).or(uuid_of(&snapshot, id)))
             .collect();
     }
-    if next.is_none() && load::catalog(conn)? != *live.newest().catalog() {
-        live.check(conn, &BTreeSet::new(), true)?;
+    if next.is_none() && load::catalog(conn)? != *store.newest().catalog() {
+        store.reload_catalog(conn)?;
     }
-    Ok(Compared {
+    Ok(SliceResult {
         next,
-        mended,
-        over: rows.iter().flat_map(|row| over(&shown, row)).collect(),
+        corrected,
+        over_capacity: rows.iter().flat_map(|row| over_capacity(&snapshot, row)).collect(),
     })
 }
 
-fn slice(conn: &mut DbConnection, after: i32, many: usize) -> DbResult<(Vec<i32>, Vec<ProviderRow>)> {
+fn read_slice(conn: &mut DbConnection, after: i32, limit: usize) -> DbResult<(Vec<i32>, Vec<ProviderRow>)> {
     use resource_providers as t;
     let ids: Vec<i32> = t::table
         .filter(t::id.gt(after))
         .order(t::id)
-        .limit(i64::try_from(many).unwrap_or(i64::MAX))
+        .limit(i64::try_from(limit).unwrap_or(i64::MAX))
         .select(t::id)
         .load(conn)?;
     let rows = load::providers(conn, &ids)?;
     Ok((ids, rows))
 }
 
-/// Providers on which tables and snapshot differ. Usage sums are compared, not generations alone.
-fn suspects(shown: &Snapshot, range: std::ops::RangeInclusive<i32>, rows: &[ProviderRow]) -> BTreeSet<ProviderId> {
-    let told: BTreeMap<ProviderId, &ProviderRow> = rows.iter().map(|row| (row.id, row)).collect();
-    let gone = shown.iter().map(|slot| shown.id(slot));
-    let gone = gone.filter(|id| range.contains(&id.0) && *range.start() != id.0 && !told.contains_key(id));
-    let other = rows.iter().filter(|row| {
+/// Providers of the slice on which tables and snapshot differ. `range` begins at the last id before the slice. Whole
+/// rows are compared, because a foreign writer may change usage without moving a generation.
+fn suspects(snapshot: &Snapshot, range: RangeInclusive<i32>, rows: &[ProviderRow]) -> BTreeSet<ProviderId> {
+    let rows_by_id: BTreeMap<ProviderId, &ProviderRow> = rows.iter().map(|row| (row.id, row)).collect();
+    let deleted = snapshot
+        .iter()
+        .map(|slot| snapshot.id(slot))
+        .filter(|id| range.contains(&id.0) && *range.start() != id.0 && !rows_by_id.contains_key(id));
+    let changed = rows.iter().filter(|row| {
         let row = ProviderRow {
             modified: 0,
             ..(*row).clone()
         };
-        reload::told_row(shown, row.id).as_ref() != Some(&row)
+        reload::row_without_time(snapshot, row.id).as_ref() != Some(&row)
     });
-    gone.chain(other.map(|row| row.id)).collect()
+    deleted.chain(changed.map(|row| row.id)).collect()
 }
 
 /// The suspects with their whole trees, in the snapshot and in the tables: if a tree moved, every provider of it has
 /// another root.
 fn with_trees(
     conn: &mut DbConnection,
-    shown: &Snapshot,
+    snapshot: &Snapshot,
     mut suspects: BTreeSet<ProviderId>,
 ) -> DbResult<BTreeSet<ProviderId>> {
     use resource_providers as t;
@@ -104,24 +107,26 @@ fn with_trees(
             .load(&mut *conn)
     })?;
     let roots: BTreeSet<ProviderId> = roots.into_iter().flatten().map(ProviderId).collect();
-    let known: Vec<_> = suspects.iter().filter_map(|id| shown.by_id(*id)).collect();
-    for slot in known {
-        suspects.extend(shown.tree(shown.root(slot)).into_iter().map(|slot| shown.id(slot)));
+    let slots: Vec<_> = suspects.iter().filter_map(|id| snapshot.by_id(*id)).collect();
+    for slot in slots {
+        let tree = snapshot.tree(snapshot.root(slot));
+        suspects.extend(tree.into_iter().map(|slot| snapshot.id(slot)));
     }
     suspects.extend(reload::trees(conn, &roots)?);
     Ok(suspects)
 }
 
-fn uuid(snapshot: &Snapshot, id: ProviderId) -> Option<String> {
+fn uuid_of(snapshot: &Snapshot, id: ProviderId) -> Option<String> {
     Some(snapshot.uuid(snapshot.by_id(id)?).to_string())
 }
 
-fn over(shown: &Snapshot, row: &ProviderRow) -> Vec<Over> {
-    let beyond = row.inventories.iter().filter_map(|(class, inventory)| {
+/// The classes of which the provider has more usage than capacity.
+fn over_capacity(snapshot: &Snapshot, row: &ProviderRow) -> Vec<OverCapacity> {
+    let exceeded = row.inventories.iter().filter_map(|(class, inventory)| {
         let (used, capacity) = (*row.used.get(class)?, inventory.limit());
-        (used > capacity).then(|| Over {
+        (used > capacity).then(|| OverCapacity {
             provider: row.uuid.to_string(),
-            class: shown
+            class: snapshot
                 .catalog()
                 .class_name(*class)
                 .map_or(class.0.to_string(), |name| name.to_string()),
@@ -129,5 +134,5 @@ fn over(shown: &Snapshot, row: &ProviderRow) -> Vec<Over> {
             capacity,
         })
     });
-    beyond.collect()
+    exceeded.collect()
 }

@@ -1,6 +1,7 @@
-//! Loads providers with everything that belongs to them, in a number of statements that does not depend on their number.
+//! Loads providers with everything that belongs to them, in a number of statements that does not depend on their
+//! number.
 //!
-//! It runs in one transaction that sees one moment: usage from another moment than its generation would be wrong.
+//! The caller's transaction must see one moment: usage from another moment than its generation would be wrong.
 
 mod parts;
 

@@ -1,7 +1,7 @@
 //! Reloads what change records alone cannot update, together with the revisions that it belongs to.
 //!
-//! It runs in one transaction that sees one moment. Everything that is not read is advanced to the same revisions, so that
-//! a delta is never added to a sum that already contains it.
+//! It runs in one transaction that sees one moment. The deltas of all other providers are applied up to the same
+//! revisions, so that a delta is never added to a sum that already contains it.
 
 use std::collections::BTreeSet;
 
@@ -20,101 +20,108 @@ use crate::search::{ProviderId, ProviderRow, Snapshot};
 pub struct Reload {
     pub snapshot: Snapshot,
     pub revisions: Revisions,
-    /// Everything was reloaded: records that were fetched before are obsolete.
-    pub whole: bool,
+    /// Everything was reloaded: feed pages that were fetched before are obsolete.
+    pub is_full: bool,
     /// Suspects that differed from the snapshot.
-    pub different: Vec<ProviderId>,
+    pub differing: Vec<ProviderId>,
 }
 
-/// All tables.
+/// Loads all tables.
 pub fn everything(conn: &mut DbConnection) -> DbResult<Reload> {
     let revisions = change_feed::revisions(conn)?;
     let (catalog, rows) = load::snapshot_parts(conn)?;
     Ok(Reload {
         snapshot: Snapshot::lay_out(catalog, rows),
         revisions,
-        whole: true,
-        different: Vec::new(),
+        is_full: true,
+        differing: Vec::new(),
     })
 }
 
-/// Reloads what `news` marks, and `suspects`, over `snapshot`, which is at `known`; with `names` the catalog too.
+/// Advances `snapshot` from the revisions `known` to those of `page`. Reads the providers that the page marks and the
+/// `suspects`, and the catalog if it is marked or asked for. Reads everything if the page is not enough.
 pub fn marked(
     conn: &mut DbConnection,
     snapshot: &Snapshot,
     known: &Revisions,
-    news: FeedPage,
+    page: FeedPage,
     suspects: &BTreeSet<ProviderId>,
-    names: bool,
+    with_catalog: bool,
 ) -> DbResult<Reload> {
-    let merged = match news.after(known) {
-        Ok(told) => gather(told),
-        Err(broken) => {
-            log::info!("The snapshot is reloaded: {broken}");
+    let merged = match page.after(known) {
+        Ok(records) => merge(records),
+        Err(error) => {
+            log::info!("The snapshot is reloaded: {error}");
             None
         }
     };
     let Some(mut merged) = merged else {
         return everything(conn);
     };
-    merged.catalog |= names;
+    merged.catalog |= with_catalog;
     merged.mark_unknown(snapshot);
-    let expected = snapshot.apply(&merged.change(snapshot, Vec::new(), None));
-    let checked: Vec<ProviderId> = suspects.difference(&merged.marks).copied().collect();
-    merged.marks.extend(suspects);
+    let expected = snapshot.apply(&merged.snapshot_change(snapshot, Vec::new(), None));
+    let compared: Vec<ProviderId> = suspects.difference(&merged.marked).copied().collect();
+    merged.marked.extend(suspects);
     let next = loop {
         let next = read_marked(conn, snapshot, &merged)?;
-        let mut more = merged.outrun(&next);
-        more.extend(torn(conn, &next, &merged.marks)?);
-        let unnamed = !merged.catalog && has_unnamed(&next, &merged.marks);
-        if !unnamed && more.is_subset(&merged.marks) {
+        let mut to_mark = merged.lagging_providers(&next);
+        to_mark.extend(incomplete_trees(conn, &next, &merged.marked)?);
+        let lacks_names = !merged.catalog && has_unknown_names(&next, &merged.marked);
+        if !lacks_names && to_mark.is_subset(&merged.marked) {
             break next;
         }
-        merged.catalog |= unnamed;
-        merged.marks.extend(more);
+        merged.catalog |= lacks_names;
+        merged.marked.extend(to_mark);
     };
-    let differs = |id: &ProviderId| told_row(&expected, *id) != told_row(&next, *id);
+    let differs = |id: &ProviderId| row_without_time(&expected, *id) != row_without_time(&next, *id);
     Ok(Reload {
-        different: checked.into_iter().filter(differs).collect(),
+        differing: compared.into_iter().filter(differs).collect(),
         snapshot: next,
-        revisions: news.revisions,
-        whole: false,
+        revisions: page.revisions,
+        is_full: false,
     })
 }
 
-/// Merges the records; `None` if one cannot be read.
-pub fn gather<'a>(told: impl IntoIterator<Item = &'a ChangeRecord>) -> Option<MergedChanges> {
+/// Merges the records; `None` if one cannot be decoded.
+pub fn merge<'a>(records: impl IntoIterator<Item = &'a ChangeRecord>) -> Option<MergedChanges> {
     let mut merged = MergedChanges::default();
-    for told in told {
-        merged.add(change::read(&told.body)?);
+    for record in records {
+        merged.add(change::decode(&record.body)?);
     }
     Some(merged)
 }
 
 fn read_marked(conn: &mut DbConnection, snapshot: &Snapshot, merged: &MergedChanges) -> DbResult<Snapshot> {
-    let ids: Vec<i32> = merged.marks.iter().map(|id| id.0).collect();
+    let ids: Vec<i32> = merged.marked.iter().map(|id| id.0).collect();
     let catalog = merged.catalog.then(|| load::catalog(conn)).transpose()?;
     let rows = load::providers(conn, &ids)?;
-    Ok(snapshot.apply(&merged.change(snapshot, rows, catalog)))
+    Ok(snapshot.apply(&merged.snapshot_change(snapshot, rows, catalog)))
 }
 
-/// Whether the providers read have classes, traits or aggregates that no record announced.
-fn has_unnamed(next: &Snapshot, read: &BTreeSet<ProviderId>) -> bool {
+/// Whether a provider that was read has a class, trait or aggregate that the catalog lacks. A foreign writer creates
+/// one without a record.
+fn has_unknown_names(next: &Snapshot, read: &BTreeSet<ProviderId>) -> bool {
     let catalog = next.catalog();
     read.iter().filter_map(|id| next.by_id(*id)).any(|slot| {
         next.inventories(slot)
             .any(|(class, ..)| catalog.class_name(class).is_none())
-            || next.traits(slot).any(|it| catalog.trait_name(it).is_none())
-            || next.aggregates(slot).any(|it| catalog.aggregate_uuid(it).is_none())
+            || next.traits(slot).any(|id| catalog.trait_name(id).is_none())
+            || next.aggregates(slot).any(|id| catalog.aggregate_uuid(id).is_none())
     })
 }
 
-/// Whole trees of the providers read whose parent or root is unknown: a foreign writer created those.
-fn torn(conn: &mut DbConnection, next: &Snapshot, read: &BTreeSet<ProviderId>) -> DbResult<BTreeSet<ProviderId>> {
+/// All providers in the trees of those that were read and whose parent or root the snapshot lacks. A foreign writer
+/// created the missing ones.
+fn incomplete_trees(
+    conn: &mut DbConnection,
+    next: &Snapshot,
+    read: &BTreeSet<ProviderId>,
+) -> DbResult<BTreeSet<ProviderId>> {
     let rows = read.iter().filter_map(|id| next.by_id(*id)).map(|slot| next.row(slot));
-    let lost = |id: ProviderId| next.by_id(id).is_none();
-    let roots = rows.filter(|row| lost(row.root) || row.parent.is_some_and(lost));
-    let roots: BTreeSet<ProviderId> = roots.map(|row| row.root).collect();
+    let is_missing = |id: ProviderId| next.by_id(id).is_none();
+    let incomplete = rows.filter(|row| is_missing(row.root) || row.parent.is_some_and(is_missing));
+    let roots: BTreeSet<ProviderId> = incomplete.map(|row| row.root).collect();
     trees(conn, &roots)
 }
 
@@ -131,8 +138,8 @@ pub fn trees(conn: &mut DbConnection, roots: &BTreeSet<ProviderId>) -> DbResult<
     Ok(ids.into_iter().map(ProviderId).collect())
 }
 
-/// A provider without its time, which some engines store less exactly than a delta carries it.
-pub fn told_row(snapshot: &Snapshot, id: ProviderId) -> Option<ProviderRow> {
+/// The row of a provider without its time, which some engines store less exactly than a delta carries it.
+pub fn row_without_time(snapshot: &Snapshot, id: ProviderId) -> Option<ProviderRow> {
     let row = snapshot.row(snapshot.by_id(id)?);
     Some(ProviderRow { modified: 0, ..row })
 }

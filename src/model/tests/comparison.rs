@@ -10,14 +10,19 @@ use crate::search::ProviderQuery;
 
 /// Compares all providers, `slice` at a time. Returns those that were reloaded, and those over capacity by how much.
 fn round(f: &Fixture, slice: usize) -> (Vec<String>, Vec<(String, i64)>) {
-    let (mut mended, mut over, mut after) = (Vec::new(), Vec::new(), 0);
+    let (mut corrected, mut over, mut after) = (Vec::new(), Vec::new(), 0);
     loop {
-        let compared = f.model.compare(after, slice).unwrap();
-        mended.extend(compared.mended);
-        over.extend(compared.over.into_iter().map(|it| (it.provider, it.used - it.capacity)));
-        match compared.next {
+        let result = f.model.compare(after, slice).unwrap();
+        corrected.extend(result.corrected);
+        over.extend(
+            result
+                .over_capacity
+                .into_iter()
+                .map(|over| (over.provider, over.used - over.capacity)),
+        );
+        match result.next {
             Some(next) => after = next,
-            None => return (mended, over),
+            None => return (corrected, over),
         }
     }
 }
@@ -100,7 +105,12 @@ async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
     };
     for (name, known) in [("CUSTOM_FOREIGN", true), ("CUSTOM_NONE", false)] {
         let query = asking(name);
-        let snapshot = f.model.shown(query.clone(), Duration::ZERO).await.unwrap().snapshot;
+        let snapshot = f
+            .model
+            .prepare_search(query.clone(), Duration::ZERO)
+            .await
+            .unwrap()
+            .snapshot;
         let found = crate::search::providers(&snapshot, &query, false);
         assert_eq!(
             !matches!(found, Err(Error::UnknownTraitsInQuery { .. })),
@@ -111,7 +121,7 @@ async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
     let mut statements = Vec::new();
     for name in ["HW_CPU_X86_AVX", "CUSTOM_FOREIGN"] {
         let before = f.model.statements();
-        f.model.shown(asking(name), Duration::ZERO).await.unwrap();
+        f.model.prepare_search(asking(name), Duration::ZERO).await.unwrap();
         statements.push(f.model.statements() - before);
     }
     assert_eq!(statements[0], statements[1], "a known name is not looked up");

@@ -71,7 +71,7 @@ fn time(moment: Option<crate::model::Moment>) -> String {
 #[test]
 fn a_provider_shows_its_parent_and_root() {
     let (host, child) = read(|conn| {
-        resource_providers::exists(conn, "child")?;
+        resource_providers::check_exists(conn, "child")?;
         Ok((
             resource_providers::show(conn, "host")?,
             resource_providers::show(conn, "child")?,
@@ -95,7 +95,7 @@ fn each_read_has_its_own_message_for_an_unknown_provider() {
     let (_directory, database) = filled();
     let refusal = |query: fn(&mut DbConnection) -> Result<()>| database.read(query).expect_err("unknown").to_string();
     let plain = "No resource provider with uuid x found";
-    assert_eq!(refusal(|conn| resource_providers::exists(conn, "x")), plain);
+    assert_eq!(refusal(|conn| resource_providers::check_exists(conn, "x")), plain);
     assert_eq!(refusal(|conn| resource_providers::show(conn, "x").map(drop)), plain);
     assert_eq!(refusal(|conn| aggregates::of_provider(conn, "x").map(drop)), plain);
     assert_eq!(

@@ -69,8 +69,8 @@ fn by_aggregate(uuid: String) -> ProviderQuery {
 }
 
 async fn count(f: &Fixture, query: ProviderQuery) -> usize {
-    let shown = f.model.shown(query, Duration::ZERO).await.unwrap();
-    crate::search::providers(&shown.snapshot, &shown.search, false)
+    let prepared = f.model.prepare_search(query, Duration::ZERO).await.unwrap();
+    crate::search::providers(&prepared.snapshot, &prepared.search, false)
         .unwrap()
         .len()
 }
@@ -122,8 +122,8 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
         limits: SearchLimits::default(),
         interrupt: Interrupt::default(),
     };
-    let shown = f.model.shown(request, Duration::ZERO).await.unwrap();
-    let found = crate::search::candidates(shown.snapshot, &shown.search, &settings, ()).unwrap();
+    let prepared = f.model.prepare_search(request, Duration::ZERO).await.unwrap();
+    let found = crate::search::candidates(prepared.snapshot, &prepared.search, &settings, ()).unwrap();
     let expected = usize::from(!dialect::compares_exactly(&f.conn));
     assert_eq!(found.select().count(), expected);
 }
@@ -135,7 +135,17 @@ async fn another_spelling_of_an_aggregate_is_unknown_and_reloads_nothing() {
     assert_eq!(count(&f, by_aggregate(AGGREGATE.into())).await, 1);
     let misspelled = || by_aggregate(AGGREGATE.to_uppercase());
     assert_eq!(count(&f, misspelled()).await, 0);
-    let before = f.model.shown(misspelled(), Duration::ZERO).await.unwrap().snapshot;
-    let after = f.model.shown(misspelled(), Duration::ZERO).await.unwrap().snapshot;
+    let before = f
+        .model
+        .prepare_search(misspelled(), Duration::ZERO)
+        .await
+        .unwrap()
+        .snapshot;
+    let after = f
+        .model
+        .prepare_search(misspelled(), Duration::ZERO)
+        .await
+        .unwrap()
+        .snapshot;
     assert!(Arc::ptr_eq(&before, &after), "the snapshot is the same one");
 }

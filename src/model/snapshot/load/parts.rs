@@ -1,4 +1,4 @@
-//! Joins the rows of the tables, all read in one moment, to providers.
+//! Joins the rows of several tables, read at one moment, into the rows of providers.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::db::engines::dialect::ratio;
 use crate::model::modified_micros;
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
 
-/// Rows of a provider that no longer exists are ignored.
+/// The rows of each table. Those of a provider that does not exist are ignored.
 pub(super) struct Parts {
     pub providers: Vec<ProviderColumns>,
     pub inventories: Vec<InventoryColumns>,
@@ -54,38 +54,44 @@ pub(super) struct ProviderColumns {
 }
 
 impl Parts {
-    /// Iterates tree by tree, roots first. A row is built when it is asked for: the rows of all providers together take twice
-    /// the memory of the columns that are made from them.
+    /// Iterates tree by tree, roots first. Each row is built on demand: all rows together take twice the memory of the
+    /// snapshot's columns that are made from them.
     pub fn into_rows(mut self, conn: &DbConnection) -> impl ExactSizeIterator<Item = ProviderRow> + use<> {
-        for it in &mut self.inventories {
-            it.allocation_ratio = ratio(conn, it.allocation_ratio);
+        for columns in &mut self.inventories {
+            columns.allocation_ratio = ratio(conn, columns.allocation_ratio);
         }
-        sort(&mut self.inventories, |it| it.provider);
-        sort(&mut self.used, |it| it.provider);
-        sort(&mut self.traits, |it| it.0);
-        sort(&mut self.aggregates, |it| it.0);
+        sort(&mut self.inventories, |columns| columns.provider);
+        sort(&mut self.used, |columns| columns.provider);
+        sort(&mut self.traits, |pair| pair.0);
+        sort(&mut self.aggregates, |pair| pair.0);
         let mut providers = std::mem::take(&mut self.providers);
-        sort(&mut providers, |it| (it.root(), it.parent.is_some(), it.id));
-        providers.into_iter().map(move |it| self.row(it))
+        sort(&mut providers, |columns| {
+            (columns.root(), columns.parent.is_some(), columns.id)
+        });
+        providers.into_iter().map(move |columns| self.row(columns))
     }
 
-    fn row(&self, it: ProviderColumns) -> ProviderRow {
-        let id = it.id;
+    fn row(&self, columns: ProviderColumns) -> ProviderRow {
+        let id = columns.id;
         ProviderRow {
             id: ProviderId(id),
-            root: ProviderId(it.root()),
-            uuid: it.uuid.into(),
-            name: it.name.map_or_else(|| Arc::from(""), Arc::from),
-            generation: it.generation.unwrap_or(0).into(),
-            parent: it.parent.map(ProviderId),
-            modified: modified_micros(it.updated_at, it.created_at),
-            inventories: of(id, &self.inventories, |it| it.provider).map(inventory).collect(),
-            used: of(id, &self.used, |it| it.provider)
-                .map(|it| (ClassId(it.class), it.used.unwrap_or(0)))
+            root: ProviderId(columns.root()),
+            uuid: columns.uuid.into(),
+            name: columns.name.map_or_else(|| Arc::from(""), Arc::from),
+            generation: columns.generation.unwrap_or(0).into(),
+            parent: columns.parent.map(ProviderId),
+            modified: modified_micros(columns.updated_at, columns.created_at),
+            inventories: rows_of(id, &self.inventories, |columns| columns.provider)
+                .map(inventory)
                 .collect(),
-            traits: of(id, &self.traits, |it| it.0).map(|it| TraitId(it.1)).collect(),
-            aggregates: of(id, &self.aggregates, |it| it.0)
-                .map(|it| AggregateId(it.1))
+            used: rows_of(id, &self.used, |columns| columns.provider)
+                .map(|columns| (ClassId(columns.class), columns.used.unwrap_or(0)))
+                .collect(),
+            traits: rows_of(id, &self.traits, |pair| pair.0)
+                .map(|pair| TraitId(pair.1))
+                .collect(),
+            aggregates: rows_of(id, &self.aggregates, |pair| pair.0)
+                .map(|pair| AggregateId(pair.1))
                 .collect(),
         }
     }
@@ -104,20 +110,20 @@ fn sort<T, K: Ord>(rows: &mut Vec<T>, key: impl FnMut(&T) -> K) {
 }
 
 /// The rows of one provider, from rows sorted by provider.
-fn of<T>(provider: i32, rows: &[T], whose: impl Fn(&T) -> i32) -> std::slice::Iter<'_, T> {
-    let from = rows.partition_point(|it| whose(it) < provider);
-    let count = rows[from..].partition_point(|it| whose(it) == provider);
-    rows[from..from + count].iter()
+fn rows_of<T>(provider: i32, rows: &[T], provider_of: impl Fn(&T) -> i32) -> std::slice::Iter<'_, T> {
+    let start = rows.partition_point(|row| provider_of(row) < provider);
+    let count = rows[start..].partition_point(|row| provider_of(row) == provider);
+    rows[start..start + count].iter()
 }
 
-fn inventory(it: &InventoryColumns) -> (ClassId, Inventory) {
+fn inventory(columns: &InventoryColumns) -> (ClassId, Inventory) {
     let inventory = Inventory {
-        total: it.total,
-        reserved: it.reserved,
-        min_unit: it.min_unit,
-        max_unit: it.max_unit,
-        step_size: it.step_size,
-        allocation_ratio: it.allocation_ratio,
+        total: columns.total,
+        reserved: columns.reserved,
+        min_unit: columns.min_unit,
+        max_unit: columns.max_unit,
+        step_size: columns.step_size,
+        allocation_ratio: columns.allocation_ratio,
     };
-    (ClassId(it.class), inventory)
+    (ClassId(columns.class), inventory)
 }
