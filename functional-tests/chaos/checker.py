@@ -1,16 +1,17 @@
-"""Checks that a history is linearizable. It is a pure function, and knows neither services nor databases.
+"""Checks that a history is linearizable. `check` is a pure function: it knows neither services nor databases.
 
     python -m functional_tests.chaos.checker FILE        checks a saved history again
 
-Each consumer is a register. A write changes it if its generation is the expected one, and a read shows it. There must
-be an order of its operations that is consistent with their times and explains every answer:
+Each consumer is a register. A write changes it if its generation is the one that the write expects. A read shows it.
+There must be an order of its operations that is consistent with their times and explains every answer:
 
 - an acknowledged operation happened once, between its beginning and its end;
 - a refused operation did not happen;
 - an operation with an unknown outcome happened once after its beginning, or not at all.
 
-A request on several consumers happened for all of them or for none. Reads of providers must lie within the bounds that
-the writes around them set (bounds.py).
+A request on several consumers happened for all of them or for none. This is checked for each request with an unknown
+outcome by itself, if every consumer has such an order. Reads of providers must lie within the bounds that the writes
+around them set (bounds.py): generations, which never decrease, and usages, which never exceed the totals.
 """
 
 import pathlib
@@ -26,7 +27,10 @@ ABSENT = ({}, None)  # the allocations and the generation of a consumer that doe
 
 
 class Violation(NamedTuple):
-    """`about` is the consumer or the provider. The same violation may be read many times, and is reported once."""
+    """`about` is the consumer or the provider, or None.
+
+    Many reads may show one violation, so run.py reports one for each kind and `about`.
+    """
 
     kind: str
     about: str
@@ -40,7 +44,7 @@ def check(operations, initial, consumers=None, totals=None):
     """All violations in a history.
 
     `initial` has the providers' generations before the first operation. `consumers` has the allocations and generations
-    of the consumers that existed then. `totals` has the highest total of each provider and class.
+    of the consumers that existed then. `totals` has the highest total that each provider and class had during the run.
     """
     known = consumers or {}
     faults = [Violation(kind, consumer, text) for kind, consumer, text in unexplained_consumers(operations, known)]
@@ -61,19 +65,20 @@ def by_consumer(operations):
 
 
 def unexplained_consumers(operations, known):
-    """Consumers whose answers no order of their operations explains."""
+    """Consumers for which no order of their operations explains all answers."""
     faults = []
     for consumer, ops in by_consumer(operations).items():
         if not explained(consumer, ops, known):
             lines = "\n".join(f"  {describe(consumer, op)}" for op in ops)
-            # A second acknowledged release of the same allocations is less serious than a lost write.
+            # An order that explains them once a release of nothing may succeed means: it was only released twice. That is
+            # less serious than a lost write.
             kind = "released twice" if explained(consumer, ops, known, lenient=True) else "no order"
             faults.append((kind, consumer, f"no order explains consumer {consumer}:\n{lines}"))
     return faults
 
 
 def half_done(operations, known):
-    """Requests with an unknown outcome that must have happened for one consumer and cannot have for another."""
+    """Requests with an unknown outcome that must have happened for one consumer, and cannot have for another."""
     faults, consumers = [], by_consumer(operations)
     for op in operations:
         if op.outcome == UNKNOWN and len(op.sets) > 1:

@@ -1,11 +1,16 @@
-"""Faults at every statement of placet's writer: callers must get the true outcome.
+"""Faults around the commits of placet's writer: callers must get the true outcome.
 
     python -m functional_tests.commit_outcome.run [--engine postgresql|mariadb|galera] [--seed N] [--full]
                                                   [--binary PATH] [--mutant NAME] [TOPIC …]
 
-placet's connections go through a proxy (lib/servers/proxy.py). The fault points, at which connections are cut or
-servers killed, are derived from the statements that the proxy sees without faults. After each fault the tables and a
-second process are compared row by row with the answers that callers received.
+- `statements`: connections are cut and servers killed at the writer's statements. placet's connections go through a
+  proxy (lib/servers/proxy.py), and a run without faults shows which statements there are. After each fault the tables,
+  and what a second placet answers, must be what the answers to callers promised.
+- `commit`: the same at COMMIT alone, a short form of `statements` for Galera, where a fault takes long.
+- `outage`: the database goes away and comes back (database_outage.py).
+- `exhaustion`: all connections of the pool are in use (pool_exhaustion.py).
+
+The last two concern one server, so by default Galera runs `statements` alone.
 """
 
 import argparse
@@ -27,9 +32,12 @@ OPTIONS = {"placet": {"commit_timeout": "60"}}
 
 @contextlib.contextmanager
 def harness(engine, options):
-    """Starts a placet behind a proxy and a second one without. On Galera the second uses the last node, which is not
-    killed."""
+    """Starts a placet behind a proxy, and a second one without.
+
+    On Galera the second one uses the last node. The proxy does not lead there, so that node is never killed.
+    """
     database = engine.create()
+    # A single server is both: behind the proxy, and used directly by the second placet.
     *others, last = [engine.at(database, n) for n in range(len(engine.nodes))][1:] or [database]
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
     with Proxy(database, *others) as proxy, \
@@ -67,7 +75,8 @@ def main():
     parser = command_line.parser(__doc__, "--binary", "--mutant", "--seed")
     parser.add_argument("--engine", choices=("postgresql", "mariadb", "galera"), default="postgresql")
     parser.add_argument(
-        "--full", action=argparse.BooleanOptionalAction, default=os.environ.get("PLACET_TEST_SIZE") == "full")
+        "--full", action=argparse.BooleanOptionalAction, default=os.environ.get("PLACET_TEST_SIZE") == "full",
+        help="faults at every statement, instead of a sample")
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)

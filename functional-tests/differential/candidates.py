@@ -1,5 +1,6 @@
-"""Judges answers with allocation candidates: they are right, or have the shape that a defect of OpenStack Placement
-gives them.
+"""Judges both services' answers to `GET /allocation_candidates` by an oracle.
+
+placet's answer must be right. OpenStack Placement's must be right, or wrong in the shape of a known defect.
 """
 
 import json
@@ -9,23 +10,25 @@ from collections import Counter
 from functional_tests.differential import oracle, upstream_defects
 from functional_tests.differential.candidates_query import NESTED
 
+# The defects, named as their rows in docs/differences.md.
 LOST_TREES = "a group without a suffix that only sharing providers serve, beside a granular group"
 SUMS = "the same class in the group without a suffix and in a granular one, with another `group_policy` than `none`"
 SHARED_FROM_BELOW = "a sharing provider that is not the root of its tree"
-# The name under which differences carry the row of a defect.
+# The part of a comparison whose value is the row of the defect.
 DEFECT = "the defect"
-# The detail of this error is the provider's id alone.
+# The detail of the 500 of SHARED_FROM_BELOW is the provider's id alone.
 LOST_ID = re.compile(r"\n\n \d+  $")
 
 
-def is_row(row):
+def excuse(row):
+    """A rule of known_differences.py: it applies if the judge found this defect."""
     def applies(request, theirs, ours, found, tables):
-        # If one answer is a 500, everything that comes with an error differs.
+        # With SHARED_FROM_BELOW theirs is a 500, so status, headers and code differ too.
         return found.get(DEFECT) == (row, "") and (row == SHARED_FROM_BELOW or set(found) <= {DEFECT, "body"})
     return applies
 
 
-RULES = [(row, is_row(row)) for row in (LOST_TREES, SUMS, SHARED_FROM_BELOW)]
+RULES = [(row, excuse(row)) for row in (LOST_TREES, SUMS, SHARED_FROM_BELOW)]
 
 
 class Answers:
@@ -37,7 +40,10 @@ class Answers:
 
 
 def judge(forest, asked, theirs, ours):
-    """Returns the faults of both answers by the name of the part, and the row of the defect in theirs or None."""
+    """Returns the faults of both services (part -> expected and found), and the row of the defect in theirs or None.
+
+    Errors of OpenStack Placement are not judged here, except for the 500 of a known defect.
+    """
     right = oracle.candidates(forest, asked)
     found, defect = wrong(forest, asked, ours, right), None
     if theirs.statuses == (200, 200):
@@ -66,7 +72,10 @@ def expected(asked, right):
 
 
 def wrong(forest, asked, answers, right):
-    """The faults of one service's answers. `right` are all candidates, or None if their shape is that of a defect."""
+    """The faults of one service's answers.
+
+    `right` are all correct candidates, or None if the answers show a defect, so that they cannot be compared with them.
+    """
     if answers.statuses != (200, 200):
         return {f"candidates of {answers.kind}: statuses": ((200, 200), answers.statuses)}
     shown, whole = (body["allocation_requests"] for body in (answers.limited, answers.whole))
@@ -83,7 +92,7 @@ def wrong(forest, asked, answers, right):
 
 
 def missing_and_extra(should, shown):
-    """The candidates that are missing, and those that are too many."""
+    """The missing and the extra candidates: two disjoint lists, equal only if both are empty."""
     return sorted((should - shown).elements()), sorted((shown - should).elements())
 
 
@@ -91,7 +100,7 @@ def summed_up(forest, asked, answers, body):
     """The providers of the forest that candidates of this answer use, and so need a summary."""
     used, whole = (used_by(it["allocation_requests"]) & forest.of.keys() for it in (body, answers.whole))
     if answers.kind == "upstream" and asked.minor < NESTED:
-        # It keeps the summary of each provider in the whole answer of whose tree the limited answer has a provider.
+        # It summarises each provider of the unlimited answer whose tree has a provider in the limited answer.
         roots = {forest.of[uuid].root for uuid in used}
         used = {uuid for uuid in whole if forest.of[uuid].root in roots}
     return used

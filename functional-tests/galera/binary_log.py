@@ -1,4 +1,8 @@
-"""Reads a node's binary logs: the committed transactions of placet's writers, which are known by their token."""
+"""Reads placet's committed transactions from a node's binary logs.
+
+Each of them inserts a row with a random token into placet_changes. lost_writes.py compares the logs with the tables: so
+it tells a write that the cluster lost from one that placet never committed.
+"""
 
 import re
 import subprocess
@@ -11,9 +15,9 @@ ROW = re.compile(r"### (INSERT INTO|DELETE FROM|UPDATE) `([^`]*)`\.`([^`]*)`")
 VALUE = re.compile(r"###   @(\d+)=(.*)")
 POSITION = re.compile(r"# at (\d+)")
 GTID = re.compile(r"\tGTID (\d+-\d+-\d+)")
-# The numbers of columns, by which the log names them.
+# The log names columns by their number.
 WRITER, REVISION, TOKEN = 1, 2, 3  # of placet_changes
-PROVIDER, CONSUMER, CLASS, USED = 4, 5, 6, 7  # of allocations
+ID, PROVIDER, CONSUMER, CLASS, USED = 3, 4, 5, 6, 7  # of allocations
 UUID, GENERATION = 4, 6  # of resource_providers
 
 
@@ -21,7 +25,8 @@ UUID, GENERATION = 4, 6  # of resource_providers
 class Commit:
     """One transaction.
 
-    - `inserted`, `deleted`: consumer -> its inserted and deleted allocations, as (provider's id, class's id, amount).
+    - `allocations`: consumer -> the allocations that the transaction left to it, as row's id -> (provider's id,
+      class's id, amount). placet deletes all rows that the consumer had, then inserts all that it has now.
     - `generations`: provider -> (generation before, generation after).
     """
 
@@ -31,15 +36,15 @@ class Commit:
     writer: str = None
     revision: int = None
     token: str = None
-    inserted: dict = field(default_factory=dict)
-    deleted: dict = field(default_factory=dict)
+    allocations: dict = field(default_factory=dict)
     generations: dict = field(default_factory=dict)
 
     @property
     def place(self):
         return f"{self.file}, position {self.position}, GTID {self.gtid}, writer {self.writer}, revision {self.revision}"
 
-    def row(self, action, table, images):
+    def add_row(self, action, table, images):
+        """Adds one changed row. An image maps numbers of columns to values; an UPDATE has two, before and after."""
         values = images[-1]
         if table == "resource_providers" and action == "UPDATE":
             before, _ = self.generations.get(values[UUID], (int(images[0][GENERATION]), None))
@@ -47,13 +52,15 @@ class Commit:
         elif table == "placet_changes" and action == "INSERT INTO":
             self.writer, self.revision, self.token = values[WRITER], int(values[REVISION]), values[TOKEN]
         elif table == "allocations" and action != "UPDATE":
-            side = self.inserted if action == "INSERT INTO" else self.deleted
-            found = int(values[PROVIDER]), int(values[CLASS]), int(values[USED])
-            side.setdefault(values[CONSUMER], Counter())[found] += 1
+            rows = self.allocations.setdefault(values[CONSUMER], {})
+            if action == "INSERT INTO":
+                rows[values[ID]] = int(values[PROVIDER]), int(values[CLASS]), int(values[USED])
+            else:
+                rows.pop(values[ID], None)
 
-    def left(self, consumer):
-        """The allocations of the consumer after the transaction: those that it inserted and did not delete again."""
-        return self.inserted.get(consumer, Counter()) - self.deleted.get(consumer, Counter())
+    def left(self, consumer, allocations):
+        """Whether the transaction left exactly these allocations, a Counter, to the consumer."""
+        return consumer in self.allocations and Counter(self.allocations[consumer].values()) == allocations
 
 
 def commits(node, database):
@@ -70,27 +77,24 @@ def _transactions(path, database):
         [machine.program("mariadb-binlog", "mariadb-client"), "--no-defaults", "--base64-output=DECODE-ROWS", "-v",
          f"--database={database}", str(path)],
         capture_output=True, text=True, errors="replace", check=True).stdout.splitlines()
-    commit = row = None
+    commit = row = None  # a row: action, table, images
     at = 0
     for line in lines:
-        if line.startswith("###"):
-            if value := VALUE.match(line):
-                row[2][-1][int(value[1])] = value[2].strip("'")
-                continue
-            if line in ("### SET", "### WHERE"):
-                row[2].append({})
-                continue
-            if commit and row:
-                commit.row(*row)
-            began = ROW.match(line)
-            row = (began[1], began[3], []) if began else row
+        if value := VALUE.match(line):
+            row[2][-1][int(value[1])] = value[2].strip("'")
             continue
+        if line in ("### SET", "### WHERE"):
+            row[2].append({})
+            continue
+        # Any other line ends the row before it.
         if commit and row:
-            commit.row(*row)
-        row = None
+            commit.add_row(*row)
+        began = ROW.match(line)
+        row = (began[1], began[3], []) if began else None
         if position := POSITION.match(line):
             at = int(position[1])
         elif gtid := GTID.search(line):
+            # The archive puts the inode before the name.
             commit = Commit(path.name.split("-", 1)[1], at, gtid[1])
         elif line.startswith("COMMIT") and commit:
             yield commit

@@ -33,7 +33,7 @@ class Case:
     def remove(self, consumer, nodes):
         """Deletes the consumer's transaction from these nodes' tables, without a trace in the logs."""
         log = lost_writes.BinaryLogs(self.engine, self.database)
-        commit = next(c for c in log.logged[self.engine.nodes[0].name] if consumer in c.inserted)
+        commit = next(c for c in log.logged[self.engine.nodes[0].name] if consumer in c.allocations)
         for node in nodes:
             connection = node.database(self.database.name).connect()
             connection.execute(UNREPLICATED)
@@ -85,6 +85,16 @@ class Case:
         (lines,) = self.explained(consumer)
         assert "lost by placet" in lines, lines
 
+    def replaced_in_part(self):
+        """One allocation of the consumer changes, the other stays: placet deletes and inserts both rows."""
+        consumer = self.claim()
+        changed = HOLDS | {topology.HOSTS[0]: {"VCPU": 1}}
+        op = self.history.begin("claim", sets={consumer: changed}, expects={consumer: 1})
+        self.members[0].rest.must("PUT", f"/allocations/{consumer}", topology.body(changed, 1))
+        op.end(OK)
+        lines = self.explained(consumer)
+        assert lines == ["nothing was lost by the cluster: all of these commits are in all nodes' tables"], lines
+
     def overwritten(self):
         """A provider's generation that continues from an old value, as in the logs after a lost update."""
         consumer = self.claim()
@@ -134,6 +144,7 @@ def check(tests, engine, database, members, kill_all):
     tests.step("a commit that one node lacks was lost by the cluster", case.lost_by_one)
     tests.step("a write that no node logged was never committed by placet", case.never_committed)
     tests.step("a commit of another amount is not the acknowledged write", case.other_amount)
+    tests.step("a write that changes one of two allocations is found", case.replaced_in_part)
     if kill_all:
         tests.step("commits that are lost when all nodes are killed were lost by the engine", case.killed)
     else:

@@ -52,8 +52,7 @@ class BinaryLogs:
         found = {}
         for node, commits in self.logged.items():
             for commit in commits:
-                touches = consumer in commit.inserted or consumer in commit.deleted
-                if touches and commit.left(consumer) == wanted:
+                if commit.left(consumer, wanted):
                     found.setdefault(commit.token, {})[node] = commit
         return found
 
