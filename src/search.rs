@@ -8,8 +8,8 @@
 //! - `request`: the question, in names; `resolve`: the same in ids, with unknown names refused;
 //! - `scan`: evaluates a filter over one block, a bit for each provider that passes;
 //! - `block_walk`: the order in which blocks are visited; `zone_filter`: skips regions that cannot contain a result;
-//! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates that
-//!   several providers serve together;
+//! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates
+//!   that several providers serve together;
 //! - `selection`: how many candidates an answer holds, and which providers its summaries show; `group_providers`: the
 //!   providers that serve a group;
 //! - `explain`: why a provider was rejected; `interrupt`: cancels a search from outside;

@@ -105,8 +105,8 @@ impl WalCheckpointer {
         }))
     }
 
-    /// Raises the limit at which commits on this connection checkpoint by themselves, so that SQLite does it only if the
-    /// WAL gets much too long.
+    /// Raises the limit at which commits on this connection checkpoint by themselves, so that SQLite does it only if
+    /// the WAL gets much too long.
     pub fn defer_auto_checkpoint(&self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
         dialect::set_wal_limit(conn, self.limits.force_pages.saturating_mul(2))
     }

@@ -65,7 +65,8 @@ pub struct WriterSettings {
 const MAX_BATCH: usize = 256;
 /// The pause before a batch or a connection attempt is retried.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
-/// The time between two heartbeats. With each one, the writer prunes changes and writers that are too old to be followed.
+/// The time between two heartbeats. With each one, the writer prunes changes and writers that are too old to be
+/// followed.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Starts the writer's thread. Returns when `build` has made the batch, with what else it made.

@@ -1,13 +1,13 @@
 //! The order in which a search visits blocks.
 //!
-//! Naively, a search would visit blocks in the order of their numbers. If it stops at a limit, schedulers would then all
-//! get the same, oldest hosts. So the walk is a pseudo-random sample of the whole cloud:
+//! Naively, a search would visit blocks in the order of their numbers. If it stops at a limit, schedulers would then
+//! all get the same, oldest hosts. So the walk is a pseudo-random sample of the whole cloud:
 //!
 //! - Blocks come in a permutation that is computed position by position, not shuffled: it needs no memory and no
 //!   preparation, and depends on the seed alone.
-//! - Neighbours in a block are often alike, so a block gives only some of its lanes (a stripe) at a time, and the others
-//!   in later rounds. A walk to providers takes eight rounds. A walk to trees takes as many as leave about four roots
-//!   to each stripe, because checking a block for one tree costs as much as for all of its trees.
+//! - Neighbours in a block are often alike, so a block gives only some of its lanes (a stripe) at a time, and the
+//!   others in later rounds. A walk to providers takes eight rounds. A walk to trees takes as many as leave about four
+//!   roots to each stripe, because checking a block for one tree costs as much as for all of its trees.
 
 use super::snapshot::{Slot, Snapshot, by_block};
 
@@ -101,8 +101,8 @@ impl BlockWalk {
         }
     }
 
-    /// The next block, with the fitting lanes of its stripe in this round, which may be none. `fit` returns the lanes of a
-    /// block that fit at all; it is called once for each block, as late as possible.
+    /// The next block, with the fitting lanes of its stripe in this round, which may be none. `fit` returns the lanes
+    /// of a block that fit at all; it is called once for each block, as late as possible.
     pub fn next(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> Option<(usize, u64)> {
         let end = if self.round == 0 {
             self.order.len

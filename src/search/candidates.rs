@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 /// What the deployment configures for all searches, and the means to cancel one of them.
 #[derive(Clone, Debug)]
 pub struct SearchSettings {
-    /// Determines the order in which the cloud is searched: the same seed over the same version gives the same candidates
-    /// in the same order. It belongs to the process or, if candidates are to be randomized, to the request.
+    /// Determines the order in which the cloud is searched: the same seed over the same version gives the same
+    /// candidates in the same order. Each process has its own; if candidates are to be randomized, each request.
     pub seed: u64,
     /// `[placement] max_allocation_candidates`; `None` if that is -1. Zero still gives one candidate, as in OpenStack
     /// Placement.
@@ -48,14 +48,15 @@ impl SearchSettings {
     }
 }
 
-/// Thresholds of cost at which the search of trees changes its technique. Tests set small values, which small worlds reach.
+/// Thresholds of cost at which the search of trees changes its technique. Tests set small values, which small worlds
+/// reach.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchLimits {
-    /// Steps (parts placed) since the last solution of a tree after which every further step is checked against a bound.
-    /// Finding the next solution by trying is often cheaper than proving that there is one.
+    /// The number of steps (parts placed) since the last solution of a tree after which every further step is checked
+    /// against the bounds. Up to there, trying is often cheaper than checking.
     pub steps_before_bound: u64,
-    /// 8-byte words that the trees which wait for their third round or a later one may occupy together. Of more trees only
-    /// the last solution is kept, and what they offer is collected again when their next round comes.
+    /// The number of 8-byte words that the trees waiting for their third or a later round may occupy together. Of
+    /// further trees only the last solution is kept, and their offers are collected again in their next round.
     pub waiting_words: usize,
 }
 
@@ -79,7 +80,7 @@ pub enum TreeOrder {
     BreadthFirst,
 }
 
-/// One way to serve a request: a claim that would be granted at that moment.
+/// An assignment of providers to a request: a claim that would be granted at that moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
     /// No pair of provider and class occurs twice.
@@ -131,7 +132,7 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     let root = resolve::root_traits(&snapshot, &request.root_required)?;
     let mut filters = Vec::with_capacity(request.groups.len());
     for group in &request.groups {
-        match resolve::group(&snapshot, &root, group, settings.strict_step) {
+        match resolve::group_filter(&snapshot, &root, group, settings.strict_step) {
             Ok(Some(filter)) => filters.push(filter),
             Ok(None) => {
                 filters.clear();
@@ -205,8 +206,8 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
     }
 }
 
-/// If only the request sets a limit, the answer is a sample of the whole cloud: one candidate of each tree per round. The
-/// configured order applies to whole answers, and to those that `[placement] max_allocation_candidates` cuts.
+/// If only the request sets a limit, the answer is a sample of the whole cloud: one candidate of each tree per round.
+/// The configured order applies to whole answers, and to those that `[placement] max_allocation_candidates` cuts.
 fn tree_order(request: &Request, settings: &SearchSettings) -> TreeOrder {
     if request.limit.is_some() && settings.max.is_none() {
         TreeOrder::BreadthFirst
@@ -249,22 +250,22 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         &self.snapshot
     }
 
-    /// How many candidates an answer may hold, and whether that is the deployment's ceiling rather than what the request
-    /// or `max_allocation_candidates` asks for.
+    /// How many candidates an answer may hold, and whether that is the deployment's ceiling rather than what the
+    /// request or `max_allocation_candidates` asks for.
     pub(super) fn max_candidates(&self) -> (usize, bool) {
         (self.limit.min(self.ceiling), self.ceiling < self.limit)
     }
 
-    /// Checks, after the last candidate, that the search found all there are.
+    /// Checks, after the last candidate, that the search was complete.
     ///
     /// # Errors
     /// [`Error::BadRequest`] if some trees were given up, or if the search was interrupted: an answer without an error
     /// would claim that there are no more candidates.
     pub(super) fn check_complete(&self) -> Result<()> {
-        let bad = |detail: &str| Err(Error::BadRequest { detail: detail.into() });
+        let bad_request = |detail: &str| Err(Error::BadRequest { detail: detail.into() });
         match &self.search {
-            _ if self.interrupt.is_set() => bad("The search was cancelled, because its client is gone."),
-            Search::Trees(trees) if trees.gave_up() => bad(
+            _ if self.interrupt.is_set() => bad_request("The search was cancelled, because its client is gone."),
+            Search::Trees(trees) if trees.gave_up() => bad_request(
                 "Too many ways to place these groups would have to be tried: name fewer groups, amounts that are alike, \
                  or a smaller limit.",
             ),

@@ -26,13 +26,13 @@ pub enum Reason {
 
 /// Receives every provider that a search rejects. With `()` it compiles to nothing.
 ///
-/// Searches are lazy: a provider that was not looked at is not reported, because it is outside the tree of `in_tree` or
-/// because enough candidates were found before it. A provider is reported once; if several providers serve a request
-/// together, once for each kind of part that it cannot serve.
+/// A provider is reported once; if several providers serve a request together, once for each kind of part that it
+/// cannot serve. Searches are lazy, so a provider that was not examined is not reported: it is outside of the tree of
+/// `in_tree`, or enough candidates were found before it.
 ///
 /// Only tests implement it so far. It is meant for a question of placet's own API, why a request has no candidate.
 pub trait Explain {
-    /// False if reasons are ignored, so that they are not even computed and whole blocks may be skipped.
+    /// False if reasons are ignored, so that they need not be computed and whole blocks may be skipped.
     const ENABLED: bool = true;
 
     fn rejected(&mut self, slot: Slot, reason: Reason);

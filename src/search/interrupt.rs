@@ -12,7 +12,7 @@ pub struct Interrupt(Arc<InterruptState>);
 #[derive(Debug)]
 struct InterruptState {
     cancelled: AtomicBool,
-    /// How many steps are left. Only the thread that searches counts, so load and store need not be one operation.
+    /// The steps that remain. Only the thread that searches counts them, so load and store need not be one operation.
     steps: AtomicU64,
 }
 
@@ -26,18 +26,19 @@ impl Default for InterruptState {
 }
 
 impl Interrupt {
-    /// Also cancels the search after this many steps.
+    /// An interrupt that also cancels the search after this many steps.
     pub fn after(steps: u64) -> Interrupt {
         let interrupt = Interrupt::default();
         interrupt.0.steps.store(steps, Ordering::Relaxed);
         interrupt
     }
 
+    /// Cancels the search.
     pub fn set(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Removes the budget of a search that has not used it up.
+    /// Removes the budget. Called before it is used up.
     pub fn lift(&self) {
         self.0.steps.store(u64::MAX, Ordering::Relaxed);
     }
@@ -55,9 +56,9 @@ impl Interrupt {
 
     /// Counts steps that are taken without a check.
     pub fn spend(&self, steps: u64) {
-        let left = self.0.steps.load(Ordering::Relaxed);
-        if left != u64::MAX {
-            self.0.steps.store(left.saturating_sub(steps), Ordering::Relaxed);
+        let remaining = self.0.steps.load(Ordering::Relaxed);
+        if remaining != u64::MAX {
+            self.0.steps.store(remaining.saturating_sub(steps), Ordering::Relaxed);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::error::Result;
 /// # Errors
 /// [`crate::error::Error::UnknownClassInQuery`], [`crate::error::Error::UnknownTraitsInQuery`].
 pub fn providers(snapshot: &Snapshot, query: &ProviderQuery, strict_step: bool) -> Result<Vec<Slot>> {
-    let Some(filter) = resolve::query(snapshot, query, strict_step)? else {
+    let Some(filter) = resolve::query_filter(snapshot, query, strict_step)? else {
         return Ok(Vec::new());
     };
     if filter
@@ -26,9 +26,9 @@ pub fn providers(snapshot: &Snapshot, query: &ProviderQuery, strict_step: bool) 
         return Ok(snapshot.iter().collect());
     }
     let mut found = match (&query.uuid, &query.name) {
-        (Some(uuid), _) => one(snapshot, &filter, snapshot.by_uuid(uuid)),
-        (None, Some(name)) => one(snapshot, &filter, snapshot.by_name(name)),
-        (None, None) => many(snapshot, &filter),
+        (Some(uuid), _) => filter_one(snapshot, &filter, snapshot.by_uuid(uuid)),
+        (None, Some(name)) => filter_one(snapshot, &filter, snapshot.by_name(name)),
+        (None, None) => filter_all(snapshot, &filter),
     };
     if let Some(name) = &query.name {
         found.retain(|&slot| snapshot.name(slot) == &**name);
@@ -37,7 +37,7 @@ pub fn providers(snapshot: &Snapshot, query: &ProviderQuery, strict_step: bool) 
 }
 
 /// The provider at `slot`, if it passes.
-fn one(snapshot: &Snapshot, filter: &ProviderFilter, slot: Option<Slot>) -> Vec<Slot> {
+fn filter_one(snapshot: &Snapshot, filter: &ProviderFilter, slot: Option<Slot>) -> Vec<Slot> {
     let passes = |slot: &Slot| {
         filter.tree.is_none_or(|tree| snapshot.root(*slot) == tree)
             && scan::fitting(snapshot, filter, slot.block(), slot.bit(), &mut ()) != 0
@@ -46,13 +46,13 @@ fn one(snapshot: &Snapshot, filter: &ProviderFilter, slot: Option<Slot>) -> Vec<
 }
 
 /// All providers that pass, found block by block.
-fn many(snapshot: &Snapshot, filter: &ProviderFilter) -> Vec<Slot> {
+fn filter_all(snapshot: &Snapshot, filter: &ProviderFilter) -> Vec<Slot> {
     let fitting = |block, lanes| lanes_of(scan::fitting(snapshot, filter, block, lanes, &mut ()));
     let mut found: Vec<Slot> = match filter.tree {
         Some(tree) => snapshot
             .tree(tree)
             .into_iter()
-            .flat_map(|slot| one(snapshot, filter, Some(slot)))
+            .flat_map(|slot| filter_one(snapshot, filter, Some(slot)))
             .collect(),
         None => (0..snapshot.blocks().len())
             .flat_map(|block| fitting(block, u64::MAX).map(move |lane| Slot::new(block, lane)))

@@ -19,8 +19,8 @@ pub struct Request {
     pub nested: bool,
 }
 
-/// One group of a request. A granular group (with a suffix) is served by one provider; the group without a suffix by any
-/// providers of a tree.
+/// One group of a request. A granular group (with a suffix) is served by one provider; the group without a suffix by
+/// any providers of a tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     pub suffix: String,

@@ -61,7 +61,7 @@ pub(super) fn root_traits(snapshot: &Snapshot, traits: &Traits) -> Result<TraitI
 ///
 /// # Errors
 /// [`Error::UnknownClassInQuery`] and [`Error::UnknownTraitsInCandidates`], with the first unknown name.
-pub(super) fn group(
+pub(super) fn group_filter(
     snapshot: &Snapshot,
     root: &TraitIds,
     group: &Group,
@@ -87,16 +87,16 @@ pub(super) fn group(
         names,
     }) {
         Ok(traits) => traits,
-        Err(error) => return error_unless_empty(snapshot, &[roots, only_members(&filter)], error),
+        Err(error) => return error_unless_empty(snapshot, &[roots, required_members_only(&filter)], error),
     };
-    let Some(filter) = in_tree(snapshot, group.in_tree.as_deref(), filter) else {
+    let Some(filter) = restrict_to_tree(snapshot, group.in_tree.as_deref(), filter) else {
         return Ok(None);
     };
     if !filter.amounts.is_empty() {
         return Ok(Some(filter));
     }
-    // A group without resources, as in OpenStack Placement: `in_tree` does not restrict it, and it matches no provider
-    // unless it requires a trait or an aggregate.
+    // As in OpenStack Placement, `in_tree` does not restrict a group without resources, and the group matches only by
+    // required traits and aggregates.
     let has_requirement = !(filter.traits.required.is_empty() && filter.members.any_of.is_empty());
     Ok(has_requirement.then_some(ProviderFilter { tree: None, ..filter }))
 }
@@ -105,9 +105,9 @@ pub(super) fn group(
 ///
 /// # Errors
 /// [`Error::UnknownClassInQuery`] and [`Error::UnknownTraitsInQuery`], with the first unknown name.
-pub(super) fn query(snapshot: &Snapshot, query: &ProviderQuery, strict: bool) -> Result<Option<ProviderFilter>> {
+pub(super) fn query_filter(snapshot: &Snapshot, query: &ProviderQuery, strict: bool) -> Result<Option<ProviderFilter>> {
     let catalog = snapshot.catalog();
-    let Some(mut filter) = in_tree(
+    let Some(mut filter) = restrict_to_tree(
         snapshot,
         query.in_tree.as_deref(),
         ProviderFilter {
@@ -130,13 +130,13 @@ pub(super) fn query(snapshot: &Snapshot, query: &ProviderQuery, strict: bool) ->
     filter.members = member_ids(catalog, &query.members);
     filter.amounts = match class_ids(catalog, &query.resources) {
         Ok(amounts) => amounts,
-        Err(error) => return error_unless_empty(snapshot, &[required, only_members(&filter)], error),
+        Err(error) => return error_unless_empty(snapshot, &[required, required_members_only(&filter)], error),
     };
     Ok(Some(filter))
 }
 
-/// The error, or no match if one of the filters `before` it rejects every provider. A filter that asks for nothing does
-/// not count, so that an unknown name is refused on a database without providers too.
+/// The error; or no match, if one of the filters that come `before` it rejects every provider. An empty filter never
+/// does, so an unknown name is refused even on a database without providers.
 fn error_unless_empty(snapshot: &Snapshot, before: &[ProviderFilter], error: Error) -> Result<Option<ProviderFilter>> {
     let passes_any = |filter: &ProviderFilter| *filter == ProviderFilter::default() || scan::any_fits(snapshot, filter);
     if before.iter().all(passes_any) {
@@ -146,8 +146,8 @@ fn error_unless_empty(snapshot: &Snapshot, before: &[ProviderFilter], error: Err
     }
 }
 
-/// The required aggregates of a filter alone.
-fn only_members(filter: &ProviderFilter) -> ProviderFilter {
+/// A filter with the required aggregates of `filter`, and nothing else.
+fn required_members_only(filter: &ProviderFilter) -> ProviderFilter {
     let members = MemberIds {
         any_of: filter.members.any_of.clone(),
         forbidden: Vec::new(),
@@ -159,7 +159,7 @@ fn only_members(filter: &ProviderFilter) -> ProviderFilter {
 }
 
 /// Restricts a filter to the tree of the provider `uuid`; `None` if that provider is unknown.
-fn in_tree(snapshot: &Snapshot, uuid: Option<&str>, filter: ProviderFilter) -> Option<ProviderFilter> {
+fn restrict_to_tree(snapshot: &Snapshot, uuid: Option<&str>, filter: ProviderFilter) -> Option<ProviderFilter> {
     let Some(uuid) = uuid else { return Some(filter) };
     let tree = snapshot.root(snapshot.by_uuid(uuid)?);
     Some(ProviderFilter {

@@ -9,7 +9,7 @@ pub(super) fn any_fits(snapshot: &Snapshot, filter: &ProviderFilter) -> bool {
     (0..snapshot.blocks().len()).any(|block| fitting(snapshot, filter, block, u64::MAX, &mut ()) != 0)
 }
 
-/// Those of `lanes` whose provider passes all of `filter` by itself, except for `tree`, which is not checked. Cheap
+/// Those of `lanes` whose provider passes all of `filter` by itself, apart from `tree`, which callers check. Cheap
 /// conditions come first.
 pub(super) fn fitting<E: Explain>(
     snapshot: &Snapshot,
@@ -66,33 +66,33 @@ impl<E: Explain> BlockScan<'_, E> {
 
     fn members(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
         let MemberIds { any_of, forbidden } = &filter.members;
-        let mut inside = any_of
+        let mut members = any_of
             .iter()
             .fold(u64::MAX, |lanes, set| lanes & data.profile.aggregates.any(set));
-        let mut outside = !data.profile.aggregates.any(forbidden);
+        let mut not_forbidden = !data.profile.aggregates.any(forbidden);
         if filter.spans_tree && !(any_of.is_empty() && forbidden.is_empty()) {
             for lane in lanes_of(self.passing & !data.roots) {
                 let root = snapshot.root(Slot::new(self.block, lane));
-                inside |= u64::from(is_inside(snapshot, &filter.members, root)) << lane;
-                outside &= !(u64::from(is_forbidden(snapshot, &filter.members, root)) << lane);
+                members |= u64::from(is_in_required_aggregates(snapshot, &filter.members, root)) << lane;
+                not_forbidden &= !(u64::from(is_in_forbidden_aggregate(snapshot, &filter.members, root)) << lane);
             }
         }
-        self.keep(inside, Reason::NotMember) && self.keep(outside, Reason::ForbiddenMember)
+        self.keep(members, Reason::NotMember) && self.keep(not_forbidden, Reason::ForbiddenMember)
     }
 
-    fn root(&mut self, snapshot: &Snapshot, wanted: &TraitIds, data: &Block) -> bool {
-        if wanted.is_empty() {
+    fn root(&mut self, snapshot: &Snapshot, root_traits: &TraitIds, data: &Block) -> bool {
+        if root_traits.is_empty() {
             return true;
         }
-        let own = |lane| has_traits(snapshot, wanted, snapshot.root(Slot::new(self.block, lane)));
-        let children = lanes_of(self.passing & !data.roots).filter(|&lane| own(lane));
+        let root_matches = |lane| has_traits(snapshot, root_traits, snapshot.root(Slot::new(self.block, lane)));
+        let children = lanes_of(self.passing & !data.roots).filter(|&lane| root_matches(lane));
         let children = children.fold(0, |lanes, lane| lanes | 1 << lane);
         let traits = &data.profile.traits;
-        let roots = wanted
+        let roots = root_traits
             .required
             .iter()
             .fold(data.roots, |lanes, any_of| lanes & traits.any(any_of));
-        self.keep(children | roots & !traits.any(&wanted.forbidden), Reason::Root)
+        self.keep(children | roots & !traits.any(&root_traits.forbidden), Reason::Root)
     }
 
     fn amounts(&mut self, filter: &ProviderFilter, data: &Block) {
@@ -115,8 +115,8 @@ impl<E: Explain> BlockScan<'_, E> {
                 self.keep(0, Reason::NoInventory { class });
                 return;
             };
-            // Reading the columns of each lane takes most of the time. The summary of the block mostly decides: all lanes
-            // have the same units, and the minimum that is free is enough.
+            // Reading the columns of each lane takes most of the time. In most blocks the summary decides: all lanes
+            // have the same units, and the minimum of free capacity is enough.
             let _ = self.keep(capacity.present, Reason::NoInventory { class })
                 && self.keep(
                     lanes_allowing(capacity, data, class, amount, filter.strict),
@@ -169,23 +169,21 @@ fn lanes_with_room(data: &Block, class: ClassId, amount: i64, lanes: u64) -> u64
 }
 
 /// Whether one provider has a trait of each required set, and no forbidden one.
-pub(super) fn has_traits(snapshot: &Snapshot, wanted: &TraitIds, slot: Slot) -> bool {
-    wanted
+pub(super) fn has_traits(snapshot: &Snapshot, traits: &TraitIds, slot: Slot) -> bool {
+    traits
         .required
         .iter()
-        .all(|any_of| any_of.iter().any(|&wanted| snapshot.has_trait(slot, wanted)))
-        && !has_forbidden(snapshot, wanted, slot)
+        .all(|any_of| any_of.iter().any(|&id| snapshot.has_trait(slot, id)))
+        && !has_forbidden(snapshot, traits, slot)
 }
 
-pub(super) fn has_forbidden(snapshot: &Snapshot, wanted: &TraitIds, slot: Slot) -> bool {
-    wanted
-        .forbidden
-        .iter()
-        .any(|&forbidden| snapshot.has_trait(slot, forbidden))
+/// Whether one provider has a forbidden trait.
+pub(super) fn has_forbidden(snapshot: &Snapshot, traits: &TraitIds, slot: Slot) -> bool {
+    traits.forbidden.iter().any(|&id| snapshot.has_trait(slot, id))
 }
 
 /// Whether one provider is itself in an aggregate of each required set.
-pub(super) fn is_inside(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
+pub(super) fn is_in_required_aggregates(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
     members
         .any_of
         .iter()
@@ -193,7 +191,7 @@ pub(super) fn is_inside(snapshot: &Snapshot, members: &MemberIds, slot: Slot) ->
 }
 
 /// Whether one provider is itself in a forbidden aggregate.
-pub(super) fn is_forbidden(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
+pub(super) fn is_in_forbidden_aggregate(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
     members
         .forbidden
         .iter()

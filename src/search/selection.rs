@@ -15,7 +15,7 @@ use crate::error::Result;
 pub struct Selection<S, E> {
     candidates: Candidates<S, E>,
     /// How many more candidates the answer may hold.
-    left: usize,
+    remaining: usize,
     ended: bool,
     cut: bool,
     /// Whether summaries show whole trees, or only the providers of candidates.
@@ -28,7 +28,7 @@ pub struct Selection<S, E> {
 impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
     pub(super) fn new(candidates: Candidates<S, E>, whole_trees: bool) -> Self {
         Self {
-            left: candidates.max_candidates().0,
+            remaining: candidates.max_candidates().0,
             ended: false,
             cut: false,
             whole_trees,
@@ -43,8 +43,8 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
         self.cut
     }
 
-    /// The providers that summaries must show, each once: the whole trees of the providers that candidates used so far, or
-    /// these providers alone if the request does not know trees.
+    /// The providers that summaries must show, each once: the whole trees of the providers that candidates used so far,
+    /// or these providers alone if the request does not know trees.
     pub fn into_summaries(self) -> Vec<BlockSlots> {
         let snapshot = self.candidates.snapshot();
         let mut all = Vec::new();
@@ -75,8 +75,8 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
     fn end(&mut self) -> Result<()> {
         self.ended = true;
         let (_, by_ceiling) = self.candidates.max_candidates();
-        self.cut = self.left == 0 && by_ceiling && self.candidates.next().is_some();
-        if self.left > 0 {
+        self.cut = self.remaining == 0 && by_ceiling && self.candidates.next().is_some();
+        if self.remaining > 0 {
             self.candidates.check_complete()?;
         }
         Ok(())
@@ -90,11 +90,15 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for Selection<S, E> {
         if self.ended {
             return None;
         }
-        let next = if self.left > 0 { self.candidates.next() } else { None };
+        let next = if self.remaining > 0 {
+            self.candidates.next()
+        } else {
+            None
+        };
         let Some(candidate) = next else {
             return self.end().err().map(Err);
         };
-        self.left -= 1;
+        self.remaining -= 1;
         self.show(&candidate);
         Some(Ok(candidate))
     }
@@ -108,7 +112,7 @@ impl SlotSet {
         Self(vec![0; snapshot.blocks().len()])
     }
 
-    /// False if it was there already.
+    /// Adds a slot. False if the set has it already.
     fn insert(&mut self, slot: Slot) -> bool {
         let lanes = &mut self.0[slot.block()];
         let is_new = *lanes & slot.bit() == 0;

@@ -17,7 +17,7 @@ pub(super) struct SingleProvider<E> {
     filter: ProviderFilter,
     walk: BlockWalk,
     zones: ZoneFilter,
-    /// The block that the walk is at, and its lanes that are candidates of this round and were not returned yet.
+    /// The current block of the walk, and its lanes of this round that are candidates and were not returned yet.
     block: usize,
     lanes: u64,
     suffix: Arc<str>,

@@ -5,13 +5,14 @@
 //! none exists. Instead:
 //!
 //! - `split_request` splits a request into parts, each of which one provider serves;
-//! - `roots` iterates over the trees that could serve (`root_filter` rejects most others 64 at a time, by `fit_cache`), and
-//!   collects what a tree and the sharing providers that reach it (`sharing`) offer (`offers`);
-//! - `backtracking` searches the solutions of one tree lazily. Dead ends are avoided by necessary conditions (`bound`), by
-//!   recorded nogoods (`nogoods`), and by an exact test of bin packing (`packing`, `bin_completion`, `capacity_bound`);
-//! - this module takes solutions of one tree after the other, or round-robin, and makes candidates of them.
+//! - `roots` iterates over the trees that could serve (`root_filter` rejects most others 64 at a time, by `fit_cache`),
+//!   and collects what a tree and the sharing providers that reach it (`sharing`) offer (`offers`);
+//! - `backtracking` searches the solutions of one tree lazily. Dead ends are avoided by necessary conditions (`bound`),
+//!   by recorded nogoods (`nogoods`), and by an exact test of bin packing (`packing`, `bin_completion`,
+//!   `capacity_bound`);
+//! - this module takes the solutions of one tree after the other, or round-robin, and turns them into candidates.
 //!
-//! Many hosts of a cloud are alike. A tree that looks the same as one without a solution is not searched again.
+//! Many hosts of a cloud are alike, so a tree with the signature of a tree without a solution is not searched.
 
 mod backtracking;
 mod bin_completion;
@@ -43,27 +44,28 @@ pub(super) use split_request::SplitRequest;
 pub(super) struct Trees<E> {
     roots: RootIter<E>,
     tree_order: TreeOrder,
-    /// Trees that were begun and may have more solutions, in the order of their next rounds. At most one if depth-first.
+    /// Trees that were begun and may have more solutions, in the order of their next rounds. At most one if
+    /// depth-first.
     waiting: VecDeque<WaitingTree>,
-    /// The size of those that are in memory.
+    /// The size of those in memory, in words.
     waiting_words: usize,
     /// The last solutions of the evicted ones, one after the other: for each part the option that it took.
     evicted_solutions: VecDeque<u32>,
     /// The search of a finished tree, whose memory the next one takes over.
     spare: Option<Box<TreeSearch>>,
     no_more_trees: bool,
-    /// Solutions by sharing providers alone, by part: other trees that these reach have the same ones.
+    /// Yielded solutions of sharing providers alone, by part. All trees that these providers reach have the same ones.
     yielded_shared: HashSet<Box<[Slot]>>,
     /// A buffer: the last solution, by part.
     placed: Vec<Slot>,
     steps: u64,
-    /// How many trees were given up before the search was through.
+    /// The number of trees that were given up.
     given_up: u32,
     /// The signatures of trees without a solution, and whether they were given up: trees with the same one are skipped.
     infeasible: HashMap<Box<[u64]>, bool>,
 }
 
-/// After this many trees were given up, no further tree is begun; after twice as many, those that were begun are left too.
+/// After this many trees were given up, no further tree is begun. After twice as many, the whole search ends.
 const MAX_TREES_GIVEN_UP: u32 = 20;
 
 /// How many signatures of trees without a solution are kept.
@@ -103,7 +105,7 @@ impl<E: Explain> Trees<E> {
         }
     }
 
-    /// How often a part was placed so far: the cost of a search on any machine.
+    /// How often a part was placed so far: the cost of a search, on any machine.
     #[cfg(test)]
     pub fn steps(&self) -> u64 {
         let waiting = self.waiting.iter().map(|waiting| match waiting {
@@ -143,13 +145,13 @@ impl<E: Explain> Trees<E> {
     /// Whether no other tree gave this candidate before.
     fn is_new(&mut self, placed: &[Slot]) -> bool {
         let sharing = &self.roots.sharing;
-        let all_shared = !sharing.all.is_empty() && placed.iter().all(|&slot| sharing.contains(slot));
+        let all_shared = !sharing.providers.is_empty() && placed.iter().all(|&slot| sharing.contains(slot));
         !all_shared || self.yielded_shared.insert(placed.into())
     }
 
     fn record_infeasible(&mut self, tree: &TreeSearch) {
         let request = &self.roots.request;
-        // A tree that was rejected before any part was placed is rejected as fast again.
+        // A tree that is rejected before any part is placed is rejected as fast the next time.
         if tree.search.found || tree.search.steps == 0 || self.infeasible.len() == MAX_SIGNATURES {
             return;
         }
@@ -168,22 +170,22 @@ impl<E: Explain> Trees<E> {
             .copied()
     }
 
-    /// The tree whose round it is: breadth-first, all trees are begun first and then follow each other round-robin;
-    /// depth-first, one tree goes on until it has no more solutions.
+    /// The next tree to search. Breadth-first, all trees are begun first, and then take rounds (round-robin).
+    /// Depth-first, one tree continues until it has no more solutions.
     fn next_tree(&mut self, snapshot: &Snapshot) -> Option<Box<TreeSearch>> {
         let begin = self.waiting.is_empty() || self.tree_order == TreeOrder::BreadthFirst;
         if begin && !self.no_more_trees {
-            let mut new = self.spare.take().unwrap_or_default();
+            let mut tree = self.spare.take().unwrap_or_default();
             while self.given_up < MAX_TREES_GIVEN_UP {
-                new.root = self.roots.next(snapshot, &mut new.offers);
-                if new.root.is_none() {
+                tree.root = self.roots.next(snapshot, &mut tree.offers);
+                if tree.root.is_none() {
                     break;
                 }
-                match self.known_infeasible(&new.offers) {
+                match self.known_infeasible(&tree.offers) {
                     Some(gave_up) => self.given_up += u32::from(gave_up),
                     None => {
-                        new.search.begin(&self.roots.request, &new.offers, self.given_up);
-                        return Some(new);
+                        tree.search.begin(&self.roots.request, &tree.offers, self.given_up);
+                        return Some(tree);
                     }
                 }
             }
@@ -208,8 +210,8 @@ impl<E: Explain> Trees<E> {
 
     /// Puts a tree at the end of the queue, to wait for its next round.
     ///
-    /// Most searches end in the first round. So in that round a tree is evicted unless its search recorded something that
-    /// it would have to find again: the next tree takes over its memory while that is still in the processor's cache.
+    /// Most searches end in the first round. So in that round a tree is evicted, unless its search has recorded
+    /// nogoods: the next tree reuses its memory while that is still in the processor's cache.
     fn enqueue(&mut self, mut tree: Box<TreeSearch>) {
         let first_round = self.tree_order == TreeOrder::BreadthFirst && !self.no_more_trees;
         let words = size_of::<TreeSearch>() / 8 + tree.offers.size() + tree.search.size();

@@ -1,13 +1,13 @@
 //! Skips whole regions of the snapshot that cannot contain a result, by their zone maps.
 //!
 //! A region is 64 blocks (4,096 providers). The snapshot keeps a zone map of each (`snapshot/zone_map.rs`); a search
-//! evaluates it once for its question and remembers the result for the region's other blocks.
+//! evaluates it once and caches the result for the region's other blocks.
 
 use super::explain::Explain;
 use super::snapshot::{Slot, Snapshot};
 
-/// By region, once evaluated: whether it may contain a result. `None` in a search of one tree, because evaluating a zone
-/// map takes longer than looking at the few blocks of a tree.
+/// By region, once evaluated: whether it may contain a result. `None` in a search of one tree, because evaluating a
+/// zone map takes longer than scanning the few blocks of a tree.
 #[derive(Debug)]
 pub(super) struct ZoneFilter(Option<Vec<Option<bool>>>);
 
@@ -17,8 +17,8 @@ impl ZoneFilter {
         ZoneFilter(tree.is_none().then(Vec::new))
     }
 
-    /// Whether a block can be skipped, because `may_match` is false for its region. A search that explains its rejections
-    /// skips nothing.
+    /// Whether a block can be skipped, because `may_match` is false for its region. A search that explains its
+    /// rejections skips nothing.
     pub fn can_skip<E: Explain>(&mut self, block: usize, may_match: impl FnOnce() -> bool) -> bool {
         let Some(known) = self.0.as_mut().filter(|_| !E::ENABLED) else {
             return false;

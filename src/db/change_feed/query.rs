@@ -29,8 +29,8 @@ pub struct FeedRow {
 
 type FeedColumns = (Integer, Text, BigInt, Text, Text);
 
-/// The maximum number of revisions of a writer that one query selects. Fewer are kept, so a reader that lacks more has to
-/// reload.
+/// The maximum number of revisions of a writer that one query selects. Fewer are kept, so a reader that lacks more has
+/// to reload.
 const MAX_REVISIONS: i64 = 2 * pruning::KEPT_REVISIONS;
 
 pub const EPOCH: i32 = 0;

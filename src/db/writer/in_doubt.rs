@@ -7,7 +7,8 @@
 //! own ([`super::identity::Identity::fence`]). Only one of the two can raise the revision.
 //!
 //! - The fence is committed: the batch was not, and never will be. It is tried again.
-//! - The fence finds the revision taken: the token identifies its commit. If it is the batch's, the batch was committed.
+//! - The fence finds the revision taken: the token identifies its commit. If it is the batch's, the batch was
+//!   committed.
 //! - Neither is known before the timeout: callers get 503, with the detail that the outcome is unknown.
 
 use std::time::Instant;

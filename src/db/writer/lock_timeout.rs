@@ -22,8 +22,8 @@ impl<B: Batch> Writer<B> {
         Ok(())
     }
 
-    /// Restores the default. Called for jobs with more time than those before them, and after all jobs were answered, so
-    /// that none of them waits for this statement.
+    /// Restores the default. Called for jobs with more time than those before them, and after all jobs were answered,
+    /// so that none of them waits for this statement.
     pub(super) fn restore_lock_timeout(&mut self) {
         if !std::mem::take(&mut self.is_lock_timeout_short) {
             return;

@@ -32,8 +32,8 @@ pub(super) enum TransactionEnd {
 impl<B: Batch> Writer<B> {
     /// Makes one attempt to commit the jobs, and returns an answer for each.
     ///
-    /// `jobs` may change: jobs that join the transaction are added. If batches are pipelined, jobs of earlier batches are
-    /// answered and removed.
+    /// `jobs` may change: jobs that join the transaction are added. If batches are pipelined, jobs of earlier batches
+    /// are answered and removed.
     pub(super) fn transaction(
         &mut self,
         jobs: &mut Vec<Job<B>>,

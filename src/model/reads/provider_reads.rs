@@ -99,7 +99,7 @@ impl ProviderReads {
             return Ok(None);
         };
         let times = self.trait_times.read().unwrap_or_else(PoisonError::into_inner);
-        if !times.catalog.is(snapshot.catalog()) {
+        if !times.catalog.ptr_eq(snapshot.catalog()) {
             return Ok(None);
         }
         let mut ids: Vec<TraitId> = snapshot.traits(slot).collect();
@@ -119,11 +119,11 @@ impl ProviderReads {
 
     /// Caches the times of traits that were read while the snapshot had `catalog`.
     fn cache_trait_times(&self, found: &ProviderTraits, catalog: &Catalog) {
-        if !catalog.is(self.store.newest().catalog()) {
+        if !catalog.ptr_eq(self.store.newest().catalog()) {
             return;
         }
         let mut times = self.trait_times.write().unwrap_or_else(PoisonError::into_inner);
-        if !times.catalog.is(catalog) {
+        if !times.catalog.ptr_eq(catalog) {
             times.catalog = catalog.clone();
             times.by_id.clear();
         }

@@ -25,7 +25,7 @@ pub(in crate::search) struct Block {
     pub usage: Arc<UsageColumns>,
     /// Computed when a search first needs it, dropped when a tree of the block changes.
     pub layout: Arc<OnceLock<Layout>>,
-    /// Likewise, dropped when profile or usage changes.
+    /// Computed when a search first needs it, dropped when profile or usage changes.
     free_capacity: Arc<OnceLock<FreeCapacity>>,
     /// Computed by readers from usage and from `derived`, dropped when either changes.
     stale_lanes: Arc<OnceLock<u64>>,
@@ -87,19 +87,20 @@ impl Block {
             .get_or_init(|| FreeCapacity::of(&self.profile, &self.usage))
     }
 
-    /// The lanes for which a reader finds its derived data outdated by usage, computed once by `find`.
+    /// The lanes whose derived data a reader finds outdated by usage, computed once by `find`.
     pub fn stale_lanes(&self, find: impl FnOnce() -> u64) -> u64 {
         *self.stale_lanes.get_or_init(find)
     }
 
-    /// Must be called if something changes of which readers may have derived data.
+    /// Must be called if data changes from which readers may have derived other data.
     pub fn drop_derived(&mut self) {
         self.derived = Arc::default();
         self.stale_lanes = Arc::default();
         self.usage_changes = 0;
     }
 
-    /// Replaces the profile and the usage of a lane. Most rows that are loaded again have the profile that they had.
+    /// Replaces the profile and the usage of a lane. An unchanged profile, as most reloaded rows have, stays
+    /// shared.
     pub fn set_profile_and_usage(&mut self, lane: usize, row: &ProviderRow) {
         if !self.profile.has_profile_of(lane, row) {
             Arc::make_mut(&mut self.profile).set(lane, row);
@@ -108,7 +109,8 @@ impl Block {
         self.usage_mut().set(lane, row);
     }
 
-    /// Makes a lane vacant. All caches are replaced, not cleared: readers of the version before this one still use them.
+    /// Makes a lane vacant. All caches are replaced, not cleared: readers of the version before this one still use
+    /// them.
     pub fn clear(&mut self, lane: usize) {
         self.present &= !(1 << lane);
         self.roots &= !(1 << lane);

@@ -11,20 +11,21 @@ use super::persistent_vec::PersistentVec;
 use super::version::Snapshot;
 
 /// The standard trait of a sharing provider, whose inventories serve all trees with which it shares an aggregate.
-const SHARES: &str = "MISC_SHARES_VIA_AGGREGATE";
+const SHARING_TRAIT: &str = "MISC_SHARES_VIA_AGGREGATE";
 
 /// Derived data of a block is dropped if no reader used it in this many versions. That is a minute of claims at full
-/// speed, or hours of a quiet cloud, which has little derived data anyway. Every `SWEEP_INTERVAL`-th version looks for it.
+/// speed, or hours of an idle cloud, which has little derived data anyway.
 pub(in crate::search) const IDLE_VERSIONS: u64 = 1 << 16;
+/// The number of versions between two sweeps for idle derived data.
 const SWEEP_INTERVAL: u64 = 1 << 10;
 
-/// Trees of at most this many providers are never split over blocks when the first version is built, even if that leaves
+/// A tree of at most this many providers is placed in one block when the first version is built, even if that leaves
 /// the end of a block empty: at most a quarter of it.
 const MAX_PADDED_TREE: usize = LANES / 4;
 
 impl Snapshot {
-    /// The first version, from whole tables. Providers are sorted tree by tree, roots by id, so that a tree is in one block
-    /// or in few.
+    /// The first version, from whole tables. Providers are sorted tree by tree, roots by id, so that a tree is in one
+    /// block or in few.
     pub fn build(catalog: Catalog, providers: Vec<ProviderRow>) -> Snapshot {
         Snapshot::lay_out(catalog, Snapshot::sorted_by_tree(providers))
     }
@@ -34,19 +35,19 @@ impl Snapshot {
         providers
     }
 
-    /// The same, of providers that are sorted already: those of a tree must come one after the other.
+    /// As [`Snapshot::build`], from providers that are sorted: those of a tree must come one after the other.
     pub fn lay_out(catalog: Catalog, providers: impl IntoIterator<Item = ProviderRow>) -> Snapshot {
         Snapshot::lay_out_with(TextIndex::default, catalog, providers)
     }
 
-    /// The same, with indexes of names and uuids that tests choose.
+    /// As [`Snapshot::lay_out`], with indexes of names and uuids that tests choose.
     pub(in crate::search) fn lay_out_with(
         index: fn() -> TextIndex,
         catalog: Catalog,
         providers: impl IntoIterator<Item = ProviderRow>,
     ) -> Snapshot {
         let mut snapshot = Snapshot {
-            sharing_trait: catalog.trait_id(SHARES),
+            sharing_trait: catalog.trait_id(SHARING_TRAIT),
             catalog,
             blocks: PersistentVec::default(),
             by_uuid: index(),
@@ -59,12 +60,12 @@ impl Snapshot {
             version: 0,
         };
         let (mut gaps, mut shrunk) = (Vec::new(), 0);
-        let mut left = providers.into_iter().peekable();
-        while let Some(first) = left.next() {
-            // Rows are freed tree by tree, so that the columns grow into their memory.
+        let mut rows = providers.into_iter().peekable();
+        while let Some(first) = rows.next() {
+            // Rows are freed tree by tree, so that the columns reuse their memory.
             let root = first.root;
             let mut tree = vec![first];
-            tree.extend(std::iter::from_fn(|| left.next_if(|row| row.root == root)));
+            tree.extend(std::iter::from_fn(|| rows.next_if(|row| row.root == root)));
             gaps.extend(snapshot.skip_to_next_block(tree.len()));
             snapshot.reload(&tree);
             let full = snapshot.slot_count / LANES;
@@ -77,16 +78,16 @@ impl Snapshot {
         snapshot
     }
 
-    /// Leaves the rest of the last block empty if a tree of this many providers does not fit in it and is small. Returns
-    /// the slots that it leaves.
+    /// Leaves the rest of the last block empty if a tree of this many providers does not fit in it and is small.
+    /// Returns the slots that it leaves.
     fn skip_to_next_block(&mut self, providers: usize) -> Vec<Slot> {
-        let left = (LANES - self.slot_count % LANES) % LANES;
-        if left >= providers || providers > MAX_PADDED_TREE {
+        let free_lanes = (LANES - self.slot_count % LANES) % LANES;
+        if free_lanes >= providers || providers > MAX_PADDED_TREE {
             return Vec::new();
         }
-        let gap = (0..left).map(|lane| Slot::new(self.slot_count / LANES, self.slot_count % LANES + lane));
+        let gap = (0..free_lanes).map(|lane| Slot::new(self.slot_count / LANES, self.slot_count % LANES + lane));
         let gap = gap.collect();
-        self.slot_count += left;
+        self.slot_count += free_lanes;
         gap
     }
 
@@ -108,23 +109,23 @@ impl Snapshot {
         next
     }
 
-    fn drop_derived(&mut self, which: impl Fn(&Block) -> bool) {
+    fn drop_derived(&mut self, predicate: impl Fn(&Block) -> bool) {
         for at in 0..self.blocks.len() {
-            if which(self.blocks.get(at)) {
+            if predicate(self.blocks.get(at)) {
                 self.blocks.get_mut(at).drop_derived();
             }
         }
     }
 
-    /// Finds the sharing providers again if the trait has another id, as after a reload from another database. A catalog
-    /// that only gained names keeps the id.
+    /// Finds the sharing providers again if the trait has another id, as after a reload from another database. If names
+    /// were only added, the id is the same.
     fn find_sharing(&mut self) {
-        let wanted = self.catalog.trait_id(SHARES);
-        if wanted != self.sharing_trait {
-            self.sharing_trait = wanted;
+        let trait_id = self.catalog.trait_id(SHARING_TRAIT);
+        if trait_id != self.sharing_trait {
+            self.sharing_trait = trait_id;
             let found = self
                 .iter()
-                .filter(|&slot| wanted.is_some_and(|wanted| self.has_trait(slot, wanted)));
+                .filter(|&slot| trait_id.is_some_and(|id| self.has_trait(slot, id)));
             self.sharing = Arc::new(found.collect());
         }
     }
@@ -155,7 +156,8 @@ impl Snapshot {
             .for_each(|&(class, amount)| usage.add(lane, class, amount));
     }
 
-    /// Replaces providers by rows, or adds them. Parents are linked at the end, because a parent may come after its child.
+    /// Replaces providers by rows, or adds them. Parents are linked at the end, because a parent may come after its
+    /// child.
     fn reload(&mut self, rows: &[ProviderRow]) {
         let mut moved = Vec::new();
         for row in rows {
@@ -188,8 +190,8 @@ impl Snapshot {
         slot
     }
 
-    /// Whether the provider has the uuid, name, parent and root of `row`. All fields are named, so that a new one cannot
-    /// be forgotten here.
+    /// Whether the provider has the uuid, name, parent and root of `row`. All fields are named, so that a new one
+    /// cannot be forgotten here.
     fn has_identity_of(&self, slot: Slot, row: &ProviderRow) -> bool {
         let ProviderRow {
             // The slot was found by it.

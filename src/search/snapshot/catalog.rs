@@ -16,10 +16,10 @@ struct NameTable<K: Eq + Hash> {
 }
 
 impl<K: Copy + Ord + Hash> NameTable<K> {
-    fn new(all: Vec<(K, Arc<str>)>) -> Self {
-        let by_name = all.iter().map(|(id, name)| (name.clone(), *id)).collect();
+    fn new(entries: Vec<(K, Arc<str>)>) -> Self {
+        let by_name = entries.iter().map(|(id, name)| (name.clone(), *id)).collect();
         Self {
-            by_id: all.into_iter().collect(),
+            by_id: entries.into_iter().collect(),
             by_name,
         }
     }
@@ -63,8 +63,8 @@ impl Catalog {
         self.0.derived.get(|| derive(self))
     }
 
-    /// Whether both are the same catalog, with no name added or removed in between.
-    pub fn is(&self, other: &Self) -> bool {
+    /// Whether both are clones of one catalog, so that no name was added or removed in between.
+    pub fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 

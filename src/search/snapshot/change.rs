@@ -20,8 +20,8 @@ pub struct ProviderRow {
     /// `updated_at` or else `created_at`, in microseconds since the epoch, UTC.
     pub modified: i64,
     pub inventories: BTreeMap<ClassId, Inventory>,
-    /// Sums of allocations; none is zero, and a class may have no inventory. Signed: a release may arrive before its claim,
-    /// which makes a sum negative.
+    /// Sums of allocations; none is zero, and a class may have no inventory. Signed: a release may arrive before its
+    /// claim, which makes a sum negative.
     pub used: BTreeMap<ClassId, i64>,
     pub traits: BTreeSet<TraitId>,
     pub aggregates: BTreeSet<AggregateId>,
@@ -48,14 +48,14 @@ impl ProviderRow {
 
 /// What one or several commits changed.
 ///
-/// The lists are applied in this order: `removed`, `deltas`, `reloaded`. So a reloaded row replaces the results of deltas
-/// for the same provider; it was read later and contains them. A reloaded row also replaces a provider that has the same
-/// id and another uuid, because SQLite reuses ids.
+/// The lists are applied in this order: `removed`, `deltas`, `reloaded`. So a reloaded row replaces the results of
+/// deltas for the same provider; it was read later and contains them. A reloaded row also replaces a provider that has
+/// the same id and another uuid, because SQLite reuses ids.
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotChange {
     pub deltas: Vec<Delta>,
-    /// Whole rows, also of new providers. Their parents are in the snapshot or in the same change. If a tree moved, all of
-    /// its providers are here, because each has another root.
+    /// Whole rows, also of new providers. Their parents are in the snapshot or in the same change. If a tree moved, all
+    /// of its providers are here, because each has another root.
     pub reloaded: Vec<ProviderRow>,
     pub removed: Vec<ProviderId>,
     /// The whole catalog, if a name was added or removed.
@@ -69,8 +69,8 @@ pub struct Delta {
     pub provider: ProviderId,
     /// By how much its generation increased.
     pub moves: u32,
-    /// Its generation afterwards. Only compared, never set: a generation that is set would claim that the snapshot has all
-    /// usage up to it.
+    /// Its generation afterwards. Only compared, never set: a generation that is set would claim that the snapshot has
+    /// all usage up to it.
     pub generation: i64,
     /// Its `updated_at`, as in [`ProviderRow::modified`]; the latest one wins.
     pub modified: Option<i64>,

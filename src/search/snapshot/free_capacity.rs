@@ -1,5 +1,5 @@
-//! Free capacity per class, summarised for a block and for a region. If the maximum is too small, the block or region is
-//! skipped; if the minimum is enough, the providers of a block need no check one by one.
+//! Free capacity per class, summarised for a block and for a region. If the maximum is too small, the block or region
+//! is skipped; if the minimum is enough, the providers of a block need no check one by one.
 //!
 //! The summaries assume the form of the rule at [`super::Inventory::limit`].
 

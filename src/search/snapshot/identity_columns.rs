@@ -6,7 +6,8 @@ use super::lane_offsets::LaneOffsets;
 
 /// The part of a block that changes if a provider is created, renamed, moved or removed.
 ///
-/// Parents and roots are ids, not slots: the id of a removed provider finds nothing, its slot may find another provider.
+/// Parents and roots are ids, not slots: the id of a removed provider finds nothing, its slot may find another
+/// provider.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct IdentityColumns {
     pub ids: [ProviderId; LANES],
@@ -46,26 +47,26 @@ impl IdentityColumns {
     }
 
     pub fn shrink(&mut self) {
-        self.uuids.all.shrink_to_fit();
-        self.names.all.shrink_to_fit();
-        self.children.all.shrink_to_fit();
+        self.uuids.text.shrink_to_fit();
+        self.names.text.shrink_to_fit();
+        self.children.slots.shrink_to_fit();
     }
 }
 
 /// One text for each lane.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct LaneTexts {
-    all: String,
+    text: String,
     offsets: LaneOffsets,
 }
 
 impl LaneTexts {
     pub fn get(&self, lane: usize) -> &str {
-        &self.all[self.offsets.range(lane)]
+        &self.text[self.offsets.range(lane)]
     }
 
     fn set(&mut self, lane: usize, text: &str) {
-        self.all.replace_range(self.offsets.range(lane), text);
+        self.text.replace_range(self.offsets.range(lane), text);
         self.offsets.resize(lane, text.len());
     }
 }
@@ -73,31 +74,31 @@ impl LaneTexts {
 /// The direct children of each lane, in the order that callers of `insert` maintain.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct Children {
-    all: Vec<Slot>,
+    slots: Vec<Slot>,
     offsets: LaneOffsets,
 }
 
 impl Children {
     pub fn of(&self, lane: usize) -> &[Slot] {
-        &self.all[self.offsets.range(lane)]
+        &self.slots[self.offsets.range(lane)]
     }
 
     pub fn insert(&mut self, lane: usize, at: usize, child: Slot) {
         let range = self.offsets.range(lane);
-        self.all.insert(range.start + at, child);
+        self.slots.insert(range.start + at, child);
         self.offsets.resize(lane, range.len() + 1);
     }
 
     pub fn remove(&mut self, lane: usize, child: Slot) {
         let range = self.offsets.range(lane);
         if let Some(at) = self.of(lane).iter().position(|&other| other == child) {
-            self.all.remove(range.start + at);
+            self.slots.remove(range.start + at);
             self.offsets.resize(lane, range.len() - 1);
         }
     }
 
     fn clear(&mut self, lane: usize) {
-        self.all.drain(self.offsets.range(lane));
+        self.slots.drain(self.offsets.range(lane));
         self.offsets.resize(lane, 0);
     }
 }

@@ -65,7 +65,7 @@ impl TextIndex {
         colliding.map(|&(_, slot)| slot).find(|&slot| has_text(slot))
     }
 
-    /// Adds an entry. A text may be there twice for a moment, while two providers swap their names.
+    /// Adds an entry. While two providers swap their names, a text has two entries.
     pub fn insert(&mut self, text: &str, slot: Slot) {
         let (shard, hash) = self.locate(text);
         let shard = self.shard_mut(shard);
@@ -86,7 +86,8 @@ impl TextIndex {
     }
 }
 
-/// Ids per page. Ids are nearly dense; a page has fewer entries if several writers count in steps or hosts were deleted.
+/// Ids per page. Ids are nearly dense; a page has fewer entries if several writers count in steps or hosts were
+/// deleted.
 const IDS_PER_PAGE: i32 = 2048;
 
 /// An index from ids to slots, in the order of ids.

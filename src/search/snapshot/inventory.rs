@@ -24,18 +24,18 @@ impl Inventory {
         }
     }
 
-    /// `(total - reserved) * allocation_ratio`, not rounded: OpenStack Placement compares the float (it refuses a claim if
-    /// capacity < used + amount) and rounds down only what it shows.
+    /// `(total - reserved) * allocation_ratio`, not rounded: OpenStack Placement compares the float (it refuses a claim
+    /// if capacity < used + amount) and rounds down only what it shows.
     pub fn capacity(&self) -> f64 {
         (f64::from(self.total) - f64::from(self.reserved)) * self.allocation_ratio
     }
 
-    /// The highest sum of usage that capacity grants. For integers `sum <= capacity` is `sum <= floor(capacity)`, so the
-    /// snapshot holds integers. Clamped to ±2^62, so that `limit - amount` never overflows.
+    /// The highest sum of usage that capacity grants. For integers `sum <= capacity` is `sum <= floor(capacity)`, so
+    /// the snapshot holds integers. Clamped to ±2^62, so that `limit - amount` never overflows.
     ///
     /// The rule of capacity is `used + amount <= limit`. [`Inventory::has_room`] is the rule for claims, but the search
-    /// does not call it: its pruning compares `limit - used` with amounts, their maxima and their sums. A rule of another
-    /// form (say, a limit that depends on the amount) must be changed in all these places:
+    /// does not call it: its pruning compares `limit - used` with amounts, their maxima and their sums. A rule of
+    /// another form (say, a limit that depends on the amount) must be changed in all these places:
     ///
     /// - `scan.rs`, `lanes_with_room`: 64 providers at once;
     /// - `snapshot/free_capacity.rs` and `snapshot/zone_map.rs`: maximum and minimum of `limit - used` in a block and a
@@ -62,8 +62,9 @@ impl Inventory {
         used.saturating_add(amount) <= self.limit()
     }
 
-    /// Whether `min_unit <= amount <= max_unit`, and the amount is a multiple of `step_size`. An amount equal to `min_unit`
-    /// need not be a multiple, as OpenStack's specification says, unless `strict` asks for the rule of OpenStack's code.
+    /// Whether `min_unit <= amount <= max_unit`, and the amount is a multiple of `step_size`. An amount equal to
+    /// `min_unit` need not be a multiple, as OpenStack's specification says, unless `strict` asks for the rule of
+    /// OpenStack's code.
     pub fn allows_amount(&self, amount: i64, strict: bool) -> bool {
         self.units().allow(amount, strict)
     }

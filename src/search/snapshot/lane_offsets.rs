@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::ids::LANES;
 
-/// For each lane where its range ends, which is where the next one begins. A lane without entries has an empty range.
+/// By lane, the end of its range, at which the range of the next lane begins. A lane without entries has an empty
+/// range.
 #[derive(Clone, Debug)]
 pub(super) struct LaneOffsets([u32; LANES]);
 

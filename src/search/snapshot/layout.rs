@@ -15,7 +15,7 @@ pub(in crate::search) struct Layout {
     parents: [u8; LANES],
     roots: [u8; LANES],
     /// The lanes of providers whose root is in another block.
-    pub strays: u64,
+    pub rooted_elsewhere: u64,
     /// The lanes of roots whose trees have providers in other blocks too.
     pub spilling: u64,
     /// By the lane of such a root: the blocks and lanes of its whole tree.
@@ -35,7 +35,7 @@ impl Layout {
             above: [0; LANES],
             parents: [NONE; LANES],
             roots: [ELSEWHERE; LANES],
-            strays: 0,
+            rooted_elsewhere: 0,
             spilling: 0,
             spilled: Vec::new(),
         };
@@ -46,7 +46,7 @@ impl Layout {
                 layout.trees[root.lane()] |= 1 << lane;
                 layout.roots[lane] = root.lane() as u8;
             } else {
-                layout.strays |= 1 << lane;
+                layout.rooted_elsewhere |= 1 << lane;
             }
             layout.parents[lane] = match snapshot.parent(slot) {
                 None => NONE,

@@ -1,13 +1,13 @@
 //! A persistent vector: a copy shares all entries that did not change with its original.
 //!
-//! Naively, a version that changes one of 15,000 blocks (a million providers) would copy a vector of 15,000 pointers. So
-//! the vector has two levels: a copy holds a pointer to each node of 64 entries, and a change copies one node.
+//! Naively, a version that changes one of 15,000 blocks (a million providers) would copy a vector of 15,000 pointers.
+//! So the vector has two levels: a copy holds a pointer to each node of 64 entries, and a change copies one node.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Entries per node. With blocks of 64 providers a node covers 4,096, so a version of a million providers is a vector of
-/// 245 pointers. A change copies that vector and the nodes that it touches.
+/// Entries per node. With blocks of 64 providers a node covers 4,096, so a version of a million providers is a vector
+/// of 245 pointers. A change copies that vector and the nodes that it touches.
 const NODE_LEN: usize = 64;
 
 /// A vector in two levels of shared nodes. It never shrinks. `S` is a summary of the entries of a node.
@@ -38,7 +38,7 @@ impl<T: Clone, S: Clone> PersistentVec<T, S> {
         self.len
     }
 
-    /// Panics beyond `len`.
+    /// The entry at a position. Panics beyond `len`.
     pub fn get(&self, at: usize) -> &T {
         &self.nodes[at / NODE_LEN].entries[at % NODE_LEN]
     }
@@ -55,8 +55,8 @@ impl<T: Clone, S: Clone> PersistentVec<T, S> {
         at / NODE_LEN
     }
 
-    /// The summary of the node that the entry at `at` is in. `make` gets the positions of the node's entries. It must use
-    /// these entries alone, because the summary is cached until one of them changes.
+    /// The summary of the node that the entry at `at` is in. `make` gets the positions of the node's entries. It must
+    /// use these entries alone, because the summary is cached until one of them changes.
     pub fn summary(&self, at: usize, make: impl FnOnce(Range<usize>) -> S) -> &S {
         let first = at / NODE_LEN * NODE_LEN;
         let positions = first..self.len.min(first + NODE_LEN);

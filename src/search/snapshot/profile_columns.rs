@@ -5,7 +5,7 @@ use super::ids::{AggregateId, ClassId, LANES, TraitId};
 use super::inventory::{Inventory, Units};
 use super::lanes::Lanes;
 
-/// The part of a block that changes if an operator or a host reports.
+/// The part of a block that changes with the inventories, traits and aggregates of a provider.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct ProfileColumns {
     pub traits: Lanes<TraitId>,
@@ -103,8 +103,8 @@ pub(in crate::search) struct Column {
     /// [`Inventory::limit`] of each lane.
     pub limits: [i64; LANES],
     pub units: Lanes<Units>,
-    /// The other fields of the inventories, only for lanes in `present`, in their order: few providers of a tree have the
-    /// same class.
+    /// The other fields of the inventories, only for lanes in `present`, in their order: few providers of a tree have
+    /// the same class.
     amounts: Vec<Amounts>,
 }
 
@@ -126,7 +126,7 @@ impl Column {
         }
     }
 
-    /// The index of a lane in `amounts`, or where it would be inserted.
+    /// The index of a lane in `amounts`, or the index at which it would be inserted.
     fn position(&self, lane: usize) -> usize {
         (self.present & ((1 << lane) - 1)).count_ones() as usize
     }

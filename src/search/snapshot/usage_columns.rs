@@ -8,8 +8,8 @@ use super::ids::{ClassId, LANES};
 pub(in crate::search) struct UsageColumns {
     pub generations: [i64; LANES],
     pub modified: [i64; LANES],
-    /// The classes that are used, sorted; classes without inventory too. Their sums are apart, so that finding one class
-    /// touches no other's sums.
+    /// The classes that are used, sorted; classes without inventory too. Their sums are apart, so that finding one
+    /// class touches no other's sums.
     classes: Vec<ClassId>,
     sums: Vec<[i64; LANES]>,
 }

@@ -84,8 +84,8 @@ impl Snapshot {
         }
     }
 
-    /// A provider's row without its traits and aggregates, which may be many and which decisions on claims and inventories
-    /// do not need.
+    /// A provider's row without its traits and aggregates, which may be many and which decisions on claims and
+    /// inventories do not need.
     pub fn capacity_row(&self, slot: Slot) -> ProviderRow {
         let identity = &self.block(slot).identity;
         ProviderRow {
@@ -148,10 +148,10 @@ impl Snapshot {
     /// A provider and its descendants, parents before children.
     pub fn tree(&self, top: Slot) -> Vec<Slot> {
         let mut found = Vec::new();
-        let mut left = vec![top];
-        while let Some(slot) = left.pop() {
+        let mut stack = vec![top];
+        while let Some(slot) = stack.pop() {
             found.push(slot);
-            left.extend(self.children(slot).iter().rev());
+            stack.extend(self.children(slot).iter().rev());
         }
         found
     }
@@ -194,7 +194,7 @@ impl Snapshot {
         self.block(slot).usage.used(class)[slot.lane()]
     }
 
-    /// The same as a function of the class, for all classes of one provider.
+    /// [`Snapshot::used`] of one provider, as a function of the class. The block is looked up once.
     pub fn usage(&self, slot: Slot) -> impl Fn(ClassId) -> i64 {
         let usage = &self.block(slot).usage;
         move |class| usage.used(class)[slot.lane()]
@@ -212,10 +212,10 @@ impl Snapshot {
 
     /// Data that a reader derives from all providers in the block of `slot`, cached with the block.
     ///
-    /// `derive` may use identities, inventories, traits and aggregates of these providers and all names of the catalog: the
-    /// cache is dropped when one of these changes. It must not use generations or other blocks. It may use usage only if
-    /// [`Snapshot::stale_lanes`] tells the reader which providers changed since, because the cache is dropped only after
-    /// several changes of usage. All readers must use the same type `T`.
+    /// `derive` may use identities, inventories, traits and aggregates of these providers and all names of the catalog:
+    /// the cache is dropped when one of these changes. It must not use generations or other blocks. Usage may be used
+    /// if the reader checks it with [`Snapshot::stale_lanes`], because the cache is dropped only after several changes
+    /// of usage. All readers must use the same type `T`.
     pub fn derived<T: Any + Send + Sync>(&self, slot: Slot, derive: impl FnOnce() -> T) -> &T {
         self.block(slot).derived.get(self.version, derive)
     }
@@ -239,8 +239,8 @@ impl Snapshot {
         self.blocks.get(block).layout.get_or_init(|| Layout::of(self, block))
     }
 
-    /// The highest amount of a class that capacity and `max_unit` grant now, and the units of the inventory. `None` without
-    /// an inventory. It assumes the form of the rule at [`Inventory::limit`].
+    /// The highest amount of a class that capacity and `max_unit` grant now, and the units of the inventory. `None`
+    /// without an inventory. It assumes the form of the rule at [`Inventory::limit`].
     pub(in crate::search) fn room(&self, slot: Slot, class: ClassId) -> Option<(i64, Units)> {
         let block = self.block(slot);
         let column = block.profile.column(class)?;

@@ -303,7 +303,7 @@ fn a_repeated_rule_is_one_rule() {
     let filters = request
         .groups
         .iter()
-        .map(|group| resolve::group(&snapshot, &root, group, false));
+        .map(|group| resolve::group_filter(&snapshot, &root, group, false));
     let filters = filters.map(|filter| filter.unwrap().unwrap()).collect();
     let split = SplitRequest::new(&snapshot, &request, root.clone(), filters, &settings());
     assert_eq!((split.subtrees, split.kinds.len()), (1, 1));

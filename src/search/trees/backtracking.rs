@@ -1,21 +1,22 @@
 //! A backtracking search for the solutions of one tree: every way to place all parts of a request on its providers.
 //!
 //! It places one part after the other (depth-first), those with the fewest options first, and undoes the last one if no
-//! option is left. Plain backtracking may try a dead end exponentially often before the next solution, or before it can
-//! say that there is none. So once it has met a dead end, it checks each step:
+//! option is left. Plain backtracking may enter dead ends exponentially often before it finds the next solution, or
+//! proves that there is none. So after the first dead end, each step is checked:
 //!
 //! - `bound`: necessary conditions, as sums of room and matchings;
-//! - `nogoods`: a state without a solution is recorded and not entered a second time, also not with equal providers
-//!   exchanged (symmetry);
+//! - `nogoods`: a state without a solution is recorded and not entered again, nor is one that differs only by an
+//!   exchange of equal providers (symmetry);
 //! - `packing`: whether the remaining parts can be packed at all, once several dead ends were met.
 //!
-//! Until the first dead end, and for some steps after each solution, none of this is done: most searches need none of it.
+//! Most searches need none of these checks, so they begin with the first dead end, and pause for some steps after each
+//! solution.
 
-use super::bit_matrix::add;
+use super::bit_matrix::union_with;
 use super::bound;
 use super::nogoods::Nogoods;
 use super::offers::TreeOffers;
-use super::packing::{Packing, PackingVerdict, Question};
+use super::packing::{Packing, PackingVerdict, PartialAssignment};
 use super::split_request::SplitRequest;
 use super::subtrees::Subtrees;
 
@@ -44,7 +45,8 @@ pub(super) struct BacktrackingSearch {
     trait_words: usize,
     pub subtrees: Subtrees,
     nogoods: Nogoods,
-    /// Whether the search met a dead end: a state without a solution below it. Before, bounds and nogoods are not checked.
+    /// Whether the search met a dead end: a state without a solution below it. From then on bounds and nogoods are
+    /// checked.
     has_dead_end: bool,
     /// Whether it met several, after which each step is checked for bin packing.
     checks_packing: bool,
@@ -54,7 +56,7 @@ pub(super) struct BacktrackingSearch {
     exhausted: bool,
     /// How often a part was placed.
     pub steps: u64,
-    /// The same since the last solution, and some more for checks of very large requests.
+    /// The steps since the last solution, and some more for checks of very large requests.
     pub failed_steps: u64,
     max_failed_steps: u64,
     /// Whether the search ended before all solutions were tried.
@@ -62,12 +64,14 @@ pub(super) struct BacktrackingSearch {
     pub found: bool,
 }
 
-/// Steps in one tree without a solution after which the rest of the tree is given up. Bounds, nogoods and packing decide
-/// everything that has structure in far fewer. What remains is bin packing of amounts that are all different in several
-/// classes, which no method decides fast. One step of a very large request counts for several.
+/// The number of steps without a solution after which the rest of a tree is given up. A step of a very large request
+/// counts as several.
+///
+/// Bounds, nogoods and packing decide everything that has structure in far fewer. What remains is bin packing of
+/// amounts that are all different in several classes, which no method decides fast.
 pub const MAX_FAILED_STEPS: u64 = 200_000;
 
-/// Steps without a solution after which bin packing is checked.
+/// The number of steps without a solution after which bin packing is checked.
 const STEPS_BEFORE_PACKING: u64 = 16;
 
 impl BacktrackingSearch {
@@ -76,7 +80,7 @@ impl BacktrackingSearch {
         let (parts, providers) = (request.parts.len(), offers.slots.len());
         self.order.clear();
         self.order.extend(0..parts);
-        let wanted = |part: usize| {
+        let priority = |part: usize| {
             let kind = request.parts[part].kind;
             (
                 offers.options[kind].len(),
@@ -86,7 +90,7 @@ impl BacktrackingSearch {
             )
         };
         if parts > 1 {
-            self.order.sort_unstable_by_key(|&part| wanted(part));
+            self.order.sort_unstable_by_key(|&part| priority(part));
         }
         self.depth = 0;
         self.chosen.resize(parts, 0);
@@ -96,8 +100,8 @@ impl BacktrackingSearch {
         if let (Some(next), Some(found_below)) = (self.next_option.first_mut(), self.found_below.first_mut()) {
             (*next, *found_below) = (0, false);
         }
-        refill(&mut self.load, offers.room.len(), 0);
-        refill(&mut self.granular_parts, providers, 0);
+        reset_vec(&mut self.load, offers.room.len(), 0);
+        reset_vec(&mut self.granular_parts, providers, 0);
         self.begin_traits(request, offers);
         self.subtrees.begin(request, offers, &self.order);
         self.nogoods.clear();
@@ -115,8 +119,8 @@ impl BacktrackingSearch {
             return;
         }
         let size = (request.parts.len() + 1) * self.trait_words;
-        refill(&mut self.covered, size, 0);
-        refill(&mut self.coverable, size, 0);
+        reset_vec(&mut self.covered, size, 0);
+        reset_vec(&mut self.coverable, size, 0);
         for depth in (0..request.parts.len()).rev() {
             let (here, later) = self.coverable[depth * self.trait_words..].split_at_mut(self.trait_words);
             here.copy_from_slice(&later[..self.trait_words]);
@@ -165,7 +169,7 @@ impl BacktrackingSearch {
         false
     }
 
-    /// Whether the search recorded nogoods that it would have to find again after an eviction.
+    /// Whether the search met a dead end, so that it has nogoods which it would have to find again after an eviction.
     pub fn has_learned(&self) -> bool {
         self.has_dead_end
     }
@@ -175,12 +179,13 @@ impl BacktrackingSearch {
         4 * self.order.len() + self.load.len() + self.granular_parts.len() + self.subtrees.size() + self.nogoods.size()
     }
 
-    /// The solution that was just found, as [`BacktrackingSearch::resume`] needs it: by depth, the option that was taken.
+    /// The solution that was just found, as [`BacktrackingSearch::resume`] needs it: by depth, the option that was
+    /// taken.
     pub fn solution(&self) -> impl Iterator<Item = u32> {
         self.next_option.iter().map(|&next| next as u32 - 1)
     }
 
-    /// Begins the search of the same tree again, behind a solution that it found before.
+    /// Begins the search of the same tree again, and continues after a solution that it found before.
     pub fn resume(
         &mut self,
         request: &SplitRequest,
@@ -201,22 +206,24 @@ impl BacktrackingSearch {
 
     /// Whether a provider could take one more part of this kind.
     pub fn can_take(&self, request: &SplitRequest, offers: &TreeOffers, kind: usize, provider: usize) -> bool {
-        let wanted = &request.kinds[kind];
+        let part_kind = &request.kinds[kind];
         let first = provider * request.classes.len();
         let has_room =
             |&(class, amount): &(usize, i64)| self.load[first + class] <= offers.room[first + class] - amount;
-        let has_top = |&rule: &usize| self.subtrees.has_top_in(rule, self.depth, offers.above.row(provider));
-        !(request.isolate && wanted.granular && self.granular_parts[provider] > 0)
-            && wanted.contested.iter().all(has_room)
-            && wanted.subtrees.iter().all(has_top)
-            && (request.nested || self.is_only_one_of_its_tree(offers, provider))
+        let can_hold = |&rule: &usize| {
+            self.subtrees
+                .can_hold_with(rule, self.depth, offers.above.row(provider))
+        };
+        !(request.isolate && part_kind.granular && self.granular_parts[provider] > 0)
+            && part_kind.contested.iter().all(has_room)
+            && part_kind.subtrees.iter().all(can_hold)
+            && (request.nested || self.is_alone_in_tree(offers, provider))
     }
 
-    fn is_only_one_of_its_tree(&self, offers: &TreeOffers, provider: usize) -> bool {
-        let others = self.chosen[..self.depth].iter().map(|&other| other as usize);
-        others
-            .into_iter()
-            .all(|other| other == provider || offers.trees[other] != offers.trees[provider])
+    /// Whether no other provider of its tree serves a part.
+    fn is_alone_in_tree(&self, offers: &TreeOffers, provider: usize) -> bool {
+        let mut placed = self.chosen[..self.depth].iter().map(|&other| other as usize);
+        placed.all(|other| other == provider || offers.trees[other] != offers.trees[provider])
     }
 
     pub fn covered(&self) -> &[u64] {
@@ -226,33 +233,33 @@ impl BacktrackingSearch {
     fn place(&mut self, request: &SplitRequest, offers: &TreeOffers, kind: usize, provider: usize) {
         self.steps += 1;
         self.failed_steps += 1;
-        let wanted = &request.kinds[kind];
-        for &(class, amount) in &wanted.contested {
+        let part_kind = &request.kinds[kind];
+        for &(class, amount) in &part_kind.contested {
             self.load[provider * request.classes.len() + class] += amount;
         }
-        self.granular_parts[provider] += u32::from(wanted.granular);
+        self.granular_parts[provider] += u32::from(part_kind.granular);
         self.chosen[self.depth] = provider as u32;
         if self.trait_words > 0 {
             let (before, after) = self.covered[self.depth * self.trait_words..].split_at_mut(self.trait_words);
             after[..self.trait_words].copy_from_slice(before);
-            if !wanted.granular {
-                add(&mut after[..self.trait_words], offers.covers.row(provider));
+            if !part_kind.granular {
+                union_with(&mut after[..self.trait_words], offers.covers.row(provider));
             }
         }
         self.subtrees
-            .place(offers, self.depth, &wanted.subtrees, request.subtrees, provider);
+            .place(offers, self.depth, &part_kind.subtrees, request.subtrees, provider);
         self.depth += 1;
     }
 
     /// Removes the last part.
     fn undo(&mut self, request: &SplitRequest) {
         self.depth -= 1;
-        let wanted = &request.kinds[request.parts[self.order[self.depth]].kind];
+        let part_kind = &request.kinds[request.parts[self.order[self.depth]].kind];
         let provider = self.chosen[self.depth] as usize;
-        for &(class, amount) in &wanted.contested {
+        for &(class, amount) in &part_kind.contested {
             self.load[provider * request.classes.len() + class] -= amount;
         }
-        self.granular_parts[provider] -= u32::from(wanted.granular);
+        self.granular_parts[provider] -= u32::from(part_kind.granular);
     }
 
     /// Goes back to the part before, because all options of the next part were tried.
@@ -278,27 +285,28 @@ impl BacktrackingSearch {
         }
     }
 
-    /// Whether there is room for the parts from `depth` on, in addition to those before it. `depth` is 0 or the current one.
+    /// Whether the parts from `depth` on can be packed, in addition to those before it. `depth` is 0 or the current
+    /// one.
     fn check_packing(&mut self, request: &SplitRequest, offers: &TreeOffers, depth: usize) -> PackingVerdict {
         let kind = |&part: &usize| request.parts[part].kind;
         let chosen = self.chosen.iter().map(|&provider| provider as usize);
         let placed: Vec<(usize, usize)> = self.order[..depth].iter().map(kind).zip(chosen).collect();
         let remaining: Vec<usize> = self.order[depth..].iter().map(kind).collect();
-        let nothing = (vec![0; self.load.len()], vec![0; self.granular_parts.len()]);
+        let empty = (vec![0; self.load.len()], vec![0; self.granular_parts.len()]);
         let (load, granular_parts) = if depth == self.depth {
             (&self.load, &self.granular_parts)
         } else {
-            (&nothing.0, &nothing.1)
+            (&empty.0, &empty.1)
         };
-        let question = Question {
+        let assignment = PartialAssignment {
             placed: &placed,
             remaining: &remaining,
             load,
             granular_parts,
         };
         let mut packing = std::mem::take(&mut self.packing);
-        let verdict = packing.check(request, offers, &question);
-        if packing.too_hard {
+        let verdict = packing.check(request, offers, &assignment);
+        if packing.budget_exhausted {
             self.max_failed_steps = self.max_failed_steps.min(MAX_FAILED_STEPS / 20);
         }
         self.packing = packing;
@@ -318,7 +326,7 @@ impl BacktrackingSearch {
         result
     }
 
-    /// False if the remaining parts cannot be placed, as far as cheap checks show it.
+    /// False only if the remaining parts cannot be placed. Checks necessary conditions.
     fn may_succeed(&mut self, request: &SplitRequest, offers: &TreeOffers) -> bool {
         if self.trait_words > 0 {
             let covered = self.covered().iter();
@@ -331,12 +339,12 @@ impl BacktrackingSearch {
                 return false;
             }
         }
-        if !(0..request.subtrees).all(|rule| self.subtrees.has_top(rule, self.depth)) {
+        if !(0..request.subtrees).all(|rule| self.subtrees.can_hold(rule, self.depth)) {
             return false;
         }
         let is_due = self.has_dead_end && self.failed_steps > request.limits.steps_before_bound;
         if self.depth < self.order.len() && (is_due || self.depth == 0 && request.parts_compete()) {
-            // The checks look at each kind with each provider, so they count as steps of a large request.
+            // The checks visit each kind with each provider, so for a large request they count as steps.
             self.failed_steps += (request.kinds.len() * offers.slots.len() / 2048) as u64;
             return bound::may_succeed(request, offers, self)
                 && !self.with_nogoods(|nogoods, this| nogoods.contains(request, offers, this))
@@ -355,7 +363,7 @@ fn sums_are_aligned(offers: &TreeOffers, load: &[i64], classes: usize) -> bool {
     })
 }
 
-fn refill<T: Clone>(all: &mut Vec<T>, len: usize, with: T) {
+fn reset_vec<T: Clone>(all: &mut Vec<T>, len: usize, value: T) {
     all.clear();
-    all.resize(len, with);
+    all.resize(len, value);
 }

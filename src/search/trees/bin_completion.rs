@@ -1,43 +1,43 @@
 //! An exact search for a packing, by bin completion: bins are filled one after the other, each with a set of items.
 //!
-//! Naively, one would place item by item and try every bin for each. With many bins and items that are alike, the same
-//! packings come again in very many orders. Bin completion fills bin after bin instead, and tries only sets of items that
-//! may be the first of all packings in an order: the counts of the first bin are compared first, then those of the second
-//! and so on; more and larger items come first. So it prunes:
+//! Naively, one would place item by item and try every bin for each. With many equal bins and items, that tries the
+//! same packing in very many orders. Bin completion fills bin after bin instead, and searches only for the first
+//! packing in a lexicographic order: the counts of the first bin are compared first, then those of the second and so
+//! on; more and larger items come first. So it prunes:
 //!
 //! - sets to which an item could be added (a set must be maximal);
-//! - dominated sets: a larger item that is left could replace one or two smaller items of the set, which then could stand
-//!   wherever the larger one will;
+//! - dominated sets: a larger remaining item could replace one or two smaller items of the set, which then fit wherever
+//!   the larger one does;
 //! - of two equal neighbouring bins, a set of the second that is greater than the set of the first (symmetry);
-//! - sets that leave a bin emptier than the bins after it can make up for (`capacity_bound`);
-//! - items that are left at a bin from which no packing was found before (nogoods).
+//! - sets that leave more to the bins after it than these can take (`capacity_bound`);
+//! - states from which no packing was found before: a bin with the remaining items (nogoods).
 
 use std::collections::HashSet;
 
 use super::super::interrupt::Interrupt;
 use super::capacity_bound::CapacityBound;
-use super::packing::{PackingProblem, PackingVerdict, fits, give, take};
+use super::packing::{PackingProblem, PackingVerdict, add_back, fits, subtract};
 
-/// How many nogoods are kept. Then all are dropped.
+/// The maximum number of nogoods. When it is reached, all are dropped.
 const MAX_NOGOODS: usize = 1 << 16;
 
 pub(super) struct BinCompletion<'a> {
     problem: &'a PackingProblem,
-    /// By item, how many are left.
-    left: Vec<u16>,
+    /// By item, how many are not packed yet.
+    remaining: Vec<u16>,
     /// By bin and item, how many the bin has.
     counts: Vec<u16>,
     /// By bin, the room that is free.
     free: Vec<Vec<i64>>,
     /// By bin, item and dimension: how much this item and those after it could still add to the bin.
     addable: Vec<i64>,
-    /// By bin and dimension: how much the bin must take, so that the bins after it can take the rest.
+    /// By bin and dimension: the least that the bin must take, so that the bins after it can take the rest.
     min_fill: Vec<Vec<i64>>,
     /// By item, the last bin that can take it.
     last_bin: Vec<usize>,
-    /// By two items, whether the second can stand wherever the first can.
+    /// By two items, whether the second fits wherever the first does.
     replaces: Vec<bool>,
-    /// Bins with the items that are left, from which no packing was found.
+    /// Bins with the remaining items, from which no packing was found.
     nogoods: HashSet<Box<[u16]>>,
     max_choices: u64,
     interrupt: &'a Interrupt,
@@ -54,7 +54,7 @@ impl<'a> BinCompletion<'a> {
                 && problem.bins.iter().all(|bin| bin.takes[second] || !bin.takes[first])
         };
         Self {
-            left: problem.items.iter().map(|item| item.count as u16).collect(),
+            remaining: problem.items.iter().map(|item| item.count as u16).collect(),
             counts: vec![0; items * bins],
             free: problem.bins.iter().map(|bin| bin.room.clone()).collect(),
             addable: vec![0; bins * (items + 1) * dimensions],
@@ -71,7 +71,7 @@ impl<'a> BinCompletion<'a> {
 
     pub fn search(&mut self) -> PackingVerdict {
         let takers = |item: usize| self.problem.bins.iter().any(|bin| bin.takes[item]);
-        if !(0..self.left.len()).all(takers) {
+        if !(0..self.remaining.len()).all(takers) {
             return PackingVerdict::Impossible;
         }
         self.fill(0)
@@ -79,7 +79,7 @@ impl<'a> BinCompletion<'a> {
 
     /// The packing that was found: kinds with providers.
     pub fn found(&self) -> Vec<(usize, usize)> {
-        let items = self.left.len();
+        let items = self.remaining.len();
         let placed = self.counts.iter().enumerate().flat_map(|(at, &count)| {
             let pair = (
                 self.problem.items[at % items].kind,
@@ -90,9 +90,9 @@ impl<'a> BinCompletion<'a> {
         placed.collect()
     }
 
-    /// Packs all that is left into this bin and those after it.
+    /// Packs all remaining items into this bin and those after it.
     fn fill(&mut self, bin: usize) -> PackingVerdict {
-        if self.left.iter().all(|&left| left == 0) {
+        if self.remaining.iter().all(|&count| count == 0) {
             return PackingVerdict::Fits;
         }
         if bin == self.problem.bins.len() {
@@ -100,7 +100,7 @@ impl<'a> BinCompletion<'a> {
         }
         // The state does not say whether an equal bin before this one bounds its set (symmetry): the sets that this
         // forbids were tried before, with the two bins exchanged.
-        let state: Box<[u16]> = self.left.iter().copied().chain([bin as u16]).collect();
+        let state: Box<[u16]> = self.remaining.iter().copied().chain([bin as u16]).collect();
         if self.nogoods.contains(&state) {
             return PackingVerdict::Impossible;
         }
@@ -119,13 +119,13 @@ impl<'a> BinCompletion<'a> {
         verdict
     }
 
-    /// False if this bin and those after it cannot take all that is left, by a bound for each dimension.
+    /// False if this bin and those after it cannot take all remaining items, by a bound for each dimension.
     fn check_capacity(&mut self, bin: usize) -> bool {
-        // It costs as much as this many choices.
-        self.choices += 1 + ((self.problem.bins.len() - bin) * self.left.len() / 16) as u64;
+        // The bounds cost about as much as this many choices.
+        self.choices += 1 + ((self.problem.bins.len() - bin) * self.remaining.len() / 16) as u64;
         (0..self.problem.dimensions).all(|class| {
-            let bound = CapacityBound::new(self.problem, class, bin, &self.left);
-            let Some((usable, wasted)) = bound.usable(self.problem, bin, &self.left) else {
+            let bound = CapacityBound::new(self.problem, class, bin, &self.remaining);
+            let Some((usable, wasted)) = bound.usable(self.problem, bin, &self.remaining) else {
                 return false;
             };
             self.min_fill[bin][class] = usable - wasted;
@@ -141,20 +141,20 @@ impl<'a> BinCompletion<'a> {
 
     /// By item, how many a bin has.
     fn counts_of(&self, bin: usize) -> &[u16] {
-        let items = self.left.len();
+        let items = self.remaining.len();
         &self.counts[bin * items..(bin + 1) * items]
     }
 
     /// Computes `addable` of a bin.
     fn sum_addable(&mut self, bin: usize) {
-        let (items, dimensions) = (self.left.len(), self.problem.dimensions);
+        let (items, dimensions) = (self.remaining.len(), self.problem.dimensions);
         let first = bin * (items + 1) * dimensions;
         let addable = &mut self.addable[first..first + (items + 1) * dimensions];
         addable[items * dimensions..].fill(0);
         for item in (0..items).rev() {
             for class in 0..dimensions {
                 let more = if self.problem.bins[bin].takes[item] {
-                    self.problem.items[item].need[class].saturating_mul(self.left[item].into())
+                    self.problem.items[item].need[class].saturating_mul(self.remaining[item].into())
                 } else {
                     0
                 };
@@ -163,12 +163,12 @@ impl<'a> BinCompletion<'a> {
         }
     }
 
-    /// Chooses how many of `item` and of the items after it this bin takes. `bounded`: the bin before it is equal and has
-    /// the same counts of the items so far, so that this one may not have more of the next.
+    /// Chooses how many of `item` and of the items after it this bin takes. `bounded`: the bin before it is equal and
+    /// has the same counts of the items so far, so that its count of the next item is the maximum for this bin.
     fn choose(&mut self, bin: usize, mut item: usize, bounded: bool) -> PackingVerdict {
-        let items = self.left.len();
+        let items = self.remaining.len();
         while item < items && self.max_count(bin, item) == 0 {
-            if self.left[item] > 0 && self.last_bin[item] == bin {
+            if self.remaining[item] > 0 && self.last_bin[item] == bin {
                 return PackingVerdict::Impossible;
             }
             if bounded && self.counts_of(bin - 1)[item] > 0 {
@@ -192,7 +192,11 @@ impl<'a> BinCompletion<'a> {
         } else {
             u16::MAX
         };
-        let min = if self.last_bin[item] == bin { self.left[item] } else { 0 };
+        let min = if self.last_bin[item] == bin {
+            self.remaining[item]
+        } else {
+            0
+        };
         for count in (min..=max.min(previous)).rev() {
             self.set_count(bin, item, count);
             let verdict = self.choose(bin, item + 1, bounded && count == previous);
@@ -209,34 +213,34 @@ impl<'a> BinCompletion<'a> {
 
     /// How many more of an item this bin can take.
     fn max_count(&self, bin: usize, item: usize) -> u16 {
-        if self.left[item] == 0 || !self.problem.bins[bin].takes[item] {
+        if self.remaining[item] == 0 || !self.problem.bins[bin].takes[item] {
             return 0;
         }
         let rooms = self.free[bin].iter().zip(&self.problem.items[item].need);
         let max = rooms.filter(|(_, need)| **need > 0).map(|(free, need)| free / need);
-        max.min().unwrap_or(0).clamp(0, self.left[item].into()) as u16
+        max.min().unwrap_or(0).clamp(0, self.remaining[item].into()) as u16
     }
 
     /// Changes how many of an item this bin has.
     fn set_count(&mut self, bin: usize, item: usize, count: u16) {
-        let at = bin * self.left.len() + item;
+        let at = bin * self.remaining.len() + item;
         let need = &self.problem.items[item].need;
         while self.counts[at] < count {
-            take(&mut self.free[bin], need);
+            subtract(&mut self.free[bin], need);
             self.counts[at] += 1;
-            self.left[item] -= 1;
+            self.remaining[item] -= 1;
         }
         while self.counts[at] > count {
-            give(&mut self.free[bin], need);
+            add_back(&mut self.free[bin], need);
             self.counts[at] -= 1;
-            self.left[item] += 1;
+            self.remaining[item] += 1;
         }
     }
 
     /// Whether items from `item` on can still fill this bin as far as it must be filled.
     fn can_be_filled(&self, bin: usize, item: usize) -> bool {
         let dimensions = self.problem.dimensions;
-        let first = (bin * (self.left.len() + 1) + item) * dimensions;
+        let first = (bin * (self.remaining.len() + 1) + item) * dimensions;
         (0..dimensions).all(|class| {
             let filled = self.problem.bins[bin].room[class] - self.free[bin][class];
             let max = filled.saturating_add(self.addable[first + class]);
@@ -244,21 +248,21 @@ impl<'a> BinCompletion<'a> {
         })
     }
 
-    /// Goes on to the next bin, unless the set of this one is not maximal or dominated.
+    /// Continues with the next bin, if the set of this one is maximal and not dominated.
     fn close_bin(&mut self, bin: usize) -> PackingVerdict {
-        if (0..self.left.len()).any(|item| self.max_count(bin, item) > 0) || self.is_dominated(bin) {
+        if (0..self.remaining.len()).any(|item| self.max_count(bin, item) > 0) || self.is_dominated(bin) {
             return PackingVerdict::Impossible;
         }
         self.fill(bin + 1)
     }
 
-    /// Whether a larger item that is left could replace one or two items of this bin, and they could stand where it will.
+    /// Whether a larger remaining item could replace one or two items of this bin, and these fit wherever it does.
     fn is_dominated(&self, bin: usize) -> bool {
-        let items = self.left.len();
-        let here: Vec<usize> = (0..items).filter(|&item| self.counts_of(bin)[item] > 0).collect();
+        let items = self.remaining.len();
+        let packed: Vec<usize> = (0..items).filter(|&item| self.counts_of(bin)[item] > 0).collect();
         let larger =
-            |item: usize| (0..item).filter(|&other| self.left[other] > 0 && self.problem.bins[bin].takes[other]);
-        here.iter().enumerate().any(|(at, &one)| {
+            |item: usize| (0..item).filter(|&other| self.remaining[other] > 0 && self.problem.bins[bin].takes[other]);
+        packed.iter().enumerate().any(|(at, &one)| {
             larger(one).any(|large| {
                 if !self.replaces[large * items + one] {
                     return false;
@@ -280,7 +284,7 @@ impl<'a> BinCompletion<'a> {
                 };
                 let is_pair = |two: usize| two != one || self.counts_of(bin)[one] > 1;
                 has_room_without(&[one])
-                    || here[at..]
+                    || packed[at..]
                         .iter()
                         .any(|&two| is_pair(two) && both_fit(two) && has_room_without(&[one, two]))
             })

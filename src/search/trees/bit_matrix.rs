@@ -3,40 +3,41 @@
 /// Rows of equal width, each in as many 64-bit words as it needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitMatrix {
-    words: usize,
-    all: Vec<u64>,
+    row_words: usize,
+    bits: Vec<u64>,
 }
 
 impl BitMatrix {
-    /// Makes it `rows` of `width` zeros.
+    /// Resizes it to `rows` rows of `width` bits, all zero.
     pub fn reset(&mut self, rows: usize, width: usize) {
-        self.words = width.div_ceil(64);
-        self.all.clear();
-        self.all.resize(rows * self.words, 0);
+        self.row_words = width.div_ceil(64);
+        self.bits.clear();
+        self.bits.resize(rows * self.row_words, 0);
     }
 
     /// Its size in words.
     pub fn size(&self) -> usize {
-        self.all.len()
+        self.bits.len()
     }
 
     pub fn row(&self, row: usize) -> &[u64] {
-        &self.all[row * self.words..(row + 1) * self.words]
+        &self.bits[row * self.row_words..(row + 1) * self.row_words]
     }
 
     pub fn row_mut(&mut self, row: usize) -> &mut [u64] {
-        &mut self.all[row * self.words..(row + 1) * self.words]
+        &mut self.bits[row * self.row_words..(row + 1) * self.row_words]
     }
 
     /// Copies one row to another.
     pub fn copy(&mut self, from: usize, to: usize) {
-        // Nearly always a row is one word; then a call of `copy_within` would take most of the time.
-        if self.words == 1 {
-            self.all[to] = self.all[from];
+        // Nearly every row is one word, for which the call of `copy_within` would take most of the time.
+        if self.row_words == 1 {
+            self.bits[to] = self.bits[from];
             return;
         }
-        let first = from * self.words;
-        self.all.copy_within(first..first + self.words, to * self.words);
+        let first = from * self.row_words;
+        self.bits
+            .copy_within(first..first + self.row_words, to * self.row_words);
     }
 
     pub fn set(&mut self, row: usize, bit: usize) {
@@ -49,11 +50,11 @@ impl BitMatrix {
 }
 
 /// Set union.
-pub(super) fn add(to: &mut [u64], from: &[u64]) {
+pub(super) fn union_with(to: &mut [u64], from: &[u64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
 }
 
 /// Set intersection.
-pub(super) fn keep(to: &mut [u64], from: &[u64]) {
+pub(super) fn intersect_with(to: &mut [u64], from: &[u64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to &= from);
 }

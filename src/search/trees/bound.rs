@@ -2,8 +2,8 @@
 //!
 //! - Every part has a provider that can take it.
 //! - Parts that need a provider each (isolation) can be matched with providers (bipartite matching, Hall's condition).
-//! - For each contested class, the sum of amounts is at most the sum of room, and parts can be matched with providers as
-//!   if each were as small as the smallest.
+//! - For each contested class, the sum of amounts is at most the sum of room, and parts can be matched with providers
+//!   as if each were as small as the smallest.
 //!
 //! Together these decide everything but bin packing, which is `packing`.
 
@@ -66,12 +66,12 @@ fn has_room(
     if smallest <= 0 {
         return true;
     }
-    let step = amounts().fold(0, common_divisor);
+    let step = amounts().fold(0, gcd);
     let mut free = vec![0; offers.slots.len()];
     for &provider in demands.iter().flat_map(|demand| &demand.open) {
         let at = provider as usize * request.classes.len() + class;
         let left = offers.room[at] - search.load[at];
-        // All amounts are multiples of the step, so a remainder is of no use.
+        // All amounts are multiples of the step, so a remainder cannot be used.
         free[provider as usize] = left - left % step;
     }
     let sums = demands
@@ -81,18 +81,14 @@ fn has_room(
         && can_be_matched(&demands, free.len(), |provider| (free[provider] / smallest) as usize)
 }
 
-pub(super) fn common_divisor(one: i64, other: i64) -> i64 {
-    if other == 0 {
-        one
-    } else {
-        common_divisor(other, one % other)
-    }
+pub(super) fn gcd(one: i64, other: i64) -> i64 {
+    if other == 0 { one } else { gcd(other, one % other) }
 }
 
-/// Whether each part can have one of its open providers, if a provider takes at most `places` of them.
-fn can_be_matched(demands: &[&Demand<'_>], providers: usize, places: impl Fn(usize) -> usize) -> bool {
+/// Whether each part can have one of its open providers, if a provider takes at most `capacity` of them.
+fn can_be_matched(demands: &[&Demand<'_>], providers: usize, capacity: impl Fn(usize) -> usize) -> bool {
     let all: usize = demands.iter().map(|demand| demand.count).sum();
-    // If every part has at least as many providers as there are parts, one is always left.
+    // If every part has at least as many open providers as there are parts, a matching always exists.
     if demands.iter().all(|demand| demand.open.len() >= all) {
         return true;
     }
@@ -100,7 +96,7 @@ fn can_be_matched(demands: &[&Demand<'_>], providers: usize, places: impl Fn(usi
     let mut offered = 0;
     for &provider in demands.iter().flat_map(|demand| &demand.open) {
         if !std::mem::replace(&mut seen[provider as usize], true) {
-            offered += places(provider as usize);
+            offered += capacity(provider as usize);
         }
     }
     if offered < all {
@@ -111,12 +107,12 @@ fn can_be_matched(demands: &[&Demand<'_>], providers: usize, places: impl Fn(usi
         .flat_map(|demand| std::iter::repeat_n(demand.open.as_slice(), demand.count));
     let mut matching = Matching {
         parts: parts.collect(),
-        hosted: vec![Vec::new(); providers],
+        assigned: vec![Vec::new(); providers],
         seen,
     };
     (0..all).all(|part| {
         matching.seen.fill(false);
-        matching.augment(part, &places)
+        matching.augment(part, &capacity)
     })
 }
 
@@ -125,19 +121,19 @@ struct Matching<'a> {
     /// By part, its open providers.
     parts: Vec<&'a [u32]>,
     /// By provider, its parts.
-    hosted: Vec<Vec<usize>>,
+    assigned: Vec<Vec<usize>>,
     /// By provider, whether the current path has tried it.
     seen: Vec<bool>,
 }
 
 impl Matching<'_> {
     /// Matches one more part, moving others if it must. False if that is impossible.
-    fn augment(&mut self, part: usize, places: &impl Fn(usize) -> usize) -> bool {
+    fn augment(&mut self, part: usize, capacity: &impl Fn(usize) -> usize) -> bool {
         let open = self.parts[part];
         for &provider in open {
             let provider = provider as usize;
-            if self.hosted[provider].len() < places(provider) {
-                self.hosted[provider].push(part);
+            if self.assigned[provider].len() < capacity(provider) {
+                self.assigned[provider].push(part);
                 return true;
             }
         }
@@ -146,9 +142,9 @@ impl Matching<'_> {
             if std::mem::replace(&mut self.seen[provider], true) {
                 continue;
             }
-            for at in 0..self.hosted[provider].len() {
-                if self.augment(self.hosted[provider][at], places) {
-                    self.hosted[provider][at] = part;
+            for at in 0..self.assigned[provider].len() {
+                if self.augment(self.assigned[provider][at], capacity) {
+                    self.assigned[provider][at] = part;
                     return true;
                 }
             }

@@ -1,10 +1,11 @@
 //! A bound on what the remaining bins can take: sums and counts that hold for every packing.
 //!
-//! Comparing all that is left with the sum of all room is too weak: large items may fit into few bins, and the sums of
-//! items may not fill a bin exactly. So the bound considers, for every threshold, only the items that need at least that
-//! amount of a class. Of these a bin takes at most a certain number, and at most the greatest sum that fits into it, which
-//! is a subset sum and may be less than its room. If the remaining bins together take fewer or less than is left, there
-//! is no packing. This is a Hall-type condition on nested sets of items.
+//! Naively, the sum of the remaining items is compared with the sum of all room. That is too weak: large items may fit
+//! into few bins, and no sum of items may fill a bin exactly. So the bound considers, for every threshold, only the
+//! items that need at least that amount of a class. Of these a bin takes at most a certain number, and at most the
+//! greatest sum that fits into it, which is a subset sum and may be less than its room. If the remaining bins together
+//! take fewer items, or a smaller sum, than remain, there is no packing. This is a Hall-type condition on nested sets
+//! of items.
 
 use super::packing::{Bin, PackingProblem};
 
@@ -17,17 +18,17 @@ pub(super) struct CapacityBound {
     class: usize,
     /// The items that need it, the largest needs first.
     items: Vec<usize>,
-    /// For each of these items and each bin: how many of the items up to this one all bins from this one on take at most,
-    /// and the sum of them.
+    /// By item and bin: of the items up to this one, the maximum number and the maximum sum that all bins from this one
+    /// on can take.
     max: Vec<(i64, i64)>,
     bins: usize,
 }
 
 impl CapacityBound {
-    /// For the items that are `left` and the bins from `first` on.
-    pub fn new(problem: &PackingProblem, class: usize, first: usize, left: &[u16]) -> Self {
+    /// The bound for the `remaining` items and the bins from `first` on.
+    pub fn new(problem: &PackingProblem, class: usize, first: usize, remaining: &[u16]) -> Self {
         let mut items: Vec<usize> = (0..problem.items.len())
-            .filter(|&item| left[item] > 0 && problem.items[item].need[class] > 0)
+            .filter(|&item| remaining[item] > 0 && problem.items[item].need[class] > 0)
             .collect();
         items.sort_by_key(|&item| std::cmp::Reverse(problem.items[item].need[class]));
         let bins = problem.bins.len();
@@ -41,27 +42,27 @@ impl CapacityBound {
             .items
             .iter()
             .map(|&item| problem.items[item].need[class])
-            .fold(0, super::bound::common_divisor);
+            .fold(0, super::bound::gcd);
         let mut previous: Option<(&Bin, Vec<(i64, i64)>)> = None;
         for (at, bin) in problem.bins.iter().enumerate().skip(first).rev() {
             let known = previous.take().filter(|(other, _)| is_equal(other, bin));
-            let (_, each) = known.unwrap_or_else(|| (bin, bound.of_bin(problem, bin, unit, left)));
-            for (at_item, &(count, sum)) in each.iter().enumerate() {
+            let (_, max_per_item) = known.unwrap_or_else(|| (bin, bound.of_bin(problem, bin, unit, remaining)));
+            for (at_item, &(count, sum)) in max_per_item.iter().enumerate() {
                 let after = bound.max[at_item * (bins + 1) + at + 1];
                 bound.max[at_item * (bins + 1) + at] = (after.0 + count, after.1.saturating_add(sum));
             }
-            previous = Some((bin, each));
+            previous = Some((bin, max_per_item));
         }
         bound
     }
 
-    /// How much of the class this bin can take at most, and how much of the capacity of all bins from this one on may be
-    /// wasted. `None` if they cannot take what is left.
-    pub fn usable(&self, problem: &PackingProblem, bin: usize, left: &[u16]) -> Option<(i64, i64)> {
+    /// How much of the class this bin can take at most, and how much of the capacity of all bins from this one on may
+    /// be wasted. `None` if they cannot take all `remaining` items.
+    pub fn usable(&self, problem: &PackingProblem, bin: usize, remaining: &[u16]) -> Option<(i64, i64)> {
         let (mut count, mut sum, mut wasted, mut usable) = (0, 0i64, 0, 0);
         for (at_item, &item) in self.items.iter().enumerate() {
-            count += i64::from(left[item]);
-            sum = sum.saturating_add(problem.items[item].need[self.class].saturating_mul(left[item].into()));
+            count += i64::from(remaining[item]);
+            sum = sum.saturating_add(problem.items[item].need[self.class].saturating_mul(remaining[item].into()));
             let first = at_item * (self.bins + 1) + bin;
             let (max_count, max_sum) = self.max[first];
             if count > max_count || sum > max_sum {
@@ -72,14 +73,14 @@ impl CapacityBound {
         Some((usable, wasted))
     }
 
-    /// For each item, how many of the items up to this one a bin takes at most, and the sum of them.
-    fn of_bin(&self, problem: &PackingProblem, bin: &Bin, unit: i64, left: &[u16]) -> Vec<(i64, i64)> {
+    /// By item: of the items up to this one, the maximum number and the maximum sum that one bin can take.
+    fn of_bin(&self, problem: &PackingProblem, bin: &Bin, unit: i64, remaining: &[u16]) -> Vec<(i64, i64)> {
         let room = bin.room[self.class];
         let mut sums = SubsetSums::new(room, unit);
         let mut smallest = SmallestItems::default();
         let mut all = Vec::with_capacity(self.items.len());
         for &item in &self.items {
-            let (need, count) = (problem.items[item].need[self.class], usize::from(left[item]));
+            let (need, count) = (problem.items[item].need[self.class], usize::from(remaining[item]));
             if bin.takes[item] {
                 sums.add(need, count);
                 smallest.add(need, count as i64, room);
@@ -104,20 +105,20 @@ struct SmallestItems {
 
 impl SmallestItems {
     fn add(&mut self, need: i64, count: i64, room: i64) {
-        // More than fit alone make no difference.
+        // More of them than fit alone make no difference.
         let count = count.min(room / need);
         self.queue.push_back((need, count));
         self.count += count;
         self.sum += need * count;
         while self.sum > room {
-            let Some((largest, its_count)) = self.queue.front_mut() else {
+            let Some((largest, largest_count)) = self.queue.front_mut() else {
                 return;
             };
-            let too_many = ((self.sum - room + *largest - 1) / *largest).min(*its_count);
-            *its_count -= too_many;
-            self.count -= too_many;
-            self.sum -= *largest * too_many;
-            if *its_count == 0 {
+            let excess = ((self.sum - room + *largest - 1) / *largest).min(*largest_count);
+            *largest_count -= excess;
+            self.count -= excess;
+            self.sum -= *largest * excess;
+            if *largest_count == 0 {
                 self.queue.pop_front();
             }
         }
@@ -129,7 +130,7 @@ enum SubsetSums {
     /// A bit for each sum, in units that divide all needs.
     Exact { bits: Vec<u64>, room: i64, unit: i64 },
     /// The sum of all items, at most the room.
-    Rough { sum: i64, room: i64 },
+    UpperBound { sum: i64, room: i64 },
 }
 
 impl SubsetSums {
@@ -141,7 +142,7 @@ impl SubsetSums {
             bits[0] = 1;
             Self::Exact { bits, room, unit }
         } else {
-            Self::Rough {
+            Self::UpperBound {
                 sum: 0,
                 room: room * unit,
             }
@@ -151,10 +152,10 @@ impl SubsetSums {
     fn add(&mut self, need: i64, count: usize) {
         match self {
             Self::Exact { bits, room, unit } => {
-                let by = need / *unit;
-                (0..count.min((*room / by) as usize)).for_each(|_| shift_in(bits, by as usize, *room));
+                let shift = need / *unit;
+                (0..count.min((*room / shift) as usize)).for_each(|_| shift_in(bits, shift as usize, *room));
             }
-            Self::Rough { sum, room } => *sum = sum.saturating_add(need.saturating_mul(count as i64)).min(*room),
+            Self::UpperBound { sum, room } => *sum = sum.saturating_add(need.saturating_mul(count as i64)).min(*room),
         }
     }
 
@@ -164,14 +165,14 @@ impl SubsetSums {
                 let word = bits.iter().rposition(|&word| word != 0).unwrap_or(0);
                 (word as i64 * 64 + 63 - i64::from(bits[word].leading_zeros())) * unit
             }
-            Self::Rough { sum, .. } => *sum,
+            Self::UpperBound { sum, .. } => *sum,
         }
     }
 }
 
 /// Adds to the set of sums every sum plus `by`, up to `room`.
-fn shift_in(bits: &mut [u64], by: usize, room: i64) {
-    let (words, rest) = (by / 64, by % 64);
+fn shift_in(bits: &mut [u64], shift: usize, room: i64) {
+    let (words, rest) = (shift / 64, shift % 64);
     for at in (words..bits.len()).rev() {
         let low = bits[at - words] << rest;
         let high = match (at - words).checked_sub(1) {

@@ -1,5 +1,5 @@
-//! Which providers could serve each kind of part, by block. A block is scanned once for each question of a search, and
-//! only if the question comes up.
+//! Which providers could serve each kind of part, by block. A block is scanned at most once for each condition of a
+//! search, when the result is first needed.
 
 use std::collections::BTreeMap;
 
@@ -9,54 +9,55 @@ use super::split_request::{PartKind, SplitRequest};
 use crate::search::explain::{Explain, Reason};
 use crate::search::resolve::ProviderFilter;
 
-/// A mask of lanes for each block and question. There is one question for each kind of part, and two about the aggregates
-/// that the group without a suffix requires: see [`FitCache::inside`] and [`FitCache::inside_or_below`].
+/// A matrix with a row for each block, whose entries are masks of lanes. There is a column for each kind of part, and
+/// two for the aggregates that the group without a suffix requires: [`FitCache::members`] and
+/// [`FitCache::members_or_below`].
 pub(in crate::search) struct FitCache<E> {
-    questions: usize,
-    /// The required aggregates of the group without a suffix, if it names any.
-    inside: Option<ProviderFilter>,
+    columns: usize,
+    /// A filter with the required aggregates of the group without a suffix, if it names any.
+    required_aggregates: Option<ProviderFilter>,
     masks: Vec<u64>,
-    known: Vec<bool>,
+    computed: Vec<bool>,
     explain: E,
 }
 
 impl<E: Explain> FitCache<E> {
     pub fn new(snapshot: &Snapshot, request: &SplitRequest, explain: E) -> Self {
-        let members = request.unsuffixed.as_ref().map(|group| group.members.any_of.clone());
-        let inside = members.filter(|any_of| !any_of.is_empty()).map(|any_of| {
+        let any_of = request.unsuffixed.as_ref().map(|group| group.members.any_of.clone());
+        let required_aggregates = any_of.filter(|any_of| !any_of.is_empty()).map(|any_of| {
             let mut filter = ProviderFilter::default();
             filter.members.any_of = any_of;
             filter
         });
-        let questions = request.kinds.len() + 2;
-        let size = questions * snapshot.blocks().len();
+        let columns = request.kinds.len() + 2;
+        let size = columns * snapshot.blocks().len();
         Self {
-            questions,
-            inside,
+            columns,
+            required_aggregates,
             masks: vec![0; size],
-            known: vec![false; size],
+            computed: vec![false; size],
             explain,
         }
     }
 
     /// The lanes whose provider could serve a part of `kind` in some tree.
-    pub fn of(&mut self, snapshot: &Snapshot, request: &SplitRequest, block: usize, kind: usize) -> u64 {
-        let at = block * self.questions + kind;
-        if !self.known[at] {
+    pub fn lanes(&mut self, snapshot: &Snapshot, request: &SplitRequest, block: usize, kind: usize) -> u64 {
+        let at = block * self.columns + kind;
+        if !self.computed[at] {
             let kind = &request.kinds[kind];
             let lanes = match &kind.lanes {
                 Some(lanes) => lanes.get(&block).copied().unwrap_or(0),
                 None if kind.granular => u64::MAX,
-                None => self.inside_or_below(snapshot, block).unwrap_or(u64::MAX),
+                None => self.members_or_below(snapshot, block).unwrap_or(u64::MAX),
             };
             self.masks[at] = scan::fitting(snapshot, &kind.filter, block, lanes, &mut self.explain);
-            self.known[at] = true;
+            self.computed[at] = true;
         }
         self.masks[at]
     }
 
     /// Whether this one provider could serve a part of `kind`. The rest of its block is not scanned.
-    pub fn one(&self, snapshot: &Snapshot, request: &SplitRequest, slot: Slot, kind: usize) -> bool {
+    pub fn fits(&self, snapshot: &Snapshot, request: &SplitRequest, slot: Slot, kind: usize) -> bool {
         let PartKind { filter, lanes, .. } = &request.kinds[kind];
         let in_block = |lanes: &BTreeMap<usize, u64>| lanes.get(&slot.block()).copied().unwrap_or(0);
         let lanes = lanes.as_ref().map_or(u64::MAX, in_block);
@@ -64,41 +65,44 @@ impl<E: Explain> FitCache<E> {
     }
 
     /// Whether this one provider is itself in the aggregates that the group without a suffix requires.
-    pub fn is_inside(&self, snapshot: &Snapshot, slot: Slot) -> bool {
-        let inside = |filter: &ProviderFilter| scan::is_inside(snapshot, &filter.members, slot);
-        self.inside.as_ref().is_none_or(inside)
+    pub fn is_member(&self, snapshot: &Snapshot, slot: Slot) -> bool {
+        let is_member = |filter: &ProviderFilter| scan::is_in_required_aggregates(snapshot, &filter.members, slot);
+        self.required_aggregates.as_ref().is_none_or(is_member)
     }
 
     /// The lanes whose provider is itself in the aggregates that the group without a suffix requires.
-    pub fn inside(&mut self, snapshot: &Snapshot, block: usize) -> u64 {
-        let Some(filter) = &self.inside else { return u64::MAX };
-        let at = block * self.questions + self.questions - 2;
-        if !self.known[at] {
+    pub fn members(&mut self, snapshot: &Snapshot, block: usize) -> u64 {
+        let Some(filter) = &self.required_aggregates else {
+            return u64::MAX;
+        };
+        let at = block * self.columns + self.columns - 2;
+        if !self.computed[at] {
             self.masks[at] = scan::fitting(snapshot, filter, block, u64::MAX, &mut ());
-            self.known[at] = true;
+            self.computed[at] = true;
         }
         self.masks[at]
     }
 
-    /// The lanes whose provider or root is in the aggregates that the group without a suffix requires: no other provider
-    /// serves a part of that group. Mostly these are few, and the others need no scan. `None` if it requires none.
-    pub fn inside_or_below(&mut self, snapshot: &Snapshot, block: usize) -> Option<u64> {
-        self.inside.as_ref()?;
-        let at = block * self.questions + self.questions - 1;
-        if !self.known[at] {
-            let inside = self.inside(snapshot, block);
+    /// The lanes whose provider or root is in the aggregates that the group without a suffix requires. Only these
+    /// providers serve a part of that group. They are often few, and the others need no scan. `None` if it requires
+    /// none.
+    pub fn members_or_below(&mut self, snapshot: &Snapshot, block: usize) -> Option<u64> {
+        self.required_aggregates.as_ref()?;
+        let at = block * self.columns + self.columns - 1;
+        if !self.computed[at] {
+            let members = self.members(snapshot, block);
             let layout = snapshot.layout(block);
-            let mut lanes = lanes_of(inside).fold(inside, |lanes, lane| lanes | layout.trees[lane]);
-            for lane in lanes_of(layout.strays & !inside) {
+            let mut lanes = lanes_of(members).fold(members, |lanes, lane| lanes | layout.trees[lane]);
+            for lane in lanes_of(layout.rooted_elsewhere & !members) {
                 let root = snapshot.root(Slot::new(block, lane));
-                let is_below = self.inside(snapshot, root.block()) & root.bit() != 0;
+                let is_below = self.members(snapshot, root.block()) & root.bit() != 0;
                 lanes |= u64::from(is_below) << lane;
             }
             if E::ENABLED {
                 let others = snapshot.blocks().get(block).present & !lanes;
                 lanes_of(others).for_each(|lane| self.explain.rejected(Slot::new(block, lane), Reason::NotMember));
             }
-            (self.masks[at], self.known[at]) = (lanes, true);
+            (self.masks[at], self.computed[at]) = (lanes, true);
         }
         Some(self.masks[at])
     }

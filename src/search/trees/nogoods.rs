@@ -1,14 +1,15 @@
 //! Nogood recording: states without a solution are recorded, so that the search of a tree does not enter them again.
 //!
-//! Naively, a state would be the parts that are placed and their providers. That state never recurs in one search.
-//! But most of it does not matter to the parts that remain, so a recorded state has only what does:
+//! Naively, a state would be the parts that are placed, with their providers. Such a state never recurs in one search.
+//! But most of it is irrelevant to the remaining parts, so a recorded state contains only:
 //!
-//! - the load of contested classes, the isolated parts and the rules of `same_subtree`, if a remaining part asks for them;
+//! - the load of contested classes, the isolated parts and the rules of `same_subtree`, if a remaining part asks for
+//!   them;
 //! - the required traits that are covered.
 //!
-//! And equal providers are one (symmetry): two providers are interchangeable if swapping them changes nothing, because
-//! they serve the same kinds, with the same room, traits and relatives in the tree. States that differ only in which of
-//! several interchangeable providers took which part are the same.
+//! States are also equal up to symmetry. Two providers are interchangeable if they serve the same kinds, with the same
+//! room, traits and relatives in the tree. States that differ only in which of several interchangeable providers took
+//! which part are the same.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +17,7 @@ use super::backtracking::BacktrackingSearch;
 use super::offers::TreeOffers;
 use super::split_request::SplitRequest;
 
-/// How many states are kept, some 10 MB. Then all are dropped.
+/// The maximum number of states, some 10 MB. When it is reached, all are dropped.
 const MAX_NOGOODS: usize = 1 << 17;
 
 #[derive(Debug, Default)]
@@ -60,14 +61,15 @@ impl Nogoods {
             .iter()
             .map(|&part| request.parts[part].kind);
         let remaining: Vec<usize> = remaining.collect();
-        let has = |wanted: &dyn Fn(usize) -> bool| remaining.iter().any(|&kind| wanted(kind));
-        let isolated = request.isolate && has(&|kind| request.kinds[kind].granular);
-        let wants = |kind: usize, class: usize| request.kinds[kind].contested.iter().any(|&(other, _)| other == class);
+        let any_remaining = |predicate: &dyn Fn(usize) -> bool| remaining.iter().any(|&kind| predicate(kind));
+        let isolated = request.isolate && any_remaining(&|kind| request.kinds[kind].granular);
+        let needs_class =
+            |kind: usize, class: usize| request.kinds[kind].contested.iter().any(|&(other, _)| other == class);
         // Sums that `step_size` may not allow are checked at the end, so they matter until then.
-        let open_class = |class| !offers.unaligned.is_empty() || has(&|kind| wants(kind, class));
+        let open_class = |class| !offers.unaligned.is_empty() || any_remaining(&|kind| needs_class(kind, class));
         let classes: Vec<usize> = (0..request.classes.len()).filter(|&class| open_class(class)).collect();
         let rules: Vec<usize> = (0..request.subtrees)
-            .filter(|rule| has(&|kind| request.kinds[kind].subtrees.contains(rule)))
+            .filter(|rule| any_remaining(&|kind| request.kinds[kind].subtrees.contains(rule)))
             .collect();
         let mut touched: Vec<u32> = search.chosen[..search.depth].to_vec();
         touched.sort_unstable();
@@ -85,7 +87,7 @@ impl Nogoods {
             row.extend(
                 rules
                     .iter()
-                    .map(|&rule| u64::from(search.subtrees.has(offers, rule, search.depth, at))),
+                    .map(|&rule| u64::from(search.subtrees.serves(offers, rule, search.depth, at))),
             );
             if row[1..].iter().any(|&word| word != 0) {
                 rows.push(row);
@@ -99,8 +101,8 @@ impl Nogoods {
     }
 }
 
-/// All that the search of a tree looks at: trees with the same signature all have a solution, or none has. `None` if a tree
-/// may serve with one provider only, because the rows then contain the tree itself.
+/// Everything that the search of a tree depends on: of trees with the same signature, all have a solution or none has.
+/// `None` if a tree may serve with one provider only, because the rows then contain the tree itself.
 pub(super) fn signature(request: &SplitRequest, offers: &TreeOffers) -> Option<Box<[u64]>> {
     if !request.nested {
         return None;
@@ -126,7 +128,7 @@ fn symmetry_classes(request: &SplitRequest, offers: &TreeOffers) -> Vec<u64> {
     .collect()
 }
 
-/// By provider, all that makes a difference to the search. Providers with equal rows are interchangeable.
+/// By provider, everything that the search depends on. Providers with equal rows are interchangeable.
 fn provider_rows(request: &SplitRequest, offers: &TreeOffers) -> Vec<Vec<u64>> {
     let providers = offers.slots.len();
     let classes = request.classes.len();

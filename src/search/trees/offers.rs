@@ -1,12 +1,12 @@
-//! What one tree, with the sharing providers that reach it, offers for a request: the providers that suit each kind of part,
-//! their free capacity, and what the constraints on several parts need to know of them.
+//! What one tree, with the sharing providers that reach it, offers for a request: the providers that suit each kind of
+//! part, their free capacity, and what the constraints on several parts need to know of them.
 
 use super::super::snapshot::{LANES, Slot, Snapshot, Units, lanes_of};
-use super::bit_matrix::{BitMatrix, add};
+use super::bit_matrix::{BitMatrix, union_with};
 use super::split_request::SplitRequest;
 
-/// The providers of one tree that could serve a part. "By provider" means by an index into `slots`. The memory is reused
-/// for the next tree.
+/// The providers of one tree that could serve a part. "By provider" means by an index into `slots`. The memory is
+/// reused for the next tree.
 #[derive(Debug, Default)]
 pub(super) struct TreeOffers {
     pub slots: Vec<Slot>,
@@ -118,7 +118,8 @@ impl TreeOffers {
                     self.room.push(0);
                     continue;
                 };
-                // More room than the whole request needs makes no difference. Capped, more providers are interchangeable.
+                // More room than the whole request needs makes no difference. Capped, more providers are
+                // interchangeable.
                 self.room.push(room.min(request.demand[class]));
                 if units.may_sum_between_steps(request.strict) {
                     self.unaligned.push(UnalignedInventory { provider, class, units });
@@ -214,17 +215,17 @@ impl TreeOffers {
     /// Adds the sets of required traits that the options of a kind cover together.
     pub fn cover_together(&self, kind: usize, into: &mut [u64]) {
         let options = self.options[kind].iter();
-        options.for_each(|&provider| add(into, self.covers.row(provider as usize)));
+        options.for_each(|&provider| union_with(into, self.covers.row(provider as usize)));
     }
 }
 
 /// The index of a provider, if it is in `blocks`, which are sorted.
 fn index(blocks: &[OfferedBlock], slot: Slot) -> Option<usize> {
     let first = blocks.partition_point(|offered| offered.block < slot.block());
-    let mut here = blocks[first..]
+    let mut same_block = blocks[first..]
         .iter()
         .take_while(|offered| offered.block == slot.block());
-    let offered = here.find(|offered| offered.lanes & slot.bit() != 0)?;
+    let offered = same_block.find(|offered| offered.lanes & slot.bit() != 0)?;
     let before = offered.lanes & (slot.bit() - 1);
     Some(offered.first + before.count_ones() as usize)
 }

@@ -1,25 +1,25 @@
-//! Bin packing: whether the remaining parts fit into the room that is left, all together.
+//! Bin packing: whether all remaining parts together fit into the remaining room.
 //!
-//! Only room is considered (and that isolated groups need a provider each), not traits, subtrees or steps of sums. So what
-//! is refused here cannot be placed, and what is packed may still fail for another reason.
+//! This is a relaxation: it considers room, and that isolated groups need a provider each, but not traits, subtrees or
+//! steps of sums. So what is refused here cannot be placed, and what is packed may still fail for another reason.
 //!
-//! The backtracking search asks after several dead ends. Each question is answered by the first of these that can:
+//! The backtracking search uses it after several dead ends. The first of these methods that can decide does:
 //!
 //! 1. The last packing that was found still contains what is placed.
 //! 2. A greedy heuristic packs the rest: largest items first, by best fit, worst fit and first fit.
-//! 3. An exact search (`bin_completion`), with a budget. If the budget is not enough for a tree, it is not asked again.
+//! 3. An exact search (`bin_completion`), with a budget. Once a tree has exhausted it, packing is not checked any more.
 
 use super::super::interrupt::Interrupt;
 use super::bin_completion::BinCompletion;
 use super::offers::TreeOffers;
 use super::split_request::SplitRequest;
 
-/// The answer to a question.
+/// Whether the remaining parts can be packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PackingVerdict {
     Fits,
     Impossible,
-    /// The budget was not enough to decide it.
+    /// The budget was exhausted before it was decided.
     Unknown,
 }
 
@@ -51,14 +51,15 @@ pub(super) struct PackingProblem {
     pub dimensions: usize,
 }
 
-/// Choices of the exact search that one question may cost. A choice is far cheaper than a step of the backtracking search.
+/// The number of choices that one exact search may take. A choice is far cheaper than a step of the backtracking
+/// search.
 const MAX_CHOICES: u64 = 600_000;
 
-/// Choices that all questions about one tree may cost.
+/// The number of choices that all checks of one tree may take.
 const MAX_CHOICES_PER_TREE: u64 = 3_000_000;
 
-/// Is there room for the `remaining` parts in addition to those that are placed?
-pub(super) struct Question<'a> {
+/// A state of the backtracking search: the parts that are placed, and those that remain.
+pub(super) struct PartialAssignment<'a> {
     /// Kinds of parts with their providers.
     pub placed: &'a [(usize, usize)],
     /// Kinds of parts.
@@ -68,49 +69,57 @@ pub(super) struct Question<'a> {
     pub granular_parts: &'a [u32],
 }
 
-/// Answers questions about one tree.
+/// Checks of one tree, with the budget that they share.
 #[derive(Debug, Default)]
 pub(super) struct Packing {
     /// The last packing of all parts that was found: kinds with providers.
-    known: Vec<(usize, usize)>,
+    last_packing: Vec<(usize, usize)>,
     choices: u64,
     /// How many trees were given up before. Each halves the budget.
     given_up: u32,
-    /// Whether the budget was not enough, so that the tree is not asked about any more.
-    pub too_hard: bool,
+    /// Whether the budget was not enough, so that the tree is not checked any more.
+    pub budget_exhausted: bool,
 }
 
 impl Packing {
     /// Begins with a new tree. The more trees were `given_up` before, the smaller is its budget.
     pub fn begin(&mut self, given_up: u32) {
-        self.known.clear();
-        (self.choices, self.too_hard) = (0, false);
+        self.last_packing.clear();
+        (self.choices, self.budget_exhausted) = (0, false);
         self.given_up = given_up;
     }
 
-    pub fn check(&mut self, request: &SplitRequest, offers: &TreeOffers, question: &Question<'_>) -> PackingVerdict {
-        if self.too_hard {
+    /// Whether the remaining parts can be packed.
+    pub fn check(
+        &mut self,
+        request: &SplitRequest,
+        offers: &TreeOffers,
+        assignment: &PartialAssignment<'_>,
+    ) -> PackingVerdict {
+        if self.budget_exhausted {
             return PackingVerdict::Unknown;
         }
-        if self.known_contains(request, offers, question.placed) {
+        if self.last_packing_contains(request, offers, assignment.placed) {
             return PackingVerdict::Fits;
         }
-        let problem = PackingProblem::new(request, offers, question);
+        let problem = PackingProblem::new(request, offers, assignment);
         self.choices += 1 + (problem.items.len() * problem.bins.len() / 4) as u64;
         let (verdict, found) = match problem.pack_greedily() {
             Some(found) => (PackingVerdict::Fits, found),
             None => self.search(problem, &request.interrupt),
         };
         if verdict == PackingVerdict::Fits {
-            self.known.clear();
-            self.known.extend_from_slice(question.placed);
-            self.known.extend(found);
+            self.last_packing.clear();
+            self.last_packing.extend_from_slice(assignment.placed);
+            self.last_packing.extend(found);
         }
-        self.too_hard = verdict == PackingVerdict::Unknown || self.choices > MAX_CHOICES_PER_TREE >> self.given_up;
+        self.budget_exhausted =
+            verdict == PackingVerdict::Unknown || self.choices > MAX_CHOICES_PER_TREE >> self.given_up;
         verdict
     }
 
-    /// Searches exactly, with the bins in two orders, because what is hard in one order may be easy in the other.
+    /// Searches exactly, with the bins in two orders, because a problem that is hard in one order may be easy in the
+    /// other.
     fn search(&mut self, mut problem: PackingProblem, interrupt: &Interrupt) -> (PackingVerdict, Vec<(usize, usize)>) {
         for _ in 0..2 {
             let mut completion = BinCompletion::new(&problem, (MAX_CHOICES / 2) >> self.given_up, interrupt);
@@ -125,17 +134,17 @@ impl Packing {
     }
 
     /// Whether the known packing contains what is placed. Parts of one kind are interchangeable.
-    fn known_contains(&self, request: &SplitRequest, offers: &TreeOffers, placed: &[(usize, usize)]) -> bool {
-        if self.known.is_empty() {
+    fn last_packing_contains(&self, request: &SplitRequest, offers: &TreeOffers, placed: &[(usize, usize)]) -> bool {
+        if self.last_packing.is_empty() {
             return false;
         }
         let mut counts = vec![0i32; request.kinds.len() * offers.slots.len()];
         let at = |&(kind, provider): &(usize, usize)| kind * offers.slots.len() + provider;
-        self.known.iter().for_each(|pair| counts[at(pair)] += 1);
+        self.last_packing.iter().for_each(|pair| counts[at(pair)] += 1);
         // Parts that need no room fit into every packing.
         let needs_room = |kind: usize| {
-            let wanted = &request.kinds[kind];
-            !wanted.contested.is_empty() || request.isolate && wanted.granular
+            let part_kind = &request.kinds[kind];
+            !part_kind.contested.is_empty() || request.isolate && part_kind.granular
         };
         placed.iter().filter(|pair| needs_room(pair.0)).all(|pair| {
             counts[at(pair)] -= 1;
@@ -145,10 +154,10 @@ impl Packing {
 }
 
 impl PackingProblem {
-    fn new(request: &SplitRequest, offers: &TreeOffers, question: &Question<'_>) -> Self {
+    fn new(request: &SplitRequest, offers: &TreeOffers, assignment: &PartialAssignment<'_>) -> Self {
         let dimensions = request.classes.len() + usize::from(request.isolate);
-        let mut items = items(request, question.remaining, dimensions);
-        let mut bins = bins(request, offers, question, items.len());
+        let mut items = items(request, assignment.remaining, dimensions);
+        let mut bins = bins(request, offers, assignment, items.len());
         let weights = weights(&bins, dimensions);
         items.sort_by(|one, other| weigh(&other.need, &weights).total_cmp(&weigh(&one.need, &weights)));
         for (index, item) in items.iter().enumerate() {
@@ -173,8 +182,8 @@ impl PackingProblem {
     /// Packs the largest items first, each into the bin with the least room left, with the most, or into the first one.
     fn pack_greedily(&self) -> Option<Vec<(usize, usize)>> {
         let weights = weights(&self.bins, self.dimensions);
-        let best_fit: fn(f64) -> f64 = |left| left;
-        let worst_fit: fn(f64) -> f64 = |left| -left;
+        let best_fit: fn(f64) -> f64 = |free| free;
+        let worst_fit: fn(f64) -> f64 = |free| -free;
         let first_fit: fn(f64) -> f64 = |_| 0.0;
         [best_fit, worst_fit, first_fit]
             .into_iter()
@@ -190,7 +199,7 @@ impl PackingProblem {
                 let open = (0..rooms.len()).filter(|&bin| self.bins[bin].takes[index] && fits(&item.need, &rooms[bin]));
                 let ranked = open.map(|bin| (rank(weigh(&rooms[bin], weights)), bin));
                 let (_, bin) = ranked.min_by(|one, other| one.0.total_cmp(&other.0))?;
-                take(&mut rooms[bin], &item.need);
+                subtract(&mut rooms[bin], &item.need);
                 found.push((item.kind, self.bins[bin].provider));
             }
         }
@@ -201,37 +210,37 @@ impl PackingProblem {
 /// The remaining parts, counted by kind, without those that need no room.
 fn items(request: &SplitRequest, remaining: &[usize], dimensions: usize) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
-    let mut at = vec![usize::MAX; request.kinds.len()];
+    let mut index = vec![usize::MAX; request.kinds.len()];
     for &kind in remaining {
-        if at[kind] == usize::MAX {
-            at[kind] = items.len();
-            let wanted = &request.kinds[kind];
+        if index[kind] == usize::MAX {
+            index[kind] = items.len();
+            let part_kind = &request.kinds[kind];
             let mut need = vec![0; dimensions];
-            wanted
+            part_kind
                 .contested
                 .iter()
                 .for_each(|&(class, amount)| need[class] = amount);
             if request.isolate {
-                need[request.classes.len()] = i64::from(wanted.granular);
+                need[request.classes.len()] = i64::from(part_kind.granular);
             }
             items.push(Item { kind, count: 0, need });
         }
-        items[at[kind]].count += 1;
+        items[index[kind]].count += 1;
     }
     items.retain(|item| item.need.iter().any(|&need| need > 0));
     items
 }
 
 /// All providers with the room that is left, none of which takes an item yet.
-fn bins(request: &SplitRequest, offers: &TreeOffers, question: &Question<'_>, items: usize) -> Vec<Bin> {
+fn bins(request: &SplitRequest, offers: &TreeOffers, assignment: &PartialAssignment<'_>, items: usize) -> Vec<Bin> {
     let classes = request.classes.len();
     let room = |provider: usize| {
         let first = provider * classes;
         let mut room: Vec<i64> = (first..first + classes)
-            .map(|at| offers.room[at] - question.load[at])
+            .map(|at| offers.room[at] - assignment.load[at])
             .collect();
         if request.isolate {
-            room.push(1 - i64::from(question.granular_parts[provider]));
+            room.push(1 - i64::from(assignment.granular_parts[provider]));
         }
         room
     };
@@ -262,12 +271,12 @@ pub(super) fn fits(need: &[i64], room: &[i64]) -> bool {
     need.iter().zip(room).all(|(need, room)| need <= room || *need == 0)
 }
 
-/// Takes an item's need from a room.
-pub(super) fn take(room: &mut [i64], need: &[i64]) {
+/// Subtracts an item's need from a room.
+pub(super) fn subtract(room: &mut [i64], need: &[i64]) {
     room.iter_mut().zip(need).for_each(|(room, need)| *room -= need);
 }
 
-/// Undoes [`take`].
-pub(super) fn give(room: &mut [i64], need: &[i64]) {
+/// Undoes [`subtract`].
+pub(super) fn add_back(room: &mut [i64], need: &[i64]) {
     room.iter_mut().zip(need).for_each(|(room, need)| *room += need);
 }

@@ -16,8 +16,8 @@ pub(super) struct RootFilter {
     /// The sets of traits that the group without a suffix requires and of which no sharing provider has any.
     required: Vec<Vec<TraitId>>,
     zones: ZoneFilter,
-    /// The kinds of parts that no sharing provider serves, each with the number of providers that a tree needs for it. A
-    /// kind that rejected all trees of a block is checked first in the next block.
+    /// The kinds of parts that no sharing provider serves, each with the number of providers that a tree needs for it.
+    /// A kind that rejected all trees of a block is checked first in the next block.
     local: Vec<(usize, u32)>,
     /// Whether one of these kinds is of the group without a suffix.
     unsuffixed_is_local: bool,
@@ -27,18 +27,19 @@ pub(super) struct RootFilter {
 struct RootBlock<'a> {
     block: usize,
     layout: &'a Layout,
-    /// [`FitCache::inside`] of the block.
-    inside: u64,
+    /// [`FitCache::members`] of the block.
+    members: u64,
 }
 
 impl RootFilter {
-    /// `local` are the kinds that no sharing provider serves; `only` is the one tree that the search is restricted to.
+    /// `local` are the kinds that no sharing provider serves; `only_tree` is the one to which the search is
+    /// restricted.
     pub fn new(
         snapshot: &Snapshot,
         request: &SplitRequest,
         sharing: &SharingProviders,
         local: &[usize],
-        only: Option<Slot>,
+        only_tree: Option<Slot>,
     ) -> Self {
         let mut root = ProviderFilter::default();
         root.traits = request.root.clone();
@@ -49,10 +50,10 @@ impl RootFilter {
         Self {
             root: (root != ProviderFilter::default()).then_some(root),
             required: required
-                .filter(|any_of| !sharing.have(snapshot, any_of))
+                .filter(|any_of| !sharing.any_has_trait(snapshot, any_of))
                 .cloned()
                 .collect(),
-            zones: ZoneFilter::new(only),
+            zones: ZoneFilter::new(only_tree),
             unsuffixed_is_local: local.iter().any(|&kind| !request.kinds[kind].granular),
             local: local.iter().map(|&kind| (kind, request.min_providers(kind))).collect(),
         }
@@ -77,8 +78,8 @@ impl RootFilter {
             Some(root) => scan::fitting(snapshot, root, block, lanes, &mut ()),
             None => lanes,
         };
-        // With explanations every rejected provider needs its own reason, so these two conditions on whole trees are left
-        // to the search.
+        // With explanations every rejected provider needs its own reason, so these two conditions on whole trees are
+        // left to the search.
         if !E::ENABLED && roots != 0 {
             roots = self.having_traits(snapshot, block, roots);
             roots = self.having_members(snapshot, fits, block, roots);
@@ -86,13 +87,13 @@ impl RootFilter {
         if roots == 0 {
             return 0;
         }
-        let here = RootBlock {
+        let root_block = RootBlock {
             block,
             layout: snapshot.layout(block),
-            inside: fits.inside(snapshot, block),
+            members: fits.members(snapshot, block),
         };
         for at in 0..self.local.len() {
-            roots = having_providers(snapshot, request, fits, &here, roots, self.local[at]);
+            roots = having_providers(snapshot, request, fits, &root_block, roots, self.local[at]);
             if roots == 0 {
                 self.local[..=at].rotate_right(1);
                 return 0;
@@ -106,7 +107,7 @@ impl RootFilter {
         if !self.unsuffixed_is_local || roots == 0 {
             return roots;
         }
-        match fits.inside_or_below(snapshot, block) {
+        match fits.members_or_below(snapshot, block) {
             Some(members) => having_any(snapshot.layout(block), roots, members),
             None => roots,
         }
@@ -125,10 +126,11 @@ impl RootFilter {
     }
 }
 
-/// Those of `roots` whose trees have one of these lanes, or providers in other blocks, which are not looked at.
+/// Those of `roots` whose trees have one of these lanes. A tree with providers in other blocks always passes, because
+/// those providers are not checked.
 fn having_any(layout: &Layout, roots: u64, lanes: u64) -> u64 {
     let has = |lane: &usize| (layout.trees[*lane] & lanes != 0) || layout.spilling >> lane & 1 == 1;
-    lanes_of(roots).filter(has).fold(0, |left, lane| left | 1 << lane)
+    lanes_of(roots).filter(has).fold(0, |lanes, lane| lanes | 1 << lane)
 }
 
 /// Those of `roots` whose trees have at least `min` providers for `kind`.
@@ -136,36 +138,40 @@ fn having_providers<E: Explain>(
     snapshot: &Snapshot,
     request: &SplitRequest,
     fits: &mut FitCache<E>,
-    here: &RootBlock<'_>,
+    root_block: &RootBlock<'_>,
     roots: u64,
     (kind, min): (usize, u32),
 ) -> u64 {
-    let (layout, granular) = (here.layout, request.kinds[kind].granular);
-    let fit = fits.of(snapshot, request, here.block, kind);
-    // In most blocks this decides.
-    let mut left = if fit == 0 { roots & layout.spilling } else { roots };
+    let (layout, granular) = (root_block.layout, request.kinds[kind].granular);
+    let fit = fits.lanes(snapshot, request, root_block.block, kind);
+    // In most blocks no provider fits, so that nothing else is to be checked.
+    let mut passing = if fit == 0 { roots & layout.spilling } else { roots };
     // Aggregates of the root count for its whole tree.
-    let whole_tree = |lane: usize| granular || here.inside >> lane & 1 == 1;
+    let whole_tree = |lane: usize| granular || root_block.members >> lane & 1 == 1;
     let is_enough = |lanes: u64| match min {
         1 => lanes != 0,
         _ => lanes.count_ones() >= min,
     };
-    for lane in lanes_of(left & !layout.spilling) {
-        let fit = if whole_tree(lane) { fit } else { fit & here.inside };
-        left &= !(u64::from(!is_enough(fit & layout.trees[lane])) << lane);
+    for lane in lanes_of(passing & !layout.spilling) {
+        let fit = if whole_tree(lane) {
+            fit
+        } else {
+            fit & root_block.members
+        };
+        passing &= !(u64::from(!is_enough(fit & layout.trees[lane])) << lane);
     }
-    for lane in lanes_of(left & layout.spilling) {
+    for lane in lanes_of(passing & layout.spilling) {
         let blocks = layout.spilled(lane).into_iter().flatten();
         let counts = blocks.map(|&(block, lanes)| {
-            let fit = fits.of(snapshot, request, block, kind) & lanes;
+            let fit = fits.lanes(snapshot, request, block, kind) & lanes;
             let fit = if whole_tree(lane) {
                 fit
             } else {
-                fit & fits.inside(snapshot, block)
+                fit & fits.members(snapshot, block)
             };
             fit.count_ones()
         });
-        left &= !(u64::from(counts.sum::<u32>() < min) << lane);
+        passing &= !(u64::from(counts.sum::<u32>() < min) << lane);
     }
-    left
+    passing
 }

@@ -18,13 +18,13 @@ pub(in crate::search) struct RootIter<E> {
     fits: FitCache<E>,
     filter: RootFilter,
     walk: BlockWalk,
-    /// The block that the walk is at, and the roots in it that were not returned yet.
+    /// The current block of the walk, and its roots that were not returned yet.
     block: usize,
     lanes: u64,
     seed: u64,
-    /// Sets of sharing providers that reached a tree which itself offers nothing. Another such tree with the same set has
-    /// the same candidates.
-    seen: HashSet<Vec<usize>>,
+    /// Sets of sharing providers that reached a tree which itself offers nothing. Another such tree with the same set
+    /// has the same candidates.
+    seen_sharing_sets: HashSet<Vec<usize>>,
     /// Buffers, whose memory is reused for the next tree.
     reached: Vec<usize>,
     masks: Vec<u64>,
@@ -34,30 +34,32 @@ impl<E: Explain> RootIter<E> {
     pub fn new(snapshot: &Snapshot, request: SplitRequest, seed: u64, explain: E) -> Self {
         let fits = FitCache::new(snapshot, &request, explain);
         let sharing = SharingProviders::new(snapshot, &request, &fits);
-        let local: Vec<usize> = (0..request.kinds.len()).filter(|&kind| !sharing.serve(kind)).collect();
+        let local: Vec<usize> = (0..request.kinds.len())
+            .filter(|&kind| !sharing.any_serves(kind))
+            .collect();
         let tree_of_kind = || local.iter().find_map(|&kind| request.kinds[kind].filter.tree);
-        let only = request
+        let only_tree = request
             .unsuffixed
             .as_ref()
             .and_then(|group| group.tree)
             .or_else(tree_of_kind);
         Self {
-            walk: BlockWalk::to_trees(snapshot, only, seed),
-            filter: RootFilter::new(snapshot, &request, &sharing, &local, only),
+            walk: BlockWalk::to_trees(snapshot, only_tree, seed),
+            filter: RootFilter::new(snapshot, &request, &sharing, &local, only_tree),
             request,
             sharing,
             fits,
             block: 0,
             lanes: 0,
             seed,
-            seen: HashSet::new(),
+            seen_sharing_sets: HashSet::new(),
             reached: Vec::new(),
             masks: Vec::new(),
         }
     }
 
-    /// Collects what the next tree offers and returns its root; `None` after the last one. The tree may still turn out to
-    /// have no candidate.
+    /// Collects what the next tree offers and returns its root; `None` after the last one. The tree may still turn out
+    /// to have no candidate.
     pub(super) fn next(&mut self, snapshot: &Snapshot, offers: &mut TreeOffers) -> Option<Slot> {
         loop {
             if self.request.interrupt.is_set() {
@@ -86,21 +88,23 @@ impl<E: Explain> RootIter<E> {
     }
 
     /// Collects what a tree offers. False if it cannot have a candidate, or none that an earlier tree did not have.
-    fn collect(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers, again: bool) -> bool {
+    fn collect(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers, is_repeated: bool) -> bool {
         self.collect_providers(snapshot, root, offers);
         let reached = &self.reached;
-        let is_new = |seen: &mut HashSet<Vec<usize>>| !reached.is_empty() && (again || seen.insert(reached.clone()));
-        if offers.slots.is_empty() && !is_new(&mut self.seen) {
+        let is_new = |seen_sharing_sets: &mut HashSet<Vec<usize>>| {
+            !reached.is_empty() && (is_repeated || seen_sharing_sets.insert(reached.clone()))
+        };
+        if offers.slots.is_empty() && !is_new(&mut self.seen_sharing_sets) {
             return false;
         }
         for &provider in reached {
-            let provider = &self.sharing.all[provider];
+            let provider = &self.sharing.providers[provider];
             offers.add_sharing(provider.slot, &provider.kinds);
         }
         if offers.options.iter().any(Vec::is_empty) {
             return false;
         }
-        // Otherwise equal trees would all offer the same provider first.
+        // A random first option for each tree, because equal trees would all offer the same provider first.
         let random = mix(self.seed ^ root.index() as u64) as usize;
         for options in offers.options.iter_mut().filter(|options| options.len() > 1) {
             let first = random % options.len();
@@ -118,22 +122,22 @@ impl<E: Explain> RootIter<E> {
         let (reached, masks) = (&mut self.reached, &mut self.masks);
         reached.clear();
         masks.resize(request.kinds.len(), 0);
-        let root_inside = self.fits.inside(snapshot, root.block()) & root.bit() != 0;
+        let is_root_member = self.fits.members(snapshot, root.block()) & root.bit() != 0;
         let own = [(root.block(), layout.trees[root.lane()])];
         let blocks = layout.spilled(root.lane()).unwrap_or(&own);
         // A tree may be large, so its blocks count as steps. The interrupt is checked before the next tree.
         request.interrupt.spend(blocks.len() as u64);
         for &(block, lanes) in blocks {
             for (kind, mask) in masks.iter_mut().enumerate() {
-                *mask = lanes & self.fits.of(snapshot, request, block, kind);
-                if !request.kinds[kind].granular && !root_inside {
-                    *mask &= self.fits.inside(snapshot, block);
+                *mask = lanes & self.fits.lanes(snapshot, request, block, kind);
+                if !request.kinds[kind].granular && !is_root_member {
+                    *mask &= self.fits.members(snapshot, block);
                 }
             }
             offers.add_block(block, masks);
             self.sharing.add_reaching(snapshot, block, lanes, reached);
         }
-        reached.retain(|&provider| self.sharing.all[provider].root != root);
+        reached.retain(|&provider| self.sharing.providers[provider].root != root);
         reached.sort_unstable();
         reached.dedup();
     }

@@ -1,7 +1,7 @@
 //! Sharing providers that could serve a request for trees other than their own, and which trees they reach.
 //!
-//! A sharing provider (trait `MISC_SHARES_VIA_AGGREGATE`) reaches a tree if it has an aggregate in common with any provider
-//! of the tree.
+//! A sharing provider (trait `MISC_SHARES_VIA_AGGREGATE`) reaches a tree if it has an aggregate in common with any
+//! provider of the tree.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use crate::search::explain::Explain;
 #[derive(Debug, Default)]
 pub(in crate::search) struct SharingProviders {
     /// Sorted by slot.
-    pub all: Vec<SharingProvider>,
-    /// Aggregates with an index into `all`, sorted.
+    pub providers: Vec<SharingProvider>,
+    /// Aggregates with an index into `providers`, sorted.
     by_aggregate: Vec<(AggregateId, usize)>,
-    /// By block, computed when it is first needed: lanes, and the index of a sharing provider that reaches them.
+    /// By block, computed when first needed: lanes, with the index of a sharing provider that reaches them.
     reach: HashMap<usize, Box<[(u64, usize)]>>,
 }
 
@@ -34,9 +34,9 @@ impl SharingProviders {
         let mut sharing = Self::default();
         let in_one_tree = request.unsuffixed.as_ref().is_some_and(|group| group.tree.is_some());
         for slot in snapshot.sharing() {
-            let inside = fits.is_inside(snapshot, slot);
+            let is_member = fits.is_member(snapshot, slot);
             let serves = |&kind: &usize| {
-                (request.kinds[kind].granular || inside && !in_one_tree) && fits.one(snapshot, request, slot, kind)
+                (request.kinds[kind].granular || is_member && !in_one_tree) && fits.fits(snapshot, request, slot, kind)
             };
             let kinds: Vec<usize> = (0..request.kinds.len()).filter(serves).collect();
             if kinds.is_empty() {
@@ -45,33 +45,35 @@ impl SharingProviders {
             let aggregates = snapshot.aggregates(slot);
             sharing
                 .by_aggregate
-                .extend(aggregates.map(|aggregate| (aggregate, sharing.all.len())));
+                .extend(aggregates.map(|aggregate| (aggregate, sharing.providers.len())));
             let root = snapshot.root(slot);
-            sharing.all.push(SharingProvider { slot, root, kinds });
+            sharing.providers.push(SharingProvider { slot, root, kinds });
         }
         sharing.by_aggregate.sort_unstable();
         sharing
     }
 
     /// Whether any of them could serve a part of this kind.
-    pub fn serve(&self, kind: usize) -> bool {
-        self.all.iter().any(|provider| provider.kinds.contains(&kind))
+    pub fn any_serves(&self, kind: usize) -> bool {
+        self.providers.iter().any(|provider| provider.kinds.contains(&kind))
     }
 
     /// Whether any of them has one of these traits.
-    pub fn have(&self, snapshot: &Snapshot, any_of: &[TraitId]) -> bool {
-        let has = |slot| any_of.iter().any(|&wanted| snapshot.has_trait(slot, wanted));
-        self.all.iter().any(|provider| has(provider.slot))
+    pub fn any_has_trait(&self, snapshot: &Snapshot, any_of: &[TraitId]) -> bool {
+        let has = |slot| any_of.iter().any(|&id| snapshot.has_trait(slot, id));
+        self.providers.iter().any(|provider| has(provider.slot))
     }
 
     /// Whether a provider is one of them, so that other trees may use it too.
     pub fn contains(&self, slot: Slot) -> bool {
-        self.all.binary_search_by_key(&slot, |provider| provider.slot).is_ok()
+        self.providers
+            .binary_search_by_key(&slot, |provider| provider.slot)
+            .is_ok()
     }
 
     /// Adds the indexes of those that reach these lanes; an index may be added twice.
     pub fn add_reaching(&mut self, snapshot: &Snapshot, block: usize, lanes: u64, found: &mut Vec<usize>) {
-        if self.all.is_empty() {
+        if self.providers.is_empty() {
             return;
         }
         let by_aggregate = &self.by_aggregate;

@@ -1,7 +1,8 @@
 //! Splits a request into parts, each of which one provider serves.
 //!
-//! The search of a tree is a constraint satisfaction problem: the parts are its variables, the providers that suit a part
-//! are its values, and room, required traits, isolation and `same_subtree` are constraints that relate several parts.
+//! The search of a tree is a constraint satisfaction problem: the parts are its variables, the providers that suit a
+//! part are its values, and room, required traits, isolation and `same_subtree` are constraints that relate several
+//! parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -191,23 +192,23 @@ impl SplitRequest {
         self.isolate || !self.classes.is_empty()
     }
 
-    /// A class is contested if two parts that want it may share a provider. For all other classes, a provider that suits a
-    /// part alone also suits it after other parts were placed.
+    /// A class is contested if two parts that want it may share a provider. For all other classes, a provider that
+    /// suits a part alone also suits it after other parts were placed.
     fn find_contested(&mut self) {
-        let mut wanted: BTreeMap<ClassId, (usize, usize, i64)> = BTreeMap::new();
+        let mut by_class: BTreeMap<ClassId, (usize, usize, i64)> = BTreeMap::new();
         for part in &self.parts {
             let kind = &self.kinds[part.kind];
             for &(class, amount) in &kind.filter.amounts {
-                let (granular, unsuffixed, demand) = wanted.entry(class).or_default();
+                let (granular, unsuffixed, demand) = by_class.entry(class).or_default();
                 *(if kind.granular { granular } else { unsuffixed }) += 1;
                 *demand = demand.saturating_add(amount);
             }
         }
-        let may_meet =
+        let may_share_provider =
             |granular: usize, unsuffixed: usize| granular > 0 && unsuffixed > 0 || granular > 1 && !self.isolate;
-        let contested = wanted
+        let contested = by_class
             .into_iter()
-            .filter(|(_, (granular, unsuffixed, _))| may_meet(*granular, *unsuffixed));
+            .filter(|(_, (granular, unsuffixed, _))| may_share_provider(*granular, *unsuffixed));
         (self.classes, self.demand) = contested.map(|(class, (_, _, demand))| (class, demand)).unzip();
         for kind in &mut self.kinds {
             let index = |&(class, amount): &(ClassId, i64)| Some((self.classes.binary_search(&class).ok()?, amount));
@@ -217,7 +218,8 @@ impl SplitRequest {
     }
 }
 
-/// The rules of `same_subtree` that constrain anything, each once, because every rule costs time for each part placed.
+/// The rules of `same_subtree` that constrain anything, without repetitions: every rule costs time for each part
+/// placed.
 fn rules(request: &Request) -> Vec<BTreeSet<&str>> {
     let all = request.same_subtrees.iter();
     let all: BTreeSet<BTreeSet<&str>> = all.map(|rule| rule.iter().map(String::as_str).collect()).collect();

@@ -1,9 +1,9 @@
 //! The rules of `same_subtree`: which providers can still be the common ancestor that a rule demands.
 //!
-//! A rule holds if one of the providers that serve its groups is an ancestor of all the others. The sets are stored by
-//! rule and depth of the search, so that undoing a step costs nothing.
+//! A rule holds if one of the providers that serve its groups is an ancestor of all the others. The state is a set of
+//! providers for each rule and depth of the search, so that undoing a step costs nothing.
 
-use super::bit_matrix::{BitMatrix, add, keep};
+use super::bit_matrix::{BitMatrix, intersect_with, union_with};
 use super::offers::TreeOffers;
 use super::split_request::SplitRequest;
 
@@ -19,7 +19,7 @@ const COMMON: usize = 0;
 /// The providers that serve a part of the rule so far.
 const MEMBERS: usize = 1;
 /// The providers that could serve a part of the rule that is not placed yet.
-const LATER: usize = 2;
+const OPTIONS: usize = 2;
 const ROWS: usize = 3;
 
 impl Subtrees {
@@ -31,11 +31,11 @@ impl Subtrees {
         self.rows.reset(ROWS * request.subtrees * self.depths, offers.width());
         for rule in 0..request.subtrees {
             for (depth, &part) in order.iter().enumerate().rev() {
-                let here = self.at(rule, depth) + LATER;
-                self.rows.copy(here + ROWS, here);
+                let row = self.at(rule, depth) + OPTIONS;
+                self.rows.copy(row + ROWS, row);
                 let kind = request.parts[part].kind;
                 if request.kinds[kind].subtrees.contains(&rule) {
-                    add(self.rows.row_mut(here), offers.option_bits.row(kind));
+                    union_with(self.rows.row_mut(row), offers.option_bits.row(kind));
                 }
             }
             let first = self.at(rule, 0) + COMMON;
@@ -49,42 +49,48 @@ impl Subtrees {
     }
 
     /// Records that, at this depth, a part of these `rules` was placed on a provider.
-    pub fn place(&mut self, offers: &TreeOffers, depth: usize, rules: &[usize], all: usize, provider: usize) {
-        for rule in 0..all {
+    pub fn place(&mut self, offers: &TreeOffers, depth: usize, rules: &[usize], rule_count: usize, provider: usize) {
+        for rule in 0..rule_count {
             let before = self.at(rule, depth);
             let after = before + ROWS;
             self.rows.copy(before + COMMON, after + COMMON);
             self.rows.copy(before + MEMBERS, after + MEMBERS);
             if rules.contains(&rule) {
-                keep(self.rows.row_mut(after + COMMON), offers.above.row(provider));
+                intersect_with(self.rows.row_mut(after + COMMON), offers.above.row(provider));
                 self.rows.set(after + MEMBERS, offers.bit(provider));
             }
         }
     }
 
-    /// Whether the rule can still hold: a provider that serves a part of it, or could, is above all that do.
-    pub fn has_top(&self, rule: usize, depth: usize) -> bool {
-        self.tops(rule, depth).any(|top| top != 0)
+    /// Whether the rule can still hold: a provider that serves a part of it, or could, is at or above all providers
+    /// that serve a part.
+    pub fn can_hold(&self, rule: usize, depth: usize) -> bool {
+        self.possible_ancestors(rule, depth).any(|ancestors| ancestors != 0)
     }
 
-    /// Whether one of these providers is such a top.
-    pub fn has_top_in(&self, rule: usize, depth: usize, above: &[u64]) -> bool {
-        self.tops(rule, depth).zip(above).any(|(top, above)| top & above != 0)
+    /// Whether the rule can still hold if a part of it is placed on a provider. `above`: this
+    /// provider and its ancestors.
+    pub fn can_hold_with(&self, rule: usize, depth: usize, above: &[u64]) -> bool {
+        self.possible_ancestors(rule, depth)
+            .zip(above)
+            .any(|(ancestors, above)| ancestors & above != 0)
     }
 
     /// Whether the provider serves a part of this rule.
-    pub fn has(&self, offers: &TreeOffers, rule: usize, depth: usize, provider: usize) -> bool {
+    pub fn serves(&self, offers: &TreeOffers, rule: usize, depth: usize, provider: usize) -> bool {
         self.rows.get(self.at(rule, depth) + MEMBERS, offers.bit(provider))
     }
 
-    fn tops(&self, rule: usize, depth: usize) -> impl Iterator<Item = u64> {
+    /// The providers that can still be the common ancestor.
+    fn possible_ancestors(&self, rule: usize, depth: usize) -> impl Iterator<Item = u64> {
         let first = self.at(rule, depth);
         let (common, members) = (self.rows.row(first + COMMON), self.rows.row(first + MEMBERS));
-        let later = self.rows.row(first + LATER);
-        let may_be = members.iter().zip(later).map(|(members, later)| members | later);
-        common.iter().zip(may_be).map(|(common, may_be)| common & may_be)
+        let options = self.rows.row(first + OPTIONS);
+        let eligible = members.iter().zip(options).map(|(members, options)| members | options);
+        common.iter().zip(eligible).map(|(common, eligible)| common & eligible)
     }
 
+    /// The first row of a rule at a depth.
     fn at(&self, rule: usize, depth: usize) -> usize {
         (rule * self.depths + depth) * ROWS
     }

@@ -1,27 +1,27 @@
 //! Small random problems: bin completion must agree with exhaustive search.
 
 use super::super::super::interrupt::Interrupt;
-use super::super::packing::{Bin, Item, PackingProblem, PackingVerdict, fits, give, take};
+use super::super::packing::{Bin, Item, PackingProblem, PackingVerdict, add_back, fits, subtract};
 use super::BinCompletion;
 use crate::search::block_walk::mix;
 
 /// Whether there is a packing, by exhaustive search.
-fn can_be_packed(problem: &PackingProblem, rooms: &mut [Vec<i64>], left: &mut [usize]) -> bool {
-    let Some(item) = left.iter().position(|&left| left > 0) else {
+fn can_be_packed(problem: &PackingProblem, rooms: &mut [Vec<i64>], remaining: &mut [usize]) -> bool {
+    let Some(item) = remaining.iter().position(|&count| count > 0) else {
         return true;
     };
-    left[item] -= 1;
+    remaining[item] -= 1;
     let need = &problem.items[item].need;
     let found = (0..rooms.len()).any(|bin| {
         if !problem.bins[bin].takes[item] || !fits(need, &rooms[bin]) {
             return false;
         }
-        take(&mut rooms[bin], need);
-        let found = can_be_packed(problem, rooms, left);
-        give(&mut rooms[bin], need);
+        subtract(&mut rooms[bin], need);
+        let found = can_be_packed(problem, rooms, remaining);
+        add_back(&mut rooms[bin], need);
         found
     });
-    left[item] += 1;
+    remaining[item] += 1;
     found
 }
 
@@ -63,12 +63,12 @@ fn problem(seed: u64) -> PackingProblem {
         })
         .collect();
     items.iter_mut().for_each(|item| item.need[0] = item.need[0].max(1));
-    let picky = roll(2) == 0;
+    let is_selective = roll(2) == 0;
     let bin = |(provider, room): (usize, Vec<i64>)| Bin {
         provider,
         takes: items
             .iter()
-            .map(|item| fits(&item.need, &room) && !(picky && roll(3) == 0))
+            .map(|item| fits(&item.need, &room) && !(is_selective && roll(3) == 0))
             .collect(),
         room,
     };
@@ -88,8 +88,8 @@ fn a_packing_is_found_if_and_only_if_there_is_one() {
     for seed in 0..20_000 {
         let problem = problem(seed);
         let mut rooms: Vec<Vec<i64>> = problem.bins.iter().map(|bin| bin.room.clone()).collect();
-        let mut left: Vec<usize> = problem.items.iter().map(|item| item.count).collect();
-        let expected = can_be_packed(&problem, &mut rooms, &mut left);
+        let mut remaining: Vec<usize> = problem.items.iter().map(|item| item.count).collect();
+        let expected = can_be_packed(&problem, &mut rooms, &mut remaining);
         let mut completion = BinCompletion::new(&problem, 1_000_000, &interrupt);
         let verdict = completion.search();
         assert_eq!(verdict == PackingVerdict::Fits, expected, "{seed}: {problem:?}");
@@ -98,11 +98,11 @@ fn a_packing_is_found_if_and_only_if_there_is_one() {
             for (kind, provider) in completion.found() {
                 let bin = problem.bins.iter().position(|bin| bin.provider == provider).unwrap();
                 assert!(problem.bins[bin].takes[kind], "{seed}");
-                take(&mut rooms[bin], &problem.items[kind].need);
-                left[kind] -= 1;
+                subtract(&mut rooms[bin], &problem.items[kind].need);
+                remaining[kind] -= 1;
             }
             let kept = rooms.iter().flatten().all(|&room| room >= 0);
-            assert!(kept && left.iter().all(|&left| left == 0), "{seed}: {problem:?}");
+            assert!(kept && remaining.iter().all(|&count| count == 0), "{seed}: {problem:?}");
         }
         refused += u32::from(!expected);
         hard += u32::from(!expected && completion.choices > 20);
