@@ -1,4 +1,4 @@
-//! A batch of commands: what it touches, how it is decided, and how its net effect is written.
+//! A batch of commands: the rows that it touches, its decision, and the write of its net effect.
 
 pub mod base;
 pub mod batch_rows;

@@ -7,9 +7,10 @@ use crate::search::{Catalog, ProviderId, ProviderRow, Snapshot};
 
 /// Providers and names as they were before the batch.
 pub enum Base {
-    /// All providers as the snapshot shows them, without traits and aggregates: no command decided on it needs those.
+    /// All providers as the snapshot shows them, without traits and aggregates: no command that is decided on it needs
+    /// those.
     Snapshot(Arc<Snapshot>),
-    /// The providers that the batch names, as the tables have them.
+    /// The providers that the batch names, as the tables show them.
     Rows(Rows),
 }
 
@@ -39,8 +40,8 @@ impl Rows {
 }
 
 impl Base {
-    /// The number of providers. A batch cannot change more.
-    pub fn count(&self) -> usize {
+    /// The number of providers. A batch changes at most this many of those that existed before it.
+    pub fn provider_count(&self) -> usize {
         match self {
             Base::Snapshot(snapshot) => snapshot.len(),
             Base::Rows(rows) => rows.rows.len(),

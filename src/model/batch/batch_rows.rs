@@ -5,7 +5,7 @@
 //! batch, and two writers that lock the same rows in different orders deadlock.
 //!
 //! So the rows of all commands are collected first (`footprint`). If other writers exist, locks are taken in one order:
-//! consumers by uuid, then providers by id. Only afterwards the rows are read, so that the locks guard what was read.
+//! consumers by uuid, then providers by id. The rows are read afterwards, so that the locks guard what was read.
 //! The number of statements does not depend on the number of commands. On SQLite BEGIN locks the whole file, and no
 //! row is locked.
 
@@ -18,7 +18,7 @@ use diesel::prelude::*;
 use super::base::Rows;
 use super::collation::CollatedNames;
 use super::footprint::Footprint;
-use super::state::{ConsumerEntry, ConsumerRow, HeldRow};
+use super::state::{AllocationRow, ConsumerEntry, ConsumerRow};
 use crate::db::engines::dialect::{compares_exactly, folding, has_other_writers, in_lists, insert_rows, lock_rows};
 use crate::db::schema::{
     allocations, consumer_types, consumers, inventories, projects, resource_classes, resource_provider_traits,
@@ -53,8 +53,8 @@ pub(super) struct AllocationColumns {
 }
 
 impl AllocationColumns {
-    pub fn held(&self) -> HeldRow {
-        HeldRow {
+    pub fn row(&self) -> AllocationRow {
+        AllocationRow {
             id: self.id,
             provider: ProviderId(self.resource_provider_id),
             class: ClassId(self.resource_class_id),
@@ -129,11 +129,11 @@ pub fn consumers(
     Ok(found)
 }
 
-/// The length of the column for a consumer's uuid, in characters.
-pub const UUID_MAX: usize = 36;
+/// The length of the column of a consumer's uuid.
+pub const UUID_CHARS_MAX: usize = 36;
 
-/// How often missing rows are looked up and locked, because another writer was faster. A row that is still not locked
-/// then fails a guard or a constraint when it is written, and the batch is decided again.
+/// The maximum number of attempts to lock rows, if another writer inserts some in between. A row that is still not
+/// locked then fails a guard or a constraint when it is written, and the batch is decided again.
 const LOCK_ATTEMPTS: usize = 10;
 
 /// Locks the rows of consumers, and inserts a lock row for each that has none.
@@ -159,7 +159,7 @@ fn lock_consumers(
         missing.retain(|uuid| !locked.contains(*uuid));
         // A uuid longer than the column names no consumer, and MariaDB would cut it, possibly to another consumer's
         // uuid.
-        let possible = missing.iter().filter(|uuid| uuid.chars().count() <= UUID_MAX);
+        let possible = missing.iter().filter(|uuid| uuid.chars().count() <= UUID_CHARS_MAX);
         let rows: Vec<_> = possible
             .map(|uuid| {
                 (
@@ -194,9 +194,9 @@ fn load_allocations(
             .load(&mut *conn)
     })?;
     for columns in rows {
-        let row = columns.held();
+        let row = columns.row();
         let entry = found.entry(collated.as_requested(columns.consumer_id)).or_default();
-        entry.held.push(row);
+        entry.base_allocations.push(row);
         entry.allocations.push((row.provider, row.class, row.used));
     }
     Ok(())
@@ -207,7 +207,7 @@ fn load_allocations(
 ///
 /// If other writers exist, the providers are locked first, ordered by id. Then the ids are looked up again, because
 /// another writer may have added a provider before the locks were taken.
-pub fn rows(
+pub fn providers(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
     consumers: &BTreeMap<String, ConsumerEntry>,
@@ -217,11 +217,11 @@ pub fn rows(
     let lock_attempts = if has_other_writers(conn) { LOCK_ATTEMPTS } else { 0 };
     for _ in 0..lock_attempts {
         lock_providers(conn, &ids)?;
-        let again = provider_ids(conn, footprint, consumers)?;
-        if again == ids {
+        let ids_after_locks = provider_ids(conn, footprint, consumers)?;
+        if ids_after_locks == ids {
             break;
         }
-        ids = again;
+        ids = ids_after_locks;
     }
     let catalog = catalog(conn, footprint, known)?;
     let rows = load::providers(conn, &ids)?;
@@ -230,15 +230,15 @@ pub fn rows(
 }
 
 /// The classes, traits and aggregates that the commands need. Writes of inventories are frequent and need only classes,
-/// which are few: if these are unchanged, the `known` catalog serves. Traits and aggregates are many, so they are
+/// which are few: if these are unchanged, the catalog `known` is enough. Traits and aggregates are many, so they are
 /// read only for commands that name them.
 fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: &Catalog) -> DbResult<Catalog> {
-    let is_known = if footprint.beyond_claims {
+    let is_enough = if footprint.beyond_claims {
         !footprint.beyond_inventories && has_same_classes(&load::classes(conn)?, known)
     } else {
         footprint.classes.iter().all(|name| known.class_id(name).is_some())
     };
-    if is_known {
+    if is_enough {
         Ok(known.clone())
     } else {
         load::catalog(conn)
@@ -261,15 +261,15 @@ fn uuids_of(conn: &DbConnection, footprint: &Footprint<'_>, rows: &[ProviderRow]
         .collect()
 }
 
-/// The providers that already have a name which a command wants to give. If the database does not compare exactly, it
-/// decides which names are equal.
+/// The providers by name, for the names that commands give. If the database does not compare exactly, it decides which
+/// names are equal.
 fn names_of(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
     rows: &[ProviderRow],
 ) -> DbResult<HashMap<Arc<str>, ProviderId>> {
-    let wanted: Vec<&str> = footprint.names.iter().copied().collect();
-    let collated = CollatedNames::new(conn, &wanted);
+    let requested: Vec<&str> = footprint.names.iter().copied().collect();
+    let collated = CollatedNames::new(conn, &requested);
     let mut names: HashMap<Arc<str>, ProviderId> = rows
         .iter()
         .map(|row| (collated.as_requested(row.name.to_string()).into(), row.id))
@@ -277,7 +277,7 @@ fn names_of(
     if compares_exactly(conn) {
         return Ok(names);
     }
-    for name in wanted
+    for name in requested
         .into_iter()
         .filter(|name| !names.contains_key(*name))
         .collect::<Vec<_>>()
@@ -298,7 +298,7 @@ pub fn lock_providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<()> {
     .map(|_| ())
 }
 
-/// The ids of the providers that `rows` reads, ascending.
+/// The ids of the providers that `providers` reads, ascending.
 fn provider_ids(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
@@ -307,7 +307,7 @@ fn provider_ids(
     use resource_providers as t;
     let mut ids: BTreeSet<i32> = consumers
         .values()
-        .flat_map(|entry| &entry.held)
+        .flat_map(|entry| &entry.base_allocations)
         .map(|row| row.provider.0)
         .collect();
     let uuids: Vec<&str> = footprint.providers.iter().copied().collect();
@@ -360,7 +360,7 @@ pub fn class_users(
             .inner_join(resource_classes::table.on(resource_classes::id.eq(t::resource_class_id)))
             .filter(resource_classes::name.eq(*name))
             .select((t::resource_class_id, t::resource_provider_id))
-            .limit(one_more(touched))
+            .limit(one_above(touched))
             .load(conn)?;
         users.extend(
             rows.into_iter()
@@ -370,7 +370,7 @@ pub fn class_users(
     Ok(users)
 }
 
-fn one_more(touched: usize) -> i64 {
+fn one_above(touched: usize) -> i64 {
     i64::try_from(touched).unwrap_or(i64::MAX).saturating_add(1)
 }
 
@@ -402,7 +402,7 @@ pub fn trait_users(
             .inner_join(traits::table.on(traits::id.eq(t::trait_id)))
             .filter(traits::name.eq(*name))
             .select((t::trait_id, t::resource_provider_id))
-            .limit(one_more(touched))
+            .limit(one_above(touched))
             .load(conn)?;
         users.extend(
             rows.into_iter()

@@ -3,8 +3,8 @@
 //! Naively, a row belongs to the requested name that equals its own. MariaDB's usual collations ignore case and
 //! trailing spaces, though: a query for `VM1` finds the row `vm1`, and a lookup by the exact name would miss it.
 //!
-//! So names are compared folded as the column's collation does (`dialect::folding`), and a found row goes by the name
-//! that the command used. Engines that compare exactly fold nothing.
+//! So names are folded as the column's collation folds them (`dialect::folding`) and then compared. A row that was found
+//! gets the name that the command used. Engines that compare exactly fold nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,7 @@ impl<'a> CollatedNames<'a> {
         }
     }
 
-    /// As `new`, but an error if two of the names are equal to the database: such commands cannot share a batch.
+    /// As `new`. It is an error if two of the names are equal to the database: such commands cannot share a batch.
     pub fn distinct(conn: &DbConnection, names: &[&'a str]) -> DbResult<CollatedNames<'a>> {
         let collated = CollatedNames::new(conn, names);
         if collated.by_folded.len() == names.len() {

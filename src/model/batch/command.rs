@@ -1,8 +1,8 @@
-//! The commands of the writer's queue, and their answers.
+//! The commands in the writer's queue, and their answers.
 
 use crate::model::{aggregates, allocations, inventories, reshaper, resource_classes, resource_providers, traits};
 
-/// One change that a client asked for, as the writer takes it from its queue.
+/// One change that a client requested, as the writer takes it from its queue.
 #[derive(Debug, Clone)]
 pub enum Command {
     CreateProvider(resource_providers::Create),

@@ -1,12 +1,12 @@
-//! Contention: which providers other processes update at the moment. A batch that touches one locks it before planning
-//! (`lock_set`, `db::writer`), because an optimistic plan would have one conflict after the other.
+//! Contention: the providers that other processes update at the moment. A batch that touches one locks it before it is
+//! planned (`lock_set`, `db::writer`), because an optimistic plan would have one conflict after the other.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::search::ProviderId;
 
-/// How many reports of foreign updates are kept.
+/// The number of reports that are kept.
 const REPORTS_MAX: usize = 64;
 /// How long a report counts.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ pub struct ContentionTracker {
 }
 
 impl ContentionTracker {
-    /// Another process updated these providers.
+    /// Records a report: other processes updated these providers.
     pub fn record(&mut self, now: Instant, providers: HashSet<ProviderId>) {
         if self.reports.len() == REPORTS_MAX {
             self.reports.pop_front();

@@ -19,7 +19,7 @@ use crate::model::allocations::{ConsumerClaim, Owner};
 pub struct Rules {
     /// `[placet] strict_step_size`: an amount equal to `min_unit` must be a multiple of `step_size` too.
     pub strict_step_size: bool,
-    /// `[placement] incomplete_consumer_project_id` and `…_user_id`: the owner of a claim that names none.
+    /// `[placement] incomplete_consumer_project_id` and `…_user_id`: the owner if a claim names none.
     pub incomplete_owner: Owner,
 }
 

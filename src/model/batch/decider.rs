@@ -1,4 +1,4 @@
-//! Decides the commands of a batch in order, and writes their net effect: the model's side of `db::writer`.
+//! Decides the commands of a batch in order, and writes their net effect. `db::writer` calls it.
 //!
 //! Naively, a batch begins a transaction, locks and reads every row that its commands name, decides, and writes. On a
 //! server each of these steps is a round trip, and the locks are held during all of them.
@@ -39,20 +39,20 @@ use crate::model::snapshot::store::{IDLE_POLLS, SnapshotStore};
 use crate::mutants::{self, Mutant};
 use crate::search::{Catalog, Snapshot};
 
-/// Implements [`Batch`] for placet's commands; lives on the writer's thread.
+/// Implements [`Batch`] for placet's commands. It lives on the writer's thread.
 pub struct Decider {
     store: Arc<SnapshotStore>,
     /// Reloads an invalid snapshot in the background.
     follower: Follower,
     /// Whether the database belongs to this process alone, so that there is no change feed to follow.
     exclusive: bool,
-    /// How many polls of the change feed in a row found nothing new.
+    /// How many polls of the change feed in a row found no commit of a peer.
     idle_polls: u32,
     /// Ids of projects, users and consumer types that earlier plans looked up.
     owner_ids: OwnerIds,
-    /// The number of the snapshot's load for which `owner_ids` hold. After another one the database may be another
-    /// too, with other ids.
-    owner_ids_load: u64,
+    /// The store's count of reloads when `owner_ids` was last used. After a reload the database may be another one,
+    /// with other ids.
+    owner_ids_reload_count: u64,
     lock_set: LockSet,
     rules: Rules,
     precision: Precision,
@@ -81,7 +81,7 @@ impl Decider {
             exclusive,
             idle_polls: 0,
             owner_ids: OwnerIds::default(),
-            owner_ids_load: 0,
+            owner_ids_reload_count: 0,
             lock_set: LockSet::default(),
             rules,
             precision,
@@ -95,7 +95,7 @@ impl Decider {
         mutants::is(Mutant::UsageFirst) || mutants::is(Mutant::SubtractUnremoved)
     }
 
-    /// Calls `follow`, which applies what peers committed, and counts the polls in a row that found nothing.
+    /// Calls `follow`, which applies what peers committed, and counts the polls in a row that found no commit.
     fn count_idle_polls<T>(&mut self, follow: impl FnOnce(&SnapshotStore) -> DbResult<T>) -> DbResult<T> {
         let before = self.store.revisions();
         let followed = follow(&self.store)?;
@@ -108,7 +108,7 @@ impl Decider {
     }
 
     /// The state that `run` decides on: consumers always from the database, providers from `source`.
-    fn state(&self, conn: &mut DbConnection, footprint: &Footprint<'_>, source: StateSource) -> DbResult<State> {
+    fn load_state(&self, conn: &mut DbConnection, footprint: &Footprint<'_>, source: StateSource) -> DbResult<State> {
         if !footprint.removed_classes.is_empty() {
             // No constraint ties an inventory to its class, so no writer may add one while the class is removed.
             dialect::hold_writers(conn)?;
@@ -122,13 +122,13 @@ impl Decider {
             StateSource::Snapshot => Base::Snapshot(newest),
             StateSource::Database if self.store.is_invalid() => {
                 // The ids of classes may have changed as well: read the catalog again.
-                Base::Rows(batch_rows::rows(conn, footprint, &consumers, &Catalog::default())?)
+                Base::Rows(batch_rows::providers(conn, footprint, &consumers, &Catalog::default())?)
             }
-            StateSource::Database => Base::Rows(batch_rows::rows(conn, footprint, &consumers, newest.catalog())?),
+            StateSource::Database => Base::Rows(batch_rows::providers(conn, footprint, &consumers, newest.catalog())?),
         };
         #[cfg(feature = "mutants")]
         let base = self.earlier_reads.replace_usage(base);
-        let providers_max = base.count();
+        let providers_max = base.provider_count();
         let mut state = State::new(base, consumers, now.and_utc());
         state.names_first = dialect::checks_names_first(conn);
         state.class_users = batch_rows::class_users(conn, footprint, providers_max)?;
@@ -163,7 +163,7 @@ impl Decider {
         footprint: &Footprint<'_>,
         source: StateSource,
     ) -> DbResult<Attempt> {
-        let mut state = self.state(conn, footprint, source)?;
+        let mut state = self.load_state(conn, footprint, source)?;
         let answers: Vec<Result<Answer>> = commands
             .iter()
             .map(|command| decide(&mut state, &self.rules, command))
@@ -209,7 +209,8 @@ impl Decider {
         }
         let consumers = state.consumers.values();
         let rows: Vec<&ConsumerRow> = consumers.filter_map(|entry| entry.now.as_ref()).collect();
-        if std::mem::replace(&mut self.owner_ids_load, self.store.reload_count()) != self.owner_ids_load {
+        if std::mem::replace(&mut self.owner_ids_reload_count, self.store.reload_count()) != self.owner_ids_reload_count
+        {
             self.owner_ids = OwnerIds::default();
         }
         if !find_owner_ids(&mut self.owner_ids, &rows)? {
@@ -226,7 +227,7 @@ impl Decider {
 }
 
 /// Whether the commands name one consumer in two spellings that MariaDB takes for the same. OpenStack Placement handles
-/// the two in turn, and to it the second claim is stale.
+/// them one after the other, and refuses the second claim as stale.
 fn names_one_consumer_twice(conn: &DbConnection, footprint: &Footprint<'_>) -> bool {
     if footprint.consumers.len() < 2 || dialect::compares_exactly(conn) {
         return false;
@@ -235,14 +236,14 @@ fn names_one_consumer_twice(conn: &DbConnection, footprint: &Footprint<'_>) -> b
     CollatedNames::distinct(conn, &consumers).is_err()
 }
 
-/// What one attempt of `run` came to.
+/// The outcome of one attempt of `run`.
 enum Attempt {
     /// Decided, and written unless there is no change.
     Decided {
         answers: Vec<Result<Answer>>,
         committed: Option<Committed>,
     },
-    /// A command was refused on the snapshot, which may be out of date. Nothing is written yet.
+    /// A command was refused on the snapshot, which may be out of date. Nothing has been written.
     RefusedOnSnapshot,
     /// A guard failed. The transaction must be rolled back.
     Conflict,
@@ -299,7 +300,7 @@ impl Batch for Decider {
             Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && fault::is_constraint(&error) => {
                 Attempt::Conflict
             }
-            other => other?,
+            result => result?,
         };
         Ok(match attempt {
             Attempt::Decided { answers, committed } => RunOutcome::Decided {
@@ -336,8 +337,8 @@ impl Batch for Decider {
     }
 
     fn expected_peers(&self) -> Option<Revisions> {
-        let are_idle = self.idle_polls >= IDLE_POLLS && !self.store.is_invalid() && !self.mutant_forbids_plans();
-        are_idle.then(|| self.store.revisions())
+        let are_peers_idle = self.idle_polls >= IDLE_POLLS && !self.store.is_invalid() && !self.mutant_forbids_plans();
+        are_peers_idle.then(|| self.store.revisions())
     }
 
     fn needs_locks(&mut self, commands: &[&Command], after_conflict: bool) -> bool {
@@ -363,14 +364,14 @@ impl Batch for Decider {
     }
 }
 
-/// Marks for reload every provider whose row in the database is not what the snapshot shows: a foreign writer changed
-/// it and recorded no delta. A delta of this batch must not be added to such an outdated row.
+/// Marks for reload every provider whose row in the database differs from the snapshot: a foreign writer changed it and
+/// recorded no delta. A delta of this batch must not be added to such an outdated row.
 fn reload_foreign_changes(snapshot: &Snapshot, state: &State, committed: &mut Committed) {
     let mut changed = BTreeSet::new();
     for (id, entry) in &state.providers {
         let Some(base) = &entry.base else { continue };
-        let shown = snapshot.by_id(*id).map(|slot| snapshot.row(slot));
-        if shown.as_ref() != Some(base) && entry.now.is_some() {
+        let snapshot_row = snapshot.by_id(*id).map(|slot| snapshot.row(slot));
+        if snapshot_row.as_ref() != Some(base) && entry.now.is_some() {
             changed.insert(*id);
         }
     }

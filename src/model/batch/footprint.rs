@@ -1,7 +1,7 @@
 //! The footprint of a batch: the consumers, providers and names that its commands may read or write.
 //!
-//! Naively, each command would read its own rows, some statements a command. So the footprints of all commands are
-//! joined first, and `batch_rows` reads and locks each kind of row once a batch.
+//! Naively, each command would read its own rows, with some statements for each command. So the footprints of all
+//! commands are joined first, and `batch_rows` reads and locks each kind of row once for the batch.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
-//! Which providers a batch locks before it is planned: the contended ones, which other processes update at the moment.
+//! The lock set: the providers that a batch locks before it is planned, because other processes update them at the
+//! moment.
 //!
-//! Planning optimistically at a contended provider fails again and again, because another process commits between the
-//! decision and the write. `db::writer` therefore locks the set first and plans afterwards.
+//! Naively, the batch would be planned optimistically. On a contended provider that fails again and again, because
+//! another process commits between the decision and the write. So `db::writer` locks the set first and plans afterwards.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,21 +16,21 @@ use crate::search::ProviderId;
 /// The lock set that was chosen last.
 #[derive(Default)]
 pub struct LockSet {
-    /// The providers that were contended when it was chosen.
+    /// The providers that were contended when the set was chosen.
     contended: HashSet<ProviderId>,
     /// The providers to lock.
     providers: BTreeSet<ProviderId>,
 }
 
 impl LockSet {
-    /// Chooses the set for the commands: the contended providers among those that they touch, or all of those after a
-    /// `conflict`. Returns whether there is anything to lock.
-    pub fn choose(&mut self, store: &SnapshotStore, commands: &[&Command], conflict: bool) -> bool {
+    /// Chooses the set for the commands: of the providers that they touch the contended ones, or all of them after a
+    /// conflict. Returns whether there is anything to lock.
+    pub fn choose(&mut self, store: &SnapshotStore, commands: &[&Command], after_conflict: bool) -> bool {
         self.contended = store.contended_providers();
         self.providers.clear();
-        if conflict || !self.contended.is_empty() {
-            let is_locked = |id: &ProviderId| conflict || self.contended.contains(id);
-            self.providers = touched(store, commands).into_iter().filter(is_locked).collect();
+        if after_conflict || !self.contended.is_empty() {
+            let is_included = |id: &ProviderId| after_conflict || self.contended.contains(id);
+            self.providers = touched(store, commands).into_iter().filter(is_included).collect();
         }
         !self.providers.is_empty()
     }
@@ -42,8 +43,8 @@ impl LockSet {
 
     /// Whether every contended provider that the command touches is in the set.
     pub fn covers(&self, store: &SnapshotStore, command: &Command) -> bool {
-        let is_free = |id: &ProviderId| self.providers.contains(id) || !self.contended.contains(id);
-        touched(store, &[command]).iter().all(is_free)
+        let is_covered = |id: &ProviderId| self.providers.contains(id) || !self.contended.contains(id);
+        touched(store, &[command]).iter().all(is_covered)
     }
 }
 

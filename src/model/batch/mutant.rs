@@ -1,5 +1,5 @@
-//! Two mutants, faults built in on purpose to see that the tests catch them: `usage-first` and `subtract-unremoved`.
-//! Both decide on rows that were read before the transaction began.
+//! Two mutants: `usage-first` and `subtract-unremoved`. A mutant is a fault that is built in on purpose, to see that
+//! the tests catch it. Both decide on rows that were read before the transaction began.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use diesel::prelude::*;
 
 use super::base::Base;
 use super::batch_rows::AllocationColumns;
-use super::state::{ConsumerEntry, HeldRow};
+use super::state::{AllocationRow, ConsumerEntry};
 use crate::db::engines::dialect;
 use crate::db::schema::allocations;
 use crate::db::{DbConnection, DbResult};
@@ -23,7 +23,7 @@ const READ_TO_BEGIN_DELAY: Duration = Duration::from_millis(5);
 #[derive(Default)]
 pub struct EarlierReads {
     used: HashMap<ProviderId, BTreeMap<ClassId, i64>>,
-    held: HashMap<String, Vec<HeldRow>>,
+    allocations: HashMap<String, Vec<AllocationRow>>,
 }
 
 impl EarlierReads {
@@ -35,7 +35,7 @@ impl EarlierReads {
             std::thread::sleep(READ_TO_BEGIN_DELAY);
         }
         if is(Mutant::SubtractUnremoved) {
-            self.held = held(conn)?;
+            self.allocations = all_allocations(conn)?;
             std::thread::sleep(READ_TO_BEGIN_DELAY);
         }
         Ok(())
@@ -49,16 +49,16 @@ impl EarlierReads {
         base
     }
 
-    /// Replaces what consumers hold by what they held earlier.
+    /// Replaces the allocations of consumers by those that were read earlier.
     pub fn replace_allocations(
         &self,
         mut consumers: BTreeMap<String, ConsumerEntry>,
     ) -> BTreeMap<String, ConsumerEntry> {
         if is(Mutant::SubtractUnremoved) {
             for (uuid, entry) in &mut consumers {
-                entry.held = self.held.get(uuid).cloned().unwrap_or_default();
-                let held = entry.held.iter();
-                entry.allocations = held.map(|row| (row.provider, row.class, row.used)).collect();
+                entry.base_allocations = self.allocations.get(uuid).cloned().unwrap_or_default();
+                let rows = entry.base_allocations.iter();
+                entry.allocations = rows.map(|row| (row.provider, row.class, row.used)).collect();
             }
         }
         consumers
@@ -66,11 +66,11 @@ impl EarlierReads {
 }
 
 /// The allocations of every consumer.
-fn held(conn: &mut DbConnection) -> DbResult<HashMap<String, Vec<HeldRow>>> {
+fn all_allocations(conn: &mut DbConnection) -> DbResult<HashMap<String, Vec<AllocationRow>>> {
     let rows: Vec<AllocationColumns> = allocations::table.select(AllocationColumns::as_select()).load(conn)?;
-    let mut found: HashMap<String, Vec<HeldRow>> = HashMap::new();
+    let mut found: HashMap<String, Vec<AllocationRow>> = HashMap::new();
     for columns in rows {
-        let row = columns.held();
+        let row = columns.row();
         found.entry(columns.consumer_id).or_default().push(row);
     }
     Ok(found)

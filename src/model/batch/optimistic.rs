@@ -1,4 +1,4 @@
-//! Which batches can be decided before BEGIN, on the snapshot alone.
+//! Decides whether a batch can be planned: decided before BEGIN, on the snapshot alone.
 //!
 //! Naively, any command could be decided on the snapshot. But the snapshot may lag behind other writers, so each fact
 //! that a decision rests on needs a guard in the statement that writes it. Two kinds of command have guards for all
@@ -11,12 +11,12 @@
 
 use std::collections::HashSet;
 
-use super::batch_rows::UUID_MAX;
+use super::batch_rows::UUID_CHARS_MAX;
 use super::command::Command;
 use super::state::State;
 use crate::model::allocations::{ConsumerClaim, Expected};
 
-/// Whether the command can be planned, as far as the command alone shows it. [`fits_one_batch`] and [`keeps_classes`]
+/// Whether the command can be planned, as far as it depends on the command alone. [`fits_one_batch`] and [`keeps_classes`]
 /// add what depends on the batch and on the snapshot.
 pub fn is_eligible(command: &Command) -> bool {
     match command {
@@ -29,17 +29,19 @@ pub fn is_eligible(command: &Command) -> bool {
 /// Whether the client says that the consumer is new. A uuid longer than the column is not eligible: MariaDB would cut
 /// it, possibly to the uuid of another consumer.
 fn is_new(claim: &ConsumerClaim) -> bool {
-    claim.generation == Expected::New && !claim.allocations.is_empty() && claim.consumer.chars().count() <= UUID_MAX
+    claim.generation == Expected::New
+        && !claim.allocations.is_empty()
+        && claim.consumer.chars().count() <= UUID_CHARS_MAX
 }
 
-/// The most rows in a plan, because all of them are sent in one statement.
+/// The maximum number of rows in a plan, because all of them are sent in one statement.
 const PLAN_ROWS_MAX: usize = 10_000;
-/// The most inventories in a plan. The check of the names of custom classes is an expression with a level for each, and
+/// The maximum number of inventories in a plan. The check of the names of custom classes is an expression with a level for each, and
 /// SQLite allows a thousand levels.
 const PLAN_INVENTORIES_MAX: usize = 500;
 
-/// Whether the commands can share a plan: the plan is not too large, and no consumer is claimed for twice. To the
-/// second of two claims the consumer would not be new.
+/// Whether the commands can share a plan: the plan is not too large, and no two claims name the same consumer. For the
+/// second claim the consumer would not be new.
 pub fn fits_one_batch(commands: &[&Command]) -> bool {
     let claims = || commands.iter().flat_map(|command| claims_of(command));
     let mut consumers = HashSet::new();
@@ -59,7 +61,13 @@ pub fn keeps_classes(state: &State) -> bool {
 
 /// The number of rows that the command writes to `allocations` and `inventories`.
 fn rows(command: &Command) -> usize {
-    let of_claim = |claim: &ConsumerClaim| claim.allocations.iter().map(|(_, it)| it.len()).sum::<usize>();
+    let of_claim = |claim: &ConsumerClaim| {
+        claim
+            .allocations
+            .iter()
+            .map(|(_, resources)| resources.len())
+            .sum::<usize>()
+    };
     claims_of(command).iter().map(of_claim).sum::<usize>() + inventories(command)
 }
 

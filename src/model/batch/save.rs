@@ -1,9 +1,9 @@
 //! Writes the net effect of a batch: the difference between `base` and `now` of each entry of its state.
 //!
-//! Naively, each command writes its own rows. Then a batch of claims on one provider updates that provider once a
+//! Naively, each command writes its own rows. Then a batch of claims on one provider updates that provider once for each
 //! claim, and nothing notices if another writer changed a row since it was read.
 //!
-//! So the difference is written once a table, in a number of statements that does not depend on the number of commands.
+//! So the difference is written once for each table, in a number of statements that does not depend on the number of commands.
 //! Each statement that changes or deletes rows is guarded: its WHERE clause names what the batch read, a generation
 //! or an id, and the count of touched rows is checked. A count that is off means that the state was out of date. Then
 //! the transaction must be rolled back.
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::NaiveDateTime;
 
-use super::state::{ProviderEntry, State};
+use super::state::{NameEntry, ProviderEntry, State};
 use crate::db::engines::dialect::Precision;
 use crate::db::{DbConnection, DbResult};
 use crate::search::{AggregateId, ClassId, Delta, Inventory, ProviderId, ProviderRow, TraitId};
@@ -32,16 +32,16 @@ pub use plan::plan;
 pub struct Committed {
     /// Providers of which only usage and generation changed.
     pub deltas: Vec<Delta>,
-    /// Providers that are new, or of which more changed: every process must read them again.
+    /// Providers that are new, or of which more changed: peers must read them again.
     pub reload: BTreeSet<ProviderId>,
     pub removed: Vec<ProviderId>,
     /// Whether classes, traits or aggregates were created, renamed or deleted.
     pub catalog: bool,
-    /// Those of `reload` that this process can apply without reading them. Peers do not get them: a delta adds an
-    /// amount, but an inventory is set to a value, so it would matter in which order a peer applies the changes of
-    /// several writers.
+    /// Those of `reload` that this process can apply without reading them. Peers do not receive them: a delta adds an
+    /// amount, but an inventory is set to a value, so the result would depend on the order in which a peer applies the
+    /// changes of several writers.
     pub rewritten: Vec<Rewritten>,
-    /// Lines for the log of this process. Peers do not get them.
+    /// Lines for the log of this process. Peers do not receive them.
     pub warnings: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ pub struct Rewritten {
 
 /// The outcome of [`save`].
 pub enum Saved {
-    /// Every guard held. `wrote`: whether there was anything to write.
+    /// Every guard held. `wrote` is false if there was nothing to write.
     Written { committed: Committed, wrote: bool },
     /// A guard failed: the state that the batch was decided on is out of date.
     Conflict,
@@ -143,7 +143,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
 
 /// Whether there is anything to write.
 fn has_changes(state: &State) -> bool {
-    let names = |entry: &super::state::NameEntry| entry.base != entry.now;
+    let is_changed = |entry: &NameEntry| entry.base != entry.now;
     state
         .providers
         .values()
@@ -151,18 +151,17 @@ fn has_changes(state: &State) -> bool {
         || state
             .consumers
             .values()
-            .any(|entry| entry.base != entry.now || (entry.replaced && !entry.held.is_empty()))
-        || state.classes.values().any(names)
-        || state.traits.values().any(names)
+            .any(|entry| entry.base != entry.now || (entry.replaced && !entry.base_allocations.is_empty()))
+        || state.classes.values().any(is_changed)
+        || state.traits.values().any(is_changed)
         || !state.new_aggregates.is_empty()
 }
 
 /// Whether more of a provider changed than a [`Delta`] carries, so that peers must read it again.
 fn needs_reload(entry: &ProviderEntry) -> bool {
-    let inventories = |base: &ProviderRow, now: &ProviderRow| base.inventories != now.inventories;
     match (&entry.base, &entry.now) {
         (Some(base), Some(now)) => {
-            !entry.rewritten.is_empty() || inventories(base, now) || changed_beyond_inventories(base, now)
+            !entry.rewritten.is_empty() || base.inventories != now.inventories || changed_beyond_inventories(base, now)
         }
         (None, Some(_)) => true,
         _ => false,
@@ -173,7 +172,7 @@ fn needs_reload(entry: &ProviderEntry) -> bool {
 /// fields, so that a new field cannot be forgotten: its changes would be written and never reach the peers.
 fn changed_beyond_inventories(base: &ProviderRow, now: &ProviderRow) -> bool {
     let ProviderRow {
-        // They never change.
+        // These never change.
         id: _,
         uuid: _,
         name,
@@ -195,7 +194,7 @@ fn changed_beyond_inventories(base: &ProviderRow, now: &ProviderRow) -> bool {
         || *aggregates != now.aggregates
 }
 
-/// The change for this process: the one for peers, with what saves this process a reload.
+/// The change for this process: the one for peers, and what this process can apply without a reload.
 fn committed_change(precision: Precision, state: &State, ids: &NewRowIds) -> Committed {
     let mut committed = change_for_peers(state, ids);
     let entries = state.providers.iter();
@@ -218,9 +217,10 @@ fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
             _ => committed.deltas.extend(delta(*id, entry)),
         }
     }
-    let names = |entry: &super::state::NameEntry| entry.base != entry.now;
-    committed.catalog =
-        state.classes.values().any(names) || state.traits.values().any(names) || !state.new_aggregates.is_empty();
+    let is_changed = |entry: &NameEntry| entry.base != entry.now;
+    committed.catalog = state.classes.values().any(is_changed)
+        || state.traits.values().any(is_changed)
+        || !state.new_aggregates.is_empty();
     committed
 }
 
@@ -247,7 +247,7 @@ fn rewritten(precision: Precision, id: ProviderId, entry: &ProviderEntry) -> Opt
     })
 }
 
-/// What changed of the provider's usage and generation; `None` if nothing did.
+/// The change of the provider's usage and generation; `None` if neither changed.
 fn delta(id: ProviderId, entry: &ProviderEntry) -> Option<Delta> {
     let (base, now) = (entry.base.as_ref()?, entry.now.as_ref()?);
     let classes: BTreeSet<_> = base.used.keys().chain(now.used.keys()).copied().collect();
@@ -259,7 +259,7 @@ fn delta(id: ProviderId, entry: &ProviderEntry) -> Option<Delta> {
                 now.used.get(&class).unwrap_or(&0) - base.used.get(&class).unwrap_or(&0),
             )
         })
-        .filter(|(_, more)| *more != 0)
+        .filter(|(_, change)| *change != 0)
         .collect();
     let modified = (entry.moves > 0).then_some(now.modified);
     (entry.moves > 0 || !used.is_empty()).then_some(Delta {

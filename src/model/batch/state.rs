@@ -2,10 +2,10 @@
 //! (`now`).
 //!
 //! Naively, each command would write its own rows. A batch of claims on one provider would then update that provider
-//! once a claim.
+//! once for each claim.
 //!
-//! Instead the commands change this state in memory, one after the other, and each sees what the earlier ones did. A
-//! command checks everything before it changes anything, so a refused command leaves no trace. In the end only the net
+//! So the commands change this state in memory, one after the other, and each sees the changes of the earlier ones. A
+//! command checks everything before it changes anything, so a refused command leaves no trace. At the end only the net
 //! effect is written: the difference between `base` and `now` of each entry (`save`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -31,14 +31,14 @@ pub struct ProviderEntry {
 
 /// A row of `allocations` that a consumer had before the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeldRow {
+pub struct AllocationRow {
     pub id: i32,
     pub provider: ProviderId,
     pub class: ClassId,
     pub used: i64,
 }
 
-/// A row of `consumers`, with names in the place of the ids of its project, user and type.
+/// A row of `consumers`, with the names of its project, user and type instead of their ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsumerRow {
     /// 0 if the batch creates the consumer.
@@ -59,8 +59,8 @@ pub struct ConsumerEntry {
     pub lock_row: Option<i32>,
     /// Its allocations before the batch. They are read by uuid, so they are found even if the consumer's row is
     /// missing.
-    pub held: Vec<HeldRow>,
-    /// Whether the batch replaced the allocations: `save` then deletes all of `held` and inserts `allocations`.
+    pub base_allocations: Vec<AllocationRow>,
+    /// Whether the batch replaced the allocations: `save` then deletes all of `base_allocations` and inserts `allocations`.
     pub replaced: bool,
     /// Its allocations after the commands so far.
     pub allocations: Vec<(ProviderId, ClassId, i64)>,
@@ -89,7 +89,7 @@ pub struct State {
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
     /// Providers that had, before the batch, a trait that a command deletes.
     pub trait_users: BTreeSet<(TraitId, ProviderId)>,
-    /// When the traits that the batch names were created, without its own new ones.
+    /// When the traits that the batch names were created; without those that the batch creates.
     pub trait_times: BTreeMap<String, Moment>,
     /// Whether a new provider whose uuid and name are both taken is refused because of its name.
     pub names_first: bool,
@@ -140,7 +140,7 @@ impl State {
         self.providers.get(&id).is_none_or(|entry| entry.now.is_some())
     }
 
-    pub fn find_name(&self, name: &str) -> Option<ProviderId> {
+    pub fn find_provider_by_name(&self, name: &str) -> Option<ProviderId> {
         match self.names.get(name) {
             Some(found) => *found,
             None => self.base.by_name(name),
@@ -357,27 +357,27 @@ impl State {
         self.consumers.entry(uuid.to_owned()).or_default()
     }
 
-    /// Removes all allocations of a consumer, and subtracts them from the providers' usage. Returns them.
-    pub fn take_allocations(&mut self, uuid: &str) -> Vec<(ProviderId, ClassId, i64)> {
+    /// Releases all allocations of a consumer, and subtracts them from the providers' usage. Returns them.
+    pub fn release_allocations(&mut self, uuid: &str) -> Vec<(ProviderId, ClassId, i64)> {
         let entry = self.consumer(uuid);
         entry.replaced = true;
-        let had = std::mem::take(&mut entry.allocations);
-        for (provider, class, used) in &had {
+        let released = std::mem::take(&mut entry.allocations);
+        for (provider, class, used) in &released {
             self.add_usage(*provider, *class, -used);
         }
-        had
+        released
     }
 
-    /// Adds an allocation of a consumer, and adds it to the provider's usage.
-    pub fn give_allocation(&mut self, uuid: &str, provider: ProviderId, class: ClassId, used: i64) {
+    /// Allocates to a consumer, and adds the amount to the provider's usage.
+    pub fn allocate(&mut self, uuid: &str, provider: ProviderId, class: ClassId, used: i64) {
         self.add_usage(provider, class, used);
         self.consumer(uuid).allocations.push((provider, class, used));
     }
 
-    fn add_usage(&mut self, provider: ProviderId, class: ClassId, more: i64) {
+    fn add_usage(&mut self, provider: ProviderId, class: ClassId, amount: i64) {
         self.edit(provider, |row| {
             let used = row.used.entry(class).or_insert(0);
-            *used += more;
+            *used += amount;
             if *used == 0 {
                 row.used.remove(&class);
             }

@@ -1,4 +1,4 @@
-//! The rules of aggregates. Naming an aggregate creates it. From 1.19 a request carries the provider's generation: it
+//! The rules of aggregates. Naming an aggregate creates it. From 1.19 a request names the provider's generation: it
 //! is checked, and every such request moves it.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use crate::model::batch::state::State;
 pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderAggregates> {
     let id = super::resource_providers::find(state, &replace.provider)?;
     let generation = state.provider(id).map_or(0, |row| row.generation);
-    if replace.generation.is_some_and(|wanted| wanted != generation) {
+    if replace.generation.is_some_and(|expected| expected != generation) {
         return Err(Error::StaleProviderGeneration);
     }
     let aggregates: BTreeSet<_> = replace

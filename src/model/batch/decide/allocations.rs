@@ -1,11 +1,11 @@
 //! The rules of claims and releases.
 //!
-//! Generations move as in OpenStack Placement, because clients compare them:
-//! - of every provider that a claim names;
-//! - of every provider of a wiped consumer: one for which a claim names no allocations;
-//! - of every consumer that keeps allocations.
+//! These generations move, as in OpenStack Placement, because clients compare them:
+//! - those of all providers that a claim names;
+//! - those of all providers that a wiped consumer used. A consumer is wiped if a claim gives it no allocations;
+//! - those of all consumers that keep allocations.
 //!
-//! They do not move of a provider that a replacement or a `DELETE` only releases.
+//! A provider from which a replacement or a `DELETE` only releases allocations keeps its generation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::model::batch::state::{ConsumerRow, State};
 use crate::model::inventories::Inventory;
 use crate::search::{ClassId, ProviderId};
 
-/// A requested amount of one class of one provider for one consumer, by ids.
+/// An amount of one class that a consumer requests from a provider.
 pub struct AllocationRequest<'a> {
     pub consumer: &'a str,
     pub provider: ProviderId,
@@ -32,7 +32,7 @@ pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
     let provider_requests = find_providers(state, &claim.consumers)?;
     let requests = find_classes(state, provider_requests, |class| unknown_class(claim, class))?;
     let change = AllocationChange::of(state, &claim.consumers, requests);
-    check_room(state, rules, &InterimInventories::new(), &change)?;
+    check_amounts(state, rules, &InterimInventories::new(), &change)?;
     apply(state, rules, &claim.consumers, &change.requests);
     Ok(())
 }
@@ -44,7 +44,7 @@ pub fn release(state: &mut State, release: &Release) -> Result<()> {
             consumer: release.consumer.clone(),
         });
     }
-    state.take_allocations(&release.consumer);
+    state.release_allocations(&release.consumer);
     state.consumer(&release.consumer).now = None;
     Ok(())
 }
@@ -69,7 +69,7 @@ pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
     Err(Error::StaleConsumerGeneration { expected, got })
 }
 
-/// The amounts that one consumer requests of one provider, with classes by name.
+/// The amounts that one consumer requests from one provider, with classes by name.
 pub struct ProviderRequest<'a> {
     consumer: &'a str,
     provider: ProviderId,
@@ -95,18 +95,18 @@ pub fn find_providers<'a>(state: &State, consumers: &'a [ConsumerClaim]) -> Resu
     Ok(found)
 }
 
-/// Finds the classes that the requests name. `unknown` makes the error for an unknown class.
+/// Finds the classes that the requests name. `unknown` returns the error for an unknown class.
 pub fn find_classes<'a>(
     state: &State,
     provider_requests: Vec<ProviderRequest<'a>>,
     unknown: impl Fn(&str) -> Error,
 ) -> Result<Vec<AllocationRequest<'a>>> {
     let mut requests = Vec::new();
-    for of_provider in provider_requests {
-        for (name, amount) in of_provider.resources {
+    for provider_request in provider_requests {
+        for (name, amount) in provider_request.resources {
             requests.push(AllocationRequest {
-                consumer: of_provider.consumer,
-                provider: of_provider.provider,
+                consumer: provider_request.consumer,
+                provider: provider_request.provider,
                 class: state.class_id(name).ok_or_else(|| unknown(name))?,
                 amount: *amount,
             });
@@ -136,7 +136,7 @@ pub struct AllocationChange<'a> {
     before: Amounts,
     /// The amounts that the command's consumers release.
     pub released: Amounts,
-    /// Classes that wiped consumers release. Refusals name them too.
+    /// Classes that wiped consumers release. Refusals name these too.
     wiped: BTreeSet<ClassId>,
 }
 
@@ -169,14 +169,14 @@ impl AllocationChange<'_> {
     }
 }
 
-/// Checks that every requested amount is allowed and has room.
-pub fn check_room(
+/// Checks that every requested amount is allowed by its inventory, and fits.
+pub fn check_amounts(
     state: &mut State,
     rules: &Rules,
     interim: &InterimInventories,
     change: &AllocationChange<'_>,
 ) -> Result<()> {
-    check_some_inventory(state, interim, change)?;
+    check_any_inventory(state, interim, change)?;
     let mut requested = Amounts::new();
     for request in &change.requests {
         let key = (request.provider, request.class);
@@ -206,20 +206,21 @@ pub fn check_room(
     Ok(())
 }
 
-/// As OpenStack Placement, first refuses providers that have no inventory of any class that the command names.
-fn check_some_inventory(state: &mut State, interim: &InterimInventories, change: &AllocationChange<'_>) -> Result<()> {
+/// Refuses providers that have no inventory of any class in the command. As in OpenStack Placement, this is checked
+/// before the amounts.
+fn check_any_inventory(state: &mut State, interim: &InterimInventories, change: &AllocationChange<'_>) -> Result<()> {
     let mut classes = change.wiped.clone();
     classes.extend(change.requests.iter().map(|request| request.class));
     let providers: BTreeSet<ProviderId> = change.requests.iter().map(|request| request.provider).collect();
-    let mut without = Vec::new();
+    let mut without_inventory = Vec::new();
     for id in providers {
         let Some(row) = state.provider(id) else { continue };
         let inventories = interim.get(&id).unwrap_or(&row.inventories);
         if !classes.iter().any(|class| inventories.contains_key(class)) {
-            without.push(row.uuid.to_string());
+            without_inventory.push(row.uuid.to_string());
         }
     }
-    if without.is_empty() {
+    if without_inventory.is_empty() {
         return Ok(());
     }
     let class = classes
@@ -229,7 +230,7 @@ fn check_some_inventory(state: &mut State, interim: &InterimInventories, change:
         .join(", ");
     Err(Error::ClaimWithoutInventory {
         class,
-        provider: without.join(", "),
+        provider: without_inventory.join(", "),
     })
 }
 
@@ -237,24 +238,24 @@ fn check_some_inventory(state: &mut State, interim: &InterimInventories, change:
 pub fn apply(state: &mut State, rules: &Rules, consumers: &[ConsumerClaim], requests: &[AllocationRequest<'_>]) {
     let mut moved: BTreeSet<ProviderId> = requests.iter().map(|request| request.provider).collect();
     for claim in consumers {
-        let had = state.take_allocations(&claim.consumer);
+        let released = state.release_allocations(&claim.consumer);
         if claim.allocations.is_empty() {
-            moved.extend(had.iter().map(|(provider, ..)| *provider));
+            moved.extend(released.iter().map(|(provider, ..)| *provider));
             state.consumer(&claim.consumer).now = None;
         } else {
-            keep_consumer(state, rules, claim);
+            upsert_consumer(state, rules, claim);
         }
     }
     for request in requests {
-        state.give_allocation(request.consumer, request.provider, request.class, request.amount);
+        state.allocate(request.consumer, request.provider, request.class, request.amount);
     }
     for provider in moved {
         state.move_generation(provider);
     }
 }
 
-/// Creates or updates the consumer's row, and moves its generation. That of a new consumer begins at 1.
-fn keep_consumer(state: &mut State, rules: &Rules, claim: &ConsumerClaim) {
+/// Creates the consumer's row at generation 1, or updates it and moves its generation.
+fn upsert_consumer(state: &mut State, rules: &Rules, claim: &ConsumerClaim) {
     let entry = state.consumer(&claim.consumer);
     let new = rules.new_consumer(claim);
     entry.now = Some(match entry.now.take().or_else(|| wiped_row(entry.base.as_ref())) {

@@ -23,25 +23,25 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<Inventories> {
             replace.reserved_may_equal_total,
         )?;
     }
-    let mut wanted = BTreeMap::new();
+    let mut requested = BTreeMap::new();
     for (class, inventory) in &replace.inventories {
-        let known = state.class_id(class).ok_or_else(|| Error::UnknownClassInInventory {
+        let class_id = state.class_id(class).ok_or_else(|| Error::UnknownClassInInventory {
             class: class.clone(),
             provider: replace.provider.clone(),
         })?;
-        wanted.insert(known, *inventory);
+        requested.insert(class_id, *inventory);
     }
-    if let Some(classes) = in_use(state, id, |class| !wanted.contains_key(&class)) {
+    if let Some(classes) = in_use(state, id, |class| !requested.contains_key(&class)) {
         return Err(Error::InventoriesInUse {
             classes,
             provider: replace.provider.clone(),
         });
     }
-    for (class, inventory) in &wanted {
+    for (class, inventory) in &requested {
         warn_over_capacity(state, id, *class, inventory);
         state.rewrite_inventory(id, *class);
     }
-    state.edit(id, |row| row.inventories = wanted);
+    state.edit(id, |row| row.inventories = requested);
     state.move_generation(id);
     let written = replace
         .inventories
@@ -148,14 +148,14 @@ pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
     Ok(())
 }
 
-fn check_generation(state: &mut State, id: ProviderId, wanted: i64) -> Result<()> {
+fn check_generation(state: &mut State, id: ProviderId, expected: i64) -> Result<()> {
     match state.provider(id) {
-        Some(row) if row.generation != wanted => Err(Error::StaleInventoryGeneration),
+        Some(row) if row.generation != expected => Err(Error::StaleInventoryGeneration),
         _ => Ok(()),
     }
 }
 
-/// The capacity, which is `total` less `reserved`, times the ratio, rounded down, must be positive. From 1.26
+/// Checks the capacity: `total` less `reserved`, times the ratio, rounded down. It must be positive. From 1.26
 /// (`may_be_zero`) it may be 0.
 fn check_capacity(
     action: &'static str,
@@ -184,7 +184,8 @@ fn check_capacity(
     })
 }
 
-/// The ratio must be a finite number. The schema cannot say so, because clients' JSON may have `NaN` and `Infinity`.
+/// Checks that the ratio is a finite number. The schema cannot require that, because clients' JSON may have `NaN` and
+/// `Infinity`.
 pub fn check_ratio(action: &'static str, provider: &str, class: &str, inventory: &Inventory) -> Result<()> {
     if inventory.allocation_ratio.is_finite() {
         return Ok(());
@@ -196,21 +197,21 @@ pub fn check_ratio(action: &'static str, provider: &str, class: &str, inventory:
     })
 }
 
-/// Names of the chosen classes of which the provider has usage, joined by `, `; `None` if there are none.
-fn in_use(state: &mut State, id: ProviderId, chosen: impl Fn(ClassId) -> bool) -> Option<String> {
+/// The names of the selected classes of which the provider has usage, joined by `, `; `None` if there are none.
+fn in_use(state: &mut State, id: ProviderId, is_selected: impl Fn(ClassId) -> bool) -> Option<String> {
     let row = state.provider(id)?;
     let used: Vec<ClassId> = row
         .inventories
         .keys()
-        .filter(|class| chosen(**class) && row.used.contains_key(class))
+        .filter(|class| is_selected(**class) && row.used.contains_key(class))
         .copied()
         .collect();
     let names: Vec<Arc<str>> = used.into_iter().map(|class| state.class_name(class)).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Warns in the log if the inventory becomes smaller than its usage. That is allowed, because it is the operator's
-/// decision.
+/// Warns in the log if the inventory becomes smaller than its usage. The operator may decide so, therefore it is not
+/// refused.
 pub fn warn_over_capacity(state: &mut State, id: ProviderId, class: ClassId, inventory: &Inventory) {
     let Some(row) = state.provider(id) else { return };
     let used = row.used.get(&class).copied().unwrap_or(0);
@@ -224,7 +225,7 @@ pub fn warn_over_capacity(state: &mut State, id: ProviderId, class: ClassId, inv
     }
 }
 
-/// Writes one inventory, and answers with it.
+/// Writes one inventory, and returns it as the answer.
 fn write_one(state: &mut State, id: ProviderId, class: ClassId, name: &str, inventory: Inventory) -> Inventories {
     state.edit(id, |row| {
         row.inventories.insert(class, inventory);

@@ -1,7 +1,7 @@
 //! The rules of the reshaper: one command replaces the inventories of providers and the allocations in them.
 //!
-//! Naively, it sets the new inventories and then the new allocations. But an inventory may not be removed while an old
-//! allocation uses it. In the reverse order the new allocations lack their inventories.
+//! Naively, it would set the new inventories and then the new allocations. But an inventory may not be removed while an
+//! old allocation uses it. In the reverse order the new allocations would lack their inventories.
 //!
 //! So there are three steps, as in OpenStack Placement: add the new inventories to the old ones (the *interim*
 //! inventories), replace the allocations, and remove the inventories that the request leaves out. A provider's
@@ -33,14 +33,14 @@ pub fn reshape(state: &mut State, rules: &Rules, reshape: &Reshape) -> Result<()
         allocations::check_consumer(state, claim)?;
     }
     let provider_requests = allocations::find_providers(state, &reshape.consumers)?;
-    let targets = resolve(state, &providers)?;
+    let targets = resolve_classes(state, &providers)?;
     let unknown = |class: &str| Error::ReshapeClassNotFound {
         class: class.to_owned(),
     };
     let requests = allocations::find_classes(state, provider_requests, unknown)?;
     let change = AllocationChange::of(state, &reshape.consumers, requests);
     let interim = interim(state, &targets);
-    allocations::check_room(state, rules, &interim, &change)?;
+    allocations::check_amounts(state, rules, &interim, &change)?;
     check_in_use(state, &interim, &targets, &change)?;
     apply(state, rules, reshape, targets, &change.requests);
     Ok(())
@@ -66,16 +66,16 @@ fn find_providers<'a>(state: &mut State, reshape: &'a Reshape) -> Result<Vec<(Pr
     Ok(found)
 }
 
-fn resolve<'a>(state: &State, providers: &[(ProviderId, &'a Reshaped)]) -> Result<Vec<TargetInventories<'a>>> {
+fn resolve_classes<'a>(state: &State, providers: &[(ProviderId, &'a Reshaped)]) -> Result<Vec<TargetInventories<'a>>> {
     let mut targets = Vec::new();
     for (id, reshaped) in providers {
         let mut inventories = BTreeMap::new();
         for (class, inventory) in &reshaped.inventories {
-            let known = state
+            let class_id = state
                 .class_id(class)
                 .ok_or_else(|| Error::ReshapeClassNotFound { class: class.clone() })?;
             check_ratio("update", &reshaped.provider, class, inventory)?;
-            inventories.insert(known, *inventory);
+            inventories.insert(class_id, *inventory);
         }
         targets.push(TargetInventories {
             id: *id,
@@ -116,18 +116,18 @@ fn check_in_use(
             .filter(|class| !target.inventories.contains_key(class))
             .copied()
             .collect();
-        let mut used: Vec<Arc<str>> = Vec::new();
+        let mut classes_in_use: Vec<Arc<str>> = Vec::new();
         for class in removed {
             let key = (target.id, class);
-            let now = state.provider(target.id).and_then(|row| row.used.get(&class)).copied();
-            let sum = |sums: &Amounts| sums.get(&key).copied().unwrap_or(0);
-            if now.unwrap_or(0) - sum(&change.released) + sum(&requested) != 0 {
-                used.push(state.class_name(class));
+            let current = state.provider(target.id).and_then(|row| row.used.get(&class)).copied();
+            let amount = |amounts: &Amounts| amounts.get(&key).copied().unwrap_or(0);
+            if current.unwrap_or(0) - amount(&change.released) + amount(&requested) != 0 {
+                classes_in_use.push(state.class_name(class));
             }
         }
-        if !used.is_empty() {
+        if !classes_in_use.is_empty() {
             return Err(Error::InventoriesInUse {
-                classes: used.join(", "),
+                classes: classes_in_use.join(", "),
                 provider: target.reshaped.provider.clone(),
             });
         }
@@ -142,7 +142,7 @@ fn apply(
     targets: Vec<TargetInventories<'_>>,
     requests: &[AllocationRequest<'_>],
 ) {
-    // The first step concerns only providers that get inventories: those of the others do not change in it.
+    // The first step changes only providers that get inventories.
     let extended: BTreeSet<ProviderId> = targets
         .iter()
         .filter(|target| !target.inventories.is_empty())

@@ -39,9 +39,6 @@ pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
         }
         Some(parent) => Some(state.find_provider(parent).ok_or_else(|| refuse(NO_SUCH_PARENT))?),
     };
-    if create.name.is_empty() {
-        return Err(refuse("name is required"));
-    }
     check_unique(state, create)?;
     let root = parent.and_then(|id| state.provider(id)).map(|row| row.root);
     let row = ProviderRow {
@@ -60,7 +57,9 @@ fn check_unique(state: &State, create: &Create) -> Result<()> {
     let uuid = state
         .find_provider(&create.uuid)
         .map(|_| format!("uuid: {}", create.uuid));
-    let name = state.find_name(&create.name).map(|_| format!("name: {}", create.name));
+    let name = state
+        .find_provider_by_name(&create.name)
+        .map(|_| format!("name: {}", create.name));
     let duplicate = if state.names_first {
         name.or(uuid)
     } else {
@@ -75,9 +74,12 @@ pub fn update(state: &mut State, update: &Update) -> Result<Provider> {
     let parent = state.provider(id).and_then(|row| row.parent);
     let new_parent = match &update.parent {
         NewParent::Keep => parent,
-        NewParent::Set(wanted) => check_parent(state, update, id, parent, wanted.as_deref())?,
+        NewParent::Set(requested) => check_parent(state, update, id, parent, requested.as_deref())?,
     };
-    if state.find_name(&update.name).is_some_and(|other| other != id) {
+    if state
+        .find_provider_by_name(&update.name)
+        .is_some_and(|other| other != id)
+    {
         return Err(Error::DuplicateProvider {
             duplicate: update.name.clone(),
         });
@@ -94,36 +96,36 @@ pub fn update(state: &mut State, update: &Update) -> Result<Provider> {
     Ok(view(state, id))
 }
 
-/// The requested parent, if the update may set it.
+/// The id of the requested parent. Refuses it if the update may not set it.
 fn check_parent(
     state: &mut State,
     update: &Update,
     id: ProviderId,
     parent: Option<ProviderId>,
-    wanted: Option<&str>,
+    requested: Option<&str>,
 ) -> Result<Option<ProviderId>> {
     let refuse = |action, reason| Error::CannotSaveProvider {
         uuid: update.uuid.clone(),
         action,
         reason,
     };
-    let Some(wanted) = wanted else {
+    let Some(requested) = requested else {
         if parent.is_some() && !update.may_reparent {
             return Err(refuse("update", "un-parenting a provider is not currently allowed."));
         }
         return Ok(None);
     };
     // OpenStack Placement calls this action `create`, and clients match on the sentence.
-    let wanted = state
-        .find_provider(wanted)
+    let new_parent = state
+        .find_provider(requested)
         .ok_or_else(|| refuse("create", NO_SUCH_PARENT))?;
-    if parent.is_some_and(|current| current != wanted) && !update.may_reparent {
+    if parent.is_some_and(|current| current != new_parent) && !update.may_reparent {
         return Err(refuse("update", "re-parenting a provider is not currently allowed."));
     }
-    if subtree(state, id).contains(&wanted) {
+    if subtree(state, id).contains(&new_parent) {
         return Err(refuse("update", "creating loop in the provider tree is not allowed."));
     }
-    Ok(Some(wanted))
+    Ok(Some(new_parent))
 }
 
 /// Sets the provider's parent, and the root of all providers in its subtree.
@@ -155,14 +157,14 @@ fn subtree(state: &mut State, id: ProviderId) -> BTreeSet<ProviderId> {
         .map(|member| (member, state.provider(member).and_then(|row| row.parent)))
         .collect();
     loop {
-        let below = members
+        let children = members
             .iter()
             .filter(|(member, parent)| !found.contains(member) && parent.is_some_and(|parent| found.contains(&parent)));
-        let below: Vec<ProviderId> = below.map(|(member, _)| *member).collect();
-        if below.is_empty() {
+        let children: Vec<ProviderId> = children.map(|(member, _)| *member).collect();
+        if children.is_empty() {
             return found;
         }
-        found.extend(below);
+        found.extend(children);
     }
 }
 

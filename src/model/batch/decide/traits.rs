@@ -21,8 +21,8 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderTraits> {
     {
         return Err(Error::StaleProviderGeneration);
     }
-    let wanted: BTreeSet<&str> = replace.traits.iter().map(String::as_str).collect();
-    let unknown: Vec<&str> = wanted
+    let requested: BTreeSet<&str> = replace.traits.iter().map(String::as_str).collect();
+    let unknown: Vec<&str> = requested
         .iter()
         .copied()
         .filter(|name| state.trait_id(name).is_none())
@@ -32,9 +32,9 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderTraits> {
             names: unknown.join(", "),
         });
     }
-    let ids = wanted.iter().filter_map(|name| state.trait_id(name)).collect();
+    let ids = requested.iter().filter_map(|name| state.trait_id(name)).collect();
     set(state, id, ids);
-    let traits = wanted
+    let traits = requested
         .iter()
         .map(|name| Trait {
             name: (*name).into(),

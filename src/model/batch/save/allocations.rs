@@ -1,4 +1,4 @@
-//! Writes allocations: deletes the rows that consumers had, by id, and inserts what they have now.
+//! Writes allocations: deletes the rows from before the batch, by id, and inserts the current ones.
 
 use diesel::prelude::*;
 
@@ -12,15 +12,15 @@ use crate::db::statements;
 use crate::model::batch::state::{ConsumerEntry, State};
 use crate::mutants::{self, Mutant};
 
-/// Deletes the replaced allocations. Guard: the count of deleted ids. If another writer has replaced a row, its
-/// amount was subtracted from the provider's usage already.
+/// Deletes the replaced allocations. Guard: the count of deleted rows. If another writer has deleted one, its amount is
+/// no longer in the provider's usage.
 pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
     use allocations as t;
     if mutants::is(Mutant::SubtractUnremoved) {
         return delete_unchecked(save);
     }
     let ids: Vec<i32> = replaced(save.state)
-        .flat_map(|(_, entry)| &entry.held)
+        .flat_map(|(_, entry)| &entry.base_allocations)
         .map(|row| row.id)
         .collect();
     let mut deleted = 0;
@@ -38,7 +38,7 @@ fn delete_unchecked(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
     Ok(GuardOutcome::Held)
 }
 
-/// Inserts what the consumers have now.
+/// Inserts the current allocations of the consumers.
 pub fn insert(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
     use allocations as t;
     let rows: Vec<_> = replaced(save.state)
@@ -49,7 +49,7 @@ pub fn insert(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
                 t::resource_provider_id.eq(save.ids.provider(*provider)),
                 t::consumer_id.eq(uuid.as_str()),
                 t::resource_class_id.eq(class.0),
-                // The column `max_unit` is an INTEGER, and no claim exceeds it.
+                // No claim exceeds `max_unit`, whose column is an INTEGER.
                 t::used.eq(*used as i32),
             )
         })
@@ -66,7 +66,7 @@ pub fn assert_no_allocations(state: &State) -> GuardedWrite {
     )
 }
 
-/// What [`insert`] does, as a write of a plan: all providers exist.
+/// As [`insert`], as a write of a plan. All its providers exist.
 pub fn planned_insert(state: &State) -> GuardedWrite {
     let rows = replaced(state)
         .flat_map(|(uuid, entry)| entry.allocations.iter().map(move |allocation| (uuid, allocation)))

@@ -100,8 +100,8 @@ fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
     Ok(())
 }
 
-/// Deletes classes and traits. Guard: only unused ones are deleted, and the count is checked. That they are unused
-/// was read before, but another writer may have begun to use one.
+/// Deletes classes and traits. Guard: only unused ones are deleted, and their count is checked. Another writer may have
+/// begun to use one since the batch was decided.
 pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
     let is_deleted = |entry: &NameEntry| entry.base.is_some() && entry.now.is_none();
     let classes = save

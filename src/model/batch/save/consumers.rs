@@ -89,7 +89,7 @@ fn fill_lock_rows(
     ))
 }
 
-/// Inserts new consumers that have no lock row. On SQLite, which locks the whole file, that is all of them.
+/// Inserts new consumers that have no lock row. On SQLite, which locks the whole file, no consumer has one.
 fn insert(save: &mut Save<'_>, new: &[(&String, Option<i32>, &ConsumerRow)], owner_ids: &OwnerIds) -> DbResult<()> {
     use consumers as t;
     let rows: Vec<_> = new

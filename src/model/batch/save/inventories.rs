@@ -16,7 +16,7 @@ use crate::model::batch::state::State;
 use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::{ClassId, Inventory, ProviderId};
 
-/// The difference of a set per provider: of its classes with an inventory, its traits or its aggregates.
+/// The differences of one set of each provider: its classes with an inventory, its traits or its aggregates.
 struct SetDifference<T> {
     removed: Vec<(ProviderId, T)>,
     added: Vec<(ProviderId, T)>,
@@ -46,8 +46,8 @@ impl<T: Copy + Ord> SetDifference<T> {
 
 /// Writes the differences of all three tables.
 pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
-    for table in [write_inventories, write_traits, write_aggregates] {
-        if table(save)? == GuardOutcome::Failed {
+    for write_table in [write_inventories, write_traits, write_aggregates] {
+        if write_table(save)? == GuardOutcome::Failed {
             return Ok(GuardOutcome::Failed);
         }
     }
@@ -119,7 +119,8 @@ fn kept_inventories(state: &State) -> Rows {
     rows
 }
 
-/// The update of inventories, as a write of a plan: providers keep their classes. `None` if there is none.
+/// The update of inventories as a write of a plan, in which providers keep their classes. `None` if no inventory is
+/// written.
 pub fn planned_update(state: &State) -> Option<GuardedWrite> {
     let kept = kept_inventories(state);
     (!kept.is_empty()).then_some(GuardedWrite::Update(statements::inventories::UPDATE, kept))

@@ -1,12 +1,11 @@
 //! Ids of projects, users and consumer types. Clients name them, and the tables of consumers refer to their ids.
 //!
 //! Naively, each batch looks up the names of its consumers, or inserts them: three statements more in every
-//! transaction.
+//! transaction. A batch that is decided in its transaction does that (`ensure`). A plan would lose the round trips that
+//! it saves.
 //!
-//! A batch that is decided in its transaction does that (`ensure`). A plan would lose the round trips that it saves.
-//! But these rows are never deleted and never change their ids, so the ids that earlier plans looked up are cached. A
-//! plan looks up only names that it meets for the first time (`load_missing`), and cannot be made if one of them does
-//! not exist.
+//! But these rows are never deleted and never change their ids. So the ids that earlier plans looked up are cached, and a
+//! plan looks up only names that are not cached (`load_missing`). It cannot be made if one of them does not exist.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -68,30 +67,30 @@ macro_rules! ensure_names {
     ($save:expr, $table:ident, $column:ident, $names:expr) => {{
         use $table as t;
         let names: Vec<&str> = $names.into_iter().collect();
-        let mut known = look_up!($save.conn, $table, $column, &names);
+        let mut ids = look_up!($save.conn, $table, $column, &names);
         let new: Vec<_> = names
             .iter()
-            .filter(|name| !known.contains_key(**name))
+            .filter(|name| !ids.contains_key(**name))
             .map(|name| (t::created_at.eq($save.now), t::$column.eq(*name)))
             .collect();
         if !new.is_empty() {
             // If another process inserts the same name first, its row serves as well.
             insert_rows!($save.conn, t::table, &new, or_ignore)?;
-            known = look_up!($save.conn, $table, $column, &names);
+            ids = look_up!($save.conn, $table, $column, &names);
             // The collation may equate more than folding does, accents for example: let the database compare.
             for name in names
                 .iter()
-                .filter(|name| !known.contains_key(**name))
+                .filter(|name| !ids.contains_key(**name))
                 .collect::<Vec<_>>()
             {
                 let id = t::table
                     .filter(t::$column.eq(*name))
                     .select(t::id)
                     .first(&mut *$save.conn)?;
-                known.insert((*name).to_owned(), id);
+                ids.insert((*name).to_owned(), id);
             }
         }
-        known
+        ids
     }};
 }
 
@@ -127,33 +126,33 @@ const CACHED_NAMES_MAX: usize = 10_000;
 impl OwnerIds {
     /// Whether the ids of all names in `rows` are cached.
     pub fn has_all(&self, rows: &[&ConsumerRow]) -> bool {
-        let has_row = |row: &&ConsumerRow| {
+        let is_cached = |row: &&ConsumerRow| {
             let consumer_type = row.consumer_type.as_ref();
             self.projects.contains_key(&row.project)
                 && self.users.contains_key(&row.user)
                 && consumer_type.is_none_or(|name| self.types.contains_key(name))
         };
-        rows.iter().all(has_row)
+        rows.iter().all(is_cached)
     }
 
-    /// Looks up the names of `rows` that are not cached. Returns false if one of them does not exist. What was found
-    /// holds as long as the database is the same one.
+    /// Looks up the names of `rows` that are not cached. Returns false if one of them does not exist. The cached
+    /// ids hold as long as the database is the same one.
     pub fn load_missing(&mut self, conn: &mut DbConnection, rows: &[&ConsumerRow]) -> DbResult<bool> {
         macro_rules! load_kind {
-            ($known:ident, $table:ident, $column:ident, $of:ident) => {{
-                let unknown = names(rows, $of)
+            ($cache:ident, $table:ident, $column:ident, $of:ident) => {{
+                let missing = names(rows, $of)
                     .into_iter()
-                    .filter(|name| !self.$known.contains_key(*name));
-                let unknown: Vec<&str> = unknown.collect();
-                if !unknown.is_empty() {
-                    if self.$known.len() > CACHED_NAMES_MAX {
-                        self.$known.clear();
+                    .filter(|name| !self.$cache.contains_key(*name));
+                let missing: Vec<&str> = missing.collect();
+                if !missing.is_empty() {
+                    if self.$cache.len() > CACHED_NAMES_MAX {
+                        self.$cache.clear();
                         return self.load_missing(conn, rows);
                     }
-                    let found = look_up!(&mut *conn, $table, $column, &unknown);
-                    let all = unknown.iter().all(|name| found.contains_key(*name));
-                    self.$known.extend(found);
-                    if !all {
+                    let found = look_up!(&mut *conn, $table, $column, &missing);
+                    let has_found_all = missing.iter().all(|name| found.contains_key(*name));
+                    self.$cache.extend(found);
+                    if !has_found_all {
                         return Ok(false);
                     }
                 }

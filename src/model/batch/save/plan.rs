@@ -1,4 +1,4 @@
-//! The writes of a plan: a batch that was decided before BEGIN. Nothing is read, and every write is guarded.
+//! The writes of a plan, which is a batch that was decided before BEGIN. Nothing is read, and every write is guarded.
 
 use super::owner_ids::OwnerIds;
 use super::{Committed, NewRowIds, allocations, committed_change, consumers, inventories, resource_providers};
@@ -10,14 +10,14 @@ use crate::model::batch::state::State;
 /// and get allocations, and `owner_ids` has the ids of all their names.
 pub fn plan(precision: Precision, state: &State, owner_ids: &OwnerIds) -> (Vec<GuardedWrite>, Committed) {
     let mut writes = Vec::new();
-    let claims = !state.consumers.is_empty();
-    if claims {
+    let has_claims = !state.consumers.is_empty();
+    if has_claims {
         writes.push(consumers::planned_insert(state, owner_ids));
         writes.push(allocations::assert_no_allocations(state));
     }
     writes.extend(inventories::assert_class_names(state));
     writes.push(resource_providers::planned_generations(state));
-    if claims {
+    if has_claims {
         writes.push(allocations::planned_insert(state));
     }
     writes.extend(inventories::planned_update(state));

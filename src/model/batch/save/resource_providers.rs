@@ -22,7 +22,7 @@ pub fn move_generations(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
     ))
 }
 
-/// What [`move_generations`] does, as a write of a plan. Every planned command moves the generation of each provider
+/// As [`move_generations`], as a write of a plan. Every planned command moves the generation of each provider
 /// that it names, so all of them are guarded.
 pub fn planned_generations(state: &State) -> GuardedWrite {
     let (statement, moved) = generation_moves(state);
@@ -86,9 +86,9 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
 
 /// Inserts new providers, and updates changed names and parents.
 ///
-/// A new root refers to itself, and a new child may refer to a parent of the same batch. They get parent and root by an
-/// update, once they have ids. A child of older providers is inserted with both, and gets no `updated_at`: clients
-/// see it as not yet changed.
+/// A new root refers to itself, and a new child may refer to a parent of the same batch. Their parent and root are set by
+/// an update, once they have ids. A child of older providers is inserted with both, and gets no `updated_at`: to clients
+/// it has not changed yet.
 pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
     let new: Vec<(&ProviderRow, u32)> = save
         .state
@@ -100,8 +100,8 @@ pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
     if !new.is_empty() {
         insert(save, &new)?;
     }
-    let to_place: Vec<&ProviderRow> = save.state.providers.values().filter_map(row_to_place).collect();
-    let rows: Vec<Vec<Value>> = to_place
+    let to_update: Vec<&ProviderRow> = save.state.providers.values().filter_map(row_to_update).collect();
+    let rows: Vec<Vec<Value>> = to_update
         .iter()
         .map(|row| {
             vec![
@@ -123,7 +123,7 @@ fn insert(save: &mut Save<'_>, new: &[(&ProviderRow, u32)]) -> DbResult<()> {
     let rows: Vec<_> = new
         .iter()
         .map(|(row, moves)| {
-            let (parent, root) = place_known_at_insert(row).unzip();
+            let (parent, root) = parent_and_root_at_insert(row).unzip();
             (
                 t::created_at.eq(save.now),
                 t::updated_at.eq((*moves > 0).then_some(save.now)),
@@ -150,16 +150,16 @@ fn insert(save: &mut Save<'_>, new: &[(&ProviderRow, u32)]) -> DbResult<()> {
 }
 
 /// The ids of a new provider's parent and root, if both existed before the batch.
-fn place_known_at_insert(row: &ProviderRow) -> Option<(i32, i32)> {
+fn parent_and_root_at_insert(row: &ProviderRow) -> Option<(i32, i32)> {
     let (parent, root) = (row.parent?.0, row.root.0);
     (parent > 0 && root > 0).then_some((parent, root))
 }
 
 /// The row of the provider, if its name, parent or root needs an update.
-fn row_to_place(entry: &ProviderEntry) -> Option<&ProviderRow> {
+fn row_to_update(entry: &ProviderEntry) -> Option<&ProviderRow> {
     let now = entry.now.as_ref()?;
     match &entry.base {
-        None => place_known_at_insert(now).is_none().then_some(now),
+        None => parent_and_root_at_insert(now).is_none().then_some(now),
         Some(base) => (base.name != now.name || base.parent != now.parent || base.root != now.root).then_some(now),
     }
 }
