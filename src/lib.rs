@@ -1,7 +1,7 @@
 //! placet, a placement service. `ARCHITECTURE.md` has the layers and says which may import which.
 //!
-//! The layers are visible inside the crate alone, so that the compiler reports code without a caller. Public is what the
-//! binary starts (`cli`) and what the benches measure (`benchmarked`).
+//! The layers are private to the crate, so that the compiler reports code without a caller. Two modules are public: the
+//! binary starts `cli`, and the benches measure `benchmarked`.
 
 pub(crate) mod api;
 pub(crate) mod auth;
@@ -17,7 +17,7 @@ pub(crate) mod tasks;
 pub(crate) mod version;
 pub(crate) mod wire;
 
-/// What `benches/` measures apart from the service. No promise of stability.
+/// The items that `benches/` measures without the service. Their interface may change at any time.
 #[doc(hidden)]
 pub mod benchmarked {
     pub use crate::db::{Database, DatabaseSettings, DbConnection, SetupError, schema};

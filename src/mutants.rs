@@ -1,4 +1,4 @@
-//! Mutants: safeguards that can be disabled one at a time, so that a test can show that it notices.
+//! Mutants: safeguards that can be disabled one at a time, to show that a test fails without them.
 //!
 //! They exist only in a binary that is built with the feature `mutants`; the environment variable `PLACET_MUTANT`
 //! names one. In every other build [`is`] is a constant `false`.
@@ -27,7 +27,7 @@ pub enum Mutant {
     PruneWithoutEpoch,
     /// `ignore-gaps`: a gap in the changes of a writer goes unnoticed.
     IgnoreGaps,
-    /// `keep-identity`: a writer whose row is not as it left it keeps its identity.
+    /// `keep-identity`: a writer keeps its identity although its row changed unexpectedly.
     KeepIdentity,
 }
 
@@ -36,7 +36,9 @@ pub enum Mutant {
 pub fn is(mutant: Mutant) -> bool {
     static CHOSEN: std::sync::LazyLock<Option<Mutant>> = std::sync::LazyLock::new(|| {
         let name = std::env::var("PLACET_MUTANT").ok()?;
-        log::warn!("This process runs as the mutant '{name}': a safeguard is disabled, for tests only");
+        log::warn!(
+            "This process runs as the mutant '{name}': a safeguard is disabled. Unset PLACET_MUTANT, except in tests"
+        );
         match name.as_str() {
             "skip-guard" => Some(Mutant::SkipGuard),
             "usage-first" => Some(Mutant::UsageFirst),
@@ -55,7 +57,7 @@ pub fn is(mutant: Mutant) -> bool {
     *CHOSEN == Some(mutant)
 }
 
-/// Whether this process runs as `mutant`. Never, in this build.
+/// Whether this process runs as `mutant`. Always false in this build.
 #[cfg(not(feature = "mutants"))]
 pub const fn is(_mutant: Mutant) -> bool {
     false

@@ -21,7 +21,7 @@ use load::Override;
 pub use load::{PolicyFile, load};
 use rules::Rule;
 
-/// The options of `[oslo_policy]` that do not name files.
+/// The options of `[oslo_policy]`, except those that name files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySettings {
     /// If false, a caller that the older defaults allow is allowed too.
@@ -30,14 +30,14 @@ pub struct PolicySettings {
     pub default_rule: String,
 }
 
-/// What the policy decides about a request.
+/// The decision of the policy about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Allowed,
     Denied,
     /// The token has system or domain scope, and the rule requires project scope.
     WrongScope,
-    /// The rule cannot be evaluated, with the reason. Access is denied.
+    /// The rule cannot be evaluated, for this reason. Access is denied.
     Undecided(String),
 }
 
@@ -46,13 +46,14 @@ pub enum Verdict {
 pub struct Policy {
     checks: HashMap<String, Check>,
     default_rule: String,
+    /// The rules that files set.
     overrides: HashMap<String, Override>,
 }
 
 impl Policy {
     /// Whether `rule` allows `caller` to act on `target`.
-    pub fn judge(&self, rule: &Rule, caller: &Caller, target: &Target) -> Verdict {
-        if rule.project_scope_only && (caller.is_of_system() || caller.is_of_domain()) {
+    pub fn authorize(&self, rule: &Rule, caller: &Caller, target: &Target) -> Verdict {
+        if rule.project_scope_only && (caller.has_system_scope() || caller.has_domain_scope()) {
             return Verdict::WrongScope;
         }
         let Some(check) = self.checks.get(rule.name) else {
@@ -61,7 +62,7 @@ impl Policy {
         match check.holds(caller, target, self) {
             Ok(true) => Verdict::Allowed,
             Ok(false) => Verdict::Denied,
-            Err(why) => Verdict::Undecided(why),
+            Err(reason) => Verdict::Undecided(reason),
         }
     }
 }

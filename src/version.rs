@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A microversion `1.minor`. The major number has never been anything but 1.
+/// A microversion `1.minor`. The major number is always 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     minor: u16,
@@ -42,7 +42,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Why a text is not a version that placet can serve.
+/// The reason why a text is not a version that placet serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadVersion {
     /// Not of the form `digits.digits`.
@@ -57,8 +57,8 @@ impl FromStr for Version {
     /// Parses `1.27`. `latest` is not a version; `api/http/negotiate.rs` resolves it.
     fn from_str(text: &str) -> Result<Self, BadVersion> {
         let (major, minor) = text.split_once('.').ok_or(BadVersion::Malformed)?;
-        let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-        if !digits(major) || !digits(minor) {
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(major) || !is_number(minor) {
             return Err(BadVersion::Malformed);
         }
         let minor: u16 = minor.parse().map_err(|_| BadVersion::Unsupported)?;
@@ -78,7 +78,7 @@ pub const RESOURCE_CLASSES: Version = Version::new(2);
 pub const DELETE_INVENTORIES: Version = Version::new(5);
 /// `/traits` and the traits of a provider.
 pub const TRAITS: Version = Version::new(6);
-/// `PUT /resource_classes/{name}` creates or confirms a class and has no body; before, it renamed one.
+/// `PUT /resource_classes/{name}` creates or confirms a class and has no body; earlier it renames one.
 pub const ENSURE_RESOURCE_CLASS: Version = Version::new(7);
 /// `GET /usages`.
 pub const TOTAL_USAGES: Version = Version::new(9);

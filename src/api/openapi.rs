@@ -1,8 +1,8 @@
 //! The OpenAPI 3.1 description of the API, generated from the route table, the schemas of `wire`, the errors, and texts.
 //!
-//! Nothing is written twice, so the description cannot differ from the server; tests compare live answers with it.
-//! OpenAPI has no microversions: the whole document marks with `x-openstack` from and until which version something
-//! holds. The document of one microversion, or of the native API, is plain OpenAPI.
+//! Each fact has one source, so the description cannot differ from the server; tests compare live answers with it. OpenAPI
+//! has no microversions, so `x-openstack` marks the versions in which a part of the whole document holds. The document of
+//! one microversion, or of the native API, is plain OpenAPI.
 
 mod operations;
 mod parameters;
@@ -76,7 +76,7 @@ fn document(only: Option<Span>) -> Value {
     let texts = Texts::read();
     let mut schemas = Schemas::new(&texts);
     let paths = paths(ROUTES, scope, &texts, &mut schemas);
-    let refused = responses::refused(&paths, scope, &mut schemas);
+    let refusals = responses::refusal_components(&paths, scope, &mut schemas);
     let components: Map<String, Value> = std::mem::take(&mut schemas.components).into_iter().collect();
     let (about, version) = match only {
         None => (
@@ -104,7 +104,7 @@ fn document(only: Option<Span>) -> Value {
         "paths": paths,
         "components": {
             "schemas": components,
-            "responses": refused,
+            "responses": refusals,
             "parameters": parameters(scope[0]),
             "headers": headers(scope[0], &texts),
             "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token"}},
@@ -125,8 +125,8 @@ fn paths(routes: &[Route], scope: &[Span], texts: &Texts, schemas: &mut Schemas<
         if paths.get(route.path).is_some_and(|path| path.get(&method).is_some()) {
             continue;
         }
-        let same = |other: &&Route| other.path == route.path && other.method == route.method;
-        let rows: Vec<&Route> = routes.iter().filter(same).collect();
+        let is_same_operation = |other: &&Route| other.path == route.path && other.method == route.method;
+        let rows: Vec<&Route> = routes.iter().filter(is_same_operation).collect();
         if let Some(operation) = operations::operation(&rows, scope, texts, schemas) {
             paths.entry(route.path).or_insert_with(|| json!({}))[method] = operation;
         }
@@ -137,24 +137,24 @@ fn paths(routes: &[Route], scope: &[Span], texts: &Texts, schemas: &mut Schemas<
 /// The nouns of the paths: first those with a description, in the order of the documents.
 fn tags(texts: &Texts, paths: &Value) -> Value {
     let mut names: Vec<&str> = Texts::nouns().collect();
-    for path in paths
+    for noun in paths
         .as_object()
         .into_iter()
         .flatten()
         .map(|(path, _)| operations::noun(path))
     {
-        if !names.contains(&path) {
-            names.push(path);
+        if !names.contains(&noun) {
+            names.push(noun);
         }
     }
-    let there = |name: &&str| {
+    let is_used = |name: &&str| {
         paths
             .as_object()
             .into_iter()
             .flatten()
             .any(|(path, _)| operations::noun(path) == *name)
     };
-    let tags = names.into_iter().filter(there);
+    let tags = names.into_iter().filter(is_used);
     tags.map(|name| json!({"name": name, "description": texts.noun(name)}))
         .collect()
 }
@@ -164,15 +164,15 @@ fn parameters(span: Span) -> Value {
     let Span::Microversions { first, last } = span else {
         return json!({});
     };
-    let only = (first == last).then_some(first);
-    let schema = match only {
+    let single = (first == last).then_some(first);
+    let schema = match single {
         Some(version) => json!({"type": "string", "enum": [format!("placement {version}")]}),
         None => json!({"type": "string", "default": "placement 1.0"}),
     };
     json!({"OpenStack-API-Version": {
         "name": "OpenStack-API-Version",
         "in": "header",
-        "required": only.is_some_and(|version| version > Version::MIN),
+        "required": single.is_some_and(|version| version > Version::MIN),
         "description": "The microversion of the request: `placement 1.N`, or `placement latest`.",
         "schema": schema,
     }})
@@ -196,10 +196,10 @@ fn headers(span: Span, texts: &Texts) -> Value {
     let headers = headers
         .into_iter()
         .filter(|(name, _)| span != Span::Native || !of_microversions(name));
-    let headers = headers.map(|(name, always)| {
+    let headers = headers.map(|(name, since)| {
         let header = json!({
             "description": texts.word("headers", name).unwrap_or(name),
-            "required": always.is_some_and(|since| span.begins_at(since)),
+            "required": since.is_some_and(|since| span.is_since(since)),
             "schema": {"type": "string"},
         });
         (name.to_owned(), header)
@@ -207,7 +207,7 @@ fn headers(span: Span, texts: &Texts) -> Value {
     headers.collect::<Map<_, _>>().into()
 }
 
-/// Removes everything about versions.
+/// Removes the marks of versions.
 fn without_versions(value: &mut Value) {
     match value {
         Value::Object(members) => {

@@ -31,7 +31,7 @@ pub enum Family {
     Placement {
         first: Version,
         last: Version,
-        /// How a request is refused whose version is outside of `first..=last`.
+        /// The refusal of a version outside of `first..=last`.
         outside: Outside,
     },
     /// placet's own API, below `/v1/`. It has no microversions.
@@ -46,7 +46,7 @@ impl Family {
     };
 }
 
-/// Whether a path belongs to the native API, also one that no route has: it decides the form of a refusal.
+/// Whether a path belongs to the native API, even if no route has it: this decides the form of a refusal.
 pub fn is_native(path: &str) -> bool {
     path == "/v1" || path.starts_with("/v1/")
 }
@@ -61,12 +61,12 @@ pub enum Outside {
 /// What a route requires of the request's media types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Media {
-    /// Nothing: there is no body in either direction.
-    Bare,
-    /// `Content-Type: application/json`.
-    Takes,
-    /// `Accept` must allow JSON.
-    Gives,
+    /// Nothing: neither header is checked, and a request body is not read.
+    Unchecked,
+    /// The request has a body: `Content-Type: application/json`.
+    ConsumesJson,
+    /// The answer has a body: `Accept` must allow JSON.
+    ProducesJson,
 }
 
 /// What authorizes a request to use a route.
@@ -85,19 +85,19 @@ pub type Handler = fn(RequestContext) -> Pin<Box<dyn Future<Output = Result<Repl
 
 impl Route {
     pub const fn get(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
-        Route::new(Method::GET, path, Media::Gives, authorization, handler)
+        Route::new(Method::GET, path, Media::ProducesJson, authorization, handler)
     }
 
     pub const fn post(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
-        Route::new(Method::POST, path, Media::Takes, authorization, handler)
+        Route::new(Method::POST, path, Media::ConsumesJson, authorization, handler)
     }
 
     pub const fn put(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
-        Route::new(Method::PUT, path, Media::Takes, authorization, handler)
+        Route::new(Method::PUT, path, Media::ConsumesJson, authorization, handler)
     }
 
     pub const fn delete(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
-        Route::new(Method::DELETE, path, Media::Bare, authorization, handler)
+        Route::new(Method::DELETE, path, Media::Unchecked, authorization, handler)
     }
 
     const fn new(
@@ -140,7 +140,7 @@ impl Route {
         self
     }
 
-    /// If the version is too old, the URL exists, but not this method of it.
+    /// Refuses a version that the route does not serve with 405 instead of 404: the URL exists, but not this method of it.
     pub const fn or_method_not_allowed(mut self) -> Route {
         if let Family::Placement { outside, .. } = &mut self.family {
             *outside = Outside::MethodNotAllowed;
@@ -148,18 +148,19 @@ impl Route {
         self
     }
 
-    /// Neither takes nor gives a body.
-    pub const fn bare(mut self) -> Route {
-        self.media = Media::Bare;
+    /// Serves any `Accept` and `Content-Type`, and reads no body.
+    pub const fn without_media_check(mut self) -> Route {
+        self.media = Media::Unchecked;
         self
     }
 
+    /// Media types are checked before the version.
     pub const fn media_first(mut self) -> Route {
         self.media_first = true;
         self
     }
 
-    /// The policy rule that authorizes the route; `None` for a public one.
+    /// The policy rule that guards the route; `None` for a public one.
     pub fn rule(&self) -> Option<&'static Rule> {
         match self.authorization {
             Authorization::Public => None,
@@ -177,37 +178,37 @@ impl Route {
     }
 
     /// Whether `path` matches. Every request is compared with every route, so this allocates nothing.
-    pub fn fits(&self, path: &str) -> bool {
-        let (places, path) = (self.path.as_bytes(), path.as_bytes());
-        let segment = |text: &[u8]| text.iter().take_while(|byte| **byte != b'/').count();
-        let (mut place, mut at) = (0, 0);
-        while place < places.len() {
-            if places[place] == b'{' {
-                match segment(&path[at..]) {
+    pub fn matches(&self, path: &str) -> bool {
+        let (pattern, path) = (self.path.as_bytes(), path.as_bytes());
+        let segment_length = |text: &[u8]| text.iter().take_while(|byte| **byte != b'/').count();
+        let (mut pattern_at, mut path_at) = (0, 0);
+        while pattern_at < pattern.len() {
+            if pattern[pattern_at] == b'{' {
+                match segment_length(&path[path_at..]) {
                     0 => return false,
-                    long => at += long,
+                    length => path_at += length,
                 }
-                place += segment(&places[place..]);
-            } else if path.get(at) == Some(&places[place]) {
-                (place, at) = (place + 1, at + 1);
+                pattern_at += segment_length(&pattern[pattern_at..]);
+            } else if path.get(path_at) == Some(&pattern[pattern_at]) {
+                (pattern_at, path_at) = (pattern_at + 1, path_at + 1);
             } else {
                 return false;
             }
         }
-        at == path.len()
+        path_at == path.len()
     }
 
     /// The fields of `path`, which must match this route, by name.
     pub fn fields(&self, path: &str) -> Vec<(&'static str, String)> {
-        let named = self
+        let fields = self
             .path
             .split('/')
             .zip(path.split('/'))
-            .filter_map(|(place, segment)| {
-                let name = place.strip_prefix('{')?.strip_suffix('}')?;
+            .filter_map(|(pattern, segment)| {
+                let name = pattern.strip_prefix('{')?.strip_suffix('}')?;
                 Some((name, segment.to_owned()))
             });
-        named.collect()
+        fields.collect()
     }
 }
 
@@ -216,14 +217,18 @@ mod tests {
     use super::super::routes::ROUTES;
 
     fn paths(path: &str) -> Vec<&'static str> {
-        let mut paths: Vec<&str> = ROUTES.iter().filter(|it| it.fits(path)).map(|it| it.path).collect();
+        let mut paths: Vec<&str> = ROUTES
+            .iter()
+            .filter(|route| route.matches(path))
+            .map(|route| route.path)
+            .collect();
         paths.dedup();
         paths
     }
 
     #[test]
-    fn a_place_takes_any_one_segment_that_is_not_empty() {
-        for (path, fitting) in [
+    fn a_field_matches_any_one_segment_that_is_not_empty() {
+        for (path, matching) in [
             ("", &[""][..]),
             ("/", &["/"]),
             ("/traits", &["/traits"]),
@@ -245,14 +250,14 @@ mod tests {
                 &["/resource_providers/{uuid}/inventories/{resource_class}"],
             ),
         ] {
-            assert_eq!(paths(path), fitting, "{path}");
+            assert_eq!(paths(path), matching, "{path}");
         }
     }
 
     #[test]
-    fn what_stands_in_a_place_is_known_by_its_name() {
+    fn the_fields_of_a_path_are_found_by_name() {
         let path = "/resource_providers/a b/inventories/VCPU";
-        let route = ROUTES.iter().find(|it| it.fits(path)).expect("a route");
+        let route = ROUTES.iter().find(|route| route.matches(path)).expect("a route");
         let fields = route.fields(path);
         assert_eq!(
             fields,

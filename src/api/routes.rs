@@ -43,9 +43,9 @@ const NATIVE: &str = "/v1/";
 
 /// Every route. The methods of a path are in the order in which `Allow` lists them.
 pub static ROUTES: &[Route] = &[
-    Route::get("/", Authorization::Public, run!(root::show)).bare(),
-    Route::get("", Authorization::Public, run!(root::show)).bare(),
-    Route::get(openapi::URL, Authorization::Public, run!(openapi::show)).bare(),
+    Route::get("/", Authorization::Public, run!(root::show)).without_media_check(),
+    Route::get("", Authorization::Public, run!(root::show)).without_media_check(),
+    Route::get(openapi::URL, Authorization::Public, run!(openapi::show)).without_media_check(),
     //
     Route::get(CLASSES, rule(&rules::CLASSES_LIST), run!(resource_classes::list)).since(v::RESOURCE_CLASSES),
     Route::post(CLASSES, rule(&rules::CLASSES_CREATE), run!(resource_classes::create)).since(v::RESOURCE_CLASSES),
@@ -55,14 +55,14 @@ pub static ROUTES: &[Route] = &[
         .before(v::ENSURE_RESOURCE_CLASS),
     Route::put(CLASS, rule(&rules::CLASSES_UPDATE), run!(resource_classes::ensure))
         .since(v::ENSURE_RESOURCE_CLASS)
-        .bare(),
+        .without_media_check(),
     Route::delete(CLASS, rule(&rules::CLASSES_DELETE), run!(resource_classes::delete)).since(v::RESOURCE_CLASSES),
     //
     Route::get(PROVIDERS, rule(&rules::PROVIDERS_LIST), run!(resource_providers::list)),
     Route::post(
         PROVIDERS,
         rule(&rules::PROVIDERS_CREATE),
-        run!(resource_providers::create_silently),
+        run!(resource_providers::create_without_body),
     )
     .before(v::POST_PROVIDER_BODY),
     Route::post(
@@ -133,10 +133,10 @@ pub static ROUTES: &[Route] = &[
     Route::get(TRAITS, rule(&rules::TRAITS_LIST), run!(traits::list)).since(v::TRAITS),
     Route::get(TRAIT, rule(&rules::TRAITS_SHOW), run!(traits::show))
         .since(v::TRAITS)
-        .bare(),
+        .without_media_check(),
     Route::put(TRAIT, rule(&rules::TRAITS_UPDATE), run!(traits::ensure))
         .since(v::TRAITS)
-        .bare(),
+        .without_media_check(),
     Route::delete(TRAIT, rule(&rules::TRAITS_DELETE), run!(traits::delete)).since(v::TRAITS),
     Route::get(
         PROVIDER_TRAITS,
@@ -172,26 +172,26 @@ pub static ROUTES: &[Route] = &[
 pub fn guarded_by(rule: &str) -> Vec<String> {
     let mut routes = Vec::new();
     for route in ROUTES {
-        let told = format!("{} {}", route.method, route.path);
-        if route.rule().is_some_and(|its| its.name == rule) && !routes.contains(&told) {
-            routes.push(told);
+        let operation = format!("{} {}", route.method, route.path);
+        if route.rule().is_some_and(|guard| guard.name == rule) && !routes.contains(&operation) {
+            routes.push(operation);
         }
     }
     routes
 }
 
-/// Answered from memory, so a copy of the database has no part in it.
+/// Routes that are answered from memory, so a replica of the database cannot serve them.
 const FROM_MEMORY: [&str; 3] = [PROVIDERS, CANDIDATES, NATIVE];
 
 /// The paths of routes such as `GET /usages` that may read a replica which lags.
 ///
 /// # Errors
-/// A sentence about the first name that is no such route; it lists all that are.
+/// The first name that is no such route, in a sentence that lists the allowed ones.
 pub fn slave_routes(names: &[String]) -> Result<Vec<&'static str>, String> {
     let mut known: Vec<&'static str> = Vec::new();
     for route in ROUTES {
-        let reads = route.method == Method::GET && route.rule().is_some() && !FROM_MEMORY.contains(&route.path);
-        if reads && !known.contains(&route.path) {
+        let reads_rows = route.method == Method::GET && route.rule().is_some() && !FROM_MEMORY.contains(&route.path);
+        if reads_rows && !known.contains(&route.path) {
             known.push(route.path);
         }
     }
@@ -201,7 +201,7 @@ pub fn slave_routes(names: &[String]) -> Result<Vec<&'static str>, String> {
         path.copied().ok_or_else(|| {
             let all: Vec<String> = known.iter().map(|path| format!("GET {path}")).collect();
             format!(
-                "'{name}' is no route that reads the database for its answer alone; those are {}",
+                "'{name}' cannot be answered by a replica; the routes that can are {}",
                 all.join(", ")
             )
         })

@@ -33,13 +33,14 @@ use crate::policy::live::{LivePolicy, PolicyFiles};
 use crate::policy::{self, PolicyFile};
 use crate::search;
 
-/// A service with a database of its own.
-pub struct Edge {
+/// A service with a database of its own, without a network.
+pub struct TestServer {
     service: Data<Service>,
     _running: Running,
     directory: TempDir,
 }
 
+/// No policy files: the default rules are in force.
 struct NoFiles;
 
 impl PolicyFiles for NoFiles {
@@ -61,22 +62,22 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Edge {
-    pub fn new() -> Edge {
-        Edge::with(|_| ())
+impl TestServer {
+    pub fn new() -> TestServer {
+        TestServer::with(|_| ())
     }
 
-    pub fn with(change: impl FnOnce(&mut Settings)) -> Edge {
-        Edge::make(change, false)
+    pub fn with(change: impl FnOnce(&mut Settings)) -> TestServer {
+        TestServer::start(change, false)
     }
 
     /// A service that is one of several processes on its database.
-    pub fn shared(change: impl FnOnce(&mut Settings)) -> Edge {
-        Edge::make(change, true)
+    pub fn shared(change: impl FnOnce(&mut Settings)) -> TestServer {
+        TestServer::start(change, true)
     }
 
     /// Renames the database file. Connections that have it open go on using it.
-    pub fn lose_database(&self) {
+    pub fn rename_database_file(&self) {
         std::fs::rename(
             self.directory.path().join("placet.sqlite"),
             self.directory.path().join("lost"),
@@ -84,7 +85,7 @@ impl Edge {
         .expect("a file");
     }
 
-    fn make(change: impl FnOnce(&mut Settings), shared: bool) -> Edge {
+    fn start(change: impl FnOnce(&mut Settings), shared: bool) -> TestServer {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite:///{}", directory.path().join("placet.sqlite").display());
         let database = Database::open(&db::DatabaseSettings::new(url)).expect("a database");
@@ -133,7 +134,7 @@ impl Edge {
         };
         let policy = LivePolicy::start(defaults, Box::new(NoFiles)).expect("a policy");
         let auth = AuthStrategy::NoAuth2;
-        Edge {
+        TestServer {
             service: Data::new(Service {
                 model,
                 policy,
@@ -189,11 +190,11 @@ impl Answer {
 
 /// A request with the administrator's token.
 pub fn admin(method: &str, url: &str, version: &str) -> TestRequest {
-    of("admin", method, url, version)
+    with_token("admin", method, url, version)
 }
 
 /// A request with this token.
-pub fn of(token: &str, method: &str, url: &str, version: &str) -> TestRequest {
+pub fn with_token(token: &str, method: &str, url: &str, version: &str) -> TestRequest {
     anonymous(method, url, version).insert_header(("x-auth-token", token.to_owned()))
 }
 

@@ -1,7 +1,7 @@
 //! `auth_strategy = noauth2`: every token is accepted, and so is every header that Keystone's middleware would set.
 //!
-//! A token is `user` or `user:project`. A missing project is the user's name. The user `admin` has the role `admin`, other
-//! users have none; `X-Roles` overrides that. With `OpenStack-System-Scope` the token has no project.
+//! A token is `user` or `user:project`. A missing project is the user's name. The user `admin` has the role `admin`, and
+//! other users have no role; `X-Roles` overrides that. With `OpenStack-System-Scope` the token has no project.
 
 use super::AuthHeaders;
 use crate::policy::{Caller, Service};
@@ -13,17 +13,17 @@ pub fn authenticate(headers: &AuthHeaders<'_>) -> Option<Caller> {
     let (user, project) = token.split_once(':').unwrap_or((&token, ""));
     let project = if project.is_empty() { user } else { project };
     let system_scope = header("openstack-system-scope");
-    let of_system = system_scope.as_ref().is_some_and(|scope| !scope.is_empty());
-    let of_token = (!of_system).then(|| project.to_owned());
+    let has_system_scope = system_scope.as_ref().is_some_and(|scope| !scope.is_empty());
+    let project_of_token = (!has_system_scope).then(|| project.to_owned());
     let roles = match header("x-roles") {
-        Some(roles) => list(&roles),
+        Some(roles) => split_roles(&roles),
         None if user == "admin" => vec!["admin".to_owned()],
         None => Vec::new(),
     };
     Some(Caller {
         user_id: Some(user.to_owned()),
         user_domain_id: header("x-user-domain-id"),
-        project_id: header("x-project-id").or(of_token),
+        project_id: header("x-project-id").or(project_of_token),
         project_domain_id: header("x-project-domain-id"),
         domain_id: header("x-domain-id"),
         system_scope,
@@ -34,12 +34,14 @@ pub fn authenticate(headers: &AuthHeaders<'_>) -> Option<Caller> {
             user_domain_id: header("x-service-user-domain-id"),
             project_id: header("x-service-project-id"),
             project_domain_id: header("x-service-project-domain-id"),
-            roles: header("x-service-roles").map(|roles| list(&roles)).unwrap_or_default(),
+            roles: header("x-service-roles")
+                .map(|roles| split_roles(&roles))
+                .unwrap_or_default(),
         },
     })
 }
 
-fn list(roles: &str) -> Vec<String> {
+fn split_roles(roles: &str) -> Vec<String> {
     if roles.is_empty() {
         return Vec::new();
     }
@@ -58,38 +60,38 @@ mod tests {
         authenticate(&AuthHeaders { header: &header })
     }
 
-    fn of(token: &str, headers: &[(&str, &str)]) -> Caller {
+    fn authenticated(token: &str, headers: &[(&str, &str)]) -> Caller {
         context(&[&[("x-auth-token", token)], headers].concat()).expect("a token is enough")
     }
 
     #[test]
     fn a_token_names_user_and_project() {
-        let caller = of("alice:lab", &[]);
+        let caller = authenticated("alice:lab", &[]);
         assert_eq!(
             (caller.user_id.as_deref(), caller.project_id.as_deref()),
             (Some("alice"), Some("lab"))
         );
         assert!(caller.roles.is_empty() && caller.is_admin_project);
-        assert_eq!(of("alice", &[]).project_id.as_deref(), Some("alice"));
-        assert_eq!(of("admin", &[]).roles, ["admin"]);
+        assert_eq!(authenticated("alice", &[]).project_id.as_deref(), Some("alice"));
+        assert_eq!(authenticated("admin", &[]).roles, ["admin"]);
         assert_eq!(context(&[("x-roles", "admin")]), None);
     }
 
     #[test]
     fn headers_set_roles_and_scope() {
         assert_eq!(
-            of("bob", &[("x-roles", "reader, service")]).roles,
+            authenticated("bob", &[("x-roles", "reader, service")]).roles,
             ["reader", "service"]
         );
-        assert_eq!(of("admin", &[("x-roles", "reader")]).roles, ["reader"]);
-        assert!(of("admin", &[("x-roles", "")]).roles.is_empty());
-        let caller = of("admin", &[("openstack-system-scope", "all")]);
+        assert_eq!(authenticated("admin", &[("x-roles", "reader")]).roles, ["reader"]);
+        assert!(authenticated("admin", &[("x-roles", "")]).roles.is_empty());
+        let caller = authenticated("admin", &[("openstack-system-scope", "all")]);
         assert_eq!((caller.project_id, caller.system_scope.as_deref()), (None, Some("all")));
     }
 
     #[test]
     fn headers_override_the_token() {
-        let caller = of(
+        let caller = authenticated(
             "user:lab",
             &[
                 ("x-project-id", "other"),

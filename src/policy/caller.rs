@@ -16,7 +16,7 @@ pub struct Caller {
     pub service: Service,
 }
 
-/// A service that forwards a user's request, by its own token.
+/// The credentials of a service that forwards a user's request, from its own token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Service {
     pub user_id: Option<String>,
@@ -64,7 +64,7 @@ impl Caller {
             "project_domain_id" => text(&self.project_domain_id),
             "domain_id" => text(&self.domain_id),
             "system_scope" => text(&self.system_scope),
-            "system" if self.is_of_system() => text(&self.system_scope),
+            "system" if self.has_system_scope() => text(&self.system_scope),
             "roles" => Some(Credential::List(&self.roles)),
             "is_admin_project" => Some(Credential::Flag(self.is_admin_project)),
             "service_user_id" => text(&self.service.user_id),
@@ -77,20 +77,20 @@ impl Caller {
     }
 
     /// Whether the token has system scope.
-    pub fn is_of_system(&self) -> bool {
+    pub fn has_system_scope(&self) -> bool {
         self.system_scope.as_ref().is_some_and(|scope| !scope.is_empty())
     }
 
     /// Whether the token has domain scope.
-    pub fn is_of_domain(&self) -> bool {
+    pub fn has_domain_scope(&self) -> bool {
         self.domain_id.as_ref().is_some_and(|domain| !domain.is_empty())
     }
 }
 
-/// How a missing value is written in OpenStack's checks.
-pub const NOTHING: &str = "None";
+/// The spelling of a missing value in OpenStack's checks.
+pub const MISSING_VALUE: &str = "None";
 
-/// The owner of the resource that is requested: the values of `%(project_id)s` and `%(user_id)s` in a check.
+/// The owner of the requested resource: the values of `%(project_id)s` and `%(user_id)s` in a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
     /// The caller, for routes that have no owner of their own.
@@ -108,6 +108,6 @@ impl Target<'_> {
             (Target::Project(project), "project_id") => *project,
             _ => return None,
         };
-        Some(value.unwrap_or(NOTHING))
+        Some(value.unwrap_or(MISSING_VALUE))
     }
 }

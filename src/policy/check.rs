@@ -18,7 +18,7 @@ pub enum Check {
     /// `rule:name`: holds if that rule holds. An unknown rule does not hold.
     Rule(String),
     /// `left:right`: an attribute of the caller, or a literal, equals the right side after substitution.
-    Same {
+    Equal {
         text: String,
         left: Left,
         right: Template,
@@ -38,11 +38,17 @@ impl Check {
     /// # Errors
     /// The reason why it cannot be evaluated. Access is denied then, even if the check is inside a `not`.
     pub fn holds(&self, caller: &Caller, target: &Target, rules: &impl RuleLookup) -> Result<bool, String> {
-        self.decide(caller, target, rules, 0)
+        self.evaluate(caller, target, rules, 0)
     }
 
-    fn decide(&self, caller: &Caller, target: &Target, rules: &impl RuleLookup, depth: usize) -> Result<bool, String> {
-        let inner = |check: &Check| check.decide(caller, target, rules, depth);
+    fn evaluate(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        rules: &impl RuleLookup,
+        depth: usize,
+    ) -> Result<bool, String> {
+        let inner = |check: &Check| check.evaluate(caller, target, rules, depth);
         match self {
             Check::Always => Ok(true),
             Check::Never => Ok(false),
@@ -64,16 +70,18 @@ impl Check {
                 Ok(false)
             }
             Check::Role(template) => {
-                let wanted = template.fill(target)?;
-                Ok(wanted.is_some_and(|wanted| caller.roles.iter().any(|role| same_role(role, &wanted))))
+                let required = template.fill(target)?;
+                Ok(required.is_some_and(|required| caller.roles.iter().any(|role| same_role(role, &required))))
             }
             Check::Rule(name) => match rules.check(name) {
-                Some(_) if depth > rules.count() => Err(format!("rule:{name} refers to itself")),
-                Some(check) => check.decide(caller, target, rules, depth + 1),
+                Some(_) if depth > rules.count() => {
+                    Err(format!("rule:{name} refers to itself; remove one of the references"))
+                }
+                Some(check) => check.evaluate(caller, target, rules, depth + 1),
                 None => Ok(false),
             },
-            Check::Same { text, left, right } => match right.fill(target)? {
-                Some(right) => left.is(text, &right, caller),
+            Check::Equal { text, left, right } => match right.fill(target)? {
+                Some(right) => left.equals(text, &right, caller),
                 None => Ok(false),
             },
         }
@@ -112,7 +120,7 @@ impl Display for Check {
             Check::Any(checks) => f.write_str(&joined(checks, " or ")),
             Check::Role(template) => write!(f, "role:{}", template.text()),
             Check::Rule(name) => write!(f, "rule:{name}"),
-            Check::Same { text, right, .. } => write!(f, "{text}:{}", right.text()),
+            Check::Equal { text, right, .. } => write!(f, "{text}:{}", right.text()),
         }
     }
 }

@@ -7,11 +7,11 @@ use super::Policy;
 use super::check::Check;
 use super::rules::{self, Rule};
 
-/// A rule as a list shows it.
+/// A rule with its check, for a list.
 struct RuleRow<'a> {
     name: &'a str,
     rule: Option<&'static Rule>,
-    /// The check in force: as a file writes it, or as combined from the new and the older default.
+    /// The check in force: as in the file that sets it, or combined from the new and the older default.
     check: String,
     /// The file and line that set it.
     place: Option<&'a str>,
@@ -28,23 +28,23 @@ impl Policy {
     }
 
     fn row<'a>(&'a self, name: &'a str) -> RuleRow<'a> {
-        let set = self.overrides.get(name);
+        let rule_override = self.overrides.get(name);
         let rule = rules::find(name);
-        let made = || self.checks.get(name).map(Check::to_string).unwrap_or_default();
+        let combined = || self.checks.get(name).map(Check::to_string).unwrap_or_default();
         let is_default = |text: &str| {
-            let default = super::parse::text(text, &mut super::parse::Faults::default());
+            let default = super::parse::text(text, &mut super::parse::Diagnostics::default());
             self.checks.get(name) == Some(&default)
         };
-        let check = match (set, rule) {
-            (Some(set), _) => set.text.clone(),
+        let check = match (rule_override, rule) {
+            (Some(rule_override), _) => rule_override.text.clone(),
             (None, Some(rule)) if is_default(rule.check) => rule.check.to_owned(),
-            _ => made(),
+            _ => combined(),
         };
         RuleRow {
             name,
             rule,
             check,
-            place: set.map(|set| set.place.as_str()),
+            place: rule_override.map(|rule_override| rule_override.place.as_str()),
         }
     }
 }
@@ -56,8 +56,8 @@ pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
     let referred: HashSet<&str> = policy.checks.values().flat_map(Check::refers_to).collect();
     for row in policy.rows() {
         let check = match row.place {
-            Some(place) => format!("{}  ({place})", shown(&row.check)),
-            None => shown(&row.check).to_owned(),
+            Some(place) => format!("{}  ({place})", visible(&row.check)),
+            None => visible(&row.check).to_owned(),
         };
         let default = match row.rule {
             Some(rule) if rule.check == row.check => "same".to_owned(),
@@ -65,10 +65,10 @@ pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
             None => "none".to_owned(),
         };
         let mut guarded = guards(row.name).into_iter();
-        let helps = referred.contains(row.name);
+        let is_referred_to = referred.contains(row.name);
         let first = guarded
             .next()
-            .unwrap_or_else(|| if helps { "other rules" } else { "nothing" }.to_owned());
+            .unwrap_or_else(|| if is_referred_to { "other rules" } else { "nothing" }.to_owned());
         lines.push([row.name.to_owned(), check, default, first]);
         lines.extend(guarded.map(|route| [String::new(), String::new(), String::new(), route]));
     }
@@ -92,8 +92,8 @@ pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
     out
 }
 
-/// An empty check allows all callers. It is shown as `""`, so that it does not look like a missing value.
-fn shown(check: &str) -> &str {
+/// The check for a table. An empty check, which allows all callers, is shown as `""`.
+fn visible(check: &str) -> &str {
     if check.is_empty() { "\"\"" } else { check }
 }
 

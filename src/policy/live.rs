@@ -1,4 +1,4 @@
-//! The policy in force. It is loaded again when its files change. Access to the files is an argument: see
+//! The policy in force, which is loaded again when its files change. The caller provides access to the files:
 //! [`PolicyFiles`].
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl LivePolicy {
     /// Reads the files for the first time.
     ///
     /// # Errors
-    /// A file that cannot be used. placet does not start then, because the rules in force would not be the intended ones.
+    /// A file that cannot be used. placet then refuses to start, because the rules in force would not be the intended ones.
     pub fn start(settings: PolicySettings, files: Box<dyn PolicyFiles>) -> Result<LivePolicy, String> {
         let current = ArcSwap::from_pointee(read(&settings, files.as_ref())?);
         Ok(LivePolicy {
@@ -41,15 +41,15 @@ impl LivePolicy {
     }
 
     /// The policy for a request that arrives now.
-    pub fn now(&self) -> Guard<Arc<Policy>> {
+    pub fn current(&self) -> Guard<Arc<Policy>> {
         if self.files.changed() {
             match read(&self.settings, self.files.as_ref()) {
                 Ok(policy) => {
                     self.current.store(Arc::new(policy));
                     log::info!("the policy files changed and were loaded again");
                 }
-                Err(why) => log::error!(
-                    "the policy files changed and cannot be used: {why}. The previous rules stay in force. Correct the \
+                Err(reason) => log::error!(
+                    "the policy files changed and cannot be used: {reason}. The previous rules stay in force. Correct the \
                      file; placet loads it again then"
                 ),
             }

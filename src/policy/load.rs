@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::check::Check;
-use super::parse::{self, Faults};
+use super::parse::{self, Diagnostics};
 use super::rules::{self, OLDER_NAME, Rule};
 use super::yaml::{self, CheckSource};
 use super::{Policy, PolicySettings};
@@ -19,9 +19,9 @@ pub struct PolicyFile {
 /// A rule that a file sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
-    /// File and line.
+    /// `FILE:LINE`.
     pub place: String,
-    /// As the file writes it. Lists of lists are converted to the current language.
+    /// The check as in the file. Lists of lists are converted to the current language.
     pub text: String,
     pub check: Check,
 }
@@ -35,7 +35,7 @@ pub struct Loaded {
 /// Builds the policy: the defaults, overridden by the files. Later files override earlier ones.
 ///
 /// # Errors
-/// A message that names the file that must not be used.
+/// A message that names the file and line that cannot be used.
 pub fn load(settings: &PolicySettings, files: &[PolicyFile]) -> Result<Loaded, String> {
     let mut warnings = Vec::new();
     let mut overrides: HashMap<String, Override> = HashMap::new();
@@ -43,12 +43,12 @@ pub fn load(settings: &PolicySettings, files: &[PolicyFile]) -> Result<Loaded, S
         read(file, &mut overrides, &mut warnings)?;
     }
     let mut checks: HashMap<String, Check> = HashMap::new();
-    for (name, set) in &overrides {
-        checks.insert(name.clone(), set.check.clone());
+    for (name, rule_override) in &overrides {
+        checks.insert(name.clone(), rule_override.check.clone());
     }
     for rule in rules::ALL {
         if !checks.contains_key(rule.name) {
-            checks.insert(rule.name.to_owned(), of_default(settings, rule, &overrides));
+            checks.insert(rule.name.to_owned(), default_check(settings, rule, &overrides));
         }
     }
     let policy = Policy {
@@ -65,26 +65,31 @@ fn read(
     overrides: &mut HashMap<String, Override>,
     warnings: &mut Vec<String>,
 ) -> Result<(), String> {
-    let entries = yaml::read(&file.text).map_err(|why| format!("{}:{why}", file.name))?;
-    let mut here = HashSet::new();
+    let entries = yaml::read(&file.text).map_err(|reason| format!("{}:{reason}", file.name))?;
+    let mut names = HashSet::new();
     for entry in entries {
         let (name, place) = (entry.name, format!("{}:{}", file.name, entry.line));
-        let mut faults = Faults::default();
+        let mut diagnostics = Diagnostics::default();
         let (text, check) = match entry.check {
             CheckSource::Text(text) => {
-                let check = parse::text(&text, &mut faults);
+                let check = parse::text(&text, &mut diagnostics);
                 (text, check)
             }
             CheckSource::Lists(lists) => {
-                let check = parse::lists(&lists, &mut faults);
+                let check = parse::lists(&lists, &mut diagnostics);
                 (check.to_string(), check)
             }
         };
-        if let Some(why) = faults.refused {
-            return Err(format!("{place}: {name}: {why}"));
+        if let Some(reason) = diagnostics.error {
+            return Err(format!("{place}: {name}: {reason}"));
         }
-        warnings.extend(faults.mistakes.iter().map(|why| format!("{place}: {name}: {why}")));
-        if !here.insert(name.clone()) {
+        warnings.extend(
+            diagnostics
+                .warnings
+                .iter()
+                .map(|warning| format!("{place}: {name}: {warning}")),
+        );
+        if !names.insert(name.clone()) {
             warnings.push(format!(
                 "{place}: {name} occurs twice in this file; the last one is used"
             ));
@@ -95,14 +100,14 @@ fn read(
 }
 
 /// The check of a rule that no file sets.
-fn of_default(settings: &PolicySettings, rule: &Rule, overrides: &HashMap<String, Override>) -> Check {
-    let default = parse::text(rule.check, &mut Faults::default());
+fn default_check(settings: &PolicySettings, rule: &Rule, overrides: &HashMap<String, Override>) -> Check {
+    let default = parse::text(rule.check, &mut Diagnostics::default());
     let Some(older) = rule.older_check else { return default };
-    let older = parse::text(older, &mut Faults::default());
-    if let Some(set) = overrides.get(OLDER_NAME) {
+    let older = parse::text(older, &mut Diagnostics::default());
+    if let Some(rule_override) = overrides.get(OLDER_NAME) {
         // A file that sets the rule by its older name means this rule, unless it only repeats the default.
-        if set.check != older && set.check != Check::Rule(rule.name.to_owned()) {
-            return set.check.clone();
+        if rule_override.check != older && rule_override.check != Check::Rule(rule.name.to_owned()) {
+            return rule_override.check.clone();
         }
     }
     if settings.enforce_new_defaults {
@@ -120,21 +125,21 @@ impl Policy {
         let mut names: Vec<&String> = self.overrides.keys().collect();
         names.sort();
         for name in &names {
-            let set = &self.overrides[*name];
-            for other in set.check.refers_to() {
+            let rule_override = &self.overrides[*name];
+            for other in rule_override.check.refers_to() {
                 referred.insert(other);
                 if !self.checks.contains_key(other) {
                     let nearest = rules::nearest(other);
                     warnings.push(format!(
                         "{}: {name}: there is no rule {other:?}, so rule:{other} never holds; the nearest is {nearest:?}",
-                        set.place
+                        rule_override.place
                     ));
                 }
             }
             if self.refers_to_itself(name) {
                 warnings.push(format!(
-                    "{}: {name} refers to itself: requests that it guards get a 500",
-                    set.place
+                    "{}: {name} refers to itself, so requests that it guards get a 500; remove one of the references",
+                    rule_override.place
                 ));
             }
         }
@@ -146,24 +151,24 @@ impl Policy {
                 ));
             }
         }
-        if let Some(set) = self.overrides.get(OLDER_NAME) {
+        if let Some(rule_override) = self.overrides.get(OLDER_NAME) {
             warnings.push(format!(
                 "{}: {OLDER_NAME:?} is an older name; it was replaced by service_api, admin_or_service_api, \
                  project_reader_api and admin_or_project_reader_or_service_api. Use the new names",
-                set.place
+                rule_override.place
             ));
         }
         warnings
     }
 
     fn refers_to_itself(&self, name: &str) -> bool {
-        let (mut seen, mut open) = (HashSet::new(), vec![name]);
-        while let Some(next) = open.pop() {
-            let further = self.checks.get(next).map(Check::refers_to).unwrap_or_default();
-            if further.contains(&name) {
+        let (mut visited, mut pending) = (HashSet::new(), vec![name]);
+        while let Some(next) = pending.pop() {
+            let references = self.checks.get(next).map(Check::refers_to).unwrap_or_default();
+            if references.contains(&name) {
                 return true;
             }
-            open.extend(further.into_iter().filter(|other| seen.insert(*other)));
+            pending.extend(references.into_iter().filter(|other| visited.insert(*other)));
         }
         false
     }

@@ -1,53 +1,55 @@
 //! Parses the text of a check: `and`, `or`, `not`, parentheses, `@`, `!`, `left:right`.
 //!
-//! A text that cannot be parsed never holds, and is reported. As in oslo.policy, it always holds under a `not`.
+//! A text that cannot be parsed never holds, and is reported. As in oslo.policy, its negation with `not` holds.
 
 use super::check::Check;
 use super::template::{self, Left, Template};
 
-/// The errors in a text.
+/// The mistakes in a text.
 #[derive(Debug, Default)]
-pub struct Faults {
-    /// Mistakes that do not keep the text from being used.
-    pub mistakes: Vec<String>,
-    /// The reason why the text must not be used.
-    pub refused: Option<String>,
+pub struct Diagnostics {
+    /// Mistakes despite which the text can be used.
+    pub warnings: Vec<String>,
+    /// The reason why the text cannot be used.
+    pub error: Option<String>,
 }
 
 /// Parses `text`. An empty text always holds.
-pub fn text(text: &str, faults: &mut Faults) -> Check {
+pub fn text(text: &str, diagnostics: &mut Diagnostics) -> Check {
     if text.is_empty() {
         return Check::Always;
     }
     let mut tokens = Tokens {
         words: words(text),
         next: 0,
-        faults,
+        diagnostics,
     };
-    let whole = tokens.any().filter(|_| tokens.peek().is_none());
-    whole.unwrap_or_else(|| {
-        faults
-            .mistakes
-            .push(format!("{text:?} cannot be parsed and never holds"));
+    let check = tokens.any().filter(|_| tokens.peek().is_none());
+    check.unwrap_or_else(|| {
+        diagnostics.warnings.push(format!(
+            "{text:?} cannot be parsed and never holds; check its parentheses, and, or and not"
+        ));
         Check::Never
     })
 }
 
-/// Parses the list of lists of older policy files: any of the outer list, all of an inner one.
-pub fn lists(lists: &[Vec<String>], faults: &mut Faults) -> Check {
+/// Parses the list of lists of older policy files. One inner list has to hold, which needs all of its checks.
+pub fn lists(lists: &[Vec<String>], diagnostics: &mut Diagnostics) -> Check {
     if lists.is_empty() {
         return Check::Always;
     }
     let filled = lists.iter().filter(|list| !list.is_empty());
-    let checks = filled.map(|list| one_or(Check::All, list.iter().map(|word| single(word, faults)).collect()));
+    let checks =
+        filled.map(|list| join_checks(Check::All, list.iter().map(|word| single(word, diagnostics)).collect()));
     let mut checks: Vec<Check> = checks.collect();
     if checks.is_empty() {
         return Check::Never;
     }
-    one_or(Check::Any, std::mem::take(&mut checks))
+    join_checks(Check::Any, std::mem::take(&mut checks))
 }
 
-fn one_or(join: fn(Vec<Check>) -> Check, mut checks: Vec<Check>) -> Check {
+/// The only check, or all of them joined.
+fn join_checks(join: fn(Vec<Check>) -> Check, mut checks: Vec<Check>) -> Check {
     if checks.len() == 1 {
         checks.remove(0)
     } else {
@@ -88,7 +90,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
 struct Tokens<'a, 'f> {
     words: Vec<Word<'a>>,
     next: usize,
-    faults: &'f mut Faults,
+    diagnostics: &'f mut Diagnostics,
 }
 
 impl<'a> Tokens<'a, '_> {
@@ -96,8 +98,8 @@ impl<'a> Tokens<'a, '_> {
         self.words.get(self.next).copied()
     }
 
-    fn take(&mut self, wanted: impl Fn(Word<'a>) -> bool) -> bool {
-        let found = self.peek().is_some_and(wanted);
+    fn take(&mut self, accepts: impl Fn(Word<'a>) -> bool) -> bool {
+        let found = self.peek().is_some_and(accepts);
         self.next += usize::from(found);
         found
     }
@@ -112,7 +114,7 @@ impl<'a> Tokens<'a, '_> {
         while self.take_word("or") {
             checks.push(self.all()?);
         }
-        Some(one_or(Check::Any, checks))
+        Some(join_checks(Check::Any, checks))
     }
 
     fn all(&mut self) -> Option<Check> {
@@ -120,7 +122,7 @@ impl<'a> Tokens<'a, '_> {
         while self.take_word("and") {
             checks.push(self.one()?);
         }
-        Some(one_or(Check::All, checks))
+        Some(join_checks(Check::All, checks))
     }
 
     fn one(&mut self) -> Option<Check> {
@@ -134,7 +136,7 @@ impl<'a> Tokens<'a, '_> {
         match self.peek()? {
             Word::Plain(word) if !["and", "or"].contains(&word.to_lowercase().as_str()) => {
                 self.next += 1;
-                Some(single(word, self.faults))
+                Some(single(word, self.diagnostics))
             }
             _ => None,
         }
@@ -142,15 +144,15 @@ impl<'a> Tokens<'a, '_> {
 }
 
 /// A check without `and`, `or`, `not` and parentheses.
-fn single(word: &str, faults: &mut Faults) -> Check {
+fn single(word: &str, diagnostics: &mut Diagnostics) -> Check {
     match word {
         "@" => return Check::Always,
         "!" => return Check::Never,
         _ => {}
     }
     let Some((kind, value)) = word.split_once(':') else {
-        faults
-            .mistakes
+        diagnostics
+            .warnings
             .push(format!("{word:?} has no colon and never holds; write it as kind:value"));
         return Check::Never;
     };
@@ -158,13 +160,13 @@ fn single(word: &str, faults: &mut Faults) -> Check {
     match kind {
         "rule" => return Check::Rule(value.to_owned()),
         "http" | "https" => {
-            faults.refused = Some(format!(
-                "{word:?} asks a server, which placet does not do; use roles and projects instead"
+            diagnostics.error = Some(format!(
+                "{word:?} asks a policy server, which placet does not support; use roles and projects instead"
             ));
             return Check::Never;
         }
-        _ if right.is_unreadable() => faults.mistakes.push(format!(
-            "{word:?} has a % that is not %(name)s or %%: requests that it guards get a 500"
+        _ if right.is_unreadable() => diagnostics.warnings.push(format!(
+            "{word:?} has a % that is not %(name)s or %%, so requests that it guards get a 500; write %% for a plain %"
         )),
         _ => {}
     }
@@ -173,12 +175,12 @@ fn single(word: &str, faults: &mut Faults) -> Check {
     }
     let left = Left::read(kind);
     if left == Left::Unreadable {
-        let why = template::unreadable(kind);
-        faults
-            .mistakes
-            .push(format!("{why}: requests that it guards get a 500"));
+        let reason = template::unreadable(kind);
+        diagnostics
+            .warnings
+            .push(format!("{reason}; until then requests that it guards get a 500"));
     }
-    Check::Same {
+    Check::Equal {
         text: kind.to_owned(),
         left,
         right,

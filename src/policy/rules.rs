@@ -8,9 +8,9 @@ pub struct Rule {
     pub name: &'static str,
     /// The default check, in oslo.policy's language.
     pub check: &'static str,
-    /// An alternative check that also allows, if `[oslo_policy] enforce_new_defaults` is off.
+    /// A second check, which also allows a request if `[oslo_policy] enforce_new_defaults` is off.
     pub older_check: Option<&'static str>,
-    /// Whether tokens with system or domain scope are refused, whatever their roles are.
+    /// Whether tokens with system or domain scope are refused, with any roles.
     pub project_scope_only: bool,
     pub about: &'static str,
 }
@@ -41,7 +41,7 @@ const fn guard(name: &'static str, check: &'static str, about: &'static str) -> 
     }
 }
 
-/// A rule that guards routes of the native API. Its name begins with `placet:`, which no rule of OpenStack does.
+/// A rule that guards routes of the native API. Its name begins with `placet:`, unlike any rule of OpenStack.
 const fn native(name: &'static str, check: &'static str, about: &'static str) -> Rule {
     Rule {
         project_scope_only: false,
@@ -56,9 +56,9 @@ pub fn find(name: &str) -> Option<&'static Rule> {
 
 /// The known name that is most similar to `name`, for messages.
 pub fn nearest(name: &str) -> &'static str {
-    let likeness = |rule: &&&Rule| strsim::jaro_winkler(rule.name, name);
-    let best = ALL.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    best.map_or("", |rule| rule.name)
+    let similarity = |rule: &&&Rule| strsim::jaro_winkler(rule.name, name);
+    let nearest = ALL.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+    nearest.map_or("", |rule| rule.name)
 }
 
 macro_rules! rules {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::caller::{Caller, Credential, NOTHING, Target};
+use super::caller::{Caller, Credential, MISSING_VALUE, Target};
 
 /// The right side: a text with placeholders `%(name)s` for values of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Template {
 enum TemplatePart {
     Text(String),
     Value(String),
-    /// A `%` that begins no known placeholder.
+    /// A `%` that does not begin a known placeholder.
     Unreadable,
 }
 
@@ -64,7 +64,7 @@ impl Template {
     /// The text with the target's values; `Ok(None)` if the target lacks one.
     ///
     /// # Errors
-    /// A `%` that begins no known placeholder.
+    /// A `%` that does not begin a known placeholder.
     pub fn fill<'a>(&'a self, target: &Target) -> Result<Option<Cow<'a, str>>, String> {
         if let [TemplatePart::Text(text)] = self.parts.as_slice() {
             return Ok(Some(Cow::Borrowed(text)));
@@ -87,7 +87,7 @@ impl Template {
 /// The left side of a check other than `role:` and `rule:`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
-    /// `'text'`, `20`, `True`, `None`: itself.
+    /// `'text'`, `20`, `True` or `None`.
     Literal(String),
     /// A credential of the caller, and the path of a value inside it.
     Path(Vec<String>),
@@ -99,7 +99,7 @@ impl Left {
         if let Some(literal) = quoted(text).or_else(|| number(text)) {
             return Left::Literal(literal);
         }
-        if ["True", "False", NOTHING].contains(&text) {
+        if ["True", "False", MISSING_VALUE].contains(&text) {
             return Left::Literal(text.to_owned());
         }
         let path = text.split('.').map(str::to_owned).collect::<Vec<_>>();
@@ -110,12 +110,12 @@ impl Left {
         }
     }
 
-    /// Whether the left side, with the caller's credentials, equals `right`. Of a list, one item has to be equal.
+    /// Whether the left side, with the caller's credentials, equals `right`. A list equals it if one of its items does.
     ///
     /// # Errors
     /// A left side that cannot be parsed, or a path into a value that has no members.
-    pub fn is(&self, text: &str, right: &str, caller: &Caller) -> Result<bool, String> {
-        let (first, further) = match self {
+    pub fn equals(&self, text: &str, right: &str, caller: &Caller) -> Result<bool, String> {
+        let (name, members) = match self {
             Left::Literal(literal) => return Ok(literal == right),
             Left::Unreadable => return Err(unreadable(text)),
             Left::Path(path) => match path.split_first() {
@@ -123,11 +123,11 @@ impl Left {
                 None => return Ok(false),
             },
         };
-        let nothing_inside = || Err(format!("{text}: there is nothing inside of {first}"));
-        Ok(match caller.credential(first) {
+        let no_members = || Err(format!("{text}: {name} has no members; write {name} alone"));
+        Ok(match caller.credential(name) {
             None | Some(Credential::List([])) => false,
-            Some(_) if !further.is_empty() => return nothing_inside(),
-            Some(Credential::Text(value)) => value.unwrap_or(NOTHING) == right,
+            Some(_) if !members.is_empty() => return no_members(),
+            Some(Credential::Text(value)) => value.unwrap_or(MISSING_VALUE) == right,
             Some(Credential::Flag(flag)) => right == if flag { "True" } else { "False" },
             Some(Credential::List(items)) => items.iter().any(|item| item == right),
         })
@@ -136,7 +136,7 @@ impl Left {
 
 /// The message for a left side that cannot be parsed.
 pub fn unreadable(text: &str) -> String {
-    format!("{text:?} is no name, no text in quotes, no whole number and none of True, False, None")
+    format!("{text:?} must be a name, a text in quotes, a whole number, True, False or None")
 }
 
 fn quoted(text: &str) -> Option<String> {
@@ -149,12 +149,12 @@ fn quoted(text: &str) -> Option<String> {
 /// A decimal number in its canonical form.
 fn number(text: &str) -> Option<String> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    (plain && (digits == "0" && digits == text || !digits.starts_with('0'))).then(|| text.to_owned())
+    let is_decimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    (is_decimal && (digits == "0" && digits == text || !digits.starts_with('0'))).then(|| text.to_owned())
 }
 
 /// Whether `text` is a name. Dashes may join words: `user-id` is a name (of no known credential), `user-` cannot be parsed.
 fn is_name(text: &str) -> bool {
-    let word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
-    text.split('-').all(word) && !text.starts_with(|c: char| c.is_numeric())
+    let is_word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
+    text.split('-').all(is_word) && !text.starts_with(|c: char| c.is_numeric())
 }

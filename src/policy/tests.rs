@@ -44,15 +44,15 @@ fn policy(enforce_new_defaults: bool, text: &str) -> Policy {
     loaded.expect("a policy that can be used").policy
 }
 
-fn judge(policy: &Policy, rule: &Rule, caller: &Caller) -> Verdict {
-    policy.judge(rule, caller, &Target::Own(caller))
+fn authorize(policy: &Policy, rule: &Rule, caller: &Caller) -> Verdict {
+    policy.authorize(rule, caller, &Target::Own(caller))
 }
 
 /// The roles, of admin, service and reader, that may list providers, reshape, and read usages of their own project.
 fn allowed_roles(policy: &Policy) -> [String; 3] {
     [&rules::PROVIDERS_LIST, &rules::RESHAPE, &rules::TOTAL_USAGES].map(|rule| {
-        let may = |role: &&str| judge(policy, rule, &caller("p", &[role])) == Verdict::Allowed;
-        let roles: Vec<&str> = ["admin", "service", "reader"].into_iter().filter(may).collect();
+        let is_allowed = |role: &&str| authorize(policy, rule, &caller("p", &[role])) == Verdict::Allowed;
+        let roles: Vec<&str> = ["admin", "service", "reader"].into_iter().filter(is_allowed).collect();
         roles.join(" ")
     })
 }

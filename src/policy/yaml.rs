@@ -22,7 +22,7 @@ pub enum CheckSource {
     Lists(Vec<Vec<String>>),
 }
 
-/// The rules of a file, in its order; a name may come more than once.
+/// The rules of a file, in its order. A name may occur more than once.
 ///
 /// # Errors
 /// The line number and a message, if the text is not YAML or not a mapping of names to checks.
@@ -32,15 +32,19 @@ pub fn read(text: &str) -> Result<Vec<Entry>, String> {
         anchors: HashMap::new(),
     };
     let entries = match reader.document()? {
-        Node::Nothing => Vec::new(),
+        Node::Null => Vec::new(),
         Node::Mapping(pairs) => pairs,
-        _ => return Err("1: this is not a list of `name: check`".to_owned()),
+        _ => {
+            return Err(
+                "1: this is not a mapping of names to checks; write each rule as \"name\": \"check\"".to_owned(),
+            );
+        }
     };
     entries
         .into_iter()
-        .map(|(name, line, node)| match written(node) {
+        .map(|(name, line, node)| match check_source(node) {
             Ok(check) => Ok(Entry { name, line, check }),
-            Err(why) => Err(format!("{line}: the check of {name:?} {why}")),
+            Err(reason) => Err(format!("{line}: the check of {name:?} {reason}")),
         })
         .collect()
 }
@@ -48,9 +52,9 @@ pub fn read(text: &str) -> Result<Vec<Entry>, String> {
 /// The subset of YAML that a policy file may use.
 #[derive(Debug, Clone)]
 enum Node {
-    Nothing,
+    Null,
     Text(String),
-    /// An unquoted number or truth value, which is no check.
+    /// An unquoted number or truth value, which is not a check.
     Bare(String),
     /// A node with an explicit tag.
     Tagged(String),
@@ -68,14 +72,16 @@ struct YamlReader<'a> {
 
 impl<'a> YamlReader<'a> {
     fn document(&mut self) -> Result<Node, String> {
-        let mut found = None;
+        let mut root = None;
         loop {
             let (event, span) = self.next()?;
             match event {
-                Event::StreamEnd => return Ok(found.unwrap_or(Node::Nothing)),
+                Event::StreamEnd => return Ok(root.unwrap_or(Node::Null)),
                 Event::Nothing | Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd => {}
-                _ if found.is_some() => return Err(at(span, "a policy file has one document")),
-                event => found = Some(self.node(event, span, 0)?),
+                _ if root.is_some() => {
+                    return Err(error_at(span, "this begins a second document; put all rules into one"));
+                }
+                event => root = Some(self.node(event, span, 0)?),
             }
         }
     }
@@ -94,7 +100,10 @@ impl<'a> YamlReader<'a> {
 
     fn node(&mut self, event: Event, span: Span, depth: usize) -> Result<Node, String> {
         if depth > MAX_DEPTH {
-            return Err(at(span, "this is nested deeper than lists of lists"));
+            return Err(error_at(
+                span,
+                "this is nested deeper than lists of lists; write one text instead",
+            ));
         }
         let (anchor, node) = match event {
             Event::Alias(anchor) => {
@@ -102,12 +111,12 @@ impl<'a> YamlReader<'a> {
                     .anchors
                     .get(&anchor)
                     .cloned()
-                    .ok_or_else(|| at(span, "no such anchor"));
+                    .ok_or_else(|| error_at(span, "this alias refers to no anchor above it"));
             }
             Event::Scalar(text, style, anchor, tag) => (anchor, scalar(&text, style, tag.as_deref())),
             Event::SequenceStart(anchor, _) => (anchor, self.list(depth)?),
             Event::MappingStart(anchor, _) => (anchor, self.mapping(depth)?),
-            _ => return Err(at(span, "a value is missing")),
+            _ => return Err(error_at(span, "a value is missing")),
         };
         // 0 means that the node has no anchor.
         if anchor > 0 {
@@ -134,66 +143,66 @@ impl<'a> YamlReader<'a> {
                 return Ok(Node::Mapping(pairs));
             }
             let (Node::Text(name) | Node::Bare(name)) = self.node(event, span, depth + 1)? else {
-                return Err(at(span, "the name of a rule is a text"));
+                return Err(error_at(span, "the name of a rule must be a text"));
             };
-            let (event, of_value) = self.next()?;
-            pairs.push((name, span.start.line(), self.node(event, of_value, depth + 1)?));
+            let (event, value_span) = self.next()?;
+            pairs.push((name, span.start.line(), self.node(event, value_span, depth + 1)?));
         }
     }
 }
 
-fn at(span: Span, what: &str) -> String {
-    format!("{}: {what}", span.start.line())
+fn error_at(span: Span, message: &str) -> String {
+    format!("{}: {message}", span.start.line())
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Node {
     match tag {
         None => {}
         Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return Node::Text(text.to_owned()),
-        // In YAML an unquoted exclamation mark begins a tag. The remaining text would be empty, which allows all callers.
+        // In YAML an unquoted exclamation mark begins a tag. Without it the text would be empty, which allows all callers.
         Some(tag) => return Node::Tagged(format!("{}{}", tag.handle, tag.suffix)),
     }
     let lower = text.to_ascii_lowercase();
     match lower.as_str() {
         _ if style != ScalarStyle::Plain => Node::Text(text.to_owned()),
-        "" | "~" | "null" => Node::Nothing,
+        "" | "~" | "null" => Node::Null,
         "true" | "false" | "yes" | "no" | "on" | "off" => Node::Bare(text.to_owned()),
         _ if text.parse::<f64>().is_ok() => Node::Bare(text.to_owned()),
         _ => Node::Text(text.to_owned()),
     }
 }
 
-/// The check after a name. An error is the end of a sentence.
-fn written(node: Node) -> Result<CheckSource, String> {
+/// The value of a rule as a check. An error is the end of a sentence that begins with the rule.
+fn check_source(node: Node) -> Result<CheckSource, String> {
     match node {
-        Node::Nothing => Ok(CheckSource::Text(String::new())),
+        Node::Null => Ok(CheckSource::Text(String::new())),
         Node::Text(text) => Ok(CheckSource::Text(text)),
         Node::Bare(text) => Err(format!(
-            "is {text}, which is no text; put it in quotes, or write \"@\" or \"!\""
+            "is {text}, which is not a text; put it in quotes, or write \"@\" or \"!\""
         )),
         Node::Tagged(tag) => Err(format!(
-            "is {tag}, which is a tag to YAML; write what begins with ! in quotes, as in \"!\""
+            "is {tag}, which YAML reads as a tag; put a check that begins with ! in quotes, as in \"!\""
         )),
-        Node::Mapping(_) => Err("has names inside; write one text, as in \"role:reader or role:admin\"".to_owned()),
+        Node::Mapping(_) => Err("is a mapping; write one text, as in \"role:reader or role:admin\"".to_owned()),
         Node::List(items) => items
             .into_iter()
             .map(|item| match item {
-                Node::Nothing => Ok(Vec::new()),
+                Node::Null => Ok(Vec::new()),
                 Node::Text(text) if text.is_empty() => Ok(Vec::new()),
                 Node::Text(text) => Ok(vec![text]),
-                Node::List(words) => words.into_iter().map(word).collect(),
-                Node::Bare(_) | Node::Tagged(_) | Node::Mapping(_) => Err(NO_LISTS.to_owned()),
+                Node::List(words) => words.into_iter().map(check_text).collect(),
+                Node::Bare(_) | Node::Tagged(_) | Node::Mapping(_) => Err(NOT_A_CHECK.to_owned()),
             })
             .collect::<Result<_, _>>()
             .map(CheckSource::Lists),
     }
 }
 
-const NO_LISTS: &str = "is neither a text nor lists of texts; write one text, as in \"role:reader or role:admin\"";
+const NOT_A_CHECK: &str = "is neither a text nor lists of texts; write one text, as in \"role:reader or role:admin\"";
 
-fn word(node: Node) -> Result<String, String> {
+fn check_text(node: Node) -> Result<String, String> {
     match node {
         Node::Text(text) => Ok(text),
-        _ => Err(NO_LISTS.to_owned()),
+        _ => Err(NOT_A_CHECK.to_owned()),
     }
 }

@@ -16,17 +16,21 @@ static PUT: Steps = Steps::of_body(include_str!("schemas/aggregates.json"), "put
 /// Reads `PUT …/aggregates`: a bare list before 1.19, then an object with the provider's generation.
 pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Replace> {
     let body = PUT.read(version, body)?;
-    let guarded = version >= AGGREGATES_GENERATION;
-    let aggregates = if guarded { body.field("aggregates") } else { &body };
+    let has_generation = version >= AGGREGATES_GENERATION;
+    let aggregates = if has_generation {
+        body.field("aggregates")
+    } else {
+        &body
+    };
     let aggregates = aggregates.items().iter().map(|aggregate| {
         // The schema also accepts longer spellings: in braces, as a URN, or with more dashes.
-        uuid::fits("an aggregate", aggregate.text())?;
+        uuid::check_length("an aggregate", aggregate.text())?;
         Ok(aggregate.text().to_owned())
     });
     Ok(Replace {
         provider: provider.to_owned(),
         aggregates: aggregates.collect::<Result<_>>()?,
-        generation: guarded.then(|| body.field("resource_provider_generation").integer()),
+        generation: has_generation.then(|| body.field("resource_provider_generation").integer()),
     })
 }
 

@@ -152,9 +152,9 @@ fn groups(version: Version, query: &Query) -> Result<Groups> {
 
 /// Before 1.36 every group must have resources.
 fn check_resources(groups: &Groups) -> Result<()> {
-    let without = || groups.values().filter(|group| group.resources.is_empty());
+    let resourceless = || groups.values().filter(|group| group.resources.is_empty());
     let orphans = |name: &str, has: fn(&Group) -> bool| {
-        let orphans = without()
+        let orphans = resourceless()
             .filter(|group| has(group))
             .map(|group| format!("{name}{}", group.suffix));
         orphans.collect::<Vec<_>>().join(", ")
@@ -173,7 +173,7 @@ fn check_resources(groups: &Groups) -> Result<()> {
              {orphaned}"
         ));
     }
-    if without().next().is_some() {
+    if resourceless().next().is_some() {
         return bad_request("All request groups must specify resources.".to_owned());
     }
     if groups.is_empty() {
@@ -185,17 +185,17 @@ fn check_resources(groups: &Groups) -> Result<()> {
 /// From 1.36 on, a group that is named in `same_subtree` may be without resources.
 fn check_subtrees(groups: &Groups, subtrees: &[BTreeSet<String>]) -> Result<()> {
     let in_subtrees: BTreeSet<&str> = subtrees.iter().flatten().map(String::as_str).collect();
-    let without = groups
+    let resourceless = groups
         .values()
         .filter(|group| group.resources.is_empty())
         .map(|group| group.suffix.as_str());
-    let without: Vec<&str> = without.collect();
-    if without.len() == groups.len() {
+    let resourceless: Vec<&str> = resourceless.collect();
+    if resourceless.len() == groups.len() {
         return Err(Error::MissingQueryValue {
             detail: "There must be at least one resources or resources[$S] parameter.".to_owned(),
         });
     }
-    let bad: Vec<&str> = without
+    let bad: Vec<&str> = resourceless
         .into_iter()
         .filter(|suffix| !in_subtrees.contains(suffix))
         .collect();
@@ -222,12 +222,12 @@ fn check_subtrees(groups: &Groups, subtrees: &[BTreeSet<String>]) -> Result<()> 
 fn check_contradictions(groups: &Groups) -> Result<()> {
     let mut conflicts: Vec<String> = Vec::new();
     for group in groups.values() {
-        let impossible = group
+        let contradictory = group
             .traits
             .required
             .iter()
             .filter(|choice| choice.is_subset(&group.traits.forbidden));
-        conflicts.extend(impossible.map(|choice| {
+        conflicts.extend(contradictory.map(|choice| {
             let names: Vec<&str> = choice.iter().map(String::as_str).collect();
             format!("required{}: ({})", group.suffix, names.join(", "))
         }));

@@ -17,8 +17,8 @@ const SCHEMAS: &str = include_str!("schemas/allocations.json");
 static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 static POST: Steps = Steps::of_body(SCHEMAS, "post");
 
-/// For each provider the amounts by class.
-type Shares = Vec<(String, Vec<(String, i64)>)>;
+/// The amounts by class, for each provider.
+type AmountsByProvider = Vec<(String, Vec<(String, i64)>)>;
 
 /// Reads `PUT /allocations/{consumer}`.
 pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> {
@@ -28,12 +28,12 @@ pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> 
         });
     };
     let body = PUT.read(version, body)?;
-    let shares = if version >= ALLOCATIONS_DICT {
+    let read = if version >= ALLOCATIONS_DICT {
         by_provider
     } else {
         from_list
     };
-    let allocations = shares(body.field("allocations"));
+    let allocations = read(body.field("allocations"));
     Ok(Claim {
         consumers: vec![claim(version, consumer, &body, allocations)],
         names_consumer: true,
@@ -44,29 +44,29 @@ pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> 
 pub fn read_post(version: Version, body: &[u8]) -> Result<Claim> {
     let body = POST.read(version, body)?;
     Ok(Claim {
-        consumers: of_consumers(version, &body)?,
+        consumers: consumer_claims(version, &body)?,
         names_consumer: false,
     })
 }
 
 /// The requested allocations of each consumer.
-pub fn of_consumers(version: Version, consumers: &Value) -> Result<Vec<ConsumerClaim>> {
+pub fn consumer_claims(version: Version, consumers: &Value) -> Result<Vec<ConsumerClaim>> {
     let consumers = consumers.members().map(|(consumer, value)| {
         // As a Python pattern, the schema accepts one more character: a final line feed.
-        uuid::fits("a consumer", consumer)?;
+        uuid::check_length("a consumer", consumer)?;
         let allocations = by_provider(value.field("allocations"));
         Ok(claim(version, consumer.to_owned(), value, allocations))
     });
     consumers.collect()
 }
 
-fn claim(version: Version, consumer: String, body: &Value, allocations: Shares) -> ConsumerClaim {
+fn claim(version: Version, consumer: String, body: &Value, allocations: AmountsByProvider) -> ConsumerClaim {
     let text = |name| Some(body.field(name).text().to_owned()).filter(|text| !text.is_empty());
     let generation = match body.field("consumer_generation") {
         _ if version < CONSUMER_GENERATION => Expected::Any,
         Value::Null => Expected::New,
         Value::Int(generation) => Expected::Is(*generation),
-        other => Expected::Raw(given(other)),
+        other => Expected::Raw(given_generation(other)),
     };
     let owner = text("project_id").zip(text("user_id"));
     ConsumerClaim {
@@ -79,15 +79,15 @@ fn claim(version: Version, consumer: String, body: &Value, allocations: Shares) 
 }
 
 /// A generation as the client wrote it: it may be `1.0`, or larger than any generation can be.
-pub fn given(generation: &Value) -> Given {
+pub fn given_generation(generation: &Value) -> Given {
     Given {
         generation: generation.integer(),
         spelled: python::repr(generation),
     }
 }
 
-/// Reads the form since 1.12. A provider's generation in it is ignored, as in OpenStack Placement.
-fn by_provider(allocations: &Value) -> Shares {
+/// Reads the form from 1.12 on. A provider's generation in it is ignored, as in OpenStack Placement.
+fn by_provider(allocations: &Value) -> AmountsByProvider {
     allocations
         .members()
         .map(|(provider, share)| (provider.to_owned(), resources(share)))
@@ -95,7 +95,7 @@ fn by_provider(allocations: &Value) -> Shares {
 }
 
 /// Reads the form before 1.12. If a provider occurs twice, the last entry counts.
-fn from_list(allocations: &Value) -> Shares {
+fn from_list(allocations: &Value) -> AmountsByProvider {
     let shares = allocations.items().iter().map(|share| {
         let provider = share.field("resource_provider").field("uuid").text();
         (provider.to_owned(), resources(share))
@@ -112,7 +112,7 @@ fn resources(share: &Value) -> Vec<(String, i64)> {
 }
 
 #[derive(Serialize)]
-struct OfConsumer<'a, T> {
+struct ConsumerBody<'a, T> {
     allocations: T,
     #[serde(skip_serializing_if = "Option::is_none")]
     project_id: Option<&'a str>,
@@ -125,7 +125,7 @@ struct OfConsumer<'a, T> {
 }
 
 #[derive(Serialize)]
-struct OfProvider<T> {
+struct ProviderBody<T> {
     allocations: T,
     resource_provider_generation: i64,
 }
@@ -156,12 +156,32 @@ pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
             )
         })
     };
-    json(&OfConsumer {
+    json(&ConsumerBody {
         allocations: Map(shares),
-        project_id: since(version, ALLOCATIONS_DICT, consumer.map(|it| it.project.as_str())).flatten(),
-        user_id: since(version, ALLOCATIONS_DICT, consumer.map(|it| it.user.as_str())).flatten(),
-        consumer_generation: since(version, CONSUMER_GENERATION, consumer.map(|it| it.generation)).flatten(),
-        consumer_type: since(version, CONSUMER_TYPES, consumer.map(|it| it.consumer_type.as_str())).flatten(),
+        project_id: since(
+            version,
+            ALLOCATIONS_DICT,
+            consumer.map(|consumer| consumer.project.as_str()),
+        )
+        .flatten(),
+        user_id: since(
+            version,
+            ALLOCATIONS_DICT,
+            consumer.map(|consumer| consumer.user.as_str()),
+        )
+        .flatten(),
+        consumer_generation: since(
+            version,
+            CONSUMER_GENERATION,
+            consumer.map(|consumer| consumer.generation),
+        )
+        .flatten(),
+        consumer_type: since(
+            version,
+            CONSUMER_TYPES,
+            consumer.map(|consumer| consumer.consumer_type.as_str()),
+        )
+        .flatten(),
     })
 }
 
@@ -180,7 +200,7 @@ pub fn write_provider(version: Version, view: &ProviderAllocations) -> Vec<u8> {
             )
         })
     };
-    json(&OfProvider {
+    json(&ProviderBody {
         allocations: Map(shares),
         resource_provider_generation: view.generation,
     })

@@ -1,7 +1,7 @@
 //! The schemas and the documentation of the API as data. Each noun has a file `schemas/<noun>.json` with four parts:
 //!
 //! - `noun`: a paragraph of introduction;
-//! - `operations`: for each `METHOD path` the summary, schemas, answers and errors, for the description of the API;
+//! - `operations`: the summary, schemas, answers and errors of each `METHOD path`, for the description of the API;
 //! - `requests`: schemas of bodies and query strings, which validate requests (`schema.rs`);
 //! - `answers`: schemas of answers, against which tests check real answers.
 //!

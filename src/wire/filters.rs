@@ -10,14 +10,14 @@ use crate::error::{Error, Result};
 use crate::search::{Members, Traits};
 use crate::version::{ANY_TRAITS, FORBIDDEN_AGGREGATES, FORBIDDEN_TRAITS, REPEATED_MEMBER_OF, Version};
 
-fn bad<T>(detail: String) -> Result<T> {
+fn bad_request<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
 }
 
 /// Parses `VCPU:2,MEMORY_MB:1024`. If a class occurs twice, the last amount counts.
 pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
     let badly_formed = |got: &str| {
-        bad(format!(
+        bad_request(format!(
             "Badly formed resources parameter. Expected resources query string parameter in form: \
              ?resources=VCPU:2,MEMORY_MB:1024. Got: {got}."
         ))
@@ -31,12 +31,12 @@ pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
             return badly_formed(pair);
         };
         let Some(number) = integer::decimal(amount) else {
-            return bad(format!(
+            return bad_request(format!(
                 "Requested resource {class} expected positive integer amount. Got: {amount}."
             ));
         };
         if number < 1 {
-            return bad(format!(
+            return bad_request(format!(
                 "Requested resource {class} requires amount >= 1. Got: {number}."
             ));
         }
@@ -56,19 +56,19 @@ pub fn required(version: Version, query: &Query, suffix: &str) -> Result<Traits>
     } else {
         0
     };
-    let mut wanted = Traits::default();
+    let mut combined = Traits::default();
     for value in &values[ignored..] {
         let traits = traits(value, version >= FORBIDDEN_TRAITS, version >= ANY_TRAITS)?;
-        wanted.required.extend(traits.required);
-        wanted.forbidden.extend(traits.forbidden);
+        combined.required.extend(traits.required);
+        combined.forbidden.extend(traits.forbidden);
     }
-    Ok(wanted)
+    Ok(combined)
 }
 
 /// Parses `A,B` (all are required), `!C` (forbidden), or `in:A,B` (one of them is required).
-pub fn traits(text: &str, may_forbid: bool, may_choose: bool) -> Result<Traits> {
+pub fn traits(text: &str, allow_forbidden: bool, allow_choice: bool) -> Result<Traits> {
     if let Some(choice) = text.strip_prefix("in:") {
-        return if may_choose {
+        return if allow_choice {
             one_trait_of(text, choice)
         } else {
             choice_is_too_new(text)
@@ -82,7 +82,7 @@ pub fn traits(text: &str, may_forbid: bool, may_choose: bool) -> Result<Traits> 
         .map(|name| name.trim_start_matches('!').to_owned());
     let forbidden: BTreeSet<String> = forbidden.collect();
     if names.iter().any(|name| name.is_empty()) || forbidden.contains("") {
-        let form = if may_forbid {
+        let form = if allow_forbidden {
             "HW_CPU_X86_VMX,!CUSTOM_MAGIC"
         } else {
             "HW_CPU_X86_VMX,CUSTOM_MAGIC"
@@ -91,7 +91,7 @@ pub fn traits(text: &str, may_forbid: bool, may_choose: bool) -> Result<Traits> 
             "Expected 'required' parameter value of the form: {form}. Got an empty trait in: {text}"
         )));
     }
-    if !forbidden.is_empty() && !may_forbid {
+    if !forbidden.is_empty() && !allow_forbidden {
         return Err(Error::InvalidQuery(format!(
             "Expected 'required' parameter value of the form: HW_CPU_X86_VMX,CUSTOM_MAGIC. Got: {text}"
         )));
@@ -132,44 +132,44 @@ fn one_trait_of(text: &str, choice: &str) -> Result<Traits> {
 pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<Members> {
     let values = query.all(&format!("member_of{suffix}"));
     if version < REPEATED_MEMBER_OF && values.len() > 1 {
-        return bad(format!("Multiple member_of{suffix} parameters are not supported"));
+        return bad_request(format!("Multiple member_of{suffix} parameters are not supported"));
     }
-    let mut wanted = Members::default();
+    let mut combined = Members::default();
     for value in values {
         let (forbidden, aggregates) = aggregates(value)?;
         if !forbidden {
-            wanted.any_of.push(aggregates);
+            combined.any_of.push(aggregates);
         } else if version >= FORBIDDEN_AGGREGATES {
-            wanted.forbidden.extend(aggregates);
+            combined.forbidden.extend(aggregates);
         } else {
-            return bad(format!(
+            return bad_request(format!(
                 "Forbidden member_of{suffix} parameters are not supported in the specified microversion"
             ));
         }
     }
-    Ok(wanted)
+    Ok(combined)
 }
 
 /// Parses one uuid, or several after `in:`. A leading `!` forbids them. Returns whether they are forbidden, and the uuids.
 fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
     let (forbidden, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
-    let several = rest.strip_prefix("in:");
-    if several.is_none() && text.contains(',') {
-        return bad(format!(
+    let choices = rest.strip_prefix("in:");
+    if choices.is_none() && text.contains(',') {
+        return bad_request(format!(
             "Multiple values for 'member_of' must be prefixed with the 'in:' or '!in:' keyword using the valid \
              microversion. Got: {text}"
         ));
     }
-    let uuids: BTreeSet<String> = several.unwrap_or(rest).split(',').map(str::to_owned).collect();
-    if let Some(wrong) = uuids.iter().find(|text| uuid::canonical(text).is_none()) {
+    let uuids: BTreeSet<String> = choices.unwrap_or(rest).split(',').map(str::to_owned).collect();
+    if let Some(invalid) = uuids.iter().find(|text| uuid::canonical(text).is_none()) {
         return Err(Error::InvalidQuery(format!(
-            "Expected 'member_of' parameter to contain valid UUID(s). Got: {wrong}"
+            "Expected 'member_of' parameter to contain valid UUID(s). Got: {invalid}"
         )));
     }
     Ok((forbidden, uuids))
 }
 
-/// Parses the uuid of a provider, whose tree is requested.
+/// Parses the uuid of a provider in the requested tree.
 pub fn in_tree(text: &str) -> Result<String> {
     let uuid = strip(text);
     if uuid::canonical(uuid).is_none() {

@@ -23,7 +23,7 @@ pub fn decimal(text: &str) -> Option<i64> {
 }
 
 /// Python's message if `int(text)` fails.
-pub fn complaint(text: &str) -> String {
+pub fn error_message(text: &str) -> String {
     match digits(text, 10) {
         Some((_, digits)) => too_long(digits.len()),
         None => format!("invalid literal for int() with base 10: {}", repr_str(text)),
@@ -104,9 +104,10 @@ mod tests {
         let long = "9".repeat(MAX_DIGITS + 1);
         assert_eq!(decimal(&long), None);
         assert!(
-            complaint(&long).ends_with("value has 4301 digits; use sys.set_int_max_str_digits() to increase the limit")
+            error_message(&long)
+                .ends_with("value has 4301 digits; use sys.set_int_max_str_digits() to increase the limit")
         );
-        assert_eq!(complaint("x'"), "invalid literal for int() with base 10: \"x'\"");
+        assert_eq!(error_message("x'"), "invalid literal for int() with base 10: \"x'\"");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<(Re
     let replace = Replace {
         provider: provider.to_owned(),
         generation: body.field("resource_provider_generation").integer(),
-        inventories: of_provider(&body),
+        inventories: inventories_by_class(&body),
         reserved_may_equal_total: version >= RESERVED_EQUAL_TOTAL,
     };
     let raw = body.field("inventories").members();
@@ -33,7 +33,7 @@ pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<(Re
 }
 
 /// The requested inventories of a provider, by class.
-pub fn of_provider(body: &Value) -> Vec<(String, Inventory)> {
+pub fn inventories_by_class(body: &Value) -> Vec<(String, Inventory)> {
     let inventories = body.field("inventories").members();
     inventories
         .map(|(class, value)| (class.to_owned(), inventory(value)))
@@ -115,7 +115,7 @@ fn numbers(inventory: &Inventory) -> Numbers {
     ]
 }
 
-/// The numbers of a request as the client wrote them, by class. The answer to the request repeats them (`8.0`); later
+/// The numbers of a request as the client spelled them, by class. The answer to the request repeats them (`8.0`); later
 /// answers show the stored ones (`8`).
 #[derive(Debug)]
 pub struct RawNumbers(IndexMap<String, Numbers>);
@@ -129,8 +129,8 @@ impl RawNumbers {
 fn raw_numbers(body: &Value) -> Numbers {
     let mut numbers = numbers(&inventory(body));
     for (number, name) in numbers.iter_mut().zip(NAMES) {
-        if let Some(written) = body.get(name).and_then(Number::written) {
-            *number = written;
+        if let Some(number_in_body) = body.get(name).and_then(Number::from_value) {
+            *number = number_in_body;
         }
     }
     numbers

@@ -2,7 +2,7 @@
 //! `Expecting value: line 1 column 1 (char 0)`.
 //!
 //! Like Python it accepts `NaN` and infinities, and refuses integers of more than 4300 digits. Unlike Python it refuses very
-//! deep nesting, which only an attack has, and lone surrogates, which no database can store. A lone surrogate is reported
+//! deep nesting, which only an attack contains, and lone surrogates, which no database can store. A lone surrogate is reported
 //! only if nothing else is wrong with the body.
 
 use std::ops::RangeInclusive;
@@ -22,11 +22,11 @@ pub fn lone_surrogate(c: char) -> Option<u32> {
     SURROGATE_STAND_INS.contains(&c).then(|| u32::from(c) - 0x10_0000)
 }
 
-/// Parses one JSON document and validates it with `judge`. Lone surrogates are refused last.
-pub fn read(body: &[u8], judge: impl FnOnce(&Value) -> Result<()>) -> Result<Value> {
+/// Parses one JSON document and validates it with `validate`. Lone surrogates are refused last.
+pub fn read(body: &[u8], validate: impl FnOnce(&Value) -> Result<()>) -> Result<Value> {
     let text = std::str::from_utf8(body).map_err(|error| Error::MalformedJson(decoding_problem(body, error)))?;
     let (value, lone_surrogate) = parse(text).map_err(|problem| Error::MalformedJson(problem.sentence(text)))?;
-    judge(&value)?;
+    validate(&value)?;
     match lone_surrogate {
         // The surrogate may be in a member that a later one of the same name has replaced.
         Some(problem) if has_lone_surrogate(&value) => Err(Error::MalformedJson(problem.sentence(text))),
@@ -68,6 +68,7 @@ pub fn decoding_problem(bytes: &[u8], error: std::str::Utf8Error) -> String {
     }
 }
 
+/// An error of the parser.
 struct Problem {
     what: String,
     /// The offset in bytes; `None` if Python's message has no position.
@@ -198,7 +199,7 @@ impl Parser<'_> {
             self.skip_space();
             let value = self.value()?;
             object.insert(key, value);
-            if self.ends(b'}')? {
+            if self.take_end(b'}')? {
                 return Ok(Value::Object(object));
             }
         }
@@ -212,14 +213,14 @@ impl Parser<'_> {
         }
         loop {
             items.push(self.value()?);
-            if self.ends(b']')? {
+            if self.take_end(b']')? {
                 return Ok(Value::Array(items));
             }
         }
     }
 
     /// After a member, consumes the end of the collection or a comma. Returns whether it was the end.
-    fn ends(&mut self, end: u8) -> Parsed<bool> {
+    fn take_end(&mut self, end: u8) -> Parsed<bool> {
         self.skip_space();
         let found = self.peek();
         if found != Some(end) && found != Some(b',') {

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::value::Value;
 use crate::version::Version;
 
-/// The value of a field that exists since version `first`; `None` in earlier versions.
+/// The value of a field that exists from version `first` on; `None` in earlier versions.
 pub fn since<T>(version: Version, first: Version, value: T) -> Option<T> {
     (version >= first).then_some(value)
 }
@@ -94,12 +94,12 @@ impl WordTemplate {
     pub fn of(text: &[u8], word: &[u8], places: usize) -> Option<WordTemplate> {
         let windows = text.windows(word.len()).enumerate();
         let found = windows.filter(|(_, window)| *window == word);
-        let form = WordTemplate {
+        let template = WordTemplate {
             text: text.to_vec(),
             places: found.map(|(at, _)| at).collect(),
             length: word.len(),
         };
-        (form.places.len() == places).then_some(form)
+        (template.places.len() == places).then_some(template)
     }
 
     /// Appends the text with another word. If that has a different length, appends nothing and returns false.
@@ -109,9 +109,9 @@ impl WordTemplate {
         }
         let begin = out.len();
         out.extend_from_slice(&self.text);
-        let new = &mut out[begin..];
+        let copy = &mut out[begin..];
         for &at in &self.places {
-            new[at..at + self.length].copy_from_slice(word);
+            copy[at..at + self.length].copy_from_slice(word);
         }
         true
     }
@@ -159,8 +159,8 @@ impl Number {
         }
     }
 
-    /// The number as the client wrote it; `None` if the value is not a number.
-    pub fn written(value: &Value) -> Option<Number> {
+    /// The number of a value, as the client spelled it; `None` if the value is not a number.
+    pub fn from_value(value: &Value) -> Option<Number> {
         match value {
             Value::Int(number) => Some(Number::Whole(i128::from(*number))),
             Value::BigInt(digits) => digits

@@ -152,8 +152,8 @@ impl SummaryTexts {
             text.clear();
             write_traits(&mut text, snapshot, names, slot);
             // Hosts of the same kind share the text of their traits.
-            let alike = traits.iter().find(|span| span.in_bytes(&bytes) == text).copied();
-            traits[slot.lane()] = alike.unwrap_or_else(|| Span::of(&mut bytes, |out| out.extend_from_slice(&text)));
+            let shared = traits.iter().find(|span| span.in_bytes(&bytes) == text).copied();
+            traits[slot.lane()] = shared.unwrap_or_else(|| Span::of(&mut bytes, |out| out.extend_from_slice(&text)));
         }
         SummaryTexts {
             bytes: bytes.into_boxed_slice(),
@@ -216,8 +216,8 @@ fn write_class(out: &mut Vec<u8>, name: &[u8], capacity: f64) {
 
 fn write_traits(out: &mut Vec<u8>, snapshot: &Snapshot, names: &QuotedNames, slot: Slot) {
     let mut lead: &[u8] = br#","traits":["#;
-    let all = snapshot.traits(slot).filter_map(|id| names.of_trait(id));
-    for name in all {
+    let trait_names = snapshot.traits(slot).filter_map(|id| names.of_trait(id));
+    for name in trait_names {
         out.extend_from_slice(lead);
         out.extend_from_slice(name);
         lead = b",";

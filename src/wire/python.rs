@@ -156,8 +156,8 @@ struct Printer {
 }
 
 impl Printer {
-    /// Writes `value` from column `indent` on, and leaves `allowance` columns free after it. `outermost` is true for the
-    /// top-level value.
+    /// Writes `value` from column `indent` on, and leaves `allowance` columns free after it. `outermost` marks the top-level
+    /// value.
     fn format(&mut self, value: &Value, indent: usize, allowance: usize, outermost: bool) {
         let free_columns = WIDTH.saturating_sub(indent + allowance);
         // A character has at most four bytes, so beyond this the line is too long in any case.
@@ -226,7 +226,8 @@ impl Printer {
     }
 }
 
-/// Splits `text` into quoted chunks of at most `free_columns` columns, the last of at most `last_free_columns`. Words are not split.
+/// Splits `text` into quoted chunks of at most `free_columns` columns, the last of at most `last_free_columns`. Keeps words
+/// whole.
 fn chunks(text: &str, free_columns: usize, last_free_columns: usize) -> Vec<String> {
     let mut chunks = Vec::new();
     let lines = lines(text);

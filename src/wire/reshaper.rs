@@ -13,12 +13,12 @@ pub fn read_post(version: Version, body: &[u8]) -> Result<Reshape> {
     let body = POST.read(version, body)?;
     let providers = body.field("inventories").members().map(|(provider, value)| Reshaped {
         provider: provider.to_owned(),
-        generation: allocations::given(value.field("resource_provider_generation")),
-        inventories: inventories::of_provider(value),
+        generation: allocations::given_generation(value.field("resource_provider_generation")),
+        inventories: inventories::inventories_by_class(value),
     });
     Ok(Reshape {
         providers: providers.collect(),
-        consumers: allocations::of_consumers(version, body.field("allocations"))?,
+        consumers: allocations::consumer_claims(version, body.field("allocations"))?,
     })
 }
 
@@ -30,10 +30,10 @@ mod tests {
     const P: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
     const C: &str = "11111111-4567-89ab-cdef-0123456789ab";
 
-    fn body(of_consumer: &str) -> String {
+    fn body(consumer_fields: &str) -> String {
         let consumer = format!(
             r#"{{"allocations": {{"{P}": {{"resources": {{"VCPU": 2}}}}}}, "project_id": "p", "user_id": "u",
-                "consumer_generation": 3{of_consumer}}}"#
+                "consumer_generation": 3{consumer_fields}}}"#
         );
         format!(
             r#"{{"inventories": {{"{P}": {{"resource_provider_generation": 7, "inventories": {{"VCPU": {{"total": 4}}}}}}}},

@@ -39,7 +39,7 @@ pub fn read_rename(version: Version, from: &str, body: &[u8]) -> Result<Rename> 
 /// a body.
 pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
     let body = Object::from([("name".to_owned(), Value::String(name.to_owned()))]);
-    NAME.judge(version, &Value::Object(body))?;
+    NAME.validate(version, &Value::Object(body))?;
     Ok(Ensure { name: name.to_owned() })
 }
 

@@ -96,11 +96,11 @@ impl ProviderFormat {
     fn new(version: Version, prefix: &str) -> ProviderFormat {
         let mut url = json(&format!("{prefix}/resource_providers/"));
         url.pop();
-        let shown = LINKS.iter().filter(|(_, first)| version >= *first);
-        let shown = shown.map(|(rel, _)| (*rel, format!("/{rel}")));
+        let visible = LINKS.iter().filter(|(_, first)| version >= *first);
+        let visible = visible.map(|(rel, _)| (*rel, format!("/{rel}")));
         let (mut links, mut before) = (Vec::new(), r#","links":["#.to_owned());
         let mut after = String::new();
-        for (rel, path) in std::iter::once(("self", String::new())).chain(shown) {
+        for (rel, path) in std::iter::once(("self", String::new())).chain(visible) {
             let lead = format!(r#"{before}{{"rel":"{rel}","href":"#);
             links.push([lead.as_bytes(), &url].concat());
             (before, after) = (format!(r#"{path}"}},"#), format!(r#"{path}"}}]"#));
@@ -171,7 +171,7 @@ pub fn write_one(version: Version, prefix: &str, provider: &Provider) -> Vec<u8>
 pub struct List {
     format: ProviderFormat,
     snapshot: Arc<Snapshot>,
-    left: IntoIter<Slot>,
+    remaining: IntoIter<Slot>,
     /// The text before the next item.
     lead: &'static str,
 }
@@ -181,7 +181,7 @@ impl List {
         List {
             format: ProviderFormat::new(version, prefix),
             snapshot,
-            left: found.into_iter(),
+            remaining: found.into_iter(),
             lead: r#"{"resource_providers":["#,
         }
     }
@@ -189,8 +189,8 @@ impl List {
     /// Writes the next items until `out` has at least `length` bytes. Returns false at the end of the list.
     pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> bool {
         while out.len() < length {
-            let Some(slot) = self.left.next() else {
-                // An empty list has its beginning, too.
+            let Some(slot) = self.remaining.next() else {
+                // An empty list also needs its opening text.
                 let lead = if self.lead == "," { "" } else { self.lead };
                 out.put(lead.as_bytes());
                 out.put(b"]}");

@@ -60,11 +60,11 @@ impl Steps {
 
     /// Parses a body and validates it.
     pub fn read(&self, version: Version, body: &[u8]) -> Result<Value> {
-        json::read(body, |value| self.judge(version, value))
+        json::read(body, |value| self.validate(version, value))
     }
 
     /// Validates a value as a body.
-    pub fn judge(&self, version: Version, value: &Value) -> Result<()> {
+    pub fn validate(&self, version: Version, value: &Value) -> Result<()> {
         validation::refusal(self.at(version), value).map_or(Ok(()), |sentence| Err(Error::InvalidBody(sentence)))
     }
 
@@ -199,13 +199,13 @@ impl Loader<'_> {
             let document = &requests(text);
             return Loader { document, ..*self }.referred(&reference[file.len()..]);
         }
-        let found = path
+        let target = path
             .split('/')
             .skip(1)
             .fold(self.document, |value, name| value.field(name));
         // The schemas are part of the binary, and a test compiles each.
-        assert!(!matches!(found, Value::Null), "there is no {reference}");
-        self.inline(found)
+        assert!(!matches!(target, Value::Null), "there is no {reference}");
+        self.inline(target)
     }
 
     fn compile(&self, source: Value) -> Schema {
@@ -253,7 +253,7 @@ impl Loader<'_> {
                     .collect(),
             ),
             // The schemas are part of the binary, and a test compiles each.
-            other => panic!("no keyword {other} is known"),
+            other => panic!("the keyword {other} is not supported"),
         }
     }
 
@@ -269,7 +269,7 @@ impl Loader<'_> {
 fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
-        several => several.items().iter().map(|item| item.text().to_owned()).collect(),
+        array => array.items().iter().map(|item| item.text().to_owned()).collect(),
     }
 }
 

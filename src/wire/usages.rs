@@ -36,18 +36,18 @@ pub fn read_total(version: Version, query: &str) -> Result<(TotalQuery, Option<T
 }
 
 #[derive(Serialize)]
-struct OfProvider<'a> {
+struct ProviderBody<'a> {
     resource_provider_generation: i64,
     usages: Pairs<'a, i64>,
 }
 
 #[derive(Serialize)]
-struct Total<T> {
+struct TotalBody<T> {
     usages: T,
 }
 
 #[derive(Serialize)]
-struct OfType<'a> {
+struct TypeBody<'a> {
     #[serde(flatten)]
     usages: BTreeMap<&'a str, i64>,
     consumer_count: i64,
@@ -55,7 +55,7 @@ struct OfType<'a> {
 
 /// Writes the usages of one provider.
 pub fn write_provider(view: &ProviderUsages) -> Vec<u8> {
-    json(&OfProvider {
+    json(&ProviderBody {
         resource_provider_generation: view.generation,
         usages: Pairs(&view.usages),
     })
@@ -63,7 +63,7 @@ pub fn write_provider(view: &ProviderUsages) -> Vec<u8> {
 
 /// Writes the usages of a project in the form before 1.38.
 pub fn write_total(usages: &[(Arc<str>, i64)]) -> Vec<u8> {
-    json(&Total { usages: Pairs(usages) })
+    json(&TotalBody { usages: Pairs(usages) })
 }
 
 /// Writes the usages of a project by consumer type.
@@ -72,13 +72,13 @@ pub fn write_by_type(groups: &[TypeUsages]) -> Vec<u8> {
         let usages = group.usages.iter().map(|(class, used)| (&**class, *used)).collect();
         (
             &*group.consumer_type,
-            OfType {
+            TypeBody {
                 usages,
                 consumer_count: group.consumer_count,
             },
         )
     });
-    json(&Total {
+    json(&TotalBody {
         usages: groups.collect::<BTreeMap<_, _>>(),
     })
 }

@@ -19,7 +19,7 @@ pub fn canonical(text: &str) -> Option<String> {
 }
 
 /// Refuses a spelling that is too long for its column. `owner` names the kind of object in the message.
-pub fn fits(owner: &str, text: &str) -> Result<()> {
+pub fn check_length(owner: &str, text: &str) -> Result<()> {
     if text.chars().count() <= MAX_CHARS {
         return Ok(());
     }

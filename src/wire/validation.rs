@@ -1,7 +1,7 @@
 //! Validates a value against a schema, and composes the error sentence.
 //!
-//! The sentences are those of Python's `jsonschema`. Of several violations it reports the one nearest to the root; of several
-//! siblings, the last one; and of the alternatives of `anyOf`, the one that fits best.
+//! The sentences are those of Python's `jsonschema`. Of several violations it reports the one nearest to the root. Of several
+//! siblings it reports the last one, and of the alternatives of `anyOf` the one that fits best.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -17,9 +17,9 @@ pub fn refusal(schema: &Schema, value: &Value) -> Option<String> {
         schema_path: Vec::new(),
         collected: Collected::Best(None),
     };
-    walk.judge(schema, value);
+    walk.visit(schema, value);
     match walk.collected {
-        Collected::Best(best) => best.map(|violation| violation.nearest().sentence()),
+        Collected::Best(best) => best.map(|violation| violation.most_relevant().sentence()),
         Collected::All(_) => None,
     }
 }
@@ -57,7 +57,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn judge(&mut self, schema: &'a Schema, value: &'a Value) {
+    fn visit(&mut self, schema: &'a Schema, value: &'a Value) {
         for rule in &schema.rules {
             self.schema_path.push(Step::Key(&rule.keyword));
             self.apply(schema, rule, value);
@@ -92,11 +92,11 @@ impl<'a> Walk<'a> {
                 }
             }
             (Assertion::AnyOf(alternatives), _) => {
-                if let Some(violations) = fits_none(alternatives, value) {
+                if let Some(violations) = violations_of_all(alternatives, value) {
                     self.fail(schema, rule, value, "", violations);
                 }
             }
-            (check, value) if breaks(check, schema, value) => self.fail(schema, rule, value, "", Vec::new()),
+            (check, value) if violates(check, schema, value) => self.fail(schema, rule, value, "", Vec::new()),
             _ => {}
         }
     }
@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
     fn descend(&mut self, schema_step: Option<Step<'a>>, step: Step<'a>, schema: &'a Schema, value: &'a Value) {
         self.path.push(step);
         self.schema_path.extend(schema_step);
-        self.judge(schema, value);
+        self.visit(schema, value);
         if schema_step.is_some() {
             self.schema_path.pop();
         }
@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
 }
 
 /// The violations of all alternatives; `None` if one fits.
-fn fits_none<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Violation<'a>>> {
+fn violations_of_all<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Violation<'a>>> {
     let mut violations = Vec::new();
     for (index, schema) in alternatives.iter().enumerate() {
         let mut walk = Walk {
@@ -150,7 +150,7 @@ fn fits_none<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Vio
             schema_path: vec![Step::Index(index)],
             collected: Collected::All(Vec::new()),
         };
-        walk.judge(schema, value);
+        walk.visit(schema, value);
         match walk.collected {
             Collected::All(found) if !found.is_empty() => violations.extend(found),
             _ => return None,
@@ -160,20 +160,20 @@ fn fits_none<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Vio
 }
 
 /// Whether a value violates an assertion about itself, not about its members.
-fn breaks(check: &Assertion, schema: &Schema, value: &Value) -> bool {
+fn violates(check: &Assertion, schema: &Schema, value: &Value) -> bool {
     match (check, value) {
         (Assertion::Type(types), value) => !types.iter().any(|name| is_type(value, name)),
-        (Assertion::NoOtherProperties, Value::Object(object)) => others(schema, object).next().is_some(),
-        (Assertion::MinProperties(least), Value::Object(object)) => object.len() < *least,
-        (Assertion::MinItems(least), Value::Array(items)) => items.len() < *least,
+        (Assertion::NoOtherProperties, Value::Object(object)) => unknown_members(schema, object).next().is_some(),
+        (Assertion::MinProperties(min), Value::Object(object)) => object.len() < *min,
+        (Assertion::MinItems(min), Value::Array(items)) => items.len() < *min,
         (Assertion::UniqueItems, Value::Array(items)) => {
             let mut seen = HashSet::new();
             !items.iter().all(|item| seen.insert(identity(item)))
         }
-        (Assertion::Minimum(least), value) => value.float().is_some_and(|number| number < *least),
-        (Assertion::Maximum(most), value) => value.float().is_some_and(|number| number > *most),
-        (Assertion::MinLength(least), Value::String(text)) => text.chars().count() < *least,
-        (Assertion::MaxLength(most), Value::String(text)) => text.chars().count() > *most,
+        (Assertion::Minimum(min), value) => value.float().is_some_and(|number| number < *min),
+        (Assertion::Maximum(max), value) => value.float().is_some_and(|number| number > *max),
+        (Assertion::MinLength(min), Value::String(text)) => text.chars().count() < *min,
+        (Assertion::MaxLength(max), Value::String(text)) => text.chars().count() > *max,
         (Assertion::Pattern(regex), Value::String(text)) => !regex.is_match(text),
         (Assertion::Enum(values), value) => !values.contains(value),
         (Assertion::Uuid(is_uuid), value) => !is_uuid(value),
@@ -195,7 +195,7 @@ fn is_type(value: &Value, name: &str) -> bool {
 }
 
 /// The members that the schema does not name.
-fn others<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<Item = &'a str> {
+fn unknown_members<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<Item = &'a str> {
     let known = |key: &str| {
         schema.rules.iter().any(|rule| match &rule.check {
             Assertion::Properties(properties) => properties.iter().any(|(name, _)| name == key),
@@ -231,41 +231,41 @@ impl<'a> Violation<'a> {
             Assertion::Type(types) => Some(types),
             _ => None,
         });
-        let of_the_type = types.is_some_and(|types| types.iter().any(|name| is_type(self.value, name)));
-        let weak = matches!(self.rule.check, Assertion::AnyOf(_));
-        (Reverse(self.path.len()), &self.path, !weak, !of_the_type)
+        let has_right_type = types.is_some_and(|types| types.iter().any(|name| is_type(self.value, name)));
+        let is_any_of = matches!(self.rule.check, Assertion::AnyOf(_));
+        (Reverse(self.path.len()), &self.path, !is_any_of, !has_right_type)
     }
 
-    /// The violation to report: that of the alternative that fits best, if there is exactly one.
-    fn nearest(mut self) -> Self {
+    /// The violation to report: the most relevant one of the alternatives, if it is distinct, else this one.
+    fn most_relevant(mut self) -> Self {
         self.alternatives.sort_by(|a, b| a.relevance().cmp(&b.relevance()));
-        let stands_out = match self.alternatives.as_slice() {
+        let is_distinct = match self.alternatives.as_slice() {
             [] => false,
             [_] => true,
             [first, second, ..] => first.relevance() != second.relevance(),
         };
-        if stands_out {
-            self.alternatives.swap_remove(0).nearest()
+        if is_distinct {
+            self.alternatives.swap_remove(0).most_relevant()
         } else {
             self
         }
     }
 
     fn sentence(&self) -> String {
-        let (_, within) = self.schema_path.split_last().unwrap_or((&Step::Index(0), &[]));
+        let (_, parents) = self.schema_path.split_last().unwrap_or((&Step::Index(0), &[]));
         format!(
             "{}\n\nFailed validating {} in schema{}:\n    {}\n\nOn instance{}:\n    {}",
             cut(self.message()),
             repr_str(&self.rule.keyword),
-            index(within),
+            subscripts(parents),
             pretty(&self.schema.source),
-            index(&self.path),
+            subscripts(&self.path),
             pretty(self.value),
         )
     }
 
     fn message(&self) -> String {
-        let (value, asked) = (self.value, &self.rule.value);
+        let (value, expected) = (self.value, &self.rule.value);
         match &self.rule.check {
             Assertion::Required(_) => format!("{} is a required property", repr_str(self.missing)),
             Assertion::NoOtherProperties => self.unknown_properties(),
@@ -280,11 +280,11 @@ impl<'a> Violation<'a> {
             Assertion::MinItems(_) | Assertion::MinLength(_) => format!("{} is too short", repr(value)),
             Assertion::MaxLength(_) => format!("{} is too long", repr(value)),
             Assertion::UniqueItems => format!("{} has non-unique elements", repr(value)),
-            Assertion::Minimum(_) => format!("{} is less than the minimum of {}", repr(value), repr(asked)),
-            Assertion::Maximum(_) => format!("{} is greater than the maximum of {}", repr(value), repr(asked)),
-            Assertion::Pattern(_) => format!("{} does not match {}", repr(value), repr(asked)),
-            Assertion::Enum(_) => format!("{} is not one of {}", repr(value), repr(asked)),
-            Assertion::Uuid(_) => format!("{} is not a {}", repr(value), repr(asked)),
+            Assertion::Minimum(_) => format!("{} is less than the minimum of {}", repr(value), repr(expected)),
+            Assertion::Maximum(_) => format!("{} is greater than the maximum of {}", repr(value), repr(expected)),
+            Assertion::Pattern(_) => format!("{} does not match {}", repr(value), repr(expected)),
+            Assertion::Enum(_) => format!("{} is not one of {}", repr(value), repr(expected)),
+            Assertion::Uuid(_) => format!("{} is not a {}", repr(value), repr(expected)),
             Assertion::AnyOf(_) => format!("{} is not valid under any of the given schemas", repr(value)),
             Assertion::Properties(_) | Assertion::PatternProperties(_) | Assertion::Items(_) => String::new(),
         }
@@ -294,9 +294,9 @@ impl<'a> Violation<'a> {
         let Value::Object(object) = self.value else {
             return String::new();
         };
-        let mut names: Vec<_> = others(self.schema, object).collect();
+        let mut names: Vec<_> = unknown_members(self.schema, object).collect();
         names.sort_unstable();
-        let one = names.len() == 1;
+        let single = names.len() == 1;
         let names = names.into_iter().map(repr_str).collect::<Vec<_>>().join(", ");
         let mut patterns: Vec<_> = self
             .schema
@@ -306,7 +306,7 @@ impl<'a> Violation<'a> {
             .map(|(key, _)| key)
             .collect();
         if patterns.is_empty() {
-            let verb = if one { "was" } else { "were" };
+            let verb = if single { "was" } else { "were" };
             return format!(
                 "Additional properties are not allowed ({} {verb} unexpected)",
                 cut(names)
@@ -314,13 +314,13 @@ impl<'a> Violation<'a> {
         }
         patterns.sort_unstable();
         let patterns = patterns.into_iter().map(repr_str).collect::<Vec<_>>().join(", ");
-        let verb = if one { "does" } else { "do" };
+        let verb = if single { "does" } else { "do" };
         format!("{} {verb} not match any of the regexes: {patterns}", cut(names))
     }
 }
 
-/// `['properties']['name'][0]`
-fn index(path: &[Step<'_>]) -> String {
+/// The path as Python subscripts: `['properties']['name'][0]`.
+fn subscripts(path: &[Step<'_>]) -> String {
     let steps = path.iter().map(|step| match step {
         Step::Key(key) => format!("[{}]", repr_str(key)),
         Step::Index(index) => format!("[{index}]"),

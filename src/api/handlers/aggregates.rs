@@ -1,6 +1,6 @@
 //! `/resource_providers/{uuid}/aggregates`
 
-use super::resource_providers::of_provider;
+use super::resource_providers::prefer_not_found;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
@@ -14,7 +14,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 pub async fn replace(context: RequestContext) -> Result<Reply> {
     let read = wire::read_replace(context.version, context.field("uuid"), &context.body);
-    let replace = of_provider(&context, read).await?;
+    let replace = prefer_not_found(&context, read).await?;
     let found = context.model().submit(replace).await?;
     Ok(Reply::json(wire::write(context.version, &found)).modified(None))
 }

@@ -10,14 +10,14 @@ use crate::model::PreparedSearch;
 use crate::search;
 use crate::wire::allocation_candidates as wire;
 
-/// With a limit, up to this many bytes of the answer are made before the first byte is sent: room for many thousands of
-/// candidates. So an error is a refusal and not a broken connection. The bound is in bytes because a number of candidates
-/// does not bound memory: a candidate of many groups has some kilobytes, and a limit may be any number.
-const WHOLE: usize = 4 * 1024 * 1024;
+/// With a limit, up to this many bytes of the answer are buffered before the first byte is sent, enough for many thousands
+/// of candidates. Until then an error is a refusal instead of a broken connection. The bound is in bytes because a number
+/// of candidates does not bound memory: a candidate of many groups has some kilobytes, and a limit may be any number.
+const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
 
-/// A search of at most this many rounds runs on the worker: they take about as long as waking another thread, or a few
-/// times that. Visiting a block of 64 roots is one round; visiting a tree, or a choice within it, is some rounds.
-const ROUNDS: u64 = 2048;
+/// A search of at most this many rounds runs on the worker. They take between one and a few times as long as waking another
+/// thread. Visiting a block of 64 roots is one round; visiting a tree, or a choice within it, is some rounds.
+const MAX_INLINE_ROUNDS: u64 = 2048;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let request = wire::read_list(context.version, &context.query)?;
@@ -29,36 +29,43 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
         stale,
     } = prepared.await?;
     let (version, query) = (context.version, context.query.clone());
-    let bounded = request.limit.is_some() || settings.max.is_some();
-    let make = move |interrupt| {
+    let has_limit = request.limit.is_some() || settings.max.is_some();
+    let make_source = move |interrupt| {
         let settings = search::SearchSettings {
             interrupt,
             ..settings.clone()
         };
         let found = search::candidates(Arc::clone(&snapshot), &request, &settings, ())?.select();
-        let source: Box<dyn ChunkSource> = Box::new(Found {
+        let source: Box<dyn ChunkSource> = Box::new(CandidatesSource {
             answer: wire::Answer::new(version, Arc::clone(&snapshot), &request, found),
             query: query.clone(),
             ceiling: settings.ceiling,
         });
         Ok(source)
     };
-    let about = LogContext {
+    let log_context = LogContext {
         what: format!("/allocation_candidates?{}", context.query),
         advice: " Ask with a limit, so that it is found before it is sent.",
     };
-    let reply = context.stream(about, ROUNDS, bounded.then_some(WHOLE), make).await?;
+    let reply = context
+        .stream(
+            log_context,
+            MAX_INLINE_ROUNDS,
+            has_limit.then_some(MAX_BUFFERED_BYTES),
+            make_source,
+        )
+        .await?;
     Ok(reply.modified(None).stale(stale))
 }
 
-/// An answer, and the request for its log line.
-struct Found {
+/// The source of an answer, and the request for its log line.
+struct CandidatesSource {
     answer: wire::Answer,
     query: String,
     ceiling: usize,
 }
 
-impl ChunkSource for Found {
+impl ChunkSource for CandidatesSource {
     fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
         let more = self.answer.write(out, length)?;
         if !more && self.answer.is_cut() {
@@ -72,11 +79,11 @@ impl ChunkSource for Found {
         Ok(more)
     }
 
-    fn is_found(&self) -> bool {
-        self.answer.is_found()
+    fn is_search_done(&self) -> bool {
+        self.answer.is_search_done()
     }
 
     fn remaining_bytes(&self) -> Option<usize> {
-        self.answer.left()
+        self.answer.remaining_bytes()
     }
 }

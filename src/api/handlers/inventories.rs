@@ -1,6 +1,6 @@
 //! `/resource_providers/{uuid}/inventories`
 
-use super::resource_providers::of_provider;
+use super::resource_providers::prefer_not_found;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::{Error, Result};
@@ -10,24 +10,24 @@ use crate::wire::inventories as wire;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
     let found = context.reader().inventories(uuid).await?;
-    Ok(listed(&found, None))
+    Ok(list_reply(&found, None))
 }
 
 pub async fn replace(context: RequestContext) -> Result<Reply> {
     let read = wire::read_replace(context.version, context.field("uuid"), &context.body);
-    let (replace, raw) = of_provider(&context, read).await?;
-    Ok(listed(&context.model().submit(replace).await?, Some(&raw)))
+    let (replace, raw) = prefer_not_found(&context, read).await?;
+    Ok(list_reply(&context.model().submit(replace).await?, Some(&raw)))
 }
 
 pub async fn add(context: RequestContext) -> Result<Reply> {
     let read = wire::read_add(context.version, context.field("uuid"), &context.body);
-    let (add, raw) = of_provider(&context, read).await?;
+    let (add, raw) = prefer_not_found(&context, read).await?;
     let url = context.location(&format!(
         "/resource_providers/{}/inventories/{}",
         add.provider, add.class
     ));
     let added = context.model().submit(add).await?;
-    Ok(shown(&added, Some(&raw))?.created_at(url))
+    Ok(inventory_reply(&added, Some(&raw))?.created_at(url))
 }
 
 pub async fn clear(context: RequestContext) -> Result<Reply> {
@@ -49,14 +49,14 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
         .reader()
         .ask(move |conn| inventories::show(conn, &uuid, &class))
         .await?;
-    shown(&found, None)
+    inventory_reply(&found, None)
 }
 
 pub async fn update(context: RequestContext) -> Result<Reply> {
     let (uuid, class) = (context.field("uuid"), context.field("resource_class"));
     let read = wire::read_update(context.version, uuid, class, &context.body);
-    let (update, raw) = of_provider(&context, read).await?;
-    shown(&context.model().submit(update).await?, Some(&raw))
+    let (update, raw) = prefer_not_found(&context, read).await?;
+    inventory_reply(&context.model().submit(update).await?, Some(&raw))
 }
 
 pub async fn remove(context: RequestContext) -> Result<Reply> {
@@ -68,12 +68,13 @@ pub async fn remove(context: RequestContext) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-/// Without inventories there is no time of modification.
-fn listed(found: &Inventories, raw: Option<&wire::RawNumbers>) -> Reply {
+/// A reply with all inventories. It has a time of modification only if there are inventories.
+fn list_reply(found: &Inventories, raw: Option<&wire::RawNumbers>) -> Reply {
     Reply::json(wire::write_all(found, raw)).modified_if(found.modified)
 }
 
-fn shown(found: &Inventories, raw: Option<&wire::RawNumbers>) -> Result<Reply> {
+/// A reply with one inventory.
+fn inventory_reply(found: &Inventories, raw: Option<&wire::RawNumbers>) -> Result<Reply> {
     let body = wire::write_one(found, raw).ok_or_else(|| Error::Internal {
         detail: "an answer lacks its inventory".into(),
     });

@@ -8,7 +8,7 @@ use crate::wire::resource_classes as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let found = context.reader().read(resource_classes::list).await?;
-    let newest = found.iter().filter_map(|it| it.modified).max();
+    let newest = found.iter().filter_map(|class| class.modified).max();
     Ok(Reply::json(wire::write_list(context.prefix(), &found)).modified(newest))
 }
 

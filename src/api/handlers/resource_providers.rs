@@ -13,8 +13,8 @@ use crate::model::resource_providers::{self, Delete, Provider};
 use crate::search::{self, Interrupt};
 use crate::wire::resource_providers as wire;
 
-/// Up to this many providers are listed on the worker that read the request: each is a round.
-const ROUNDS: u64 = 1024;
+/// Up to this many providers are listed on the worker that read the request. Each is a round.
+const MAX_INLINE_ROUNDS: u64 = 1024;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let query = wire::read_list(context.version, &context.query)?;
@@ -26,38 +26,38 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
         stale,
     } = prepared.await?;
     let (version, prefix) = (context.version, context.prefix().to_owned());
-    let about = LogContext {
+    let log_context = LogContext {
         what: format!("/resource_providers?{}", context.query),
         advice: "",
     };
     let newest = Arc::new(OnceLock::new());
-    let names_few = query.in_tree.is_some() || query.uuid.is_some() || query.name.is_some();
-    let rounds = if names_few { ROUNDS } else { 0 };
-    let make = {
+    let finds_few = query.in_tree.is_some() || query.uuid.is_some() || query.name.is_some();
+    let rounds = if finds_few { MAX_INLINE_ROUNDS } else { 0 };
+    let make_source = {
         let newest = Arc::clone(&newest);
         move |interrupt: Interrupt| {
             let found = search::providers(&snapshot, &query, strict)?;
             interrupt.spend(found.len() as u64);
             newest.get_or_init(|| found.iter().map(|&slot| snapshot.modified(slot)).max());
             let list = wire::List::new(version, &prefix, Arc::clone(&snapshot), found);
-            let source: Box<dyn ChunkSource> = Box::new(Listed(list));
+            let source: Box<dyn ChunkSource> = Box::new(ProvidersSource(list));
             Ok(source)
         }
     };
-    let reply = context.stream(about, rounds, None, make).await?;
+    let reply = context.stream(log_context, rounds, None, make_source).await?;
     let newest = newest.get().copied().flatten();
     let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
     Ok(reply.modified(newest).stale(stale))
 }
 
-struct Listed(wire::List);
+struct ProvidersSource(wire::List);
 
-impl ChunkSource for Listed {
+impl ChunkSource for ProvidersSource {
     fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
         Ok(self.0.write(out, length))
     }
 
-    fn is_found(&self) -> bool {
+    fn is_search_done(&self) -> bool {
         true
     }
 
@@ -72,11 +72,11 @@ pub async fn create(context: RequestContext) -> Result<Reply> {
         .model()
         .submit(wire::read_create(context.version, &context.body)?)
         .await?;
-    Ok(shown(&context, &provider).location(url(&context, &provider)))
+    Ok(provider_reply(&context, &provider).location(url(&context, &provider)))
 }
 
 /// Before 1.20 the answer has only the provider's location.
-pub async fn create_silently(context: RequestContext) -> Result<Reply> {
+pub async fn create_without_body(context: RequestContext) -> Result<Reply> {
     let provider = context
         .model()
         .submit(wire::read_create(context.version, &context.body)?)
@@ -90,7 +90,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
         .reader()
         .ask(move |conn| resource_providers::show(conn, &uuid))
         .await?;
-    Ok(shown(&context, &provider))
+    Ok(provider_reply(&context, &provider))
 }
 
 /// `Last-Modified` is the time of the update before this one, as in OpenStack Placement; absent if there was none.
@@ -115,18 +115,20 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-/// The result of reading a body about a provider. If the body is bad and the provider does not exist, the missing provider
-/// is the error. If the body is good, the command that uses it finds out whether the provider exists.
-pub async fn of_provider<T>(context: &RequestContext, read: Result<T>) -> Result<T> {
+/// Returns `read`, the result of reading a body about a provider. If the body is bad and the provider does not exist, the
+/// missing provider is the error instead. For a good body the command checks that the provider exists.
+pub async fn prefer_not_found<T>(context: &RequestContext, read: Result<T>) -> Result<T> {
     if read.is_err() {
         let uuid = context.field("uuid").to_owned();
-        let look = move |conn: &mut _| resource_providers::check_exists(conn, &uuid);
-        context.model().ask(look).await?;
+        context
+            .model()
+            .ask(move |conn| resource_providers::check_exists(conn, &uuid))
+            .await?;
     }
     read
 }
 
-fn shown(context: &RequestContext, provider: &Provider) -> Reply {
+fn provider_reply(context: &RequestContext, provider: &Provider) -> Reply {
     Reply::json(wire::write_one(context.version, context.prefix(), provider)).modified(provider.modified)
 }
 

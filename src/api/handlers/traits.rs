@@ -9,7 +9,7 @@ use crate::wire::traits as wire;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let filter = wire::read_list(context.version, &context.query)?;
     let found = context.reader().ask(move |conn| traits::list(conn, &filter)).await?;
-    let newest = found.iter().map(|it| it.modified).max();
+    let newest = found.iter().map(|each| each.modified).max();
     Ok(Reply::json(wire::write_list(&found)).modified(newest))
 }
 
@@ -39,13 +39,13 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
 pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
     let found = context.reader().traits(uuid).await?;
-    Ok(shown(&found))
+    Ok(provider_traits_reply(&found))
 }
 
 /// Unlike on other routes, the body is validated before the provider is looked up.
 pub async fn replace_of_provider(context: RequestContext) -> Result<Reply> {
     let replace = wire::read_replace(context.version, context.field("uuid"), &context.body)?;
-    Ok(shown(&context.model().submit(replace).await?))
+    Ok(provider_traits_reply(&context.model().submit(replace).await?))
 }
 
 pub async fn clear_of_provider(context: RequestContext) -> Result<Reply> {
@@ -58,7 +58,7 @@ pub async fn clear_of_provider(context: RequestContext) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-fn shown(found: &ProviderTraits) -> Reply {
-    let newest = found.traits.iter().map(|it| it.modified).max();
+fn provider_traits_reply(found: &ProviderTraits) -> Reply {
+    let newest = found.traits.iter().map(|each| each.modified).max();
     Reply::json(wire::write_provider(found)).modified(newest)
 }

@@ -15,7 +15,7 @@ pub async fn of_provider(context: RequestContext) -> Result<Reply> {
     Ok(Reply::json(wire::write_provider(&found)).modified(None))
 }
 
-/// Grouped by consumer type, from the version that has consumer types.
+/// From the version that has consumer types on, usages are grouped by them.
 pub async fn total(context: RequestContext) -> Result<Reply> {
     let (query, types) = wire::read_total(context.version, &context.query)?;
     let reader = context.reader();

@@ -8,7 +8,7 @@ use crate::api::routes::ROUTES;
 use crate::error::Result;
 use crate::wire::v1::{self as wire, Operation};
 
-/// `GET /v1/`: every operation of the native API, as the route table has it.
+/// `GET /v1/`: every operation of the native API, in the order of the route table.
 pub async fn show(context: RequestContext) -> Result<Reply> {
     wire::read(&context.query)?;
     let native = ROUTES.iter().filter(|route| route.family == Family::Native);

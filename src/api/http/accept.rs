@@ -12,13 +12,13 @@ pub struct Accept {
 struct Range {
     kind: String,
     subtype: String,
-    /// A range with a parameter such as `version=1` matches nothing that placet serves.
-    special: bool,
+    /// Such as `version=1`. A range with parameters matches nothing that placet serves.
+    has_parameters: bool,
     quality: f32,
 }
 
 impl Accept {
-    /// Parses the header. A missing header, or one that accepts everything, asks for JSON, so that errors are JSON too.
+    /// Parses the header. A missing header, or one that accepts everything, is read as JSON, so that errors are JSON too.
     pub fn read(header: Option<&str>) -> Accept {
         let text = match header.map(str::trim) {
             None | Some("" | "*/*") => "application/json",
@@ -58,7 +58,7 @@ impl Range {
     /// How specifically the range matches `kind/subtype`; `None` if it does not.
     fn specificity(&self, kind: &str, subtype: &str) -> Option<u8> {
         match (self.kind.as_str(), self.subtype.as_str()) {
-            (k, s) if k == kind && s == subtype && !self.special => Some(2),
+            (k, s) if k == kind && s == subtype && !self.has_parameters => Some(2),
             (k, s) if k == kind && s == subtype => None,
             (k, "*") if k == kind => Some(1),
             ("*", "*") => Some(0),
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         let mut range = Range {
             kind,
             subtype,
-            special: false,
+            has_parameters: false,
             quality: 1.0,
         };
         while self.next_parameter() {
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
             }
             self.token()?;
             self.after("=", Self::word)?;
-            range.special = true;
+            range.has_parameters = true;
         }
         Some(range)
     }
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_will_do_where_the_header_lets_it() {
+    fn json_is_acceptable_if_the_header_allows_it() {
         for header in [
             None,
             Some(""),

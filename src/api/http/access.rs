@@ -8,8 +8,8 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::request_head::RequestHead;
 
-/// Writes the line.
-pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, took: Duration) {
+/// Logs one line about a request and its response.
+pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, duration: Duration) {
     let length = match response.body().size() {
         BodySize::None => "0".to_owned(),
         BodySize::Sized(length) => length.to_string(),
@@ -20,20 +20,20 @@ pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, t
         target: "placet::access",
         "{}{} {} \"{} {}\" status: {} len: {length} microversion: {} time: {:.3} ms",
         head.request_id,
-        Global(head.global_id.as_deref()),
-        Plain(&head.remote),
+        GlobalId(head.global_id.as_deref()),
+        Escaped(&head.remote),
         head.method,
-        Plain(request.uri().path_and_query().map_or("-", |it| it.as_str())),
+        Escaped(request.uri().path_and_query().map_or("-", |path| path.as_str())),
         response.status().as_u16(),
-        Spoken(head),
-        took.as_secs_f64() * 1000.0,
+        NegotiatedVersion(head),
+        duration.as_secs_f64() * 1000.0,
     );
 }
 
 /// Text from the client, escaped: it must not end the log line or move the terminal's cursor.
-struct Plain<'a>(&'a str);
+struct Escaped<'a>(&'a str);
 
-impl Display for Plain<'_> {
+impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
             if c.is_control() || c == '"' || c == '\\' {
@@ -46,17 +46,19 @@ impl Display for Plain<'_> {
     }
 }
 
-struct Global<'a>(Option<&'a str>);
+/// The request id of the sender, if any.
+struct GlobalId<'a>(Option<&'a str>);
 
-impl Display for Global<'_> {
+impl Display for GlobalId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |id| write!(f, " (global {id})"))
     }
 }
 
-struct Spoken<'a>(&'a RequestHead);
+/// The microversion of the request; `-` if none was negotiated.
+struct NegotiatedVersion<'a>(&'a RequestHead);
 
-impl Display for Spoken<'_> {
+impl Display for NegotiatedVersion<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.version {
             Some(version) => version.fmt(f),
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_cannot_write_lines_of_its_own() {
-        assert_eq!(Plain("1.2.3.4\n\x1b[2J\"é").to_string(), "1.2.3.4\\n\\u{1b}[2J\\\"é");
+    fn a_client_cannot_forge_log_lines() {
+        assert_eq!(Escaped("1.2.3.4\n\x1b[2J\"é").to_string(), "1.2.3.4\\n\\u{1b}[2J\\\"é");
     }
 }

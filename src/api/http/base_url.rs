@@ -29,10 +29,10 @@ impl BaseUrl {
 }
 
 /// The path of the route: decoded, and without the prefix if the request has it (a proxy may have stripped it). Each byte
-/// becomes one character, as in OpenStack Placement, whose refusals quote paths so.
+/// becomes one character, as in OpenStack Placement, whose refusals quote paths in this form.
 pub fn route_path(path: &str, settings: &Settings) -> String {
-    let inside = path.strip_prefix(settings.url_prefix.as_str());
-    let path = inside
+    let below_prefix = path.strip_prefix(settings.url_prefix.as_str());
+    let path = below_prefix
         .filter(|rest| rest.is_empty() || rest.starts_with('/'))
         .unwrap_or(path);
     decoded(path)
@@ -52,8 +52,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_feed_at_the_end_of_a_path_is_not_seen() {
-        for (path, head) in [
+    fn a_line_feed_at_the_end_of_a_path_is_ignored() {
+        for (path, expected) in [
             ("/traits/CUSTOM_A%0a", "/traits/CUSTOM_A"),
             ("/traits/CUSTOM_A%0a%0a", "/traits/CUSTOM_A\n"),
             ("/traits/%0a", "/traits/\n"),
@@ -62,7 +62,7 @@ mod tests {
             ("/traits%0a/x", "/traits\n/x"),
             ("/traits/%C3%A9", "/traits/\u{c3}\u{a9}"),
         ] {
-            assert_eq!(decoded(path), head, "{path}");
+            assert_eq!(decoded(path), expected, "{path}");
         }
     }
 }

@@ -25,10 +25,10 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The rows of the route table that match this path.
 pub fn rows(path: &str) -> Vec<&'static Route> {
-    ROUTES.iter().filter(|route| route.fits(path)).collect()
+    ROUTES.iter().filter(|route| route.matches(path)).collect()
 }
 
-/// Authenticates the caller. If all rows of the path are public, as those of the root, no token is needed for any method.
+/// Authenticates the caller. No token is needed, for any method, if all rows of the path are public, like those of the root.
 pub fn authenticate(request: &HttpRequest, rows: &[&Route], service: &Service) -> Result<Option<Caller>, Refusal> {
     if !rows.is_empty()
         && rows
@@ -45,15 +45,15 @@ pub fn authenticate(request: &HttpRequest, rows: &[&Route], service: &Service) -
         .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, "").at_any_version())
 }
 
-/// Which microversion the request speaks, and from here on its answer says so; `None` for the native API, which has none.
+/// The microversion of the request, which is also set in `head` for the answer; `None` for the native API, which has none.
 pub fn negotiate_version(request: &HttpRequest, head: &mut RequestHead) -> Result<Option<Version>, Refusal> {
     if head.native {
         return Ok(None);
     }
     let header = text(request, "openstack-api-version");
     let version = negotiate::version(header.as_deref()).map_err(|unserved| match unserved {
-        Unserved::Malformed(why) => Refusal::new(StatusCode::BAD_REQUEST, why),
-        Unserved::Unsupported(why) => Refusal::not_acceptable(head.accept.text(), &why),
+        Unserved::Malformed(reason) => Refusal::new(StatusCode::BAD_REQUEST, reason),
+        Unserved::Unsupported(reason) => Refusal::not_acceptable(head.accept.text(), &reason),
     });
     let version = version.map_err(Refusal::at_any_version)?;
     head.version = Some(version);
@@ -71,19 +71,19 @@ pub fn check_length_has_type(request: &HttpRequest) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The row that serves the request, among the rows of its path.
+/// The row that serves the request, from the rows of its path.
 pub fn find_route(
     request: &HttpRequest,
-    here: &[&'static Route],
+    rows: &[&'static Route],
     version: Option<Version>,
     head: &RequestHead,
 ) -> Result<&'static Route, Refusal> {
-    if here.is_empty() {
+    if rows.is_empty() {
         return Err(Refusal::new(StatusCode::NOT_FOUND, "").at_any_version());
     }
     let method = request.method();
-    let Some(first) = here.iter().find(|route| route.method == *method) else {
-        return Err(Refusal::method_not_allowed(method, Some(methods(here))));
+    let Some(first) = rows.iter().find(|route| route.method == *method) else {
+        return Err(Refusal::method_not_allowed(method, Some(methods(rows))));
     };
     if first.media_first {
         check_media(request, first.media, head)?;
@@ -95,7 +95,7 @@ pub fn find_route(
         } => Refusal::method_not_allowed(method, None),
         Family::Placement { .. } | Family::Native => Refusal::new(StatusCode::NOT_FOUND, ""),
     };
-    let mut serving = here
+    let mut serving = rows
         .iter()
         .filter(|route| route.method == *method && route.serves(version));
     let route = *serving.next().ok_or(outside)?;
@@ -118,20 +118,20 @@ fn methods(routes: &[&Route]) -> String {
 
 fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Result<(), Refusal> {
     match media {
-        Media::Takes => {
+        Media::ConsumesJson => {
             let header = text(request, "content-type");
             let content_type = header.as_deref().and_then(|text| text.split(';').next());
             if content_type != Some(JSON) {
                 return Err(Refusal::unsupported_media_type(header.as_deref(), JSON));
             }
         }
-        Media::Gives if !head.accept.accepts_json() => {
+        Media::ProducesJson if !head.accept.accepts_json() => {
             return Err(Refusal::not_acceptable(
                 head.accept.text(),
                 "Only application/json is provided",
             ));
         }
-        Media::Gives | Media::Bare => {}
+        Media::ProducesJson | Media::Unchecked => {}
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ pub fn authorize(
         }
         Authorization::Rule(_) | Authorization::Public => Target::Own(&caller),
     };
-    match service.policy.now().judge(rule, &caller, &target) {
+    match service.policy.current().authorize(rule, &caller, &target) {
         Verdict::Allowed => Ok(()),
         Verdict::Denied => Err(Error::Forbidden {
             rule: rule.name.to_owned(),
@@ -161,9 +161,9 @@ pub fn authorize(
         .into()),
         // A token of the wrong scope is refused with the rule's name alone.
         Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
-        Verdict::Undecided(why) => Err(Refusal::new(
+        Verdict::Undecided(reason) => Err(Refusal::new(
             StatusCode::INTERNAL_SERVER_ERROR,
-            format!("The policy {} cannot be decided: {why}.", rule.name),
+            format!("The policy {} cannot be decided: {reason}.", rule.name),
         )),
     }
 }
@@ -183,7 +183,7 @@ pub async fn read_body(request: &HttpRequest, payload: Payload, limit: usize) ->
     let refused = |status, detail| Err(Refusal::new(status, detail));
     match timeout(BODY_TIMEOUT, payload.to_bytes_limited(limit)).await {
         Ok(Ok(Ok(body))) => Ok(body),
-        Ok(Ok(Err(broken))) => refused(StatusCode::BAD_REQUEST, format!("The body could not be read: {broken}")),
+        Ok(Ok(Err(error))) => refused(StatusCode::BAD_REQUEST, format!("The body could not be read: {error}")),
         Ok(Err(_)) => Err(too_large()),
         Err(_) => refused(
             StatusCode::REQUEST_TIMEOUT,

@@ -16,7 +16,7 @@ pub struct Cors {
     pub allowed_origin: Vec<String>,
     pub allow_credentials: bool,
     pub expose_headers: Vec<String>,
-    /// Seconds for which a browser may cache the answer to a preflight request; 0: the header is not sent.
+    /// Seconds for which a browser may cache the answer to a preflight request. 0 omits the header.
     pub max_age: i64,
     pub allow_methods: Vec<String>,
     pub allow_headers: Vec<String>,
@@ -49,39 +49,43 @@ impl Cors {
             self.allow(&mut response, &origin, &vary);
             if !self.expose_headers.is_empty() {
                 let exposed = self.expose_headers.join(",");
-                put(&mut response, header::ACCESS_CONTROL_EXPOSE_HEADERS, &exposed);
+                set_header(&mut response, header::ACCESS_CONTROL_EXPOSE_HEADERS, &exposed);
             }
         }
         response
     }
 
-    /// Answers every OPTIONS request, whatever its URL: no route of the service has that method.
+    /// Answers every OPTIONS request with 200, for any URL: no route of the service has that method.
     fn add_preflight_headers(&self, request: &HttpRequest, response: HttpResponse) -> HttpResponse {
         let mut response = if response.status().is_success() {
             response
         } else {
-            plain_ok(&response)
+            ok_without_body(&response)
         };
         let (Some(origin), Some(method)) = (self.origin(request), text(request, "access-control-request-method"))
         else {
             return response;
         };
-        let wanted = text(request, "access-control-request-headers").unwrap_or_default();
-        let wanted: Vec<&str> = wanted
+        let requested = text(request, "access-control-request-headers").unwrap_or_default();
+        let requested: Vec<&str> = requested
             .split(',')
             .map(str::trim)
             .filter(|name| !name.is_empty())
             .collect();
-        if !self.allow_methods.contains(&method) || !wanted.iter().all(|name| self.allows_header(name)) {
+        if !self.allow_methods.contains(&method) || !requested.iter().all(|name| self.allows_header(name)) {
             return response;
         }
         self.allow(&mut response, &origin, "Origin");
         if self.max_age != 0 {
-            put(&mut response, header::ACCESS_CONTROL_MAX_AGE, &self.max_age.to_string());
+            set_header(&mut response, header::ACCESS_CONTROL_MAX_AGE, &self.max_age.to_string());
         }
-        put(&mut response, header::ACCESS_CONTROL_ALLOW_METHODS, &method);
-        if !wanted.is_empty() {
-            put(&mut response, header::ACCESS_CONTROL_ALLOW_HEADERS, &wanted.join(","));
+        set_header(&mut response, header::ACCESS_CONTROL_ALLOW_METHODS, &method);
+        if !requested.is_empty() {
+            set_header(
+                &mut response,
+                header::ACCESS_CONTROL_ALLOW_HEADERS,
+                &requested.join(","),
+            );
         }
         response
     }
@@ -102,24 +106,24 @@ impl Cors {
     }
 
     fn allow(&self, response: &mut HttpResponse, origin: &str, vary: &str) {
-        put(response, VARY, vary);
-        put(response, header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        set_header(response, VARY, vary);
+        set_header(response, header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         if self.allow_credentials {
-            put(response, header::ACCESS_CONTROL_ALLOW_CREDENTIALS, "true");
+            set_header(response, header::ACCESS_CONTROL_ALLOW_CREDENTIALS, "true");
         }
     }
 }
 
 /// 200 without a body, with the request id of the response that it replaces.
-fn plain_ok(response: &HttpResponse) -> HttpResponse {
-    let mut plain = HttpResponse::new(StatusCode::OK);
+fn ok_without_body(response: &HttpResponse) -> HttpResponse {
+    let mut ok = HttpResponse::new(StatusCode::OK);
     if let Some(id) = response.headers().get(&REQUEST_ID_HEADER) {
-        plain.headers_mut().insert(REQUEST_ID_HEADER, id.clone());
+        ok.headers_mut().insert(REQUEST_ID_HEADER, id.clone());
     }
-    plain
+    ok
 }
 
-fn put(response: &mut HttpResponse, name: HeaderName, text: &str) {
+fn set_header(response: &mut HttpResponse, name: HeaderName, text: &str) {
     if let Ok(value) = HeaderValue::from_str(text) {
         response.headers_mut().insert(name, value);
     }

@@ -1,9 +1,8 @@
-//! Watches whether the client of a connection has ended its side of it.
+//! Watches whether the client of a connection has closed its sending side.
 //!
-//! HTTP lets a client close its sending side and still read the answer (a half-closed connection). A client that is gone
-//! looks the same until something is written to it. So a closed sending side alone cancels nothing: an answer that is
-//! nearly ready is sent, and one that is being sent is sent until the connection breaks. Only work that computes without
-//! anything to send is cancelled, after a grace period.
+//! HTTP lets a client close its sending side and still read the answer (a half-closed connection). A client that has
+//! disconnected looks the same until something is written to it. So a closed sending side does not stop an answer that is
+//! ready within a grace period, or that is being sent. It cancels only work that has nothing to send after that period.
 
 use std::future::pending;
 use std::time::Duration;
@@ -11,10 +10,10 @@ use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
-/// How long work goes on without anything to send after the client has closed its side.
+/// How long work may have nothing to send after the client has closed its side.
 const GRACE_PERIOD: Duration = Duration::from_secs(1);
 
-/// The connection's end of the watch: reports that the client has closed its side.
+/// The sender of the watch, for the connection.
 pub struct DisconnectSignal(Sender<bool>);
 
 impl DisconnectSignal {
@@ -22,8 +21,8 @@ impl DisconnectSignal {
         DisconnectSignal(channel(false).0)
     }
 
-    /// The client will send nothing more.
-    pub fn end(&self) {
+    /// Reports that the client has closed its side.
+    pub fn set(&self) {
         self.0.send_replace(true);
     }
 
@@ -32,13 +31,13 @@ impl DisconnectSignal {
     }
 }
 
-/// The request's end of the watch.
+/// The receiver of the watch, for a request.
 #[derive(Clone)]
 pub struct DisconnectWatch(Receiver<bool>);
 
 impl DisconnectWatch {
-    /// Returns when work for the client should be cancelled: after the grace period.
-    pub async fn gone(mut self) {
+    /// Completes one grace period after the client has closed its side: work for it should then be cancelled.
+    pub async fn disconnected(mut self) {
         if self.0.wait_for(|ended| *ended).await.is_err() {
             // The connection was dropped, and the task that waits here is dropped with it.
             pending::<()>().await;

@@ -1,7 +1,7 @@
 //! Dispatch: the checks that every request passes before its handler runs, in the order in which clients see refusals.
 //!
-//! Authentication, microversion, headers, route, media types, authorization, body. Then the handler; then the headers that
-//! every answer has, and a line in the access log.
+//! The order is: authentication, microversion, headers, route, media types, authorization, body. After the handler, dispatch
+//! adds the headers that every answer has, and writes a line of the access log.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +40,7 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
     let mut response = match outcome {
         Ok(reply) => reply.respond(head.version),
         Err(refusal) => {
-            report(&head, &refusal);
+            log_refusal(&head, &refusal);
             refusal.respond(&head)
         }
     };
@@ -53,8 +53,8 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
     response
 }
 
-/// Logs refusals that the client did not cause.
-fn report(head: &RequestHead, refusal: &Refusal) {
+/// Logs a refusal that the client did not cause.
+fn log_refusal(head: &RequestHead, refusal: &Refusal) {
     let level = match refusal.status() {
         StatusCode::INTERNAL_SERVER_ERROR => log::Level::Error,
         StatusCode::SERVICE_UNAVAILABLE => log::Level::Warn,
@@ -86,7 +86,7 @@ fn add_headers(response: &mut HttpResponse, head: &RequestHead, varies: bool) {
     }
 }
 
-/// Turns a panic into a refusal: one request fails, the process and its other requests go on.
+/// Turns a panic into a refusal: the request fails, and the process continues to serve other requests.
 pub(in crate::api) async fn catch_panic(
     request_id: &str,
     work: impl Future<Output = Result<Reply, Refusal>>,
@@ -96,11 +96,11 @@ pub(in crate::api) async fn catch_panic(
         |task| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(task))) {
             Ok(poll) => poll,
             Err(panic) => {
-                let told = panic.downcast_ref::<String>().map(String::as_str);
-                let told = told
+                let message = panic.downcast_ref::<String>().map(String::as_str);
+                let message = message
                     .or_else(|| panic.downcast_ref::<&str>().copied())
                     .unwrap_or("a panic");
-                log::error!("{request_id} panicked: {told}");
+                log::error!("{request_id} panicked: {message}");
                 let detail = "The request met a defect of placet; the log has more under its request id.";
                 Poll::Ready(Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, detail)))
             }
@@ -124,8 +124,8 @@ async fn serve(
     let route = checks::find_route(request, &rows, version, head)?;
     checks::authorize(request, route, caller, &service)?;
     let body = match route.media {
-        Media::Takes => checks::read_body(request, payload, service.settings.max_body_size).await?,
-        Media::Bare | Media::Gives => Bytes::new(),
+        Media::ConsumesJson => checks::read_body(request, payload, service.settings.max_body_size).await?,
+        Media::Unchecked | Media::ProducesJson => Bytes::new(),
     };
     let context = RequestContext {
         version: version.unwrap_or(Version::MAX),

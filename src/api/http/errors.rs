@@ -16,8 +16,8 @@ const QUERY_BAD_VALUE: &str = "placement.query.bad_value";
 const QUERY_DUPLICATE_KEY: &str = "placement.query.duplicate_key";
 const QUERY_MISSING_VALUE: &str = "placement.query.missing_value";
 
-/// Whether the answer to an error has `Vary` with the version header. As in OpenStack Placement, it has not if the URL
-/// names something that does not exist, or if the caller is not authorized.
+/// Whether the answer to an error has `Vary` with the version header. As in OpenStack Placement it is missing if the caller
+/// is not authorized, or if the URL names a provider or a class that does not exist.
 pub fn varies(error: &Error) -> bool {
     !matches!(
         error,

@@ -3,34 +3,34 @@
 use crate::version::Version;
 use crate::wire::integer;
 
-/// Why a version cannot be served, with the sentence for the client.
+/// A version that cannot be served, with the sentence for the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unserved {
     Malformed(String),
     Unsupported(String),
 }
 
-/// Reads the header, which may name several services: the last mention of `placement` counts. Without one the version is
-/// the oldest; `latest` is the newest.
+/// Reads the header, which may name several services: the last mention of `placement` counts. Without one, the version
+/// is the oldest. `latest` is the newest.
 pub fn version(header: Option<&str>) -> Result<Version, Unserved> {
     let mentions = header.into_iter().flat_map(|header| header.rsplit(','));
-    let wanted = mentions.filter_map(wanted_of_placement).next();
-    match wanted {
+    let requested = mentions.filter_map(placement_version).next();
+    match requested {
         None => Ok(Version::MIN),
         Some("latest") => Ok(Version::MAX),
-        Some(text) => exact(text),
+        Some(text) => parse(text),
     }
 }
 
-fn wanted_of_placement(mention: &str) -> Option<&str> {
+fn placement_version(mention: &str) -> Option<&str> {
     let (service, version) = mention.trim().split_once(char::is_whitespace)?;
     service.eq_ignore_ascii_case("placement").then(|| version.trim())
 }
 
-fn exact(text: &str) -> Result<Version, Unserved> {
+fn parse(text: &str) -> Result<Version, Unserved> {
     let mut numbers = Vec::new();
     for part in text.splitn(2, '.') {
-        numbers.push(integer::decimal(part).ok_or_else(|| malformed(text, &integer::complaint(part)))?);
+        numbers.push(integer::decimal(part).ok_or_else(|| malformed(text, &integer::error_message(part)))?);
     }
     let [major, minor] = numbers[..] else {
         return Err(malformed(
@@ -42,8 +42,10 @@ fn exact(text: &str) -> Result<Version, Unserved> {
     known.ok_or_else(|| Unserved::Unsupported(format!("Invalid microversion: Unacceptable version header: {text}")))
 }
 
-fn malformed(text: &str, why: &str) -> Unserved {
-    Unserved::Malformed(format!("Invalid microversion: invalid version string: {text}; {why}"))
+fn malformed(text: &str, reason: &str) -> Unserved {
+    Unserved::Malformed(format!(
+        "Invalid microversion: invalid version string: {text}; {reason}"
+    ))
 }
 
 #[cfg(test)]
@@ -51,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_version_among_services() {
+    fn the_version_of_placement_is_found_among_services() {
         for (header, minor) in [
             (None, 0),
             (Some(""), 0),
@@ -71,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_the_unsupported_from_the_malformed() {
+    fn unsupported_and_malformed_versions_are_distinguished() {
         for text in ["1.40", "0.5", "2.0", "-1.5", "1.99999999999999999999"] {
             let sentence = format!("Invalid microversion: Unacceptable version header: {text}");
             assert_eq!(
@@ -79,13 +81,13 @@ mod tests {
                 Err(Unserved::Unsupported(sentence))
             );
         }
-        for (text, why) in [
+        for (text, reason) in [
             ("pony.horse", "invalid literal for int() with base 10: 'pony'"),
             ("LATEST", "invalid literal for int() with base 10: 'LATEST'"),
             ("1.2.3", "invalid literal for int() with base 10: '2.3'"),
             ("1", "Version.__new__() missing 1 required positional argument: 'minor'"),
         ] {
-            let sentence = format!("Invalid microversion: invalid version string: {text}; {why}");
+            let sentence = format!("Invalid microversion: invalid version string: {text}; {reason}");
             assert_eq!(
                 version(Some(&format!("placement {text}"))),
                 Err(Unserved::Malformed(sentence))

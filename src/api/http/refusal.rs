@@ -17,8 +17,8 @@ use crate::version::{self, Version};
 #[derive(Debug, Clone)]
 pub struct Refusal {
     status: StatusCode,
-    /// The sentence that comes before the detail.
-    lead: Lead,
+    /// The sentence before the detail.
+    explanation: Explanation,
     detail: String,
     code: &'static str,
     /// The methods of the URL, for `Allow`.
@@ -28,11 +28,11 @@ pub struct Refusal {
 }
 
 #[derive(Debug, Clone)]
-enum Lead {
+enum Explanation {
     /// The standard sentence of the status.
-    OfStatus,
+    Standard,
     /// A sentence about this request.
-    Own(String),
+    Custom(String),
 }
 
 impl From<Error> for Refusal {
@@ -51,7 +51,7 @@ impl Refusal {
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Refusal {
         Refusal {
             status,
-            lead: Lead::OfStatus,
+            explanation: Explanation::Standard,
             detail: detail.into(),
             code: UNDEFINED,
             allow: None,
@@ -64,40 +64,40 @@ impl Refusal {
         Refusal { varies: false, ..self }
     }
 
-    fn with_lead(status: StatusCode, lead: String, detail: &str) -> Refusal {
+    fn with_explanation(status: StatusCode, explanation: String, detail: &str) -> Refusal {
         Refusal {
-            lead: Lead::Own(lead),
+            explanation: Explanation::Custom(explanation),
             ..Refusal::new(status, detail)
         }
     }
 
-    /// The URL does not have this method; `allow` lists the methods that it has, if the answer names them.
+    /// The URL does not have this method. `allow` lists the methods that it has, if the answer is to name them.
     pub fn method_not_allowed(method: &Method, allow: Option<String>) -> Refusal {
-        let lead = format!("The method {method} is not allowed for this resource. ");
+        let explanation = format!("The method {method} is not allowed for this resource. ");
         let detail = allow
             .as_ref()
             .map_or("", |_| "The method specified is not allowed for this resource.");
         Refusal {
             allow,
-            ..Refusal::with_lead(StatusCode::METHOD_NOT_ALLOWED, lead, detail)
+            ..Refusal::with_explanation(StatusCode::METHOD_NOT_ALLOWED, explanation, detail)
         }
     }
 
     /// No media type that the client accepts can be served.
     pub fn not_acceptable(accept: &str, detail: &str) -> Refusal {
-        let lead = format!(
+        let explanation = format!(
             "The resource could not be generated that was acceptable to your browser\n(content of type {accept}. "
         );
-        Refusal::with_lead(StatusCode::NOT_ACCEPTABLE, lead, detail)
+        Refusal::with_explanation(StatusCode::NOT_ACCEPTABLE, explanation, detail)
     }
 
-    /// The route does not take the body's media type.
-    pub fn unsupported_media_type(content_type: Option<&str>, good: &str) -> Refusal {
-        let bad = content_type.filter(|text| !text.is_empty()).unwrap_or("None");
-        let lead = format!("The request media type {bad} is not supported by this server. ");
-        let without_parameters = bad.split(';').next().unwrap_or(bad);
-        let detail = format!("The media type {without_parameters} is not supported, use {good}");
-        Refusal::with_lead(StatusCode::UNSUPPORTED_MEDIA_TYPE, lead, &detail)
+    /// The route does not accept the body's media type.
+    pub fn unsupported_media_type(content_type: Option<&str>, supported: &str) -> Refusal {
+        let requested = content_type.filter(|text| !text.is_empty()).unwrap_or("None");
+        let explanation = format!("The request media type {requested} is not supported by this server. ");
+        let without_parameters = requested.split(';').next().unwrap_or(requested);
+        let detail = format!("The media type {without_parameters} is not supported, use {supported}");
+        Refusal::with_explanation(StatusCode::UNSUPPORTED_MEDIA_TYPE, explanation, &detail)
     }
 
     pub fn varies(&self) -> bool {
@@ -143,8 +143,8 @@ impl Refusal {
         }
     }
 
-    /// The JSON for a request that could not be read.
-    pub fn unheard(&self, request_id: &str) -> String {
+    /// The JSON of an answer to a request that could not be parsed as HTTP.
+    pub fn json_for_unparsable(&self, request_id: &str) -> String {
         json!({"errors": [{
             "status": self.status.as_u16(),
             "title": self.title(),
@@ -174,13 +174,13 @@ impl Refusal {
         json!({"errors": [error]})
     }
 
-    /// The form of the native API: always with a code, and with the detail alone.
+    /// The form of the native API: always with a code; the explanation stands in for an empty detail.
     fn native_json(&self, head: &RequestHead) -> Value {
-        let lead = || without_tags(&self.text(str::to_owned)).trim().to_owned();
+        let explanation = || without_tags(&self.text(str::to_owned)).trim().to_owned();
         json!({"errors": [{
             "status": self.status.as_u16(),
             "title": self.title(),
-            "detail": if self.detail.is_empty() { lead() } else { self.detail.clone() },
+            "detail": if self.detail.is_empty() { explanation() } else { self.detail.clone() },
             "code": native_code(self.status, self.code),
             "request_id": head.request_id,
         }]})
@@ -197,12 +197,12 @@ impl Refusal {
         format!("{}\n\n{}", self.status_line(), without_tags(&self.text(str::to_owned)))
     }
 
-    /// Lead and detail, with the markup between them that OpenStack Placement uses.
+    /// Explanation and detail, with the markup between them that OpenStack Placement uses.
     fn text(&self, escape: fn(&str) -> String) -> String {
         let detail = escape(&self.detail);
-        match &self.lead {
-            Lead::OfStatus => format!("{}<br /><br />\n{detail}\n\n", self.explanation()),
-            Lead::Own(lead) => format!("{}<br /><br />\n{detail}", escape(lead)),
+        match &self.explanation {
+            Explanation::Standard => format!("{}<br /><br />\n{detail}\n\n", self.standard_explanation()),
+            Explanation::Custom(sentence) => format!("{}<br /><br />\n{detail}", escape(sentence)),
         }
     }
 
@@ -217,7 +217,7 @@ impl Refusal {
         }
     }
 
-    fn explanation(&self) -> &'static str {
+    fn standard_explanation(&self) -> &'static str {
         match self.status {
             StatusCode::BAD_REQUEST => {
                 "The server could not comply with the request since it is either malformed or otherwise incorrect."

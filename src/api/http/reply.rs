@@ -23,8 +23,9 @@ pub struct Reply {
     body: Option<Body>,
     location: Option<String>,
     modified: Option<DateTime<Utc>>,
-    /// Whether it has `Cache-Control: no-cache`.
+    /// Whether the answer has `Cache-Control: no-cache`, from 1.15 on.
     no_cache: bool,
+    /// The age of the snapshot, if it may be stale.
     stale: Option<Duration>,
 }
 
@@ -37,7 +38,7 @@ impl Reply {
         }
     }
 
-    /// The same, sent while it is made.
+    /// 200 with a JSON body that is sent while it is made.
     pub fn streaming(body: StreamingBody) -> Reply {
         Reply {
             body: Some(Body::Streaming(body)),
@@ -86,12 +87,12 @@ impl Reply {
         }
     }
 
-    /// From 1.15, with `Last-Modified` and `Cache-Control: no-cache`. Without a time of its own the answer was modified now.
+    /// From 1.15 on, with `Last-Modified` and `Cache-Control: no-cache`. Without a time the answer was modified now.
     pub fn modified(self, moment: impl Into<Option<DateTime<Utc>>>) -> Reply {
         self.modified_if(Some(moment.into().unwrap_or_else(Utc::now)))
     }
 
-    /// As `modified`, but without a time there is no `Last-Modified`.
+    /// Like `modified`, but without a time there is no `Last-Modified`.
     pub fn modified_if(self, modified: Option<DateTime<Utc>>) -> Reply {
         Reply {
             modified,
@@ -100,7 +101,7 @@ impl Reply {
         }
     }
 
-    /// With the age of the snapshot, if it may lack what was committed since: `Age` and `placet-stale`.
+    /// With the age of the snapshot, if it may lack later commits: `Age` and `placet-stale`.
     pub fn stale(self, stale: Option<Duration>) -> Reply {
         Reply { stale, ..self }
     }
@@ -119,7 +120,7 @@ impl Reply {
             }
         }
         if let Some(age) = self.stale {
-            // Rounded up: 0 would say that nothing is missing.
+            // Rounded up, because an age of 0 would mean that nothing is missing.
             let seconds = age.as_secs() + 1;
             response.insert_header((header::AGE, seconds.to_string()));
             response.insert_header(("placet-stale", seconds.to_string()));

@@ -11,7 +11,7 @@ use super::base_url::BaseUrl;
 use super::disconnect::DisconnectWatch;
 use super::reply::Reply;
 use super::streaming::{
-    self, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, Started, StreamingBody,
+    self, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, PartialAnswer, StreamingBody,
 };
 use crate::api::service::{Service, Settings};
 use crate::error::Result;
@@ -21,7 +21,7 @@ use crate::version::Version;
 
 /// A request that may be answered: it is authenticated and authorized, its route and version are known, its body is read.
 pub struct RequestContext {
-    /// The microversion; the newest one for the native API, whose handlers do not ask for it.
+    /// The microversion; the newest one for the native API, whose handlers do not use it.
     pub version: Version,
     /// The query string as it was sent.
     pub query: String,
@@ -56,7 +56,7 @@ impl RequestContext {
         &self.service.model
     }
 
-    /// Reads the rows of an answer, perhaps from a replica. What a change depends on is read with `model` instead.
+    /// Reads the rows of an answer, perhaps from a replica. A change reads its preconditions with `model` instead.
     pub fn reader(&self) -> Reader {
         self.model().reader(self.may_lag)
     }
@@ -65,40 +65,43 @@ impl RequestContext {
         &self.service.settings
     }
 
-    /// Answers with a body that is sent while it is made, if it is long.
+    /// Answers with a body that is sent in chunks while it is made. A short body is sent whole.
     ///
-    /// Up to `bound` bytes are made before the first is sent, so that an error until then is a refusal. A later error breaks
-    /// the answer off. A search of at most `rounds` rounds runs on this worker; a longer one would delay the other requests
-    /// of the worker, so it runs on a blocking thread. The interrupt that `make` gets is set when the response is dropped.
+    /// Up to `bound` bytes are made before the first is sent, so that an error until then is a refusal. A later error
+    /// truncates the answer. A search of at most `rounds` rounds runs on this worker. A longer one would delay the other
+    /// requests of the worker, so it runs on a blocking thread. The interrupt that `make_source` gets is set when the
+    /// response is dropped.
     pub async fn stream(
         self,
         log_context: LogContext,
         rounds: u64,
         bound: Option<usize>,
-        make: impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + 'static,
+        make_source: impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + 'static,
     ) -> Result<Reply> {
-        let (interrupt, started) = match streaming::try_inline(&make, rounds, bound) {
+        let (interrupt, partial) = match streaming::try_inline(&make_source, rounds, bound) {
             Some((interrupt, result)) => match result? {
-                InlineResult::Found(first) => return Ok(self.reply(log_context, InterruptOnDrop(interrupt), first)),
-                InlineResult::Started(started) => (InterruptOnDrop(interrupt), Some(started)),
+                InlineResult::SearchDone(first) => {
+                    return Ok(self.reply(log_context, InterruptOnDrop(interrupt), first));
+                }
+                InlineResult::Unfinished(partial) => (InterruptOnDrop(interrupt), Some(partial)),
             },
             None => (InterruptOnDrop(Interrupt::default()), None),
         };
-        let of_search = interrupt.0.clone();
-        let job = spawn_blocking(move || match started {
-            Some(started) => started.finish(bound),
-            None => Started::new(make(of_search)?).finish(bound),
+        let search_interrupt = interrupt.0.clone();
+        let job = spawn_blocking(move || match partial {
+            Some(partial) => partial.finish(bound),
+            None => PartialAnswer::new(make_source(search_interrupt)?).finish(bound),
         });
         let client = self.client.clone();
-        let gone = async move {
+        let disconnected = async move {
             match client {
-                Some(client) => client.gone().await,
+                Some(client) => client.disconnected().await,
                 None => pending().await,
             }
         };
         let first = tokio::select! {
-            done = job => streaming::outcome(done)?,
-            () = gone => return Err(streaming::client_left()),
+            joined = job => streaming::job_result(joined)?,
+            () = disconnected => return Err(streaming::client_disconnected()),
         };
         Ok(self.reply(log_context, interrupt, first))
     }

@@ -1,4 +1,4 @@
-//! The head of a request: what its answer and its log line need, known before the body is read.
+//! The head of a request: the data for its answer and its log line that is known before the body is read.
 
 use actix_web::HttpRequest;
 use actix_web::http::Method;
@@ -13,16 +13,16 @@ use crate::version::Version;
 #[derive(Debug)]
 pub struct RequestHead {
     pub method: Method,
-    /// The id that placet gave it.
+    /// The id that placet assigns.
     pub request_id: String,
-    /// The id that its sender gave it.
+    /// The id that the sender assigned.
     pub global_id: Option<String>,
     pub accept: Accept,
-    /// The address of the client; a proxy's word counts only with `enable_proxy_headers_parsing`.
+    /// The address of the client; that from a proxy's headers only with `enable_proxy_headers_parsing`.
     pub remote: String,
-    /// Whether it is for the native API, which has no microversions.
+    /// Whether the request is for the native API, which has no microversions.
     pub native: bool,
-    /// `None` until it was negotiated.
+    /// `None` until the version is negotiated.
     pub version: Option<Version>,
 }
 
@@ -63,7 +63,7 @@ impl Forwarded {
                     let mut pairs = first.split(';').filter_map(|pair| pair.split_once('='));
                     pairs
                         .find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted))
-                        .map(|(_, v)| v.trim().to_owned())
+                        .map(|(_, value)| value.trim().to_owned())
                 };
                 Forwarded {
                     scheme: field("proto"),

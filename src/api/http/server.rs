@@ -31,14 +31,13 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may take to close a connection that the server closed.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Blocking threads for searches and long answers. The threads that wait for the database are counted apart from them,
-/// so that no search waits behind one. Threads start when they are needed.
-const SEARCHES: usize = 512;
+/// The blocking threads for searches and long answers. The threads that wait for the database come on top of these, so that
+/// no search waits behind one. Threads start when they are needed.
+const SEARCH_THREADS: usize = 512;
 
-/// Serves on these listeners until SIGTERM or SIGINT; then requests in flight may finish.
+/// Serves on these listeners until SIGTERM or SIGINT, and then finishes the requests in flight.
 ///
-/// `ready` is called when the handlers of these signals are installed. If it were announced earlier, a signal sent at once
-/// would kill the process.
+/// `ready` is called after the handlers of these signals are installed. Earlier, a signal would kill the process.
 pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen, ready: impl FnOnce()) -> io::Result<()> {
     System::new().block_on(async {
         let service = Data::new(service);
@@ -48,10 +47,10 @@ pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen, rea
         };
         let mut server = Server::build()
             .workers(workers)
-            .worker_max_blocking_threads(SEARCHES.div_ceil(workers) + service.model.waiting_threads())
+            .worker_max_blocking_threads(SEARCH_THREADS.div_ceil(workers) + service.model.waiting_threads())
             .max_concurrent_connections(listen.max_connections.div_ceil(workers))
             .shutdown_timeout(listen.shutdown_timeout.as_secs())
-            .shutdown_signal(told_to_stop()?);
+            .shutdown_signal(stop_signal()?);
         let draining = server.graceful_shutdown_signal();
         for listener in listeners {
             let (service, draining) = (service.clone(), draining.clone());
@@ -90,7 +89,7 @@ fn http(
         let peer = connection.peer_addr().ok();
         // Without TCP_NODELAY the last chunk of an answer waits until the client has acknowledged the one before.
         if let Err(error) = connection.set_nodelay(true) {
-            log::debug!("A connection without TCP_NODELAY: {error}");
+            log::debug!("Cannot set TCP_NODELAY on a connection, so its answers may be delayed: {error}");
         }
         let mut timed = TimeoutStream::new(connection);
         timed.set_write_timeout(Some(WRITE_TIMEOUT));
@@ -99,7 +98,8 @@ fn http(
     .and_then(requests)
 }
 
-fn told_to_stop() -> io::Result<impl Future<Output = ()> + Send> {
+/// Completes at SIGTERM or SIGINT.
+fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! {

@@ -2,8 +2,8 @@
 //!
 //! Starting a thread takes longer than most searches. So a short search runs on the worker that read the request
 //! (`try_inline`). A longer one makes each chunk as one job on a blocking thread, while the chunk before it is sent: a
-//! client that reads slowly, or not at all, holds two chunks and no thread. When everything is found, a chunk is written
-//! only when the connection has room for it, by the worker itself. An answer that is short, or that is found before it is
+//! client that reads slowly, or not at all, holds two chunks and no thread. After the search, the worker itself writes each
+//! chunk when the connection has room for it. An answer that is short, or whose search is done before the first byte is
 //! sent, has a `Content-Length`.
 
 use std::collections::VecDeque;
@@ -24,13 +24,13 @@ use super::disconnect::DisconnectWatch;
 use crate::error::{Error, Result};
 use crate::search::Interrupt;
 
-/// The length of a chunk, which may be a little longer. Two of them fit into the buffer that actix keeps of a connection.
+/// The length at which a chunk ends; it may be a little longer. Two of them fit into the buffer of an actix connection.
 pub const CHUNK_BYTES: usize = 60 * 1024;
 /// An answer of at most this length is sent whole, with its length.
 pub const WHOLE_ANSWER_BYTES: usize = 64 * 1024;
-/// What is written inline before the rest goes to a blocking thread.
+/// The length that is written inline before the rest goes to a blocking thread.
 const INLINE_BYTES: usize = 4 * 1024;
-/// How much longer than `CHUNK_BYTES` chunks are as a rule: memory is reserved for it.
+/// Reserved beyond `CHUNK_BYTES`, because the last item of a chunk usually exceeds it.
 const CHUNK_MARGIN_BYTES: usize = 3 * 1024;
 
 /// Makes an answer, part by part.
@@ -38,8 +38,8 @@ pub trait ChunkSource: Send {
     /// Appends to `out` until it has `length` bytes or the answer ends. Returns false at the end of the answer.
     fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool>;
 
-    /// Whether nothing is left to search for. The rest is then written quickly, and cannot fail.
-    fn is_found(&self) -> bool;
+    /// Whether the search is done. Writing the rest is then fast, and cannot fail.
+    fn is_search_done(&self) -> bool;
 
     /// The length of the rest in bytes, if it is known.
     fn remaining_bytes(&self) -> Option<usize>;
@@ -49,23 +49,23 @@ pub trait ChunkSource: Send {
 pub struct FirstChunks {
     pub chunks: VecDeque<Vec<u8>>,
     pub rest: Option<Box<dyn ChunkSource>>,
-    /// Of the whole answer in bytes, if it is known.
+    /// The length of the whole answer in bytes, if it is known.
     pub length: Option<usize>,
 }
 
 /// An answer whose first chunks are being made.
-pub struct Started {
+pub struct PartialAnswer {
     source: Box<dyn ChunkSource>,
     chunks: VecDeque<Vec<u8>>,
     /// The chunk that is being written.
     last: Vec<u8>,
-    /// Whether the source has more than was written.
+    /// Whether the source has more.
     more: bool,
 }
 
-impl Started {
-    pub fn new(source: Box<dyn ChunkSource>) -> Started {
-        Started {
+impl PartialAnswer {
+    pub fn new(source: Box<dyn ChunkSource>) -> PartialAnswer {
+        PartialAnswer {
             source,
             chunks: VecDeque::new(),
             last: Vec::new(),
@@ -81,19 +81,19 @@ impl Started {
         Ok(())
     }
 
-    fn is_found(&self) -> bool {
-        !self.more || self.source.is_found()
+    fn is_search_done(&self) -> bool {
+        !self.more || self.source.is_search_done()
     }
 
-    /// Makes the first chunks: until everything is found, or `bound` bytes are written. So an answer with a bound is found
-    /// before its first byte is sent, and an error is still a refusal.
+    /// Makes the first chunks, until the search is done or `bound` bytes are written. An error until then is still a
+    /// refusal, because no byte has been sent.
     pub fn finish(mut self, bound: Option<usize>) -> Result<FirstChunks> {
         let mut written = 0;
         self.write(WHOLE_ANSWER_BYTES)?;
         loop {
             written += self.last.len();
             self.chunks.push_back(std::mem::take(&mut self.last));
-            if self.is_found() || written >= bound.unwrap_or_default() {
+            if self.is_search_done() || written >= bound.unwrap_or_default() {
                 break;
             }
             self.last.reserve(CHUNK_BYTES + CHUNK_MARGIN_BYTES);
@@ -114,10 +114,10 @@ impl Started {
 
 /// The result of work that ran on the worker that read the request.
 pub enum InlineResult {
-    /// Everything was found.
-    Found(FirstChunks),
-    /// More is to be searched for; the rest belongs on a blocking thread.
-    Started(Started),
+    /// The search is done.
+    SearchDone(FirstChunks),
+    /// The search goes on. The rest belongs on a blocking thread.
+    Unfinished(PartialAnswer),
 }
 
 /// A chunk, and the source of the next one if there is more.
@@ -164,22 +164,22 @@ impl Drop for PooledChunk {
 }
 
 /// The result of a job on a blocking thread; a panic there is an internal error.
-pub fn outcome<T>(done: std::result::Result<Result<T>, JoinError>) -> Result<T> {
-    done.unwrap_or_else(|error| Err(panicked(&error.to_string())))
+pub fn job_result<T>(joined: std::result::Result<Result<T>, JoinError>) -> Result<T> {
+    joined.unwrap_or_else(|error| Err(panicked(&error.to_string())))
 }
 
-fn panicked(how: &str) -> Error {
+fn panicked(cause: &str) -> Error {
     Error::Internal {
-        detail: format!("a search ended in a panic: {how}"),
+        detail: format!("a search ended in a panic: {cause}"),
     }
 }
 
-/// Makes the first bytes of an answer on the worker that read the request. `make` starts it.
+/// Makes the first bytes of an answer on the worker that read the request. `make_source` starts it.
 ///
 /// `None` if `rounds` is 0, or if the search needed more than that many rounds: it should then start again on a blocking
 /// thread, or it would delay the other requests of this worker.
 pub fn try_inline(
-    make: impl FnOnce(Interrupt) -> Result<Box<dyn ChunkSource>>,
+    make_source: impl FnOnce(Interrupt) -> Result<Box<dyn ChunkSource>>,
     rounds: u64,
     bound: Option<usize>,
 ) -> Option<(Interrupt, Result<InlineResult>)> {
@@ -188,12 +188,12 @@ pub fn try_inline(
     }
     let interrupt = Interrupt::after(rounds);
     let first = || {
-        let mut started = Started::new(make(interrupt.clone())?);
-        started.write(INLINE_BYTES)?;
-        Ok(if started.is_found() {
-            InlineResult::Found(started.finish(bound)?)
+        let mut partial = PartialAnswer::new(make_source(interrupt.clone())?);
+        partial.write(INLINE_BYTES)?;
+        Ok(if partial.is_search_done() {
+            InlineResult::SearchDone(partial.finish(bound)?)
         } else {
-            InlineResult::Started(started)
+            InlineResult::Unfinished(partial)
         })
     };
     let result = std::panic::catch_unwind(AssertUnwindSafe(first)).unwrap_or_else(|_| Err(panicked("on its worker")));
@@ -213,11 +213,11 @@ impl Drop for InterruptOnDrop {
     }
 }
 
-/// What the log line says about an answer that was broken off.
+/// The context of the log line about an answer that was broken off.
 pub struct LogContext {
     /// The request.
     pub what: String,
-    /// What to do, as one more sentence with a space before it; or empty.
+    /// What to do, as a sentence with a space before it; or empty.
     pub advice: &'static str,
 }
 
@@ -235,9 +235,9 @@ pub struct StreamingBody {
 
 /// The chunk after the ready ones.
 enum NextChunk {
-    /// Its job has not started. If everything is found there is none: the chunk is written when it is wanted.
+    /// Its job has not started. After the search there is none: the chunk is written when it is polled.
     Idle(Box<dyn ChunkSource>),
-    /// A blocking thread makes it; the future, if any, completes when the client is gone.
+    /// A blocking thread makes it; the future, if any, completes when the client has disconnected.
     InProgress(
         JoinHandle<Result<Chunk>>,
         Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -265,11 +265,11 @@ impl StreamingBody {
         }
     }
 
-    /// Starts the job of the next chunk, so that the search goes on while this one is sent. If everything is found there
-    /// is no job: writing takes less time than waking a thread.
+    /// Starts the job of the next chunk, so that the search goes on while this one is sent. After the search there is no
+    /// job, because writing takes less time than waking a thread.
     fn start_next(&mut self) {
         self.next = match std::mem::replace(&mut self.next, NextChunk::End) {
-            NextChunk::Idle(source) if !source.is_found() => {
+            NextChunk::Idle(source) if !source.is_search_done() => {
                 let spare = self.spare.take();
                 NextChunk::InProgress(spawn_blocking(move || next_chunk(source, spare)), None)
             }
@@ -283,17 +283,20 @@ impl StreamingBody {
             NextChunk::Idle(source) => return Poll::Ready(Some(next_chunk(source, self.spare.take()))),
             other => other,
         };
-        let NextChunk::InProgress(job, gone) = &mut self.next else {
+        let NextChunk::InProgress(job, disconnected) = &mut self.next else {
             return Poll::Ready(None);
         };
-        if let Poll::Ready(done) = Pin::new(job).poll(task) {
-            return Poll::Ready(Some(outcome(done)));
+        if let Poll::Ready(joined) = Pin::new(job).poll(task) {
+            return Poll::Ready(Some(job_result(joined)));
         }
-        if gone.is_none() {
-            *gone = self.client.clone().map(|client| Box::pin(client.gone()) as _);
+        if disconnected.is_none() {
+            *disconnected = self.client.clone().map(|client| Box::pin(client.disconnected()) as _);
         }
-        match gone.as_mut().map(|gone| gone.as_mut().poll(task)) {
-            Some(Poll::Ready(())) => Poll::Ready(Some(Err(client_left()))),
+        match disconnected
+            .as_mut()
+            .map(|disconnected| disconnected.as_mut().poll(task))
+        {
+            Some(Poll::Ready(())) => Poll::Ready(Some(Err(client_disconnected()))),
             _ => Poll::Pending,
         }
     }
@@ -307,10 +310,10 @@ pub fn set_framing(request: &HttpRequest, response: &mut HttpResponse) {
     }
 }
 
-/// The error of a request whose client is gone. It is logged and reaches no client.
-pub fn client_left() -> Error {
+/// The error of a request whose client has disconnected. It is logged and reaches no client.
+pub fn client_disconnected() -> Error {
     Error::BadRequest {
-        detail: "The client ended its side of the connection before there was an answer.".into(),
+        detail: "The client closed its side of the connection before there was an answer.".into(),
     }
 }
 
@@ -345,10 +348,10 @@ impl MessageBody for StreamingBody {
 }
 
 impl StreamingBody {
-    /// The connection ends without the end of the body, so no client takes the part for the whole.
-    fn log_broken_off(&self, why: &dyn fmt::Display) {
+    /// Logs an incomplete answer. Its connection ends before the body does, so that the client notices.
+    fn log_broken_off(&self, reason: &dyn fmt::Display) {
         log::warn!(
-            "The answer to {:?} was broken off after {} bytes: {why}{}",
+            "The answer to {:?} was broken off after {} bytes: {reason}{}",
             self.log_context.what,
             self.sent,
             self.log_context.advice,
@@ -359,7 +362,7 @@ impl StreamingBody {
 impl Drop for StreamingBody {
     fn drop(&mut self) {
         if !matches!(self.next, NextChunk::End) || !self.ready.is_empty() {
-            self.log_broken_off(&"Its client is gone, or the service stops.");
+            self.log_broken_off(&"The client disconnected, or the service stops.");
         }
     }
 }

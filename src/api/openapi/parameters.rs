@@ -7,17 +7,17 @@ use super::span::{Span, merged, one_of_steps};
 use super::texts::Texts;
 
 /// The fields of a path.
-pub fn of_path(path: &str, said: &Value, schemas: &Schemas<'_>, texts: &Texts) -> Vec<Value> {
+pub fn of_path(path: &str, description: &Value, schemas: &Schemas<'_>, texts: &Texts) -> Vec<Value> {
     let names = path
         .split('/')
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let parameters = names.map(|name| {
-        let schema = match &said["path"][name] {
+        let schema = match &description["path"][name] {
             Value::Null if name.ends_with("uuid") => json!({"type": "string", "format": "uuid"}),
             Value::Null => json!({"type": "string", "minLength": 1, "maxLength": 255}),
             // A name that is validated with a schema of a body.
-            Value::String(named) => schemas.newest(named),
-            own => own.clone(),
+            Value::String(schema_name) => schemas.newest(schema_name),
+            inline => inline.clone(),
         };
         json!({
             "name": name,
@@ -32,15 +32,15 @@ pub fn of_path(path: &str, said: &Value, schemas: &Schemas<'_>, texts: &Texts) -
 
 /// One parameter at one step of the query's schema.
 #[derive(PartialEq)]
-struct Form {
+struct ParameterForm {
     required: bool,
     schema: Value,
 }
 
-/// The parameters of the query, from the schema that validates it; `whole` is where the operation is served.
-pub fn of_query(named: &str, whole: Span, schemas: &Schemas<'_>, texts: &Texts) -> Vec<Value> {
-    let mut parameters: Vec<(String, Vec<(Span, Form)>)> = Vec::new();
-    for (span, query) in schemas.queries(named, whole) {
+/// The parameters of the query, from the schema that validates it. `served` has the versions of the operation.
+pub fn of_query(schema_name: &str, served: Span, schemas: &Schemas<'_>, texts: &Texts) -> Vec<Value> {
+    let mut parameters: Vec<(String, Vec<(Span, ParameterForm)>)> = Vec::new();
+    for (span, query) in schemas.queries(schema_name, served) {
         for (name, form) in forms(&query) {
             match parameters.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, steps)) => steps.push((span, form)),
@@ -50,13 +50,13 @@ pub fn of_query(named: &str, whole: Span, schemas: &Schemas<'_>, texts: &Texts) 
     }
     let parameters = parameters
         .into_iter()
-        .map(|(name, steps)| parameter(&name, steps, whole, texts));
+        .map(|(name, steps)| parameter(&name, steps, served, texts));
     parameters.collect()
 }
 
-fn parameter(name: &str, steps: Vec<(Span, Form)>, whole: Span, texts: &Texts) -> Value {
-    let holds = steps.iter().map(|(span, _)| *span).reduce(Span::join).unwrap_or(whole);
-    let required = holds == whole && steps.iter().all(|(_, form)| form.required);
+fn parameter(name: &str, steps: Vec<(Span, ParameterForm)>, served: Span, texts: &Texts) -> Value {
+    let span = steps.iter().map(|(step, _)| *step).reduce(Span::join).unwrap_or(served);
+    let required = span == served && steps.iter().all(|(_, form)| form.required);
     let schemas = merged(steps.into_iter().map(|(span, form)| (span, form.schema)));
     let mut parameter = json!({
         "name": name,
@@ -69,17 +69,17 @@ fn parameter(name: &str, steps: Vec<(Span, Form)>, whole: Span, texts: &Texts) -
         parameter["style"] = "form".into();
         parameter["explode"] = true.into();
     }
-    if holds != whole {
-        parameter["x-openstack"] = holds.json();
+    if span != served {
+        parameter["x-openstack"] = span.json();
     }
     parameter
 }
 
-/// The one parameter that stands for all with a suffix: an object whose members are parameters.
+/// The parameter that represents all suffixed ones: an object whose members are parameters.
 const GROUPS: &str = "groups";
 
-/// The parameters of one step.
-fn forms(query: &Value) -> Vec<(String, Form)> {
+/// The parameters of one step of the query's schema.
+fn forms(query: &Value) -> Vec<(String, ParameterForm)> {
     let required = |name: &str| {
         query["required"]
             .as_array()
@@ -96,19 +96,19 @@ fn forms(query: &Value) -> Vec<(String, Form)> {
         let Some((name, suffix)) = split else { continue };
         forms.push((
             name.to_owned(),
-            Form {
+            ParameterForm {
                 required: required(name),
-                schema: plain(schema),
+                schema: without_type_list(schema),
             },
         ));
-        groups.insert(format!("^{name}({suffix})$"), plain(schema));
+        groups.insert(format!("^{name}({suffix})$"), without_type_list(schema));
     }
     for (name, schema) in members("properties") {
         forms.push((
             name.clone(),
-            Form {
+            ParameterForm {
                 required: required(name),
-                schema: plain(schema),
+                schema: without_type_list(schema),
             },
         ));
     }
@@ -116,7 +116,7 @@ fn forms(query: &Value) -> Vec<(String, Form)> {
         let schema = json!({"type": "object", "patternProperties": groups, "additionalProperties": false});
         forms.push((
             GROUPS.to_owned(),
-            Form {
+            ParameterForm {
                 required: false,
                 schema,
             },
@@ -125,8 +125,8 @@ fn forms(query: &Value) -> Vec<(String, Form)> {
     forms
 }
 
-/// A schema with a list of one type, written as that type: they mean the same.
-fn plain(schema: &Value) -> Value {
+/// Replaces a list of one type by that type, which means the same.
+fn without_type_list(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some([only]) = schema["type"].as_array().map(Vec::as_slice) {
         schema["type"] = only.clone();

@@ -10,7 +10,7 @@ use crate::api::http::native_codes::native_code;
 use crate::error::Error;
 use crate::version::Version;
 
-/// One way to be refused.
+/// A refusal, as the description lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub status: u16,
@@ -20,7 +20,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn of(status: StatusCode, detail: &str) -> Refusal {
+    fn new(status: StatusCode, detail: &str) -> Refusal {
         Refusal {
             status: status.as_u16(),
             code: UNDEFINED,
@@ -38,25 +38,25 @@ impl From<&Error> for Refusal {
         let (status, code) = status_and_code(error);
         Refusal {
             code,
-            ..Refusal::of(status, &error.to_string())
+            ..Refusal::new(status, &error.to_string())
         }
     }
 }
 
-/// The errors in the description, then those that every row of this kind has.
-pub fn of_route(route: &Route, said: &Value) -> Vec<Refusal> {
-    let named = said["refusals"].as_array().into_iter().flatten();
-    let own = named.filter_map(Value::as_str).filter_map(|name| {
+/// The refusals of a route: first the errors in its description, then those that follow from its row.
+pub fn of_route(route: &Route, description: &Value) -> Vec<Refusal> {
+    let names = description["refusals"].as_array().into_iter().flatten();
+    let own = names.filter_map(Value::as_str).filter_map(|name| {
         let error = sentences::all()
             .into_iter()
             .find(|error| sentences::name(error) == name);
         error.as_ref().map(Refusal::from)
     });
     let mut refusals: Vec<Refusal> = own.collect();
-    let general = reading(route, said)
+    let general = parse_errors(route, description)
         .into_iter()
-        .chain(of_dispatch(route))
-        .chain(failing(route));
+        .chain(dispatch_refusals(route))
+        .chain(server_errors(route));
     for refusal in general {
         if !refusals.contains(&refusal) {
             refusals.push(refusal);
@@ -72,42 +72,48 @@ pub fn of_route(route: &Route, said: &Value) -> Vec<Refusal> {
 }
 
 /// Errors of a request that cannot be read.
-fn reading(route: &Route, said: &Value) -> Vec<Refusal> {
+fn parse_errors(route: &Route, description: &Value) -> Vec<Refusal> {
     let mut errors = Vec::new();
-    if route.media == Media::Takes {
+    if route.media == Media::ConsumesJson {
         errors.extend([
             Error::MalformedJson("{problem}".into()),
             Error::InvalidBody("{problem}".into()),
         ]);
     }
-    if said["query"].is_string() || matches!(route.authorization, Authorization::RuleOfProject(_)) {
+    if description["query"].is_string() || matches!(route.authorization, Authorization::RuleOfProject(_)) {
         errors.push(Error::InvalidQuery("{problem}".into()));
     }
     errors.iter().map(Refusal::from).collect()
 }
 
-fn of_dispatch(route: &Route) -> Vec<Refusal> {
-    let of = Refusal::of;
-    let mut refusals = vec![of(
+/// Refusals by dispatch.
+fn dispatch_refusals(route: &Route) -> Vec<Refusal> {
+    let mut refusals = vec![Refusal::new(
         StatusCode::BAD_REQUEST,
         "content-type header required when content-length > 0",
     )];
-    refusals.extend(of_microversions(route.family));
+    refusals.extend(microversion_refusals(route.family));
     if let Authorization::Rule(rule) | Authorization::RuleOfProject(rule) = route.authorization {
         let rule = rule.name.to_owned();
-        refusals.push(of(StatusCode::UNAUTHORIZED, "The token is missing or not accepted."));
+        refusals.push(Refusal::new(
+            StatusCode::UNAUTHORIZED,
+            "The token is missing or not accepted.",
+        ));
         refusals.push(Refusal::from(&Error::Forbidden { rule }));
     }
     match route.media {
-        Media::Bare => {}
-        Media::Gives => refusals.push(of(StatusCode::NOT_ACCEPTABLE, "Only application/json is provided")),
-        Media::Takes => refusals.extend([
-            of(StatusCode::REQUEST_TIMEOUT, "Its body did not arrive in time."),
-            of(
+        Media::Unchecked => {}
+        Media::ProducesJson => refusals.push(Refusal::new(
+            StatusCode::NOT_ACCEPTABLE,
+            "Only application/json is provided",
+        )),
+        Media::ConsumesJson => refusals.extend([
+            Refusal::new(StatusCode::REQUEST_TIMEOUT, "Its body did not arrive in time."),
+            Refusal::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "Request is too large. Larger than {limit}.",
             ),
-            of(
+            Refusal::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "The media type {type} is not supported, use application/json",
             ),
@@ -117,25 +123,24 @@ fn of_dispatch(route: &Route) -> Vec<Refusal> {
 }
 
 /// Errors of a request whose microversion cannot be read or served.
-fn of_microversions(family: Family) -> Vec<Refusal> {
+fn microversion_refusals(family: Family) -> Vec<Refusal> {
     let Family::Placement { first, outside, .. } = family else {
         return Vec::new();
     };
-    let of = Refusal::of;
     let mut refusals = vec![
-        of(
+        Refusal::new(
             StatusCode::BAD_REQUEST,
             "Invalid microversion: invalid version string: {version}; {problem}",
         ),
-        of(
+        Refusal::new(
             StatusCode::NOT_ACCEPTABLE,
             "Invalid microversion: Unacceptable version header: {version}",
         ),
     ];
     if first > Version::MIN {
         refusals.push(match outside {
-            Outside::NotFound => of(StatusCode::NOT_FOUND, "The microversion does not know this URL."),
-            Outside::MethodNotAllowed => of(
+            Outside::NotFound => Refusal::new(StatusCode::NOT_FOUND, "The microversion does not know this URL."),
+            Outside::MethodNotAllowed => Refusal::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "The microversion does not know this method of the URL.",
             ),
@@ -145,7 +150,7 @@ fn of_microversions(family: Family) -> Vec<Refusal> {
 }
 
 /// Errors that the client did not cause.
-fn failing(route: &Route) -> Vec<Refusal> {
+fn server_errors(route: &Route) -> Vec<Refusal> {
     let detail = || "{detail}".to_owned();
     let mut errors = vec![Error::Internal { detail: detail() }];
     if !matches!(route.authorization, Authorization::Public) {

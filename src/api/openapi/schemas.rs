@@ -1,4 +1,4 @@
-//! From the schemas of `wire` to components of the document: one for each step, and one for each definition.
+//! Converts the schemas of `wire` to components of the document: one for each step, and one for each definition.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::texts::Texts;
 use crate::version::Version;
 use crate::wire::documents::{DOCUMENTS, NATIVE_STEP};
 
-/// Whether a schema is of a request or of an answer.
+/// The part of a document that contains a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum Part {
     Requests,
     Answers,
 }
 
-/// The schemas, and the components that were made of them so far.
+/// The schemas of `wire`, and the components made from them so far.
 pub struct Schemas<'a> {
     texts: &'a Texts,
     requests: BTreeMap<&'static str, Value>,
@@ -27,15 +27,15 @@ pub struct Schemas<'a> {
 /// The document that contains a schema: a reference without a file is to this document.
 #[derive(Clone, Copy)]
 struct Source<'a> {
-    of: Of,
+    part: Part,
     noun: &'a str,
 }
 
 impl Source<'_> {
     fn component(self, name: &str) -> String {
-        match self.of {
-            Of::Requests => format!("{}.request.{name}", self.noun),
-            Of::Answers => format!("{}.answer.{name}", self.noun),
+        match self.part {
+            Part::Requests => format!("{}.request.{name}", self.noun),
+            Part::Answers => format!("{}.answer.{name}", self.noun),
         }
     }
 }
@@ -58,17 +58,17 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// Whether there is a schema `noun/name`.
-    pub fn has(&self, of: Of, named: &str) -> bool {
-        self.find(of, named).is_some()
+    /// Whether there is a schema of this name, `noun/name`.
+    pub fn has(&self, part: Part, schema_name: &str) -> bool {
+        self.find(part, schema_name).is_some()
     }
 
     /// The steps of `noun/name` within `span`, each as a reference to its component.
-    pub fn references(&mut self, of: Of, named: &str, span: Span) -> Vec<(Span, Value)> {
-        let Some((noun, name, document)) = self.find(of, named) else {
+    pub fn references(&mut self, part: Part, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
+        let Some((noun, name, document)) = self.find(part, schema_name) else {
             return Vec::new();
         };
-        let source = Source { of, noun };
+        let source = Source { part, noun };
         let steps = steps(&document[name], span).into_iter().map(|(since, span, schema)| {
             let component = source.component(&format!("{name}-{since}"));
             let schema = self.schema(source, &schema);
@@ -79,11 +79,14 @@ impl<'a> Schemas<'a> {
     }
 
     /// The steps of the request's schema `noun/name` within `span`, with definitions inlined.
-    pub fn queries(&self, named: &str, span: Span) -> Vec<(Span, Value)> {
-        let Some((noun, name, document)) = self.find(Of::Requests, named) else {
+    pub fn queries(&self, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
+        let Some((noun, name, document)) = self.find(Part::Requests, schema_name) else {
             return Vec::new();
         };
-        let source = Source { of: Of::Requests, noun };
+        let source = Source {
+            part: Part::Requests,
+            noun,
+        };
         let steps = steps(&document[name], span).into_iter();
         steps
             .map(|(_, span, schema)| (span, self.inline(source, &schema)))
@@ -91,46 +94,46 @@ impl<'a> Schemas<'a> {
     }
 
     /// The newest step of `noun/name`, or the part of it at `noun/name/…`; `null` if there is none.
-    pub fn newest(&self, named: &str) -> Value {
-        let mut parts = named.splitn(3, '/');
-        let [noun, name, place] = std::array::from_fn(|_| parts.next().unwrap_or_default());
+    pub fn newest(&self, schema_name: &str) -> Value {
+        let mut parts = schema_name.splitn(3, '/');
+        let [noun, name, pointer] = std::array::from_fn(|_| parts.next().unwrap_or_default());
         let steps = self.queries(&format!("{noun}/{name}"), Span::ALL);
         let newest = steps.last().map(|(_, schema)| schema);
-        let place = if place.is_empty() {
+        let pointer = if pointer.is_empty() {
             String::new()
         } else {
-            format!("/{place}")
+            format!("/{pointer}")
         };
         newest
-            .and_then(|schema| schema.pointer(&place))
+            .and_then(|schema| schema.pointer(&pointer))
             .cloned()
             .unwrap_or_default()
     }
 
-    fn find<'n>(&self, of: Of, named: &'n str) -> Option<(&'n str, &'n str, &Value)> {
-        let (noun, name) = named.split_once('/')?;
-        let document = self.documents(of).get(noun)?;
+    fn find<'n>(&self, part: Part, schema_name: &'n str) -> Option<(&'n str, &'n str, &Value)> {
+        let (noun, name) = schema_name.split_once('/')?;
+        let document = self.documents(part).get(noun)?;
         document.get(name)?;
         Some((noun, name, document))
     }
 
-    fn documents(&self, of: Of) -> &BTreeMap<&'static str, Value> {
-        match of {
-            Of::Requests => &self.requests,
-            Of::Answers => &self.answers,
+    fn documents(&self, part: Part) -> &BTreeMap<&'static str, Value> {
+        match part {
+            Part::Requests => &self.requests,
+            Part::Answers => &self.answers,
         }
     }
 
     /// The target of `{"$ref": "noun.json#/a/b"}`: its document, its name, its value.
     fn referred<'v>(&'v self, source: Source<'v>, value: &'v Value) -> Option<(Source<'v>, String, &'v Value)> {
-        let (file, place) = value.get("$ref")?.as_str()?.split_once('#')?;
+        let (file, pointer) = value.get("$ref")?.as_str()?.split_once('#')?;
         let noun = file.strip_suffix(".json").unwrap_or(source.noun);
         let source = Source { noun, ..source };
-        let name = place
+        let name = pointer
             .trim_start_matches("/definitions")
             .trim_start_matches('/')
             .replace('/', "-");
-        let referred = self.documents(source.of).get(noun)?.pointer(place)?;
+        let referred = self.documents(source.part).get(noun)?.pointer(pointer)?;
         Some((source, name, referred))
     }
 
@@ -165,7 +168,7 @@ impl<'a> Schemas<'a> {
         keywords.collect::<Map<_, _>>().into()
     }
 
-    /// Schemas by name. All of them together may be one definition, which is no schema itself.
+    /// Schemas by name. The whole object may be a reference to a definition, which is not a schema itself.
     fn members(&mut self, source: Source<'_>, members: &Value, described: bool) -> Value {
         let members = self
             .referred(source, members)
@@ -199,7 +202,7 @@ impl<'a> Schemas<'a> {
     }
 }
 
-/// The steps that hold somewhere in `span`: the key of each, where it holds there, and its schema.
+/// The steps that overlap `span`: the key of each, the overlap, and its schema.
 fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
     let steps = steps.as_object().into_iter().flatten();
     let (native, steps): (Vec<_>, Vec<_>) = steps.partition(|(since, _)| *since == NATIVE_STEP);
@@ -221,7 +224,7 @@ fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
         .map(|(key, schema)| (key.clone(), Span::Native, schema));
     microversions
         .chain(native)
-        .filter_map(|(key, holds, schema)| Some((key, holds.meet(span)?, schema.clone())))
+        .filter_map(|(key, step, schema)| Some((key, step.intersection(span)?, schema.clone())))
         .collect()
 }
 

@@ -1,4 +1,4 @@
-//! One example of each error, with the names of its fields in braces as their values: the sentences of the description.
+//! The sentences of the description: one example of each error, whose fields contain their names in braces.
 
 use crate::error::Error;
 
@@ -8,9 +8,9 @@ fn text(name: &str) -> String {
 
 /// The name of the error's variant.
 pub fn name(error: &Error) -> String {
-    let written = format!("{error:?}");
-    let end = written.find(|c: char| !c.is_alphanumeric()).unwrap_or(written.len());
-    written[..end].to_owned()
+    let debug = format!("{error:?}");
+    let end = debug.find(|c: char| !c.is_alphanumeric()).unwrap_or(debug.len());
+    debug[..end].to_owned()
 }
 
 /// One example of each error.
@@ -155,6 +155,10 @@ mod tests {
     #[test]
     fn every_error_has_its_sentence() {
         let names: Vec<String> = all().iter().map(name).collect();
-        assert_eq!(names, variants(), "src/error.rs (right) has other errors than these");
+        assert_eq!(
+            names,
+            variants(),
+            "src/error.rs (right) has different errors; mend sentences::all"
+        );
     }
 }

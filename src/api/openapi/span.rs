@@ -1,4 +1,4 @@
-//! The span in which something holds: from one microversion to another, or the native API.
+//! The versions in which a part of the description holds: a range of microversions, or the native API.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ impl Span {
         }
     }
 
-    /// The span in which a route is served.
+    /// The versions that a route serves.
     pub const fn of(family: Family) -> Span {
         match family {
             Family::Placement { first, last, .. } => Span::Microversions { first, last },
@@ -33,8 +33,8 @@ impl Span {
         }
     }
 
-    /// The intersection of both; `None` if it is empty.
-    pub fn meet(self, other: Span) -> Option<Span> {
+    /// The versions in both; `None` if there are none.
+    pub fn intersection(self, other: Span) -> Option<Span> {
         match (self, other) {
             (
                 Span::Microversions { first, last },
@@ -51,7 +51,7 @@ impl Span {
         }
     }
 
-    /// Both, and what is between them. Rows of one operation are of one family.
+    /// The smallest span that contains both. Rows of one operation are of one family.
     pub fn join(self, other: Span) -> Span {
         match (self, other) {
             (
@@ -68,17 +68,17 @@ impl Span {
         }
     }
 
-    /// Whether it holds at `version` or at a later one.
+    /// Whether it contains `version` or a later one.
     pub fn reaches(self, version: Version) -> bool {
         matches!(self, Span::Microversions { last, .. } if last >= version)
     }
 
-    /// Whether it holds at `version` and all that it knows is later.
-    pub fn begins_at(self, version: Version) -> bool {
+    /// Whether all of it is `version` or later.
+    pub fn is_since(self, version: Version) -> bool {
         matches!(self, Span::Microversions { first, .. } if first >= version)
     }
 
-    /// As `x-openstack` has it: without `max-ver` if it holds still, `null` for the native API.
+    /// The value of `x-openstack`. Without `max-ver` if it reaches the newest microversion; `null` for the native API.
     pub fn json(self) -> Value {
         let Span::Microversions { first, last } = self else {
             return Value::Null;
@@ -103,7 +103,7 @@ pub fn merged<T: PartialEq>(steps: impl IntoIterator<Item = (Span, T)>) -> Vec<(
     merged
 }
 
-/// One schema for several steps: the only one, or `anyOf` them, each with its versions.
+/// One schema for several steps: the only step, or `anyOf` all steps, each with its versions.
 pub fn one_of_steps(mut steps: Vec<(Span, Value)>) -> Value {
     if steps.len() == 1 {
         return steps.remove(0).1;
@@ -127,10 +127,10 @@ mod tests {
     }
 
     #[test]
-    fn spans_meet_and_neighbours_merge() {
-        assert_eq!(span(1, 5).meet(span(3, 9)), Some(span(3, 5)));
-        assert_eq!(span(1, 5).meet(span(6, 9)), None);
-        assert_eq!(Span::ALL.meet(Span::Native), None);
+    fn spans_intersect_and_neighbours_merge() {
+        assert_eq!(span(1, 5).intersection(span(3, 9)), Some(span(3, 5)));
+        assert_eq!(span(1, 5).intersection(span(6, 9)), None);
+        assert_eq!(Span::ALL.intersection(Span::Native), None);
         let steps = [(span(0, 3), 'a'), (span(4, 6), 'a'), (span(7, 39), 'b')];
         assert_eq!(merged(steps), [(span(0, 6), 'a'), (span(7, 39), 'b')]);
     }

@@ -30,10 +30,13 @@ fn walk<'a>(name: &'a str, value: &'a Value, visit: &mut impl FnMut(&'a str, &'a
 fn the_committed_document_is_up_to_date() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("api-ref/openapi.json");
     let committed = std::fs::read_to_string(path).unwrap_or_default();
-    let made = text(None).unwrap();
-    let differs = committed.lines().zip(made.lines()).position(|(old, new)| old != new);
+    let generated = text(None).unwrap();
+    let differs = committed
+        .lines()
+        .zip(generated.lines())
+        .position(|(old, new)| old != new);
     assert!(
-        committed == made,
+        committed == generated,
         "api-ref/openapi.json differs from what `placet openapi` prints (first in line {:?}): run contrib/api-ref.sh",
         differs.map(|line| line + 1)
     );
@@ -75,7 +78,7 @@ fn a_route_without_a_description_is_in_the_document() {
 }
 
 #[test]
-fn every_description_is_of_a_route_and_names_what_exists() {
+fn every_description_is_of_a_route_and_names_only_existing_schemas_and_errors() {
     let texts = Texts::read();
     let schemas = Schemas::new(&texts);
     let mut keys = BTreeSet::new();
@@ -88,22 +91,22 @@ fn every_description_is_of_a_route_and_names_what_exists() {
     let errors: BTreeSet<String> = sentences::all().iter().map(sentences::name).collect();
     for (key, text) in texts.operations() {
         assert!(keys.contains(key), "{key} is not in the route table");
-        for named in [&text["body"], &text["query"]].into_iter().filter_map(Value::as_str) {
-            assert!(schemas.has(schemas::Of::Requests, named), "{key}: {named}");
+        for name in [&text["body"], &text["query"]].into_iter().filter_map(Value::as_str) {
+            assert!(schemas.has(schemas::Part::Requests, name), "{key}: {name}");
         }
-        for named in text["path"]
+        for name in text["path"]
             .as_object()
             .into_iter()
             .flatten()
-            .filter_map(|(_, named)| named.as_str())
+            .filter_map(|(_, name)| name.as_str())
         {
-            assert!(schemas.newest(named).is_object(), "{key}: {named}");
+            assert!(schemas.newest(name).is_object(), "{key}: {name}");
         }
         for answer in text["answers"].as_object().unwrap().values() {
-            let named = answer["body"].as_str();
+            let name = answer["body"].as_str();
             assert!(
-                named.is_none_or(|named| schemas.has(schemas::Of::Answers, named)),
-                "{key}: {named:?}"
+                name.is_none_or(|name| schemas.has(schemas::Part::Answers, name)),
+                "{key}: {name:?}"
             );
         }
         for name in text["refusals"].as_array().into_iter().flatten() {
@@ -166,13 +169,13 @@ fn every_reference_has_a_target_and_every_component_is_referenced() {
 #[test]
 fn properties_and_parameters_are_described() {
     let document = document(None);
-    let mut met = BTreeSet::new();
+    let mut used = BTreeSet::new();
     walk("", &document["components"]["schemas"], &mut |name, members| {
         if name == "properties" {
-            met.extend(members.keys().map(String::as_str));
+            used.extend(members.keys().map(String::as_str));
         }
     });
-    let plain = BTreeSet::from([
+    let undescribed = BTreeSet::from([
         "allocations",
         "errors",
         "id",
@@ -191,13 +194,16 @@ fn properties_and_parameters_are_described() {
     ]);
     let texts = Texts::read();
     let described: BTreeSet<&str> = texts.properties().collect();
-    assert_eq!(met.difference(&described).copied().collect::<BTreeSet<_>>(), plain);
-    assert!(described.is_subset(&met), "{:?}", described.difference(&met));
+    assert_eq!(
+        used.difference(&described).copied().collect::<BTreeSet<_>>(),
+        undescribed
+    );
+    assert!(described.is_subset(&used), "{:?}", described.difference(&used));
     for (path, method, operation) in every_operation(&document) {
         for parameter in operation["parameters"].as_array().unwrap() {
-            let named = parameter["$ref"].is_null();
+            let is_inline = parameter["$ref"].is_null();
             assert!(
-                !named || parameter["description"] != parameter["name"],
+                !is_inline || parameter["description"] != parameter["name"],
                 "{method} {path}"
             );
         }
@@ -205,12 +211,12 @@ fn properties_and_parameters_are_described() {
 }
 
 #[test]
-fn operations_have_ids_of_their_own() {
+fn operations_have_unique_ids() {
     let document = document(None);
     let mut ids = BTreeMap::new();
     for (path, method, operation) in every_operation(&document) {
-        let before = ids.insert(operation["operationId"].as_str().unwrap(), (method, path));
-        assert_eq!(before, None, "{method} {path}");
+        let duplicate = ids.insert(operation["operationId"].as_str().unwrap(), (method, path));
+        assert_eq!(duplicate, None, "{method} {path}");
     }
 }
 
@@ -249,15 +255,15 @@ fn the_document_of_the_native_api_does_not_mention_microversions() {
 fn query_parameters_have_the_versions_in_which_they_exist() {
     let document = document(None);
     let candidates = &document["paths"]["/allocation_candidates"]["get"];
-    let named = |name: &str| {
+    let parameter = |name: &str| {
         let parameters = candidates["parameters"].as_array().unwrap();
         parameters.iter().find(|parameter| parameter["name"] == name).unwrap()
     };
-    assert_eq!(named("limit")["x-openstack"], json!({"min-ver": "1.16"}));
-    assert_eq!(named("resources")["required"], false);
+    assert_eq!(parameter("limit")["x-openstack"], json!({"min-ver": "1.16"}));
+    assert_eq!(parameter("resources")["required"], false);
     assert_eq!(
-        named("groups")["schema"]["anyOf"][0]["x-openstack"],
+        parameter("groups")["schema"]["anyOf"][0]["x-openstack"],
         json!({"min-ver": "1.25", "max-ver": "1.30"})
     );
-    assert!(named("groups")["schema"]["anyOf"][1]["patternProperties"]["^in_tree([1-9][0-9]*)$"].is_object());
+    assert!(parameter("groups")["schema"]["anyOf"][1]["patternProperties"]["^in_tree([1-9][0-9]*)$"].is_object());
 }

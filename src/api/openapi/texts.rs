@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 use super::super::route::{Family, Route};
 use crate::wire::documents::DOCUMENTS;
 
+/// The descriptions.
 pub struct Texts {
     words: Value,
     nouns: BTreeMap<&'static str, Value>,
-    /// By `METHOD path`, and `METHOD path version` for the rows of a method that has several.
+    /// By `METHOD path`; by `METHOD path version` if several rows have that method and path.
     operations: BTreeMap<String, Value>,
 }
 
@@ -18,13 +19,13 @@ impl Texts {
     pub fn read() -> Texts {
         let json = |text| serde_json::from_str(text).expect("the texts are JSON, and a test reads each");
         let (mut nouns, mut operations) = (BTreeMap::new(), BTreeMap::new());
-        for (noun, text) in DOCUMENTS {
-            let mut document: Map<String, Value> = serde_json::from_str(text).expect("the texts are JSON objects");
-            if let Some(said) = document.remove("noun") {
-                nouns.insert(*noun, said);
+        for (noun, json) in DOCUMENTS {
+            let mut document: Map<String, Value> = serde_json::from_str(json).expect("the texts are JSON objects");
+            if let Some(text) = document.remove("noun") {
+                nouns.insert(*noun, text);
             }
-            if let Some(Value::Object(of_noun)) = document.remove("operations") {
-                operations.extend(of_noun);
+            if let Some(Value::Object(by_row)) = document.remove("operations") {
+                operations.extend(by_row);
             }
         }
         Texts {
@@ -61,7 +62,7 @@ impl Texts {
 
     #[cfg(test)]
     pub fn operations(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.operations.iter().map(|(key, said)| (key.as_str(), said))
+        self.operations.iter().map(|(key, text)| (key.as_str(), text))
     }
 
     #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Tests of request bodies: their type, their length and the answers to them.
 
-use super::{Edge, admin};
+use super::{TestServer, admin};
 
 const UUID: &str = "11111111-1111-4111-8111-111111111111";
 
 #[actix_web::test]
 async fn a_body_without_an_accepted_content_type_is_refused() {
-    let edge = Edge::new();
-    let answer = edge
+    let server = TestServer::new();
+    let answer = server
         .send(admin("GET", "/nowhere", "1.0").insert_header(("content-length", "2")))
         .await;
     assert_eq!(answer.status, 400);
@@ -21,7 +21,7 @@ async fn a_body_without_an_accepted_content_type_is_refused() {
         if let Some(content_type) = content_type {
             request = request.insert_header(("content-type", content_type));
         }
-        let answer = edge.send(request).await;
+        let answer = server.send(request).await;
         assert_eq!(answer.status, 415);
         let sentence = format!("The media type {named} is not supported, use application/json");
         assert!(answer.detail().ends_with(&sentence), "{}", answer.detail());
@@ -30,7 +30,7 @@ async fn a_body_without_an_accepted_content_type_is_refused() {
 
 #[actix_web::test]
 async fn a_body_above_the_limit_is_refused() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     let post = |body: String| {
         admin("POST", "/resource_providers", "1.0")
             .insert_header(("content-type", "application/json"))
@@ -38,20 +38,20 @@ async fn a_body_above_the_limit_is_refused() {
     };
     let too_long = post(" ".repeat(1001)).insert_header(("content-length", "1001"));
     for request in [too_long, post(" ".repeat(1001))] {
-        let answer = edge.send(request).await;
+        let answer = server.send(request).await;
         assert_eq!(
             (answer.status.as_u16(), answer.error("title")),
             (413, "Request Entity Too Large".into())
         );
     }
-    let answer = edge.send(post(" ".repeat(1000))).await;
+    let answer = server.send(post(" ".repeat(1000))).await;
     assert_eq!(answer.status, 400);
     assert!(answer.detail().contains("Malformed JSON: "));
 }
 
 #[actix_web::test]
 async fn an_unknown_provider_is_reported_before_errors_in_the_body() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     for (url, status) in [
         (format!("/resource_providers/{UUID}"), 404),
         (format!("/resource_providers/{UUID}/inventories"), 404),
@@ -62,19 +62,19 @@ async fn an_unknown_provider_is_reported_before_errors_in_the_body() {
         let request = admin("PUT", &url, "1.39")
             .insert_header(("content-type", "application/json"))
             .set_payload("{");
-        assert_eq!(edge.send(request).await.status, status, "{url}");
+        assert_eq!(server.send(request).await.status, status, "{url}");
     }
 }
 
 #[actix_web::test]
 async fn a_provider_is_created_read_and_deleted() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     let json = ("content-type", "application/json");
     let body = format!("{{\"name\": \"host\", \"uuid\": \"{UUID}\"}}");
     let request = admin("POST", "/resource_providers", "1.19")
         .insert_header(json)
         .set_payload(body.clone());
-    let answer = edge.send(request.insert_header(("host", "cloud.example:8778"))).await;
+    let answer = server.send(request.insert_header(("host", "cloud.example:8778"))).await;
     assert_eq!((answer.status.as_u16(), answer.text()), (201, ""));
     let url = format!("/resource_providers/{UUID}");
     assert_eq!(
@@ -86,7 +86,7 @@ async fn a_provider_is_created_read_and_deleted() {
         (None, None)
     );
 
-    let again = edge
+    let again = server
         .send(
             admin("POST", "/resource_providers", "1.23")
                 .insert_header(json)
@@ -98,18 +98,18 @@ async fn a_provider_is_created_read_and_deleted() {
         (409, "placement.duplicate_name".into())
     );
 
-    let shown = edge.send(admin("GET", &url, "1.15")).await;
+    let shown = server.send(admin("GET", &url, "1.15")).await;
     assert_eq!((shown.status.as_u16(), &shown.json()["name"]), (200, &"host".into()));
     assert!(shown.header("last-modified").is_some());
     assert_eq!(
-        edge.send(admin("GET", &url, "1.14")).await.header("last-modified"),
+        server.send(admin("GET", &url, "1.14")).await.header("last-modified"),
         None
     );
 
-    let gone = edge.send(admin("DELETE", &url, "1.15")).await;
+    let gone = server.send(admin("DELETE", &url, "1.15")).await;
     assert_eq!(
         (gone.status.as_u16(), gone.text(), gone.header("cache-control")),
         (204, "", None)
     );
-    assert_eq!(edge.send(admin("GET", &url, "1.15")).await.status, 404);
+    assert_eq!(server.send(admin("GET", &url, "1.15")).await.status, 404);
 }

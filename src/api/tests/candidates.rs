@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Edge, admin};
+use super::{TestServer, admin};
 
 pub fn uuid(number: u32) -> String {
     format!("11111111-1111-4111-8111-{number:012}")
@@ -12,19 +12,19 @@ pub fn uuid(number: u32) -> String {
 
 const UUID: &str = "11111111-1111-4111-8111-111111111111";
 
-pub async fn write(edge: &Edge, method: &str, path: &str, body: serde_json::Value) {
+pub async fn write(server: &TestServer, method: &str, path: &str, body: serde_json::Value) {
     let request = admin(method, path, "1.39")
         .insert_header(("content-type", "application/json"))
         .set_payload(body.to_string());
-    let answer = edge.send(request).await;
+    let answer = server.send(request).await;
     assert!(answer.status.is_success(), "{path}: {}", answer.text());
 }
 
 #[actix_web::test]
 async fn a_search_sends_no_sql_and_shows_every_acknowledged_claim() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     write(
-        &edge,
+        &server,
         "POST",
         "/resource_providers",
         json!({"name": "host", "uuid": UUID}),
@@ -32,7 +32,7 @@ async fn a_search_sends_no_sql_and_shows_every_acknowledged_claim() {
     .await;
     let inventories = json!({"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 4}}});
     write(
-        &edge,
+        &server,
         "PUT",
         &format!("/resource_providers/{UUID}/inventories"),
         inventories,
@@ -44,16 +44,16 @@ async fn a_search_sends_no_sql_and_shows_every_acknowledged_claim() {
             "project_id": "p", "user_id": "u", "consumer_generation": null, "consumer_type": "INSTANCE",
         });
         write(
-            &edge,
+            &server,
             "PUT",
             &format!("/allocations/22222222-2222-4222-8222-00000000000{n}"),
             claim,
         )
         .await;
-        let before = edge.service.model.statements();
+        let before = server.service.model.statements();
         for (amount, fits) in [(free, 1), (free + 1, 0)] {
             let path = format!("/allocation_candidates?resources=VCPU:{amount}&limit=10");
-            let answer = edge.send(admin("GET", &path, "1.39")).await;
+            let answer = server.send(admin("GET", &path, "1.39")).await;
             assert_eq!(
                 answer.json()["allocation_requests"].as_array().map(Vec::len),
                 Some(fits),
@@ -61,22 +61,22 @@ async fn a_search_sends_no_sql_and_shows_every_acknowledged_claim() {
                 answer.text()
             );
         }
-        assert_eq!(edge.service.model.statements(), before);
+        assert_eq!(server.service.model.statements(), before);
     }
 }
 
 #[actix_web::test]
 async fn with_several_processes_a_search_sends_only_the_freshness_query() {
-    let edge = Edge::shared(|_| ());
+    let server = TestServer::shared(|_| ());
     let body = json!({"name": "host", "uuid": UUID});
-    write(&edge, "POST", "/resource_providers", body).await;
+    write(&server, "POST", "/resource_providers", body).await;
     for _ in 0..3 {
-        let before = edge.service.model.statements();
-        let answer = edge
+        let before = server.service.model.statements();
+        let answer = server
             .send(admin("GET", "/allocation_candidates?resources=VCPU:1", "1.39"))
             .await;
         assert!(answer.status.is_success(), "{}", answer.text());
-        assert_eq!(edge.service.model.statements() - before, 1);
+        assert_eq!(server.service.model.statements() - before, 1);
     }
 }
 
@@ -84,17 +84,17 @@ async fn with_several_processes_a_search_sends_only_the_freshness_query() {
 async fn without_the_database_a_search_is_refused_or_has_an_age() {
     const PATHS: [&str; 2] = ["/allocation_candidates?resources=VCPU:1", "/resource_providers"];
     for stale in [0, 60] {
-        let edge = Edge::shared(|settings| settings.stale_reads = Duration::from_secs(stale));
+        let server = TestServer::shared(|settings| settings.stale_reads = Duration::from_secs(stale));
         write(
-            &edge,
+            &server,
             "POST",
             "/resource_providers",
             json!({"name": "host", "uuid": UUID}),
         )
         .await;
-        edge.lose_database();
+        server.rename_database_file();
         for path in PATHS {
-            let answer = edge.send(admin("GET", path, "1.39")).await;
+            let answer = server.send(admin("GET", path, "1.39")).await;
             match stale {
                 0 => assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, Some("1"))),
                 _ => {
@@ -107,7 +107,7 @@ async fn without_the_database_a_search_is_refused_or_has_an_age() {
         }
         let unknown = admin("GET", "/allocation_candidates?resources=CUSTOM_NONE:1", "1.39");
         assert_eq!(
-            edge.send(unknown).await.status.as_u16(),
+            server.send(unknown).await.status.as_u16(),
             503,
             "the database may have the class, so it is not refused as unknown"
         );

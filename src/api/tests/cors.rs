@@ -14,10 +14,10 @@ fn cors() -> Cors {
     }
 }
 
-fn edge(change: impl FnOnce(&mut Cors)) -> Edge {
+fn server(change: impl FnOnce(&mut Cors)) -> TestServer {
     let mut cors = cors();
     change(&mut cors);
-    Edge::with(|settings| settings.cors = Some(cors))
+    TestServer::with(|settings| settings.cors = Some(cors))
 }
 
 /// The CORS headers of an answer, without the prefix of their names.
@@ -43,7 +43,7 @@ fn preflight(origin: &'static str, method: &'static str, headers: &'static str) 
 
 #[actix_web::test]
 async fn a_preflight_request_needs_no_token() {
-    let answer = edge(|_| ())
+    let answer = server(|_| ())
         .send(preflight(
             "https://b.example",
             "PUT",
@@ -70,8 +70,8 @@ async fn a_preflight_request_needs_no_token() {
 }
 
 #[actix_web::test]
-async fn a_preflight_request_for_what_is_not_allowed_gets_no_cors_headers() {
-    let edge = edge(|_| ());
+async fn a_forbidden_preflight_request_gets_no_cors_headers() {
+    let server = server(|_| ());
     for (origin, method, headers) in [
         ("https://c.example", "GET", ""),
         ("https://a.example", "DELETE", ""),
@@ -79,7 +79,7 @@ async fn a_preflight_request_for_what_is_not_allowed_gets_no_cors_headers() {
         ("https://a.example", "GET", "x-other"),
         ("https://a.example", "GET", "accept,x-other"),
     ] {
-        let answer = edge.send(preflight(origin, method, headers)).await;
+        let answer = server.send(preflight(origin, method, headers)).await;
         assert_eq!(answer.status, StatusCode::OK, "{origin} {method} {headers}");
         assert_eq!(cors_headers(&answer), [], "{origin} {method} {headers}");
         assert_eq!(answer.header("vary"), None);
@@ -90,7 +90,7 @@ async fn a_preflight_request_for_what_is_not_allowed_gets_no_cors_headers() {
         ("access-control-request-method", "GET"),
     ] {
         let request = TestRequest::default().method("OPTIONS".parse().expect("a method"));
-        let answer = edge.send(request.uri("/nothing").insert_header(header)).await;
+        let answer = server.send(request.uri("/nothing").insert_header(header)).await;
         assert_eq!(
             (answer.status, cors_headers(&answer)),
             (StatusCode::OK, Vec::new()),
@@ -101,7 +101,7 @@ async fn a_preflight_request_for_what_is_not_allowed_gets_no_cors_headers() {
 
 #[actix_web::test]
 async fn an_answer_names_the_origin_that_may_read_it() {
-    let edge = edge(|_| ());
+    let server = server(|_| ());
     let expected = [
         ("allow-credentials", "true"),
         ("allow-origin", "https://a.example"),
@@ -112,7 +112,9 @@ async fn an_answer_names_the_origin_that_may_read_it() {
         (admin("GET", "/nothing", "1.0"), StatusCode::NOT_FOUND),
         (anonymous("GET", "/resource_providers", "1.0"), StatusCode::UNAUTHORIZED),
     ] {
-        let answer = edge.send(request.insert_header(("origin", "https://a.example"))).await;
+        let answer = server
+            .send(request.insert_header(("origin", "https://a.example")))
+            .await;
         assert_eq!((answer.status, cors_headers(&answer)), (status, expected.to_vec()));
         // A missing token and an unknown path are refused alike at every version.
         let varies = match status {
@@ -121,7 +123,7 @@ async fn an_answer_names_the_origin_that_may_read_it() {
         };
         assert_eq!(answer.header("vary"), Some(varies));
     }
-    let answer = edge
+    let answer = server
         .send(admin("GET", "/", "1.0").insert_header(("origin", "https://c.example")))
         .await;
     assert_eq!(
@@ -132,7 +134,7 @@ async fn an_answer_names_the_origin_that_may_read_it() {
 
 #[actix_web::test]
 async fn a_star_allows_every_origin_and_empty_options_send_no_header() {
-    let edge = edge(|cors| {
+    let server = server(|cors| {
         cors.allowed_origin = vec!["https://a.example".into(), "*".into()];
         cors.allow_credentials = false;
         cors.expose_headers.clear();
@@ -143,24 +145,24 @@ async fn a_star_allows_every_origin_and_empty_options_send_no_header() {
         ("https://c.example", "*"),
         ("null", "*"),
     ] {
-        let answer = edge
+        let answer = server
             .send(admin("GET", "/", "1.0").insert_header(("origin", origin)))
             .await;
         assert_eq!(cors_headers(&answer), [("allow-origin", named)]);
     }
-    let answer = edge.send(preflight("https://c.example", "GET", "")).await;
+    let answer = server.send(preflight("https://c.example", "GET", "")).await;
     assert_eq!(cors_headers(&answer), [("allow-methods", "GET"), ("allow-origin", "*")]);
 }
 
 #[actix_web::test]
 async fn without_cors_options_no_answer_has_cors_headers() {
-    let edge = Edge::new();
-    let answer = edge.send(preflight("https://a.example", "GET", "")).await;
+    let server = TestServer::new();
+    let answer = server.send(preflight("https://a.example", "GET", "")).await;
     assert_eq!(
         (answer.status, cors_headers(&answer)),
         (StatusCode::UNAUTHORIZED, Vec::new())
     );
-    let answer = edge
+    let answer = server
         .send(admin("GET", "/", "1.0").insert_header(("origin", "https://a.example")))
         .await;
     assert_eq!(cors_headers(&answer), []);

@@ -2,12 +2,12 @@
 
 use actix_web::test::TestRequest;
 
-use super::{Edge, admin, anonymous, of};
+use super::{TestServer, admin, anonymous, with_token};
 
 #[actix_web::test]
 async fn the_root_needs_no_token_and_serves_every_version() {
-    let edge = Edge::new();
-    let answer = edge.send(TestRequest::get().uri("/")).await;
+    let server = TestServer::new();
+    let answer = server.send(TestRequest::get().uri("/")).await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("openstack-api-version"), Some("placement 1.0"));
     assert_eq!(answer.header("vary"), Some("openstack-api-version"));
@@ -18,7 +18,7 @@ async fn the_root_needs_no_token_and_serves_every_version() {
         (&"1.39".into(), &"".into())
     );
 
-    let answer = edge.send(anonymous("GET", "/", "1.15")).await;
+    let answer = server.send(anonymous("GET", "/", "1.15")).await;
     assert_eq!(answer.header("cache-control"), Some("no-cache"));
     let modified = answer.header("last-modified").expect("a time");
     assert!(
@@ -29,8 +29,8 @@ async fn the_root_needs_no_token_and_serves_every_version() {
 
 #[actix_web::test]
 async fn the_version_is_negotiated_before_the_route_is_found() {
-    let edge = Edge::new();
-    let answer = edge.send(admin("GET", "/nowhere", "1.40")).await;
+    let server = TestServer::new();
+    let answer = server.send(admin("GET", "/nowhere", "1.40")).await;
     assert_eq!(answer.status, 406);
     assert!(
         answer
@@ -43,43 +43,43 @@ async fn the_version_is_negotiated_before_the_route_is_found() {
     );
     assert_eq!(answer.header("openstack-api-version"), None);
 
-    let answer = edge.send(admin("GET", "/nowhere", "pony.horse")).await;
+    let answer = server.send(admin("GET", "/nowhere", "pony.horse")).await;
     assert_eq!(
         (answer.status.as_u16(), answer.error("title")),
         (400, "Bad Request".into())
     );
 
-    let answer = edge.send(admin("GET", "/nowhere", "latest")).await;
+    let answer = server.send(admin("GET", "/nowhere", "latest")).await;
     assert_eq!(
         (answer.status.as_u16(), answer.error("title")),
         (404, "Not Found".into())
     );
     assert_eq!(answer.header("openstack-api-version"), Some("placement 1.39"));
     assert_eq!(answer.error("code"), "placement.undefined_code");
-    let answer = edge.send(admin("GET", "/nowhere", "1.22")).await;
+    let answer = server.send(admin("GET", "/nowhere", "1.22")).await;
     assert!(answer.error("code").is_null());
 }
 
 #[actix_web::test]
 async fn several_version_headers_are_one_list() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     let request = admin("GET", "/", "1.3").append_header(("openstack-api-version", "compute 2.90, placement 1.7"));
     assert_eq!(
-        edge.send(request).await.header("openstack-api-version"),
+        server.send(request).await.header("openstack-api-version"),
         Some("placement 1.7")
     );
 }
 
 #[actix_web::test]
 async fn every_answer_has_a_request_id_of_its_own() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     let foreign = "req-3875499c-74fd-4723-ac9a-c34bbb5f9738";
     for request in [
         admin("GET", "/traits", "1.6"),
         admin("GET", "/nowhere", "1.6"),
         anonymous("GET", "/traits", "1.6"),
     ] {
-        let answer = edge
+        let answer = server
             .send(request.insert_header(("x-openstack-request-id", foreign)))
             .await;
         let id = answer.header("x-openstack-request-id").expect("an id").to_owned();
@@ -95,8 +95,8 @@ async fn every_answer_has_a_request_id_of_its_own() {
 
 #[actix_web::test]
 async fn a_missing_token_is_refused_before_anything_else() {
-    let edge = Edge::new();
-    let answer = edge.send(anonymous("GET", "/nowhere", "banana")).await;
+    let server = TestServer::new();
+    let answer = server.send(anonymous("GET", "/nowhere", "banana")).await;
     assert_eq!(answer.status, 401);
     assert_eq!(answer.json()["code"], "401 Unauthorized");
     assert_eq!(answer.header("openstack-api-version"), None);
@@ -104,20 +104,20 @@ async fn a_missing_token_is_refused_before_anything_else() {
 
 #[actix_web::test]
 async fn a_policy_rule_may_depend_on_project_and_scope() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     let usages = |project: &str| {
-        let request = of("alice:lab", "GET", &format!("/usages?project_id={project}"), "1.9");
+        let request = with_token("alice:lab", "GET", &format!("/usages?project_id={project}"), "1.9");
         request.insert_header(("x-roles", "member,reader"))
     };
-    assert_eq!(edge.send(usages("lab")).await.status, 200);
-    let refused = edge.send(usages("other")).await;
+    assert_eq!(server.send(usages("lab")).await.status, 200);
+    let refused = server.send(usages("other")).await;
     assert_eq!(refused.status, 403);
     assert!(
         refused
             .detail()
             .ends_with("\n\n Policy does not allow placement:usages to be performed.  ")
     );
-    let refused = edge
+    let refused = server
         .send(usages("lab").insert_header(("openstack-system-scope", "all")))
         .await;
     assert!(refused.detail().ends_with("\n\n placement:usages  "));
@@ -125,7 +125,7 @@ async fn a_policy_rule_may_depend_on_project_and_scope() {
 
 #[actix_web::test]
 async fn errors_have_the_form_that_the_client_accepts() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     for (accept, form) in [
         ("*/*", "application/json"),
         ("application/json, text/html;q=0.9", "application/json"),
@@ -134,7 +134,7 @@ async fn errors_have_the_form_that_the_client_accepts() {
         ("text/plain", "text/plain; charset=UTF-8"),
     ] {
         let request = admin("DELETE", "/resource_providers/a%3Cb%3Ec", "1.0").insert_header(("accept", accept));
-        let answer = edge.send(request).await;
+        let answer = server.send(request).await;
         assert_eq!(
             (answer.status.as_u16(), answer.header("content-type")),
             (404, Some(form)),
@@ -155,7 +155,7 @@ async fn errors_have_the_form_that_the_client_accepts() {
 
 #[actix_web::test]
 async fn an_answer_that_is_the_same_at_any_version_does_not_vary() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     let provider = "/resource_providers/00000000-0000-4000-8000-000000000001";
     for (token, method, url, version, status, varies) in [
         ("admin", "GET", "/traits", "1.40", 406, false),
@@ -170,43 +170,43 @@ async fn an_answer_that_is_the_same_at_any_version_does_not_vary() {
         ("admin", "PUT", "/traits", "1.39", 405, true),
         ("admin", "GET", "/traits", "1.39", 200, true),
     ] {
-        let answer = edge.send(of(token, method, url, version)).await;
+        let answer = server.send(with_token(token, method, url, version)).await;
         assert_eq!(answer.status, status, "{method} {url} at {version}");
-        let shown = answer.header("vary");
+        let vary = answer.header("vary");
         assert_eq!(
-            shown,
+            vary,
             varies.then_some("openstack-api-version"),
             "{method} {url} at {version}"
         );
     }
     assert_eq!(
-        edge.send(anonymous("GET", "/traits", "1.39")).await.header("vary"),
+        server.send(anonymous("GET", "/traits", "1.39")).await.header("vary"),
         None
     );
 }
 
 #[actix_web::test]
 async fn an_answer_without_a_time_of_its_own_has_no_last_modified() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     let uuids = [
         "00000000-0000-4000-8000-000000000001",
         "00000000-0000-4000-8000-000000000002",
     ];
     for (uuid, parent) in [(uuids[0], None), (uuids[1], Some(uuids[0]))] {
         let body = serde_json::json!({"name": uuid, "uuid": uuid, "parent_provider_uuid": parent});
-        let made = edge
+        let created = server
             .send(admin("POST", "/resource_providers", "1.39").set_json(body))
             .await;
-        assert!(made.header("last-modified").is_some());
+        assert!(created.header("last-modified").is_some());
     }
     let child = format!("/resource_providers/{}", uuids[1]);
-    let none = edge.send(admin("GET", &format!("{child}/inventories"), "1.39")).await;
+    let none = server.send(admin("GET", &format!("{child}/inventories"), "1.39")).await;
     assert_eq!(
         (none.header("last-modified"), none.header("cache-control")),
         (None, Some("no-cache"))
     );
     // `Last-Modified` of an update is the time of the update before it.
     let rename = |name| admin("PUT", &child, "1.39").set_json(serde_json::json!({"name": name}));
-    assert_eq!(edge.send(rename("one")).await.header("last-modified"), None);
-    assert!(edge.send(rename("two")).await.header("last-modified").is_some());
+    assert_eq!(server.send(rename("one")).await.header("last-modified"), None);
+    assert!(server.send(rename("two")).await.header("last-modified").is_some());
 }

@@ -1,10 +1,10 @@
 //! Tests of the native API: it has no microversions, its own policy rules, and errors that always have a code.
 
-use super::{Edge, admin, anonymous, of};
+use super::{TestServer, admin, anonymous, with_token};
 
 #[actix_web::test]
 async fn the_root_lists_every_operation_with_its_rule() {
-    let answer = Edge::new().send(of("demo", "GET", "/v1/", "1.7")).await;
+    let answer = TestServer::new().send(with_token("demo", "GET", "/v1/", "1.7")).await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("openstack-api-version"), None);
     assert_eq!(answer.header("vary"), None);
@@ -20,7 +20,7 @@ async fn the_root_lists_every_operation_with_its_rule() {
 
 #[actix_web::test]
 async fn every_refusal_has_a_code_and_no_microversion() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     for (request, status, code) in [
         (anonymous("GET", "/v1/", "1.0"), 401, "placet.unauthenticated"),
         (admin("GET", "/v1/unknown", "1.0"), 404, "placet.not_found"),
@@ -33,7 +33,7 @@ async fn every_refusal_has_a_code_and_no_microversion() {
             "placet.not_acceptable",
         ),
     ] {
-        let answer = edge.send(request).await;
+        let answer = server.send(request).await;
         assert_eq!(answer.status, status, "{code}");
         assert_eq!(answer.error("code"), code);
         assert_eq!(answer.error("status"), status);
@@ -51,6 +51,6 @@ async fn every_refusal_has_a_code_and_no_microversion() {
 
 #[actix_web::test]
 async fn a_microversion_in_the_request_is_ignored() {
-    let answer = Edge::new().send(admin("GET", "/v1/", "9.99")).await;
+    let answer = TestServer::new().send(admin("GET", "/v1/", "9.99")).await;
     assert_eq!(answer.status, 200);
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::candidates::{uuid, write};
-use super::{Edge, admin};
+use super::{TestServer, admin};
 use crate::api::http::disconnect::DisconnectSignal;
 use crate::api::http::streaming::{
     CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, StreamingBody, try_inline,
@@ -36,17 +36,17 @@ fn log_context() -> LogContext {
 }
 
 /// A source whose chunks come from a function.
-struct From<F> {
+struct FunctionSource<F> {
     write: F,
     found: bool,
 }
 
-impl<F: FnMut(&mut Vec<u8>, usize) -> Result<bool> + Send> ChunkSource for From<F> {
+impl<F: FnMut(&mut Vec<u8>, usize) -> Result<bool> + Send> ChunkSource for FunctionSource<F> {
     fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
         (self.write)(out, length)
     }
 
-    fn is_found(&self) -> bool {
+    fn is_search_done(&self) -> bool {
         self.found
     }
 
@@ -74,7 +74,7 @@ fn counting(last: Result<bool>, after: usize, found: bool) -> (StreamingBody, Ar
         if number < after { Ok(true) } else { last.clone() }
     };
     let waiting = InterruptOnDrop(interrupt.clone());
-    let chunks = first_chunks(From { write, found });
+    let chunks = first_chunks(FunctionSource { write, found });
     (
         StreamingBody::new(log_context(), None, waiting, chunks),
         calls,
@@ -84,9 +84,9 @@ fn counting(last: Result<bool>, after: usize, found: bool) -> (StreamingBody, Ar
 
 #[actix_web::test]
 async fn a_chunked_answer_equals_the_whole_answer() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     write(
-        &edge,
+        &server,
         "POST",
         "/resource_providers",
         json!({"name": "host", "uuid": uuid(0)}),
@@ -94,10 +94,10 @@ async fn a_chunked_answer_equals_the_whole_answer() {
     .await;
     for child in 1..=16 {
         let body = json!({"name": format!("child {child}"), "uuid": uuid(child), "parent_provider_uuid": uuid(0)});
-        write(&edge, "POST", "/resource_providers", body).await;
+        write(&server, "POST", "/resource_providers", body).await;
         let inventories = json!({"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}});
         write(
-            &edge,
+            &server,
             "PUT",
             &format!("/resource_providers/{}/inventories", uuid(child)),
             inventories,
@@ -106,8 +106,10 @@ async fn a_chunked_answer_equals_the_whole_answer() {
     }
     for version in ["1.29", "1.39"] {
         let path = "/allocation_candidates?resources1=VCPU:1&resources2=VCPU:1&resources3=VCPU:1&group_policy=isolate";
-        let long = edge.send(admin("GET", path, version)).await;
-        let whole = edge.send(admin("GET", &format!("{path}&limit=100000"), version)).await;
+        let long = server.send(admin("GET", path, version)).await;
+        let whole = server
+            .send(admin("GET", &format!("{path}&limit=100000"), version))
+            .await;
         assert_eq!(
             long.json()["allocation_requests"].as_array().map(Vec::len),
             Some(16 * 15 * 14)
@@ -119,7 +121,7 @@ async fn a_chunked_answer_equals_the_whole_answer() {
         );
         assert_eq!((long.length, whole.length), (None, Some(whole.body.len() as u64)));
         // An answer that fits one chunk has a length, with or without a limit.
-        let short = edge
+        let short = server
             .send(admin("GET", "/allocation_candidates?resources=VCPU:1", version))
             .await;
         assert_eq!(short.length, Some(short.body.len() as u64));
@@ -129,13 +131,13 @@ async fn a_chunked_answer_equals_the_whole_answer() {
 /// The items of the list are compared with lists of one provider each.
 #[actix_web::test]
 async fn a_chunked_list_of_providers_has_the_items_of_short_lists() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     let path = "/resource_providers";
     let (mut items, mut newest) = (Vec::new(), None);
     for number in 0..120 {
         let body = json!({"name": format!("host {number}"), "uuid": uuid(number)});
-        write(&edge, "POST", path, body).await;
-        let one = edge
+        write(&server, "POST", path, body).await;
+        let one = server
             .send(admin("GET", &format!("{path}?uuid={}", uuid(number)), "1.39"))
             .await;
         assert_eq!(one.length, Some(one.body.len() as u64), "a short answer has a length");
@@ -148,7 +150,7 @@ async fn a_chunked_list_of_providers_has_the_items_of_short_lists() {
         );
         newest = one.header("last-modified").map(str::to_owned);
     }
-    let long = edge.send(admin("GET", path, "1.39")).await;
+    let long = server.send(admin("GET", path, "1.39")).await;
     assert!(long.body.len() > CHUNK_BYTES, "{}", long.body.len());
     assert_eq!(long.length, None);
     assert_eq!(
@@ -225,9 +227,9 @@ async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
         Ok(true)
     };
     let waiting = InterruptOnDrop(interrupt.clone());
-    let chunks = first_chunks(From { write, found: false });
+    let chunks = first_chunks(FunctionSource { write, found: false });
     let mut body = StreamingBody::new(log_context(), Some(side.watch()), waiting, chunks);
-    side.end();
+    side.set();
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert!(matches!(next(&mut body).await, Some(Err(Error::BadRequest { .. }))));
     drop(body);
@@ -240,22 +242,22 @@ fn run_inline(rounds: u64, used: usize, bytes: Result<usize>) -> Option<(Interru
         for _ in 0..used {
             interrupt.is_set();
         }
-        let mut left = bytes;
+        let mut remaining = bytes;
         let write = move |out: &mut Vec<u8>, length: usize| {
-            let left = left.as_mut().map_err(|error| error.clone())?;
-            let more = (*left).min(length - out.len());
+            let remaining = remaining.as_mut().map_err(|error| error.clone())?;
+            let more = (*remaining).min(length - out.len());
             out.resize(out.len() + more, b'1');
-            *left -= more;
-            Ok(*left > 0)
+            *remaining -= more;
+            Ok(*remaining > 0)
         };
-        let source: Box<dyn ChunkSource> = Box::new(From { write, found: false });
+        let source: Box<dyn ChunkSource> = Box::new(FunctionSource { write, found: false });
         Ok(source)
     };
     try_inline(make, rounds, None)
 }
 
 #[test]
-fn a_search_with_too_many_rounds_for_the_worker_starts_again_elsewhere() {
+fn a_search_with_too_many_rounds_for_the_worker_starts_again_on_another_thread() {
     let refusal = Error::BadRequest { detail: "ended".into() };
     for bytes in [Ok(10), Ok(100_000), Err(refusal)] {
         assert!(
@@ -269,10 +271,10 @@ fn a_search_with_too_many_rounds_for_the_worker_starts_again_elsewhere() {
         let (interrupt, result) = run_inline(3, 2, bytes.clone()).expect("it had rounds left");
         (0..3).for_each(|_| assert!(!interrupt.is_set(), "later rounds are not counted"));
         let (length, chunks) = match (result, bytes) {
-            (Ok(InlineResult::Found(all)), Ok(10)) => (all.length, all.chunks),
-            // The rest goes on elsewhere, from the same place.
-            (Ok(InlineResult::Started(begun)), Ok(100_000)) => {
-                let all = begun.finish(Some(200_000)).expect("it has no error");
+            (Ok(InlineResult::SearchDone(all)), Ok(10)) => (all.length, all.chunks),
+            // Another thread continues at the same position.
+            (Ok(InlineResult::Unfinished(partial)), Ok(100_000)) => {
+                let all = partial.finish(Some(200_000)).expect("it has no error");
                 (all.length, all.chunks)
             }
             (Err(error), Err(expected)) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::route::{Authorization, Family, Media, Outside, Route, is_native};
 use super::super::routes::{ROUTES, slave_routes};
-use super::{Edge, admin, anonymous, of};
+use super::{TestServer, admin, anonymous, with_token};
 use crate::version::Version;
 
 /// A URL that matches the route.
@@ -50,12 +50,12 @@ fn at_most_one_row_serves_a_method_of_a_path_at_a_version() {
                 .count();
             assert!(serving <= 1, "{} {} at {version}", route.method, route.path);
         }
-        let edges: BTreeSet<_> = rows(route.path)
+        let refusals: BTreeSet<_> = rows(route.path)
             .filter(same)
             .filter_map(|other| Some((placement(other)?.2 as u8, other.media_first)))
             .collect();
         assert!(
-            edges.len() <= 1,
+            refusals.len() <= 1,
             "{} {} is refused with two statuses",
             route.method,
             route.path
@@ -66,33 +66,33 @@ fn at_most_one_row_serves_a_method_of_a_path_at_a_version() {
 #[test]
 fn no_url_matches_two_paths() {
     for route in ROUTES {
-        let taking: BTreeSet<&str> = ROUTES
+        let matching: BTreeSet<&str> = ROUTES
             .iter()
-            .filter(|other| other.fits(&url(route)))
+            .filter(|other| other.matches(&url(route)))
             .map(|other| other.path)
             .collect();
-        assert_eq!(taking, BTreeSet::from([route.path]));
+        assert_eq!(matching, BTreeSet::from([route.path]));
     }
 }
 
 #[actix_web::test]
 async fn every_route_with_a_rule_is_guarded_at_its_first_and_last_version() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
         let (method, url) = (route.method.as_str(), url(route));
         let (Authorization::Rule(rule) | Authorization::RuleOfProject(rule)) = route.authorization else {
-            assert_eq!(edge.send(anonymous(method, &url, "1.0")).await.status, 200);
+            assert_eq!(server.send(anonymous(method, &url, "1.0")).await.status, 200);
             continue;
         };
         assert_eq!(
-            edge.send(anonymous(method, &url, "1.39")).await.status,
+            server.send(anonymous(method, &url, "1.39")).await.status,
             401,
             "{method} {url}"
         );
         let (first, last, _) = placement(route).unwrap_or((Version::MIN, Version::MAX, Outside::NotFound));
         for version in [first, last].into_iter().filter(|_| rule.check != "@") {
-            let request = of("demo", method, &url, &version.to_string());
-            let answer = edge
+            let request = with_token("demo", method, &url, &version.to_string());
+            let answer = server
                 .send(request.insert_header(("content-type", "application/json")))
                 .await;
             assert_eq!(answer.status, 403, "{method} {url} at {version}");
@@ -107,7 +107,7 @@ async fn every_route_with_a_rule_is_guarded_at_its_first_and_last_version() {
 
 #[actix_web::test]
 async fn a_version_that_no_row_serves_is_refused() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     let mut refused = 0;
     for route in ROUTES {
         let Some((_, _, outside)) = placement(route) else {
@@ -118,7 +118,7 @@ async fn a_version_that_no_row_serves_is_refused() {
                 continue;
             }
             let request = admin(route.method.as_str(), &url(route), &version.to_string());
-            let answer = edge
+            let answer = server
                 .send(request.insert_header(("content-type", "application/json")))
                 .await;
             let status = if outside == Outside::NotFound { 404 } else { 405 };
@@ -142,12 +142,12 @@ async fn a_version_that_no_row_serves_is_refused() {
 
 #[actix_web::test]
 async fn a_refused_method_gets_the_allowed_methods() {
-    let edge = Edge::new();
+    let server = TestServer::new();
     for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
         let mut methods: Vec<&str> = rows(route.path).map(|other| other.method.as_str()).collect();
         methods.dedup();
         for method in ["HEAD", "OPTIONS", "PATCH"] {
-            let answer = edge.send(admin(method, &url(route), "1.0")).await;
+            let answer = server.send(admin(method, &url(route), "1.0")).await;
             assert_eq!(answer.status, 405, "{method} {}", route.path);
             assert_eq!(answer.header("allow"), Some(&*methods.join(", ")));
             assert_eq!(answer.body.is_empty(), method == "HEAD");
@@ -157,10 +157,10 @@ async fn a_refused_method_gets_the_allowed_methods() {
 
 #[actix_web::test]
 async fn media_types_are_checked_before_the_policy_and_the_version_as_the_table_says() {
-    let edge = Edge::new();
-    for route in ROUTES.iter().filter(|route| route.media != Media::Bare) {
+    let server = TestServer::new();
+    for route in ROUTES.iter().filter(|route| route.media != Media::Unchecked) {
         let first = placement(route).map_or(Version::MIN, |(first, _, _)| first);
-        let status = if route.media == Media::Takes { 415 } else { 406 };
+        let status = if route.media == Media::ConsumesJson { 415 } else { 406 };
         // Before the policy; before the version only if the table says so.
         let mut cases = vec![(first, status)];
         if first > Version::MIN
@@ -169,8 +169,8 @@ async fn media_types_are_checked_before_the_policy_and_the_version_as_the_table_
             cases.push((Version::MIN, if route.media_first { status } else { 404 }));
         }
         for (version, status) in cases {
-            let request = of("demo", route.method.as_str(), &url(route), &version.to_string());
-            let answer = edge.send(request.insert_header(("accept", "text/plain"))).await;
+            let request = with_token("demo", route.method.as_str(), &url(route), &version.to_string());
+            let answer = server.send(request.insert_header(("accept", "text/plain"))).await;
             assert_eq!(
                 answer.status.as_u16(),
                 status,
@@ -200,7 +200,10 @@ fn slave_routes_may_be_only_gets_that_read_rows() {
     ];
     for name in wrong {
         let refused = named(&["GET /usages", name]).unwrap_err();
-        assert!(refused.starts_with(&format!("'{name}' is no route")), "{refused}");
+        assert!(
+            refused.starts_with(&format!("'{name}' cannot be answered by a replica")),
+            "{refused}"
+        );
         assert!(refused.contains("GET /resource_providers/{uuid}/usages, "), "{refused}");
     }
 }

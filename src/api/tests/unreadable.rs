@@ -19,17 +19,17 @@ async fn exchange(request: &str, response: &str) -> String {
         .await
         .expect("space in the buffer");
     drop(stream);
-    let mut got = String::new();
-    client.read_to_string(&mut got).await.expect("a text");
-    got
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.expect("a text");
+    answer
 }
 
 const BARE: &str = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\ndate: now\r\n\r\n";
 
 #[actix_web::test]
 async fn a_refusal_of_unparsable_http_gets_a_body() {
-    let got = exchange("POST / HTTP/1.1\r\nContent-Length: hi mom\r\n\r\n", BARE).await;
-    let (head, body) = got.split_once("\r\n\r\n").expect("a head");
+    let answer = exchange("POST / HTTP/1.1\r\nContent-Length: hi mom\r\n\r\n", BARE).await;
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\n") && head.contains("\r\nx-openstack-request-id: req-"));
     assert!(head.contains(&format!("\r\ncontent-length: {}\r\n", body.len())));
     let error = &serde_json::from_str::<serde_json::Value>(body).expect("JSON")["errors"][0];
@@ -41,10 +41,10 @@ async fn a_refusal_of_unparsable_http_gets_a_body() {
             .contains("content-length header must be an integer")
     );
 
-    let got = exchange("NONSENSE\r\n\r\n", BARE).await;
-    assert!(got.contains("The request could not be read as HTTP."));
-    let got = exchange("GET / HT", &BARE.replace("400 Bad Request", "408 Request Timeout")).await;
-    assert!(got.starts_with("HTTP/1.1 408 Request Timeout\r\n") && got.contains("did not arrive in time"));
+    let answer = exchange("NONSENSE\r\n\r\n", BARE).await;
+    assert!(answer.contains("The request could not be read as HTTP."));
+    let answer = exchange("GET / HT", &BARE.replace("400 Bad Request", "408 Request Timeout")).await;
+    assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\n") && answer.contains("did not arrive in time"));
 }
 
 #[actix_web::test]

@@ -12,7 +12,7 @@ fn only_admin_and_service_are_allowed_by_most_rules() {
         (&[], Verdict::Denied),
     ] {
         assert_eq!(
-            judge(&policy, &rules::PROVIDERS_LIST, &caller("p", roles)),
+            authorize(&policy, &rules::PROVIDERS_LIST, &caller("p", roles)),
             verdict,
             "{roles:?}"
         );
@@ -28,7 +28,7 @@ fn a_reader_sees_only_the_usages_of_its_own_project() {
         (None, Verdict::Denied),
     ] {
         assert_eq!(
-            policy.judge(&rules::TOTAL_USAGES, &reader, &Target::Project(project)),
+            policy.authorize(&rules::TOTAL_USAGES, &reader, &Target::Project(project)),
             verdict,
             "{project:?}"
         );
@@ -94,7 +94,7 @@ fn a_system_or_domain_scoped_token_is_refused_whatever_the_file_says() {
     let with = |change: fn(&mut Caller)| {
         let mut caller = caller("p", &["admin"]);
         change(&mut caller);
-        judge(&policy, &rules::PROVIDERS_LIST, &caller)
+        authorize(&policy, &rules::PROVIDERS_LIST, &caller)
     };
     assert_eq!(
         with(|caller| caller.system_scope = Some("all".into())),

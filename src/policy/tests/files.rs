@@ -68,32 +68,41 @@ fn later_files_override_earlier_ones() {
 
 #[test]
 fn a_file_that_could_grant_access_by_mistake_is_refused() {
-    for (text, why) in [
+    for (text, message) in [
         ("a: [", "policy.yaml:2: not YAML"),
         (
             "a: @",
             "policy.yaml:1: not YAML: unexpected character: `@'; write each rule as \"name\": \"check\"",
         ),
         ("a: role:x\n- b\n", "policy.yaml:2: not YAML"),
-        ("- a", "policy.yaml:1: this is not a list of `name: check`"),
-        ("a", "policy.yaml:1: this is not a list of `name: check`"),
-        ("a: b:c\n---\nd: e:f\n", "policy.yaml:3: a policy file has one document"),
+        ("- a", "policy.yaml:1: this is not a mapping of names to checks"),
+        ("a", "policy.yaml:1: this is not a mapping of names to checks"),
+        (
+            "a: b:c\n---\nd: e:f\n",
+            "policy.yaml:3: this begins a second document; put all rules into one",
+        ),
         (
             "a: !",
-            "policy.yaml:1: the check of \"a\" is !, which is a tag to YAML; write what begins with ! in quotes, as in \"!\"",
+            "policy.yaml:1: the check of \"a\" is !, which YAML reads as a tag; put a check that begins with ! in quotes, as in \"!\"",
         ),
-        ("a: !foo b", "policy.yaml:1: the check of \"a\" is !foo, which is a tag"),
+        (
+            "a: !foo b",
+            "policy.yaml:1: the check of \"a\" is !foo, which YAML reads as a tag",
+        ),
         (
             "\n\na: false",
-            "policy.yaml:3: the check of \"a\" is false, which is no text",
+            "policy.yaml:3: the check of \"a\" is false, which is not a text",
         ),
-        ("a: 5", "policy.yaml:1: the check of \"a\" is 5, which is no text"),
-        ("a: true", "policy.yaml:1: the check of \"a\" is true, which is no text"),
+        ("a: 5", "policy.yaml:1: the check of \"a\" is 5, which is not a text"),
+        (
+            "a: true",
+            "policy.yaml:1: the check of \"a\" is true, which is not a text",
+        ),
         (
             "a: {}",
-            "policy.yaml:1: the check of \"a\" has names inside; write one text, as in",
+            "policy.yaml:1: the check of \"a\" is a mapping; write one text, as in",
         ),
-        ("a: {b: c}", "policy.yaml:1: the check of \"a\" has names inside"),
+        ("a: {b: c}", "policy.yaml:1: the check of \"a\" is a mapping"),
         (
             "a: [[1]]",
             "policy.yaml:1: the check of \"a\" is neither a text nor lists of texts",
@@ -104,15 +113,15 @@ fn a_file_that_could_grant_access_by_mistake_is_refused() {
         ),
         (
             "a: role:x or http://auth.example.org/check",
-            "policy.yaml:1: a: \"http://auth.example.org/check\" asks a server, which placet does not do",
+            "policy.yaml:1: a: \"http://auth.example.org/check\" asks a policy server, which placet does not support",
         ),
         (
             "a: [['https://auth.example.org']]",
-            "policy.yaml:1: a: \"https://auth.example.org\" asks a server",
+            "policy.yaml:1: a: \"https://auth.example.org\" asks a policy server",
         ),
     ] {
         let refused = loaded(text).err().unwrap_or_default();
-        assert!(refused.starts_with(why), "{text:?}: {refused:?}");
+        assert!(refused.starts_with(message), "{text:?}: {refused:?}");
     }
 }
 
@@ -133,11 +142,11 @@ fn a_warning_names_file_and_line() {
         ),
         (
             "\"placement:usages\": role:a or",
-            "policy.yaml:1: placement:usages: \"role:a or\" cannot be parsed and never holds",
+            "policy.yaml:1: placement:usages: \"role:a or\" cannot be parsed and never holds; check its parentheses, and, or and not",
         ),
         (
             "\"placement:usages\": rule:placement:usages",
-            "policy.yaml:1: placement:usages refers to itself: requests that it guards get a 500",
+            "policy.yaml:1: placement:usages refers to itself, so requests that it guards get a 500; remove one of the references",
         ),
         (
             "admin_api: role:a\nadmin_api: role:b",
@@ -145,11 +154,11 @@ fn a_warning_names_file_and_line() {
         ),
         (
             "\"placement:usages\": a$b:x",
-            "policy.yaml:1: placement:usages: \"a$b\" is no name, no text in quotes, no whole number and none of True, False, None: requests that it guards get a 500",
+            "policy.yaml:1: placement:usages: \"a$b\" must be a name, a text in quotes, a whole number, True, False or None; until then requests that it guards get a 500",
         ),
         (
             "\"placement:usages\": role:100%",
-            "policy.yaml:1: placement:usages: \"role:100%\" has a % that is not %(name)s or %%: requests that it guards get a 500",
+            "policy.yaml:1: placement:usages: \"role:100%\" has a % that is not %(name)s or %%, so requests that it guards get a 500; write %% for a plain %",
         ),
     ] {
         assert_eq!(loaded(text).expect("a policy").warnings, [warning], "{text}");

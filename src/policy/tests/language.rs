@@ -3,12 +3,12 @@
 use super::*;
 
 /// The verdict of a check on user `u` with the role reader in project `p`: `allowed`, `denied` or `undecided`.
-fn decide(check: &str) -> String {
+fn verdict_of(check: &str) -> String {
     let text = format!(
         "\"placement:resource_providers:list\": '{}'\nr: role:reader\nc: rule:d\nd: rule:c",
         check.replace('\'', "''")
     );
-    let verdict = judge(
+    let verdict = authorize(
         &policy(true, &text),
         &rules::PROVIDERS_LIST,
         &caller("p", &["Reader", "a:b"]),
@@ -63,7 +63,7 @@ fn checks_that_hold() {
         // The right side is not evaluated: the result is known.
         "@ or rule:c",
     ] {
-        assert_eq!(decide(check), "allowed", "{check}");
+        assert_eq!(verdict_of(check), "allowed", "{check}");
     }
 }
 
@@ -113,7 +113,7 @@ fn checks_that_do_not_hold() {
         "'a' or @",
         "'",
     ] {
-        assert_eq!(decide(check), "denied", "{check}");
+        assert_eq!(verdict_of(check), "denied", "{check}");
     }
 }
 
@@ -136,14 +136,14 @@ fn an_undecidable_check_denies_access() {
         "user_id:%(user_id)d",
         "role:%",
     ] {
-        assert_eq!(decide(check), "undecided", "{check}");
+        assert_eq!(verdict_of(check), "undecided", "{check}");
     }
 }
 
 #[test]
 fn ascii_separators_are_blanks_as_in_python() {
     let text = "\"placement:resource_providers:list\": \"!\\x1for\\x1c@\"";
-    let verdict = judge(&policy(true, text), &rules::PROVIDERS_LIST, &caller("p", &[]));
+    let verdict = authorize(&policy(true, text), &rules::PROVIDERS_LIST, &caller("p", &[]));
     assert_eq!(verdict, Verdict::Allowed);
 }
 
@@ -152,7 +152,7 @@ fn a_target_without_a_project_equals_none() {
     let policy = policy(true, "\"placement:usages\": project_id:%(project_id)s");
     let mut caller_without_project = caller("p", &[]);
     caller_without_project.project_id = None;
-    let judged = |project| policy.judge(&rules::TOTAL_USAGES, &caller_without_project, &Target::Project(project));
-    assert_eq!(judged(None), Verdict::Allowed);
-    assert_eq!(judged(Some("p")), Verdict::Denied);
+    let verdict = |project| policy.authorize(&rules::TOTAL_USAGES, &caller_without_project, &Target::Project(project));
+    assert_eq!(verdict(None), Verdict::Allowed);
+    assert_eq!(verdict(Some("p")), Verdict::Denied);
 }

@@ -40,7 +40,7 @@ impl PolicyFiles for MemoryFiles {
 fn changed_rules_hold_from_the_request_that_detects_them() {
     let files = MemoryFiles::default();
     let live = LivePolicy::start(settings(true), Box::new(files.clone())).expect("defaults");
-    let reshapers = || allowed_roles(&live.now())[1].clone();
+    let reshapers = || allowed_roles(&live.current())[1].clone();
     assert_eq!(reshapers(), "service");
     files.put(Ok("service_api: role:reader"));
     assert_eq!(reshapers(), "reader");
@@ -52,7 +52,7 @@ fn changed_rules_hold_from_the_request_that_detects_them() {
 fn an_unusable_file_leaves_the_previous_rules_in_force() {
     let files = MemoryFiles::default();
     let live = LivePolicy::start(settings(true), Box::new(files.clone())).expect("defaults");
-    let reshapers = || allowed_roles(&live.now())[1].clone();
+    let reshapers = || allowed_roles(&live.current())[1].clone();
     files.put(Ok("service_api: role:reader"));
     assert_eq!(reshapers(), "reader");
     for broken in [
@@ -74,5 +74,9 @@ fn an_unusable_file_prevents_the_start() {
     files.put(Ok("a: !"));
     assert!(files.changed());
     let refused = LivePolicy::start(settings(true), Box::new(files)).err();
-    assert!(refused.is_some_and(|why| why.starts_with("policy.yaml:1: the check of \"a\" is !, which is a tag")));
+    assert!(
+        refused.is_some_and(
+            |reason| reason.starts_with("policy.yaml:1: the check of \"a\" is !, which YAML reads as a tag")
+        )
+    );
 }

@@ -68,11 +68,11 @@ impl Answer {
                     }
                     None => self.begin_summaries(out),
                 },
-                Phase::Summaries(block, left) => {
+                Phase::Summaries(block, remaining) => {
                     if block.first().is_some() {
                         self.summaries.write(out, &self.snapshot, block, self.lead, length);
                         self.lead = b",";
-                    } else if let Some(next) = left.next() {
+                    } else if let Some(next) = remaining.next() {
                         *block = next;
                     } else {
                         out.put(END);
@@ -88,7 +88,7 @@ impl Answer {
     /// Ends the list of candidates, and begins the summaries of their providers.
     fn begin_summaries(&mut self, out: &mut Vec<u8>) {
         if let Phase::Requests(found) = std::mem::replace(&mut self.phase, Phase::Done) {
-            // An empty list has its beginning, too.
+            // An empty list also needs its opening text.
             out.put(if self.lead == LEAD { LEAD } else { b"" });
             out.put(br#"],"provider_summaries":{"#);
             self.lead = b"";
@@ -97,14 +97,14 @@ impl Answer {
         }
     }
 
-    /// The number of bytes still to be written; `None` while the search is running. After the search nothing can fail.
-    pub fn left(&self) -> Option<usize> {
+    /// The number of bytes still to be written; `None` while the search is running.
+    pub fn remaining_bytes(&self) -> Option<usize> {
         let mut length = Length::default();
         match &self.phase {
             Phase::Requests(_) => return None,
-            Phase::Summaries(block, left) => {
+            Phase::Summaries(block, remaining) => {
                 let mut lead = self.lead;
-                let blocks = std::iter::once(block).chain(left.as_slice()).copied();
+                let blocks = std::iter::once(block).chain(remaining.as_slice()).copied();
                 for mut block in blocks.filter(|block| block.first().is_some()) {
                     self.summaries
                         .write(&mut length, &self.snapshot, &mut block, lead, usize::MAX);
@@ -117,8 +117,8 @@ impl Answer {
         Some(length.0)
     }
 
-    /// Whether the search has ended.
-    pub fn is_found(&self) -> bool {
+    /// Whether the search is done. Writing the rest cannot fail.
+    pub fn is_search_done(&self) -> bool {
         !matches!(self.phase, Phase::Requests(_))
     }
 
@@ -131,8 +131,8 @@ impl Answer {
 /// The end of the answer.
 const END: &[u8] = b"}}";
 
-/// Writes a comma, except before the first item.
-fn set_apart(out: &mut Vec<u8>, begun: &mut bool) {
+/// Writes a comma before an item, except before the first one.
+fn separate(out: &mut Vec<u8>, begun: &mut bool) {
     if std::mem::replace(begun, true) {
         out.push(b',');
     }

@@ -111,7 +111,7 @@ fn post_keeps_the_spelling_of_consumers() {
         claim
             .consumers
             .iter()
-            .map(|it| it.consumer.as_str())
+            .map(|claim| claim.consumer.as_str())
             .collect::<Vec<_>>(),
         [upper.as_str(), A]
     );

@@ -127,14 +127,14 @@ fn very_deep_nesting_is_refused() {
 /// Measured on OpenStack Placement, except for the refusal of the lone surrogate itself.
 #[test]
 fn a_lone_surrogate_is_refused_after_all_other_errors() {
-    let wrong = |value: &Value| Err(Error::InvalidBody(crate::wire::python::repr(value)));
+    let refuse = |value: &Value| Err(Error::InvalidBody(crate::wire::python::repr(value)));
     for (body, shown) in [
         (r#""a\ud800b""#, r"'a\ud800b'"),
         (r#"{"\udfff": 1}"#, r"{'\udfff': 1}"),
         (r#"["\ud83d\ud83d\ude00"]"#, "['\\ud83d\u{1f600}']"),
         (r#""\ud83d\u0041""#, r"'\ud83dA'"),
     ] {
-        let refusal = read(body.as_bytes(), wrong).unwrap_err().to_string();
+        let refusal = read(body.as_bytes(), refuse).unwrap_err().to_string();
         assert_eq!(refusal, format!("JSON does not validate: {shown}"));
         assert!(
             problem(body).starts_with("Unpaired surrogate in a \\u escape"),

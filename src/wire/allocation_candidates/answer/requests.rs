@@ -7,7 +7,7 @@ use crate::wire::output::{WordTemplate, digits, quote};
 use crate::wire::provider_texts::ProviderTexts;
 use crate::wire::quoted::QuotedNames;
 
-use super::set_apart;
+use super::separate;
 
 /// The format of allocation requests in one version.
 pub struct Requests {
@@ -28,24 +28,24 @@ impl Requests {
 
     pub fn write(&mut self, out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
         let Some(slot) = single_provider(candidate) else {
-            return self.write_any(out, snapshot, candidate);
+            return self.write_general(out, snapshot, candidate);
         };
         let uuid = ProviderTexts::uuid(snapshot, slot);
-        if !self.single.as_ref().is_some_and(|form| form.fill(out, uuid)) {
+        if !self.single.as_ref().is_some_and(|template| template.fill(out, uuid)) {
             let begin = out.len();
-            self.write_any(out, snapshot, candidate);
+            self.write_general(out, snapshot, candidate);
             self.single = WordTemplate::of(&out[begin..], uuid, if self.mappings { 2 } else { 1 });
         }
     }
 
-    fn write_any(&self, out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
+    fn write_general(&self, out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
         let names = QuotedNames::of(snapshot.catalog());
         let placements = &candidate.placements;
         // Usually all providers are in the same block.
-        let near = placements
+        let first_texts = placements
             .first()
             .map(|first| (first.slot, ProviderTexts::of(snapshot, first.slot)));
-        let uuid = |slot| match near {
+        let uuid = |slot| match first_texts {
             Some((first, texts)) => texts.uuid_near(snapshot, first, slot),
             None => ProviderTexts::uuid(snapshot, slot),
         };
@@ -60,7 +60,7 @@ impl Requests {
             if placements[..at].iter().any(|earlier| earlier.slot == slot) {
                 continue;
             }
-            set_apart(out, &mut begun);
+            separate(out, &mut begun);
             if self.by_provider {
                 out.extend_from_slice(uuid(slot));
                 out.extend_from_slice(br#":{"resources":{"#);
@@ -96,7 +96,7 @@ fn resources(out: &mut Vec<u8>, names: &QuotedNames, placements: &[Placement], s
     let mut begun = false;
     for placement in placements.iter().filter(|placement| placement.slot == slot) {
         if let Some(name) = names.of_class(placement.class) {
-            set_apart(out, &mut begun);
+            separate(out, &mut begun);
             out.extend_from_slice(name);
             out.push(b':');
             digits(out, placement.amount);
@@ -109,12 +109,12 @@ fn mappings<'a>(out: &mut Vec<u8>, candidate: &Candidate, uuid: impl Fn(Slot) ->
     let mut begun = false;
     out.extend_from_slice(br#","mappings":{"#);
     for (suffix, slots) in &candidate.mappings {
-        set_apart(out, &mut begun);
+        separate(out, &mut begun);
         quote(out, suffix);
         out.extend_from_slice(b":[");
         let mut begun = false;
         for &slot in slots.iter() {
-            set_apart(out, &mut begun);
+            separate(out, &mut begun);
             out.extend_from_slice(uuid(slot));
         }
         out.push(b']');

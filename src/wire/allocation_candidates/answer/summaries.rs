@@ -1,5 +1,5 @@
 //! `provider_summaries`: capacities, usages and traits of the candidates' providers. Assembled from cached texts, because
-//! the traits of hosts are most of an answer.
+//! the traits of hosts make up most of an answer.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,17 @@ use crate::wire::provider_texts::{CLASS_END, LAST_CLASS_END, NO_CLASS_END, Provi
 /// The format of summaries in one version.
 pub struct Summaries {
     /// The classes in a summary; `None` for all.
-    shown: Option<BTreeSet<ClassId>>,
+    classes: Option<BTreeSet<ClassId>>,
     traits: bool,
     trees: bool,
 }
 
 impl Summaries {
     pub fn of(version: Version, snapshot: &Snapshot, request: &Request) -> Summaries {
-        let asked = || request.groups.iter().flat_map(|group| &group.resources);
+        let requested = || request.groups.iter().flat_map(|group| &group.resources);
         let class = |(name, _): &(String, i64)| snapshot.catalog().class_id(name);
         Summaries {
-            shown: (version < ALL_CLASSES_IN_SUMMARIES).then(|| asked().filter_map(class).collect()),
+            classes: (version < ALL_CLASSES_IN_SUMMARIES).then(|| requested().filter_map(class).collect()),
             traits: version >= CANDIDATES_REQUIRED,
             trees: version >= NESTED_CANDIDATES,
         }
@@ -40,7 +40,7 @@ impl Summaries {
         let Some(first) = block.first() else { return };
         let texts = ProviderTexts::of(snapshot, first);
         let cached = texts.summaries(snapshot, first);
-        let outdated = match &self.shown {
+        let outdated = match &self.classes {
             Some(_) => u64::MAX,
             None => cached.outdated(snapshot, first),
         };
@@ -72,7 +72,7 @@ impl Summaries {
         let used = snapshot.usage(slot);
         let mut begun = false;
         for (class, text) in cached.class_texts(slot) {
-            if self.shown.as_ref().is_none_or(|shown| shown.contains(&class)) {
+            if self.classes.as_ref().is_none_or(|classes| classes.contains(&class)) {
                 out.put(if std::mem::replace(&mut begun, true) {
                     CLASS_END
                 } else {

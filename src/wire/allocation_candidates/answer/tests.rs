@@ -88,21 +88,25 @@ fn a_suffix_that_equals_a_provider_uuid_is_not_replaced() {
 fn the_remaining_length_is_known_after_the_search() {
     for minor in [10, 17, 27, 39] {
         let (mut answer, mut written) = (answer(minor, 1), Vec::new());
-        assert_eq!((answer.is_found(), answer.left()), (false, None));
-        while !answer.is_found() {
+        assert_eq!((answer.is_search_done(), answer.remaining_bytes()), (false, None));
+        while !answer.is_search_done() {
             assert_eq!(answer.write(&mut written, 1), Ok(true));
             let length = written.len() + 1;
             answer.write(&mut written, length).unwrap();
         }
         loop {
-            let left = answer.left().unwrap();
+            let remaining = answer.remaining_bytes().unwrap();
             let before = written.len();
             let mut rest = Vec::new();
             let more = answer.write(&mut rest, 1).unwrap();
             written.extend(&rest);
-            assert_eq!(answer.left(), Some(left - (written.len() - before)), "1.{minor}");
+            assert_eq!(
+                answer.remaining_bytes(),
+                Some(remaining - (written.len() - before)),
+                "1.{minor}"
+            );
             if !more {
-                assert_eq!(answer.left(), Some(0));
+                assert_eq!(answer.remaining_bytes(), Some(0));
                 break;
             }
         }
