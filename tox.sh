@@ -2,25 +2,24 @@
 # Tests placet:  ./tox.sh [lint|unit|functional|conformance|servers|clients|all|long|bench] ...     (all)
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
-#   unit         what needs no running service
-#   functional   placet live: its own gabbi files, races, adoption, upgrades, options, generations, random requests,
-#                the API reference
-#   servers      the same on PostgreSQL and MariaDB: placet's own code and gabbi files, conformance, races, old
-#                databases, adoption, docs/switching.md's guide, query plans, random
-#                requests beside OpenStack Placement, two placets beside two OpenStack Placements, what one of three
-#                processes acknowledged read from the others, chaos with three processes, commits that break; on Galera
-#                too; a standby that takes over
-#   conformance  OpenStack Placement's own gabbi files, each against a fresh placet: its fixture made over
-#                the API, then written into the database before placet starts
+#   unit         the tests that need no running service
+#   functional   tests of a running placet: its own gabbi files, races, adoption, upgrades, options, generations, random
+#                requests, the API reference
+#   servers      tests on PostgreSQL, MariaDB and Galera: unit tests, gabbi files, conformance, races, old databases,
+#                adoption, the guide of docs/switching.md, query plans, random requests to placet and OpenStack
+#                Placement, two processes of each on one database, read-your-writes across three processes, chaos with
+#                three processes, broken commits, failover to a standby, replicas
+#   conformance  OpenStack Placement's own gabbi files, each with a new placet. The fixture is created with the API in
+#                one run, and written into the database before placet starts in the other
 #   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
-#   long         all of these at full size, and the mutants that tests have to notice
-#   bench        placet beside OpenStack Placement and two baselines: tables, .tox/bench.json, and docs/speed.md.
-#                Options that come after it choose parts: `bench --help`
+#   long         all of these at full size, and the mutants, with which tests have to fail
+#   bench        placet, OpenStack Placement and two baselines compared: tables, .tox/bench.json, and docs/speed.md.
+#                Options after `bench` choose parts: `bench --help`
 #
 # Needs Rust, a C compiler, Python 3.11 or newer with venv, libmariadb and OpenSSL (Debian's libmariadb-dev, which
-# root need not install), and the network for the first run. What else it installs, it installs under .tox/. The
-# last line is `N passed, N failed, N skipped`.
+# root need not install), and the network for the first run. Everything else is installed under .tox/. The last
+# line is `N passed, N failed, N skipped`.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
@@ -29,7 +28,7 @@ TOX="$PWD/.tox"
 LOGS="$TOX/logs"
 PY="$TOX/venv/bin/python"
 DENY_VERSION=0.20.2
-# Every engine; what a plain `cargo build` leaves out, too.
+# Every engine, including those that a plain `cargo build` omits.
 ENGINES=mariadb,postgresql-tls
 FEATURES=(--features "$ENGINES")
 # Tests of Cargo.toml that belong to another stage than `unit`.
@@ -120,7 +119,7 @@ on_galera() {
     step python "commit_outcome, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera commit
 }
 
-# A standby that takes over, replicas, and servers that vanish.
+# Failover to a standby, replicas, and the loss of a server.
 on_copies() {
     step python standby "$PY" -m functional_tests.standby.run
     step python replica "$PY" -m functional_tests.replica.run
@@ -135,7 +134,7 @@ clients() {
     step python "clients, osc-placement" "$PY" -m functional_tests.clients.osc_placement_tests
 }
 
-# Most of it waits, for time-outs and for servers that start: chains side by side keep both cores at work.
+# Most steps wait for timeouts and for servers to start, so chains run in parallel to keep both cores busy.
 all() {
     lint
     unit
@@ -164,7 +163,7 @@ long() {
     step python "commit_outcome, every statement, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera statements
     step python "chaos, galera, long" "$PY" -m functional_tests.chaos.run \
         --engine galera --durable --processes 3 --clients 24 --minutes 10
-    # What judges placet is judged itself: OpenStack Placement has to pass all of it.
+    # Tests of the suites themselves: OpenStack Placement has to pass them, too.
     step python "gabbi, upstream" "$PY" -m functional_tests.gabbi.run --server upstream
     step python "conformance, upstream" "$PY" -m functional_tests.conformance.run --server upstream
     for engine in postgresql mariadb; do
@@ -179,7 +178,7 @@ long() {
     done
 }
 
-# Every other choice of engines: what `lint` checks has all of them.
+# Clippy for every other combination of engines. `lint` checks all engines together.
 features() {
     local choice
     for choice in "" postgresql mariadb postgresql-tls "mutants,$ENGINES"; do
@@ -192,14 +191,14 @@ bench() {
     side_by_side bench_venv bench_build
     [[ $failed == 0 ]] || return
     [[ ${#parts[@]} == 0 ]] && step python "bench, checked" "$TOX/bench-venv/bin/python" -m benches.compare.check
-    # A part of the bench is only printed; a whole one is also written into docs/speed.md and README.md.
+    # The whole bench also writes its results into docs/speed.md and README.md. Chosen parts only print theirs.
     [[ ${#parts[@]} == 0 ]] && parts=(--write)
     step one bench "$TOX/bench-venv/bin/python" -m benches.compare.run "${parts[@]}"
 }
 
 bench_build() { step quiet "release build" cargo build --release --bins --features "$ENGINES,bench"; }
 
-# --- what they need ------------------------------------------------------------------------------
+# --- prerequisites -------------------------------------------------------------------------------
 
 live() { venv && build; }
 
@@ -208,20 +207,20 @@ build() {
     step quiet build cargo build --bins "${FEATURES[@]}" && built=yes
 }
 
-# What MariaDB and TLS to PostgreSQL are linked with.
+# The libraries for MariaDB and for TLS to PostgreSQL.
 libraries() {
     pkg-config --exists libmariadb openssl 2>/dev/null || debian pkg-config libmariadb-dev ||
         broken libraries "needs Debian's pkg-config and libmariadb-dev (or libmariadb and OpenSSL with their .pc files)"
 }
 
-# A placet whose guards can be taken out one by one, beside the one that is tested.
+# Builds a second binary, with the feature `mutants`: its safeguards can be disabled one at a time.
 mutants() {
     live && step quiet "mutants' build" cargo build --bins --features "mutants,$ENGINES" &&
         cp "$CARGO_TARGET_DIR/debug/placet" "$TOX/placet-mutants" && cargo build --bins --quiet "${FEATURES[@]}"
 }
 
 # A virtual environment under .tox with the requirements and the package functional_tests (an editable install of
-# functional-tests/). Made again when the requirements change or the repository has moved.
+# functional-tests/). Created again if the requirements have changed or the repository has moved.
 virtual_environment() {
     local name=$1 wanted=$2 python="$TOX/$1/bin/python" pip
     cmp -s "$wanted" "$TOX/$name/requirements.txt" && [[ functional-tests -ef "$(package_folder "$python")" ]] && return
@@ -234,12 +233,12 @@ virtual_environment() {
         cp "$wanted" "$TOX/$name/requirements.txt"
 }
 
-# Where this python finds the package functional_tests.
+# The folder in which this python finds the package functional_tests.
 package_folder() { "$1" -c 'import functional_tests; print(*functional_tests.__path__)' 2>/dev/null; }
 
 venv() { virtual_environment venv functional-tests/requirements.txt; }
 
-# OpenStack Placement behind uwsgi, apart from what tests need.
+# OpenStack Placement behind uwsgi. Separate from the environment of the tests.
 bench_venv() { virtual_environment bench-venv benches/requirements.txt; }
 
 has_python() {
@@ -258,7 +257,7 @@ rust() {
 cargo_deny() {
     local deny="$TOX/cargo/bin/cargo-deny"
     if [[ "$("$deny" --version 2>/dev/null)" != "cargo-deny $DENY_VERSION" ]]; then
-        # Not optimised: it runs for a second, and compiles in a fraction of the time.
+        # A debug build: it runs for one second, and compiles in a fraction of the time of a release build.
         step quiet cargo-deny env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=false \
             cargo install cargo-deny --locked --debug --version "$DENY_VERSION" --root "$TOX/cargo" || return
     fi
@@ -282,7 +281,7 @@ for target in json.load(sys.stdin)["packages"][0]["targets"]:
     print(target["kind"][0], target["name"])'
 }
 
-# Reads all of it: what ends early ends the one before it in the pipe, and that counts.
+# grep reads all of its input. With -q it would end early, and `targets` would fail with a broken pipe (pipefail).
 has_test() { targets | grep -x "test $1" >/dev/null; }
 
 unit_targets() {
@@ -319,20 +318,20 @@ step() {
         quiet) [[ $status == 0 ]] || tail -n 40 "$log" ;;
     esac
     : "${p:=0}" "${f:=0}" "${s:=0}"
-    # A command that fails without a failed test did not get as far as testing.
+    # A command that fails without a failed test ended before its tests: count one failure.
     [[ $status != 0 && $f == 0 ]] && f=1
     [[ $status == 0 && $how == python && $((p + f + s)) == 0 ]] && f=1
     count "$name" "$p" "$f" "$s" $((SECONDS - start))
     return $((f > 0))
 }
 
-# side_by_side CHAIN...: runs chains of steps at the same time, then shows the output of each and counts its tests.
+# side_by_side CHAIN...: runs chains of steps in parallel, then shows the output of each and counts its tests.
 side_by_side() {
     local chain files p f s
     for chain in "$@"; do
         files="$LOGS/chain-${chain// /-}"
         rm -f "$files".*
-        echo "== $chain: side by side with others (until it ends, see $files.log)"
+        echo "== $chain: runs in parallel (its output until then: $files.log)"
         (
             passed=0 failed=0 skipped=0 summary=() bad=()
             $chain
@@ -345,7 +344,7 @@ side_by_side() {
     for chain in "$@"; do
         files="$LOGS/chain-${chain// /-}"
         cat "$files.log"
-        read -r p f s <"$files.counts" || { broken "$chain" "did not come to its end"; continue; }
+        read -r p f s <"$files.counts" || { broken "$chain" "ended early: see its output above"; continue; }
         passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
         mapfile -t -O "${#summary[@]}" summary <"$files.summary"
         mapfile -t -O "${#bad[@]}" bad < <(grep . "$files.bad")

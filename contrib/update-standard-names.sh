@@ -3,7 +3,8 @@
 #
 #     contrib/update-standard-names.sh [os-resource-classes version] [os-traits version]
 #
-# Without versions it takes the newest on PyPI. It stops if a class has moved in the list, because a class's position is its id.
+# The default versions are the newest on PyPI. It stops if a class has moved in the list, because its position is its id in
+# databases.
 set -eu
 mkdir -p "$(dirname "$0")/../src/model/standard"
 cd "$(dirname "$0")/../src/model/standard"
@@ -33,10 +34,10 @@ def write(path, package, names):
 
 classes = os_resource_classes.STANDARDS
 try:
-    before = names_in("resource_classes.txt")
+    known = names_in("resource_classes.txt")
 except FileNotFoundError:
-    before = []
-if classes[: len(before)] != before:
+    known = []
+if classes[: len(known)] != known:
     raise SystemExit("a standard class has moved in the list, but databases have its old id: nothing was written")
 
 write("resource_classes.txt", "os-resource-classes", classes)

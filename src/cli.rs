@@ -108,7 +108,7 @@ enum Command {
     Openapi(openapi::Command),
 }
 
-/// Why a command failed, as one line for the operator.
+/// The failure of a command, as one line for the operator.
 #[derive(Debug, Error)]
 pub enum CommandError {
     #[error(transparent)]

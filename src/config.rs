@@ -1,7 +1,8 @@
 //! The configuration: `placement.conf` by oslo.config's rules, environment variables over it, read into one struct.
 //!
-//! [`load`] has three steps. It finds and parses what there is ([`sources`], [`ini`]), keeps it with its origin ([`raw`],
-//! [`interpolation`]), and reads it into types ([`options`], [`value`]). There are no globals: [`Options`] is passed down.
+//! [`load`] has three steps. It finds and parses the sources ([`sources`], [`ini`]), keeps each value with its origin
+//! ([`raw`], [`interpolation`]), and reads the values into types ([`options`], [`value`]). There are no globals: [`Options`]
+//! is passed down.
 //!
 //! Every option is declared once, in [`options`]; [`spec`] is the table of them all.
 
@@ -43,7 +44,7 @@ pub struct Configuration {
 /// the working directory that is made and upgraded at start.
 ///
 /// # Errors
-/// What cannot be read or does not fit, as a sentence that names the place.
+/// A source that cannot be read or a value that does not fit, as a sentence that names the place.
 pub fn load(sources: &ConfigSources) -> Result<Configuration> {
     let raw = sources.read()?;
     refuse_unknown(&raw)?;
@@ -123,7 +124,8 @@ impl Options {
         ) {
             (None, [_, ..]) => return Err(ConfigError::NoReplica),
             (Some(_), []) => warnings.push(
-                "[placement_database] slave_connection: it is not used, because [placet] slave_routes names no routes"
+                "[placement_database] slave_connection is not used, because [placet] slave_routes names no routes; name the \
+                 routes that may read from it"
                     .to_owned(),
             ),
             _ => {}
@@ -134,7 +136,8 @@ impl Options {
                 return Err(ConfigError::Noauth2Anywhere { bind });
             }
             warnings.push(format!(
-                "auth_strategy = noauth2 on {bind}: every client that reaches this address may do anything"
+                "auth_strategy = noauth2 on {bind}: every client that reaches this address may do anything; bind to \
+                 127.0.0.1 unless this is intended"
             ));
         }
         Ok(warnings)

@@ -35,7 +35,7 @@ def db_sync():
         names(second.out, "nothing to do")
         with Placet(here, arguments=["--config-file", path]) as placet:
             placet.alive()
-            check("made and upgraded" not in placet.greeting(), placet.greeting())
+            check("created and upgraded" not in placet.greeting(), placet.greeting())
 
 
 @case("`db sync` needs neither an auth strategy nor any other configuration")

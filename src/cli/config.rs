@@ -1,4 +1,4 @@
-//! `placet config …`: prints the configuration, or the options that there are.
+//! `placet config …`: prints the configuration, or all options.
 
 use std::io::Write;
 
@@ -50,7 +50,7 @@ impl Command {
                 Format::Markdown => config::reference(section.as_deref()),
             },
         };
-        // If the reader of a pipe has gone, that is no failure.
+        // The reader may close the pipe early, which is not a failure.
         let _ = std::io::stdout().write_all(text.as_bytes());
         Ok(())
     }

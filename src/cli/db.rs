@@ -42,7 +42,7 @@ impl Command {
             }
             Self::Version => {
                 let version = database.version()?;
-                // Without tables, Python's `None`, as `placement-manage db version` prints: scripts expect it.
+                // Without tables `placement-manage db version` prints Python's `None`, which scripts expect.
                 println!("{}", version.alembic.as_deref().unwrap_or("None"));
                 println!("placet {}", version.placet.as_deref().unwrap_or("None"));
             }
@@ -75,7 +75,7 @@ const REPLICA_POOL_TIMEOUT: Duration = Duration::from_secs(2);
 /// The configured replica, if any, with a pool as large as the primary's. Does not connect.
 pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> {
     let url = options.placement_database.slave_connection.as_ref();
-    // Ignored unless a route uses it: OpenStack Placement accepts any URL here, and never uses it.
+    // Ignored unless a route uses it, because OpenStack Placement accepts any URL here and never uses it.
     let Some(url) = url.filter(|_| !options.placet.slave_routes.is_empty()) else {
         return Ok(None);
     };

@@ -14,7 +14,7 @@ pub fn start(options: &DefaultSection) -> Result<(), CommandError> {
     let mut builder = Builder::new();
     match std::env::var("RUST_LOG") {
         Ok(filters) if !filters.is_empty() => builder.parse_filters(&filters),
-        // The start and stop lines of the HTTP server only repeat placet's.
+        // The start and stop lines of the HTTP server repeat placet's.
         _ if options.debug => builder.parse_filters("info,placet=debug"),
         _ => builder.parse_filters("info,actix_server=warn"),
     };

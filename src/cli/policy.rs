@@ -43,7 +43,7 @@ impl Command {
             Format::Table => policy::table(&loaded.policy, api::guarded_by),
             Format::Yaml => policy::yaml(&loaded.policy, api::guarded_by),
         };
-        // The reader may close the pipe early, which is no failure.
+        // The reader may close the pipe early, which is not a failure.
         let _ = std::io::stdout().write_all(text.as_bytes());
         Ok(())
     }
@@ -64,10 +64,10 @@ fn settings(options: &OsloPolicy) -> PolicySettings {
     }
 }
 
-/// A warning if the configured policy file does not exist. The default file is optional.
+/// A warning if a configured policy file does not exist. The default file is optional.
 fn missing_file_warning(options: &OsloPolicy) -> Option<String> {
-    let named = options.policy_file != "policy.yaml";
-    (named && options.file().is_none()).then(|| {
+    let is_configured = options.policy_file != "policy.yaml";
+    (is_configured && options.file().is_none()).then(|| {
         format!(
             "[oslo_policy] policy_file = {}: there is no such file, so the default rules are in force; the file is \
              loaded when it appears",

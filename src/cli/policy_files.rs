@@ -172,9 +172,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("policy.yaml");
         fs::write(&path, b"\xff").expect("a file");
-        let why = DiskFiles::new(&options(folder.path()))
+        let message = DiskFiles::new(&options(folder.path()))
             .read()
             .expect_err("it is not UTF-8");
-        assert!(why.starts_with(&format!("{}: ", path.display())), "{why}");
+        assert!(message.starts_with(&format!("{}: ", path.display())), "{message}");
     }
 }

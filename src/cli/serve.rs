@@ -34,7 +34,7 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         .local_addr()
         .map_err(|reason| CommandError::Listen { bind, reason })?;
     let (database, replica) = (db::open(options)?, db::open_replica(options)?);
-    // Held until the end. Taken before the schema is changed, because another process may be using the database.
+    // Held until the process ends. Taken before the schema is changed, because another process may use the database.
     let serving = Serving::from(database.lock_for_serving()?);
     database.wait_until_reachable()?;
     prepare(&database, options)?;
@@ -51,7 +51,7 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         settings: settings(options, slave_routes),
     };
     let ready = || {
-        greet(options, address);
+        print_greeting(options, address);
         log::info!("serving on {address}");
     };
     api::serve(service, vec![listener], &listen_settings(options), ready).map_err(CommandError::Serve)?;
@@ -81,7 +81,7 @@ const BACKLOG: i32 = 1024;
 
 fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;
-    // A new process can bind the address while old connections are in TIME_WAIT.
+    // Lets a new process bind the address while old connections are in TIME_WAIT.
     socket.set_reuse_address(true)?;
     socket.bind(&bind.into())?;
     socket.listen(BACKLOG)?;
@@ -171,8 +171,8 @@ fn log_options(configuration: &Configuration) -> Result<(), CommandError> {
 }
 
 /// Prints the address of the service and how to try it.
-fn greet(options: &Options, address: SocketAddr) {
-    // A wildcard address is not reachable as such: print a loopback address.
+fn print_greeting(options: &Options, address: SocketAddr) {
+    // Clients cannot connect to a wildcard address, so print a loopback address instead.
     let reachable = match address {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => (Ipv4Addr::LOCALHOST, v4.port()).into(),
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => (Ipv6Addr::LOCALHOST, v6.port()).into(),
@@ -183,18 +183,18 @@ fn greet(options: &Options, address: SocketAddr) {
         Some(connection) => data_location(connection.reveal()),
         None => String::new(),
     };
-    let made = if options.placement_database.may_sync() {
-        " (made and upgraded at start)"
+    let sync_note = if options.placement_database.may_sync() {
+        " (created and upgraded at start)"
     } else {
         ""
     };
     let greeting = format!(
-        "placet {} listens on http://{address}{}\n  data: {data}{made}\n  auth: {} (every token is believed: for tests and first steps)\n  try:  curl -H 'X-Auth-Token: admin' -H 'OpenStack-API-Version: placement latest' {base}/resource_providers\n",
+        "placet {} listens on http://{address}{}\n  data: {data}{sync_note}\n  auth: {} (every token is accepted: for tests and first steps)\n  try:  curl -H 'X-Auth-Token: admin' -H 'OpenStack-API-Version: placement latest' {base}/resource_providers\n",
         env!("CARGO_PKG_VERSION"),
         options.placet.url_prefix,
         options.api.auth_strategy,
     );
-    // stdout may be closed, which does not keep the service from running.
+    // The service also runs with a closed stdout.
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(greeting.as_bytes()).and_then(|()| out.flush());
 }

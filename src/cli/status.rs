@@ -45,8 +45,8 @@ struct UpgradeCheck {
 impl Command {
     pub fn run(&self, options: &Options) -> Result<ExitCode, CommandError> {
         let Self::Upgrade(Upgrade::Check) = self;
-        let checked = db::open(options).and_then(|database| Ok(database.connect()?));
-        let checks = checked.and_then(|mut conn| {
+        let connection = db::open(options).and_then(|database| Ok(database.connect()?));
+        let checks = connection.and_then(|mut conn| {
             Ok(vec![
                 roots(&mut conn).map_err(SetupError::from)?,
                 consumers(&mut conn).map_err(SetupError::from)?,
@@ -78,11 +78,11 @@ impl UpgradeCheck {
 }
 
 fn roots(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
-    let lacking = upgrade::lacks_roots(conn)?;
+    let missing = upgrade::lacks_roots(conn)?;
     Ok(UpgradeCheck {
         name: "Missing Root Provider IDs",
-        level: if lacking { Level::Failure } else { Level::Success },
-        details: lacking.then(|| {
+        level: if missing { Level::Failure } else { Level::Success },
+        details: missing.then(|| {
             "There is at least one resource provider table record which misses its root provider id. \
              Run the \"placet db online_data_migrations\" command."
                 .to_owned()
@@ -104,7 +104,7 @@ fn consumers(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
     })
 }
 
-/// placet itself can read JSON, which is a subset of YAML. The message is the one of OpenStack's tools.
+/// placet itself can read JSON, which is a subset of YAML. The message is that of OpenStack's tools.
 fn policy(options: &OsloPolicy) -> UpgradeCheck {
     let text = options.file().and_then(|path| fs::read_to_string(path).ok());
     let json = text.is_some_and(|text| text.trim_start().starts_with('{'));

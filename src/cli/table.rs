@@ -80,17 +80,17 @@ fn append(lines: &mut Vec<String>, gap: &str, part: &str, width: usize) {
 
 /// Splits a word where a line may end: after a hyphen with letters on both sides.
 fn parts(word: &str) -> Vec<&str> {
-    let letter = |c: Option<&char>| c.is_some_and(|c| c.is_alphabetic() || *c == '_');
+    let is_letter = |c: Option<&char>| c.is_some_and(|c| c.is_alphabetic() || *c == '_');
     let chars: Vec<char> = word.chars().collect();
-    let (mut parts, mut begin) = (Vec::new(), 0);
+    let (mut parts, mut start) = (Vec::new(), 0);
     for (number, (at, _)) in word.char_indices().enumerate().filter(|(_, (_, c))| *c == '-') {
-        let before = number >= 2 && letter(chars.get(number - 1)) && letter(chars.get(number - 2));
-        if before && letter(chars.get(number + 1)) && letter(chars.get(number + 2)) {
-            parts.push(&word[begin..=at]);
-            begin = at + 1;
+        let follows_letters = number >= 2 && is_letter(chars.get(number - 1)) && is_letter(chars.get(number - 2));
+        if follows_letters && is_letter(chars.get(number + 1)) && is_letter(chars.get(number + 2)) {
+            parts.push(&word[start..=at]);
+            start = at + 1;
         }
     }
-    parts.push(&word[begin..]);
+    parts.push(&word[start..]);
     parts
 }
 

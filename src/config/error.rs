@@ -8,7 +8,7 @@ use super::raw::Origin;
 
 pub type Result<T> = std::result::Result<T, ConfigError>;
 
-/// A configuration that cannot be read or must not be served.
+/// A configuration that cannot be read, or with which placet must not serve.
 ///
 /// Values of secret options never appear in these sentences.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,7 +1,7 @@
 //! `$name`, `${name}` and `$section.name` inside values (oslo.config's option value interpolation). `$$` and `\$` are a
 //! plain `$`.
 
-/// Replaces every name by what `value_of` returns for it. A `$` before anything else stays as it is.
+/// Replaces every name by its value, from `value_of`. A `$` before anything else stays as it is.
 ///
 /// # Errors
 /// The first error of `value_of`.
@@ -9,9 +9,9 @@ pub fn substitute<E>(text: &str, value_of: &mut impl FnMut(&str) -> Result<Strin
     let text = text.replace(r"\$", "$$");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
-    while let Some(at) = rest.find('$') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
+    while let Some(dollar) = rest.find('$') {
+        out.push_str(&rest[..dollar]);
+        rest = &rest[dollar + 1..];
         if let Some(after) = rest.strip_prefix('$') {
             out.push('$');
             rest = after;

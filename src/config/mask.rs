@@ -4,8 +4,8 @@ use super::spec::OptionSpec;
 
 const MASK: &str = "***";
 
-/// `text`, a value of `spec`, without its secret: of a database URL the password is hidden, of any other secret option the
-/// whole value.
+/// Masks the secret in `text`, a value of `spec`: the password of a database URL, or the whole value of another secret
+/// option.
 pub fn value(spec: &OptionSpec, text: &str) -> String {
     if !spec.secret {
         text.to_owned()
@@ -18,8 +18,8 @@ pub fn value(spec: &OptionSpec, text: &str) -> String {
 
 /// A database URL without its password.
 ///
-/// It masks rather too much than too little: everything up to the last `@`, because a password may contain one that should
-/// have been escaped, and every parameter whose name contains `pass`.
+/// Masks too much rather than too little: everything between the user and the last `@`, because a password may contain one
+/// that should have been escaped, and every parameter whose name contains `pass`.
 pub fn url(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return MASK.to_owned();

@@ -8,20 +8,20 @@
 ///
 /// ```text
 /// options! {
-///     /// What the section is about.
+///     /// A description of the section.
 ///     StructName in "section" {
 ///         /// The help text: one paragraph of Markdown.
 ///         name: Type = default, min..=max unit, formerly "older section" "older name";
 ///     }
 ///     with {
-///         /// A field that is no option.
+///         /// A field that is not an option.
 ///         name: Type = a_function_of_the_reader;
 ///     }
 /// }
 /// ```
 ///
-/// Everything after the type may be left out, but for `;`. The type, an [`OptionValue`](super::value::OptionValue), says
-/// how a text is read; an option without a default has an `Option` of one. The validator crate checks the range.
+/// Everything between the type and `;` may be left out. The type, an [`OptionValue`](super::value::OptionValue), parses the
+/// text. The type of an option without a default is an `Option` of one. The validator crate checks the range.
 macro_rules! options {
     (
         $(#[doc = $about:literal])+

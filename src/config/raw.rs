@@ -1,4 +1,4 @@
-//! What was set and where, before it is interpreted. If an option is set more than once, the order of precedence is
+//! The values that are set, and their origins. If an option is set more than once, the order of precedence is
 //! oslo.config's: command line, environment, files (a later file before an earlier one), default.
 
 use std::collections::BTreeMap;
@@ -38,13 +38,13 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What was set for one option, not yet substituted.
+/// The values that are set for one option, before substitution.
 pub struct Assignment {
     /// More than one only for a repeatable option.
     pub values: Vec<String>,
-    /// Of the value that wins; if the values add up, of the last one.
+    /// The origin of the value that wins; if the values add up, of the last one.
     pub origin: Origin,
-    /// The older (section, name) that a file used.
+    /// The older (section, name), if a file used it.
     pub older_name: Option<(&'static str, &'static str)>,
 }
 
@@ -58,7 +58,7 @@ impl Assignment {
     }
 }
 
-/// Everything that was set. It holds secrets, so it has no `Debug`.
+/// All values that are set. It contains secrets, so it has no `Debug`.
 #[derive(Clone, Default)]
 pub struct RawConfig {
     /// In the order in which they were read: the last one wins.
@@ -67,7 +67,7 @@ pub struct RawConfig {
     pub environment: BTreeMap<String, String>,
     /// From the command line: (section, name, value).
     pub arguments: Vec<(&'static str, &'static str, String)>,
-    /// Where files that the configuration names by relative paths are looked for, the first match wins.
+    /// The directories in which files with relative names are looked for. The first match wins.
     pub search_dirs: Vec<PathBuf>,
 }
 
@@ -79,7 +79,7 @@ const UNCONFIGURED: [(&str, &str, &str); 2] = [
 ];
 
 impl RawConfig {
-    /// What was set for an option, or `None` if its default holds.
+    /// The values that are set for an option; `None` if its default holds.
     pub fn assignment(&self, spec: &OptionSpec) -> Option<Assignment> {
         let argument = self
             .arguments
@@ -112,10 +112,12 @@ impl RawConfig {
         let mut found: Option<Assignment> = None;
         for (path, entries) in self.files.iter().rev() {
             for (section, name) in [(spec.section, spec.name)].iter().chain(spec.deprecated) {
-                let hits = entries
+                let matching = entries
                     .iter()
                     .filter(|entry| entry.section == *section && entry.key == *name);
-                let Some(last) = hits.clone().next_back() else { continue };
+                let Some(last) = matching.clone().next_back() else {
+                    continue;
+                };
                 let origin = Origin::File {
                     path: path.clone(),
                     line: last.line,
@@ -128,7 +130,7 @@ impl RawConfig {
                     });
                 }
                 // Files are visited from the last one back, so these values come before those found so far.
-                let earlier = hits.map(|entry| entry.value.clone());
+                let earlier = matching.map(|entry| entry.value.clone());
                 match &mut found {
                     Some(found) => drop(found.values.splice(0..0, earlier)),
                     None => {
@@ -147,18 +149,18 @@ impl RawConfig {
     /// The values of an option with `$name` substituted, and where they were set. Empty if there is no value.
     ///
     /// # Errors
-    /// [`BadValue`] for a `$name` that names no option, or that leads back to itself.
+    /// [`BadValue`] for a `$name` that names no option, or that refers to itself.
     pub fn resolve(&self, spec: &OptionSpec) -> Result<(Vec<String>, Origin)> {
         self.resolve_inside(spec, &mut Vec::new())
     }
 
-    /// `outer` has the options whose values are being substituted, the outermost first.
+    /// `outer` contains the options whose values are being substituted, the outermost first.
     fn resolve_inside(&self, spec: &OptionSpec, outer: &mut Vec<(&str, &str)>) -> Result<(Vec<String>, Origin)> {
         let (values, origin) = match self.assignment(spec) {
             Some(assignment) => (assignment.values, assignment.origin),
             None => (spec.default.map(str::to_owned).into_iter().collect(), Origin::Default),
         };
-        let bad = |value: &str, reason: String| {
+        let bad_value = |value: &str, reason: String| {
             ConfigError::from(Box::new(BadValue {
                 section: spec.section.to_owned(),
                 name: spec.name.to_owned(),
@@ -168,9 +170,9 @@ impl RawConfig {
             }))
         };
         if outer.contains(&(spec.section, spec.name)) {
-            return Err(bad(
+            return Err(bad_value(
                 values.first().map_or("", String::as_str),
-                "its value leads back to itself".to_owned(),
+                "its value refers to itself".to_owned(),
             ));
         }
         outer.push((spec.section, spec.name));
@@ -179,12 +181,15 @@ impl RawConfig {
             substituted.push(interpolation::substitute(value, &mut |name| {
                 let Some(other) = named(spec.section, name) else {
                     // The name may be a part of a password.
-                    let what = if spec.secret {
+                    let reference = if spec.secret {
                         "a $name in it"
                     } else {
                         &format!("${name}")
                     };
-                    return Err(bad(value, format!("{what} names no option; write $$ for a plain $")));
+                    return Err(bad_value(
+                        value,
+                        format!("{reference} names no option; write $$ for a plain $"),
+                    ));
                 };
                 Ok(self.resolve_inside(other, outer)?.0.join(","))
             })?);

@@ -10,7 +10,7 @@ use super::raw::{Origin, RawConfig};
 use super::spec;
 use super::value::OptionValue;
 
-/// Typed access to what was configured.
+/// Typed access to the values that are set.
 pub struct OptionReader<'a> {
     raw: &'a RawConfig,
 }
@@ -64,7 +64,7 @@ impl<'a> OptionReader<'a> {
         Err(self.refuse(section, &name, reason))
     }
 
-    /// The error that the value of this option is wrong for `reason`.
+    /// The error about the value of this option, with its origin.
     pub fn refuse(&self, section: &str, name: &str, reason: String) -> ConfigError {
         let (shown, origin) = spec::find(section, name)
             .and_then(|spec| {

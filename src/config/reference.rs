@@ -1,9 +1,9 @@
-//! What `placet config options` prints: the options that placet honours, with defaults and help, as a sample placement.conf
-//! or as Markdown tables. docs/configuration.md and examples/placement.conf contain them; a test compares.
+//! The output of `placet config options`: the options that placet honours, with defaults and help, as a sample
+//! placement.conf or as Markdown tables. A test compares it with docs/configuration.md and examples/placement.conf.
 
 use super::spec::{self, OptionSpec};
 
-/// The columns of a comment in a sample.
+/// The width of a comment in a sample.
 const COLUMNS: usize = 100;
 
 /// The sections that have options which placet honours.
@@ -70,7 +70,7 @@ fn markdown_row(spec: &OptionSpec) -> String {
     format!("| `{}` | {default} | {} | {help} |\n", spec.name, values(spec))
 }
 
-/// What may be written, such as `1 to 600 seconds`.
+/// The allowed values, such as `1 to 600 seconds`.
 fn values(spec: &OptionSpec) -> String {
     match spec.range {
         Some((min, max)) => format!("{min} to {max} {}", spec.unit).trim_end().to_owned(),
@@ -78,7 +78,7 @@ fn values(spec: &OptionSpec) -> String {
     }
 }
 
-/// What `describe` makes of the options of each section, with an empty line between sections.
+/// Joins the descriptions of all sections, with an empty line between them.
 fn per_section(section: Option<&str>, describe: impl Fn(&str, &[&OptionSpec]) -> String) -> String {
     let specs: Vec<_> = spec::honoured()
         .into_iter()

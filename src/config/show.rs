@@ -1,4 +1,4 @@
-//! What `placet config show` prints: the effective configuration as INI, and warnings for options that are not used.
+//! The output of `placet config show`: the effective configuration as INI, and warnings for options that are not used.
 
 use std::fmt::Write;
 
@@ -36,14 +36,14 @@ pub fn ini(raw: &RawConfig) -> Result<String> {
     Ok(out)
 }
 
-/// The value in quotes, which the parser removes, if it would remove something else without them.
+/// The value, in quotes if the parser would otherwise trim it or remove its own quotes.
 fn quoted(value: &str) -> String {
     if value.contains('\n') {
         return value.replace('\n', "\n    ");
     }
-    let trimmed = value.trim() != value;
-    let like_quoted = value.starts_with(['"', '\'']) && value.chars().next() == value.chars().next_back();
-    if trimmed || like_quoted {
+    let would_be_trimmed = value.trim() != value;
+    let looks_quoted = value.starts_with(['"', '\'']) && value.chars().next() == value.chars().next_back();
+    if would_be_trimmed || looks_quoted {
         format!("\"{value}\"")
     } else {
         value.to_owned()

@@ -17,7 +17,7 @@ use super::{ini, spec};
 const FILE_NAME: &str = "placement.conf";
 const DIR_NAME: &str = "placement.conf.d";
 
-/// Where to look. [`ConfigSources::default`] finds nothing. It holds secrets, so it has no `Debug`.
+/// The sources of a configuration. [`ConfigSources::default`] has none. It contains secrets, so it has no `Debug`.
 #[derive(Clone, Default)]
 pub struct ConfigSources {
     /// `--config-file`, in the order given.
@@ -28,7 +28,7 @@ pub struct ConfigSources {
     pub environment: BTreeMap<String, String>,
     /// The directory of an installed service's configuration, `/etc/placement`.
     pub system_dir: Option<PathBuf>,
-    /// Options from the command line: (section, name, value). They override a configuration, and are none themselves.
+    /// Options from the command line: (section, name, value). They override a configuration, but do not count as one.
     pub arguments: Vec<(&'static str, &'static str, String)>,
 }
 
@@ -45,7 +45,7 @@ impl ConfigSources {
         }
     }
 
-    /// Reads what is there.
+    /// Reads all sources.
     ///
     /// # Errors
     /// A named file or directory that does not exist, an unreadable file, a line that is not INI.
@@ -84,7 +84,7 @@ impl ConfigSources {
         named.chain(of_files).chain(system.map(Path::to_owned)).collect()
     }
 
-    /// The files to read, in order. As in oslo.config, those that are named come after those that are found.
+    /// The files to read, in order. As in oslo.config, default files come before named ones.
     fn paths(&self) -> Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
         if self.files.is_empty() {
@@ -116,7 +116,8 @@ impl ConfigSources {
         let Some(file) = self.system_dir.as_ref().map(|dir| dir.join(FILE_NAME)) else {
             return Ok(None);
         };
-        // A file that exists but must not be read is an error: to serve without configuration would open the service.
+        // A file that exists but cannot be read is an error. Without its configuration the service would accept every
+        // token.
         match file.try_exists() {
             Ok(exists) => Ok(exists.then_some(file)),
             Err(error) => Err(unreadable(&file, &error)),

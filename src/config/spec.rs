@@ -1,4 +1,4 @@
-//! The table of all options as data: what looks an option up by name, shows it or documents it reads this table.
+//! The table of all options as data, for looking options up by name, showing them and documenting them.
 //!
 //! It covers what OpenStack Placement and its libraries register (release 16.0.0), so that a `placement.conf` that was
 //! written for them works here. Each option is either honoured, or accepted with one warning that says what replaces it.
@@ -22,9 +22,9 @@ pub struct OptionSpec {
     pub secret: bool,
     /// Older names as (section, name). Files may use them; environment variables may not, as in oslo.config.
     pub deprecated: &'static [(&'static str, &'static str)],
-    /// What may be written, such as `whole number`.
+    /// The allowed values, such as `whole number`.
     pub kind: &'static str,
-    /// The least and the greatest number allowed.
+    /// The minimum and the maximum.
     pub range: Option<(i64, i64)>,
     /// The unit of a number, such as `seconds`; may be empty.
     pub unit: &'static str,
@@ -127,11 +127,13 @@ pub fn find(section: &str, name: &str) -> Option<&'static OptionSpec> {
     all().find(|spec| spec.section == section && spec.name == name)
 }
 
-/// The option of `[placet]` whose name is most like `name`.
+/// The option of `[placet]` whose name is most similar to `name`.
 pub fn nearest(name: &str) -> &'static str {
-    let likeness = |spec: &&OptionSpec| strsim::jaro_winkler(spec.name, &name.to_lowercase());
-    let best = Placet::SPECS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    best.map_or("", |spec| spec.name)
+    let similarity = |spec: &&OptionSpec| strsim::jaro_winkler(spec.name, &name.to_lowercase());
+    let nearest = Placet::SPECS
+        .iter()
+        .max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+    nearest.map_or("", |spec| spec.name)
 }
 
 #[cfg(test)]

@@ -165,7 +165,7 @@ fn names_are_substituted_in_their_own_section_first() {
 }
 
 #[test]
-fn a_substituted_name_of_no_option_is_refused_without_showing_a_secret() {
+fn an_unknown_substituted_name_is_refused_without_showing_a_secret() {
     assert_eq!(
         error("[oslo_policy]\npolicy_file = $nope"),
         "[oslo_policy] policy_file = $nope: $nope names no option; write $$ for a plain $ (from DIR/0.conf:2)"
@@ -175,7 +175,7 @@ fn a_substituted_name_of_no_option_is_refused_without_showing_a_secret() {
         message,
         "[placement_database] connection = postgresql://u:***@h/d: a $name in it names no option; write $$ for a plain $ (from DIR/0.conf:2)"
     );
-    assert!(error("[oslo_policy]\npolicy_file = $policy_file").contains("leads back to itself"));
+    assert!(error("[oslo_policy]\npolicy_file = $policy_file").contains("its value refers to itself"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! From the text of a value to its type, with oslo.config's spellings. The errors are half sentences: the caller knows
-//! the option and where it was set.
+//! Parses the text of a value into its type, with oslo.config's spellings. The errors are the ends of sentences: the caller
+//! adds the option and its origin.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,20 +9,20 @@ use super::mask;
 
 /// A type that an option can have.
 pub trait OptionValue: Sized {
-    /// What may be written, for the documentation.
+    /// The allowed values, for the documentation.
     const KIND: &'static str;
     /// Whether logs and terminals must not show it.
     const SECRET: bool = false;
     /// Whether the values of a repeated option add up (oslo.config's `MultiStrOpt`). Otherwise the last one wins.
     const REPEATABLE: bool = false;
 
-    /// Reads a text. `None`: the text is empty, and means that the default holds.
+    /// Parses a text. `None` if the text is empty, so that the default holds.
     ///
     /// # Errors
-    /// What a value must be, as in `must be …`.
+    /// The requirement, as in `must be …`.
     fn from_text(text: &str) -> Result<Option<Self>, String>;
 
-    /// Reads all texts of an option, which may be none.
+    /// Parses all texts of an option. There may be none.
     ///
     /// # Errors
     /// As of [`OptionValue::from_text`].
@@ -79,7 +79,7 @@ fn integer<T: TryFrom<i128>>(text: &str) -> Result<Option<T>, String> {
     })
 }
 
-/// One of a few words, each with its meaning.
+/// Parses one of a few words, each with its value.
 pub fn choice<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<Option<T>, String> {
     match words.iter().find(|(word, _)| *word == text) {
         Some((_, meaning)) => Ok(Some(*meaning)),
@@ -101,7 +101,7 @@ impl OptionValue for String {
 impl OptionValue for Vec<String> {
     const KIND: &'static str = "comma-separated list";
 
-    /// The items between the commas; commas at the end begin no item.
+    /// The items between the commas. Trailing commas are ignored.
     fn from_text(text: &str) -> Result<Option<Self>, String> {
         let text = text.trim().trim_end_matches(',');
         let items = text.split(',').map(|item| item.trim().to_owned());
@@ -146,7 +146,7 @@ impl OptionValue for SocketAddr {
     }
 }
 
-/// A database URL, which may have a password in it. `Debug` shows it without.
+/// A database URL, which may contain a password. `Debug` masks it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -172,7 +172,7 @@ impl OptionValue for Secret {
     }
 }
 
-/// An option that need not have a value: the empty text is none.
+/// An option without a default. An empty text means no value.
 impl<T: OptionValue> OptionValue for Option<T> {
     const KIND: &'static str = T::KIND;
     const SECRET: bool = T::SECRET;

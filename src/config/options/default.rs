@@ -30,7 +30,7 @@ impl DefaultSection {
     }
 }
 
-/// Options that count only inside the values of other options, as `$state_path`.
+/// Options that are used only inside the values of other options, as `$state_path`.
 ///
 /// The directory of a Python package has no counterpart in placet: the working directory stands in for it.
 pub(in crate::config) const SUBSTITUTED: &[OptionSpec] = &[
@@ -55,7 +55,7 @@ const ROTATION: &str = "logrotate with copytruncate; placet appends to one file"
 const INSTANCES: &str = "placement knows no instances";
 const RATE: &str = "no log line is dropped; journald limits rates";
 
-/// Accepted, and not used.
+/// Options that are accepted but not used.
 pub(in crate::config) const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("DEFAULT", "log_config_append", LEVELS)
         .formerly(&[("DEFAULT", "log-config"), ("DEFAULT", "log_config")]),

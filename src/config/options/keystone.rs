@@ -7,7 +7,7 @@ use crate::config::spec::OptionSpec;
 const KEYSTONE: &str = "[api] auth_strategy = noauth2, until keystone authentication is built";
 const AUDIT: &str = "placet has no audit middleware; each request is one line of the log";
 
-/// Accepted, and not used.
+/// Options that are accepted but not used.
 pub(in crate::config) const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("keystone_authtoken", "application_credential_id", KEYSTONE),
     OptionSpec::unused("keystone_authtoken", "application_credential_name", KEYSTONE),

@@ -21,7 +21,7 @@ options! {
         enforce_new_defaults: bool = true;
     }
     with {
-        /// Where relative names are looked for, the first match wins.
+        /// The directories in which relative names are looked for. The first match wins.
         search_dirs: Vec<PathBuf> = OptionReader::search_dirs;
     }
 }
@@ -29,7 +29,7 @@ options! {
 options! {
     /// `[oslo_middleware]`
     OsloMiddleware in "oslo_middleware" {
-        /// Believe the headers `X-Forwarded-*`. Set it only if every request passes a proxy that sets them.
+        /// Trust the headers `Forwarded` and `X-Forwarded-*`. Set it only if every request passes a proxy that sets them.
         enable_proxy_headers_parsing: bool = false;
     }
 }
@@ -84,7 +84,7 @@ const RETRIES: &str = "[placet] commit_timeout bounds how long a commit is tried
 const HEALTH: &str = "GET / answers without a token, whether or not a healthcheck is configured";
 const TRACING: &str = "this version sends no traces; each request is one line of the log";
 
-/// Accepted, and not used.
+/// Options that are accepted but not used.
 pub(in crate::config) const UNUSED: &[OptionSpec] = &[
     // oslo.policy has dropped it; configuration files still have it.
     OptionSpec::unused("oslo_policy", "enforce_scope", SCOPES),

@@ -22,9 +22,9 @@ options! {
         /// Visit the providers in a new order in each request. Otherwise the same request gets the same candidates as
         /// long as nothing changes.
         randomize_allocation_candidates: bool = false;
-        /// The project of consumers that are made by requests before microversion 1.8, which name none.
+        /// The project of consumers that requests before microversion 1.8 create, because these name none.
         incomplete_consumer_project_id: String = "00000000-0000-0000-0000-000000000000";
-        /// The user of consumers that are made by requests before microversion 1.8, which name none.
+        /// The user of consumers that requests before microversion 1.8 create, because these name none.
         incomplete_consumer_user_id: String = "00000000-0000-0000-0000-000000000000";
         /// The most candidates that one request may produce. -1 means no limit but `[placet] max_candidates`.
         max_allocation_candidates: i64 = -1, -1..=9_007_199_254_740_992_i64;
@@ -46,20 +46,20 @@ options! {
         connection_recycle_time: i64 = 3600, -1..=31_536_000 seconds;
         /// The number of connections that read. If it is not set, 16.
         max_pool_size: Option<u32>, 1..=10_000;
-        /// How often a server that does not answer at start is tried again. -1 means without end.
+        /// How many times placet retries if the database server does not answer at start. -1 means without limit.
         max_retries: i64 = 10, -1..=1_000_000;
-        /// The time between two such attempts, and between two attempts to reach a replica that is away.
+        /// The time between two such attempts, and between two attempts to reach an unreachable replica.
         retry_interval: u64 = 10, 0..=86_400 seconds;
         /// The number of connections that may be added to `max_pool_size` under load.
         max_overflow: Option<u32>, 0..=10_000;
         /// How long a read waits for a connection. If it is not set, 30 seconds; in any case no longer
         /// than `[placet] commit_timeout`.
         pool_timeout: Option<u64>, 0..=86_400 seconds;
-        /// Make or upgrade the tables at start. Otherwise `placet db sync` does so.
+        /// Create or upgrade the tables at start. Otherwise `placet db sync` does so.
         sync_on_startup: bool = false;
     }
     with {
-        /// Whether nothing at all is configured: the database is a file of placet's own, made and upgraded at start.
+        /// Whether nothing at all is configured: the database is a file of placet's own, created and upgraded at start.
         embedded: bool = OptionReader::unconfigured;
     }
 }
@@ -68,12 +68,12 @@ impl PlacementDatabase {
     /// The database's URL.
     ///
     /// # Errors
-    /// There is a configuration, but no URL in it. As in OpenStack Placement there is no default then.
+    /// The configuration has no URL. As in OpenStack Placement there is no default then.
     pub fn required(&self) -> Result<&Secret> {
         self.connection.as_ref().ok_or(ConfigError::NoConnection)
     }
 
-    /// Whether serving may make and upgrade the schema: of the embedded file always, else if so configured.
+    /// Whether serving may create and upgrade the schema: always for the embedded file, otherwise if configured.
     pub fn may_sync(&self) -> bool {
         self.embedded || self.sync_on_startup
     }
@@ -82,9 +82,9 @@ impl PlacementDatabase {
 /// `[api] auth_strategy`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthStrategy {
-    /// Tokens are checked by an OpenStack Keystone.
+    /// An OpenStack Keystone checks tokens.
     Keystone,
-    /// A token is the user's own claim, and believed: for tests, and for one's own machine.
+    /// Every token is accepted without a check. For tests and first steps.
     Noauth2,
 }
 
@@ -128,7 +128,7 @@ impl OptionValue for GenerationStrategy {
 const STRICT_ALREADY: &str = "placet always commits durably and checks what it writes";
 const TRACE: &str = "the environment variable RUST_LOG=placet::db=trace shows the SQL";
 
-/// Accepted, and not used.
+/// Options that are accepted but not used.
 pub(in crate::config) const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused(
         "placement",

@@ -8,7 +8,7 @@ use crate::config::value::OptionValue;
 options! {
     /// `[placet]`: what OpenStack Placement leaves to the web server around it, or does not have.
     Placet in "placet" {
-        /// Address and port to serve on. Port 0 takes a free one; the command line's `--bind` overrides it.
+        /// Address and port to serve on. Port 0 chooses a free one; the command line's `--bind` overrides it.
         bind: SocketAddr = "127.0.0.1:8778";
         /// The path under which clients see the service, such as `/placement`. It appears in links and in `Location`
         /// headers.
@@ -22,12 +22,12 @@ options! {
         /// Timeout for a change, queueing and retries together, and for a read that waits for the database; then the
         /// answer is 503. If the database hangs without closing the connection, a change times out after twice this.
         commit_timeout: u64 = 10, 1..=600 seconds;
-        /// The number of changes that may wait for the writer. When the queue is full, a change is answered with 503.
+        /// The maximum number of changes in the writer's queue. When the queue is full, a change is answered with 503.
         queue_size: usize = 1024, 1..=1_000_000;
         /// Threads that serve HTTP. 0 starts one for each core.
         workers: usize = 0, 0..=1_024;
-        /// The number of open client connections; further ones wait to be accepted. The process's limit of open files
-        /// must be higher.
+        /// The maximum number of open client connections; further ones wait to be accepted. The process's limit of open
+        /// files must be higher.
         max_connections: usize = 10_000, 1..=1_000_000;
         /// Refuse an amount that equals `min_unit` but is not a multiple of `step_size`, as OpenStack Placement's code
         /// does against its specification. Set it while OpenStack Placement serves the same clients.
@@ -35,15 +35,15 @@ options! {
         /// The most candidates in one answer if neither the request's `limit` nor
         /// `[placement] max_allocation_candidates` is lower. A log line says that an answer was cut short.
         max_candidates: usize = 100_000, 1..=100_000_000;
-        /// The time in which every provider in memory is compared once with the tables, to find what other programs
-        /// wrote. 0 turns the comparison off.
+        /// The time in which every provider in memory is compared once with the tables, to find changes by other programs.
+        /// 0 turns the comparison off.
         comparison_interval: u64 = 300, 0..=86_400 seconds;
         /// Routes that read from `[placement_database] slave_connection` and may therefore lag, such as `GET /usages,
         /// GET /allocations/{consumer_uuid}`.
         slave_routes: Vec<String> = "";
         /// How long `GET /allocation_candidates` and `GET /resource_providers` may be answered from memory while the
-        /// database is away. Such an answer has the headers `Age` and `placet-stale`. With 0 it is a 503, as on all
-        /// other routes.
+        /// database is unreachable. Such an answer has the headers `Age` and `placet-stale`. With 0 the answer is 503, as on
+        /// all other routes.
         stale_reads_seconds: u64 = 0, 0..=86_400 seconds;
     }
 }
