@@ -1,6 +1,6 @@
 //! The rules of documents: the files, paths and test steps that they name exist.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::File;
 
@@ -37,6 +37,52 @@ pub fn references(document: &File, exists: impl Fn(&str) -> bool) -> Vec<String>
         }
     }
     complaints
+}
+
+/// Complaints about links to a heading that their document does not have.
+pub fn anchors(documents: &[File]) -> Vec<String> {
+    let headings: BTreeMap<&str, BTreeSet<String>> = documents
+        .iter()
+        .map(|document| (document.path.as_str(), headings(&document.text)))
+        .collect();
+    let mut complaints = Vec::new();
+    for document in documents {
+        let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (at, _) in document.text.match_indices("](") {
+            let link = document.text[at + 2..].split(')').next().unwrap_or_default();
+            let Some((path, anchor)) = link.split_once('#').filter(|_| !link.contains("://")) else {
+                continue;
+            };
+            let path = if path.is_empty() {
+                document.path.clone()
+            } else {
+                join(folder, path)
+            };
+            if headings.get(path.as_str()).is_some_and(|known| !known.contains(anchor)) {
+                complaints.push(format!(
+                    "{}: no heading of {path} has the anchor `#{anchor}`",
+                    document.path
+                ));
+            }
+        }
+    }
+    complaints
+}
+
+/// The anchors of a document's headings, as GitHub makes them.
+fn headings(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut in_code = false;
+    for line in text.lines() {
+        in_code ^= line.starts_with("```");
+        let title = line.trim_start_matches('#');
+        if !in_code && title.len() < line.len() && title.starts_with(' ') {
+            let kept = title.trim().to_lowercase();
+            let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            found.insert(kept.map(|c| if c == ' ' { '-' } else { c }).collect());
+        }
+    }
+    found
 }
 
 fn join(folder: &str, link: &str) -> String {

@@ -201,6 +201,15 @@ fn links_and_paths_that_lead_nowhere_fail() {
 }
 
 #[test]
+fn anchors_that_no_heading_has_fail() {
+    let target = "# A title\n\n## Two `words`, and 1\n\n```\n# no heading\n```\n";
+    let count = |text: &str| documents::anchors(&[file("docs/a.md", text), file("docs/b.md", target)]).len();
+    let alive = "# Here\n[a](b.md#a-title), [b](b.md#two-words-and-1), [c](#here), [d](b.md)";
+    assert_eq!(count(alive), 0);
+    assert_eq!(count("[a](b.md#gone), [b](#gone), [c](b.md#no-heading)"), 3);
+}
+
+#[test]
 fn steps_that_tox_lacks_fail() {
     let tox = "a\nservers() {\n    both \"on_engine x\"\n}\n\non_engine() {\n    step python \"race, $x\" y\n    \
                step python plans z\n}\nall() { servers; }\n";
@@ -269,9 +278,11 @@ fn refused_words_fail() {
 }
 
 #[test]
-fn sentences_without_a_named_subject_fail() {
-    let count = |text: &str| words::unnamed_subjects(&file("src/a.rs", text)).len();
-    let (who, whom) = ("Who", "Whom");
+fn sentences_without_a_subject_or_with_where_for_if_fail() {
+    let count = |text: &str| words::beginnings(&file("src/a.rs", text)).len();
+    let (who, whom, place) = ("Who", "Whom", "Where");
+    let conditions = format!("// {place} it fails, it ends. {place} is it, then? {place} it lies.");
+    assert_eq!(count(&conditions), 1);
     assert_eq!(
         count(&format!(
             "/// {who} reads\n/// waits. {whom} it asks is left.\nf(\"{who} waits, loses\");"

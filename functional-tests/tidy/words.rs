@@ -67,20 +67,32 @@ impl Words {
     }
 }
 
-/// Complaints about sentences whose subject is "who …". Questions may begin with "Who".
-pub fn unnamed_subjects(file: &File) -> Vec<String> {
+/// Words with which no sentence begins, and what is wrong with it.
+const BEGINNINGS: [(&str, &str); 3] = [
+    ("Who", "has no subject: name the thing that acts"),
+    ("Whom", "has no subject: name the thing that acts"),
+    (
+        "Where",
+        "has a condition: write `if` or `when`, and `where` only for places",
+    ),
+];
+
+/// Complaints about sentences that begin with "who …" instead of a subject, or with "where …," instead of a condition.
+/// Questions may begin so.
+pub fn beginnings(file: &File) -> Vec<String> {
     let mut complaints = Vec::new();
     for prose in our_prose(file).iter().filter(|prose| !prose.is_name) {
         let mut at = 0;
         for sentence in sentences::sentences(&prose.text) {
             let first = sentence.split(' ').next().unwrap_or_default();
             let first = first.trim_start_matches(|c: char| !c.is_alphanumeric());
-            if ["Who", "Whom"].contains(&first) && !sentence.ends_with('?') {
+            let wrong = BEGINNINGS.iter().find(|(word, _)| *word == first);
+            if let Some((word, why)) = wrong
+                && !sentence.ends_with('?')
+                && (*word != "Where" || sentence.contains(", "))
+            {
                 let line = prose.line(at);
-                complaints.push(format!(
-                    "{}:{line}: \"{sentence}\" has no subject: name the thing that acts (STYLE.md)",
-                    file.path
-                ));
+                complaints.push(format!("{}:{line}: \"{sentence}\" {why} (STYLE.md)", file.path));
             }
             at += sentence.len() + 1;
         }
