@@ -79,7 +79,7 @@ impl ProviderRow {
         self
     }
 
-    fn inside<const N: usize>(mut self, ids: [i32; N]) -> Self {
+    fn in_aggregates<const N: usize>(mut self, ids: [i32; N]) -> Self {
         self.aggregates = ids.map(AggregateId).into();
         self
     }

@@ -27,7 +27,7 @@ const PANICS: i64 = -2;
 /// Is committed, but cannot be published.
 const UNPUBLISHABLE: i64 = -3;
 /// The server rolls its transaction back, once.
-const UNDONE: i64 = -4;
+const ROLLED_BACK: i64 = -4;
 /// Takes longer than its caller waits, as a paused database does.
 const HANGS: i64 = -5;
 
@@ -35,7 +35,7 @@ const HANGS: i64 = -5;
 struct Numbers {
     published: Arc<Mutex<Vec<Vec<i64>>>>,
     is_invalid: Arc<AtomicBool>,
-    undone: bool,
+    was_rolled_back: bool,
     script: Arc<Script>,
 }
 
@@ -60,7 +60,7 @@ impl Batch for Numbers {
         self.script.record(pessimistic::Call::Run { from_database });
         for number in commands.iter().filter(|number| !pessimistic::is_refused(***number)) {
             assert!(**number != PANICS, "a defect");
-            if **number == UNDONE && !std::mem::replace(&mut self.undone, true) {
+            if **number == ROLLED_BACK && !std::mem::replace(&mut self.was_rolled_back, true) {
                 conn.batch_execute("ROLLBACK")?;
             }
             if **number == HANGS {
@@ -140,7 +140,7 @@ struct NumberWriter {
     is_invalid: Arc<AtomicBool>,
     script: Arc<Script>,
     conn: DbConnection,
-    _kept: TestDatabase,
+    _test_database: TestDatabase,
 }
 
 fn number_writer(queue_size: usize, timeout: Duration) -> NumberWriter {
@@ -148,10 +148,10 @@ fn number_writer(queue_size: usize, timeout: Duration) -> NumberWriter {
 }
 
 fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Duration) -> NumberWriter {
-    let kept = TestDatabase::empty();
+    let test_database = TestDatabase::empty();
     let settings = DatabaseSettings {
         lock_timeout,
-        ..DatabaseSettings::new(&kept.url)
+        ..DatabaseSettings::new(&test_database.url)
     };
     let database = Database::open(&settings).unwrap();
     database.sync().unwrap();
@@ -163,7 +163,7 @@ fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Durati
     let batch = Numbers {
         published: Arc::clone(&published),
         is_invalid: Arc::clone(&is_invalid),
-        undone: false,
+        was_rolled_back: false,
         script: Arc::clone(&script),
     };
     let settings = WriterSettings {
@@ -178,7 +178,7 @@ fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Durati
         is_invalid,
         script,
         conn,
-        _kept: kept,
+        _test_database: test_database,
     }
 }
 
@@ -349,8 +349,8 @@ async fn a_batch_that_the_server_rolled_back_before_commit_is_tried_again() {
         return;
     }
     assert_eq!(
-        writer.submit_while_locked(&[1, UNDONE, 2], SHORT).await,
-        [Ok(10), Ok(UNDONE * 10), Ok(20)]
+        writer.submit_while_locked(&[1, ROLLED_BACK, 2], SHORT).await,
+        [Ok(10), Ok(ROLLED_BACK * 10), Ok(20)]
     );
     assert_eq!(writer.count(), 3);
     assert!(!writer.is_invalid.load(Ordering::Acquire), "no fence is needed");

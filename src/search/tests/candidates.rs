@@ -16,7 +16,7 @@ fn hosts(rows: impl IntoIterator<Item = ProviderRow>, request: &Request) -> Vec<
     let mut hosts: Vec<i32> = found
         .candidates
         .iter()
-        .map(|it| snapshot.id(it.placements[0].slot).0)
+        .map(|candidate| snapshot.id(candidate.placements[0].slot).0)
         .collect();
     hosts.sort_unstable();
     hosts
@@ -46,7 +46,7 @@ fn a_candidate_has_amounts_and_the_providers_of_each_group() {
     let placements = found.candidates[0]
         .placements
         .iter()
-        .map(|it| (it.slot, it.class, it.amount));
+        .map(|placement| (placement.slot, placement.class, placement.amount));
     assert_eq!(placements.collect::<Vec<_>>(), [(slot, VCPU, 2), (slot, DISK, 3)]);
     assert_eq!(found.summaries, [slot]);
 }
@@ -56,9 +56,9 @@ fn every_filter_restricts_the_candidates() {
     let world = || {
         let host = |id| bare(id).with(VCPU, 4);
         [
-            host(1).traits([2, 3]).inside([1]),
-            host(2).traits([2]).inside([2]),
-            host(3).traits([3, 4]).inside([1, 3]),
+            host(1).traits([2, 3]).in_aggregates([1]),
+            host(2).traits([2]).in_aggregates([2]),
+            host(3).traits([3, 4]).in_aggregates([1, 3]),
         ]
     };
     let asked = |change: fn(&mut Request)| {
@@ -66,27 +66,33 @@ fn every_filter_restricts_the_candidates() {
         change(&mut request);
         hosts(world(), &request)
     };
-    assert_eq!(asked(|it| it.groups[0].traits = required(&["T2"])), [1, 2]);
-    assert_eq!(asked(|it| it.groups[0].traits = required(&["T2", "T3"])), [1]);
+    assert_eq!(asked(|request| request.groups[0].traits = required(&["T2"])), [1, 2]);
+    assert_eq!(asked(|request| request.groups[0].traits = required(&["T2", "T3"])), [1]);
     assert_eq!(
-        asked(|it| it.groups[0].traits.required = vec![set(&["T2", "T4"]), set(&["T3"])]),
+        asked(|request| request.groups[0].traits.required = vec![set(&["T2", "T4"]), set(&["T3"])]),
         [1, 3]
     );
-    assert_eq!(asked(|it| it.groups[0].traits.forbidden = set(&["T3"])), [2]);
-    assert_eq!(asked(|it| it.groups[0].member_of = member_of(&["a1", "a2"])), [1, 2, 3]);
+    assert_eq!(asked(|request| request.groups[0].traits.forbidden = set(&["T3"])), [2]);
     assert_eq!(
-        asked(|it| it.groups[0].member_of.any_of = vec![set(&["a1"]), set(&["a3", "unknown"])]),
+        asked(|request| request.groups[0].member_of = member_of(&["a1", "a2"])),
+        [1, 2, 3]
+    );
+    assert_eq!(
+        asked(|request| request.groups[0].member_of.any_of = vec![set(&["a1"]), set(&["a3", "unknown"])]),
         [3]
     );
-    assert_eq!(asked(|it| it.groups[0].member_of = member_of(&["unknown"])), [0i32; 0]);
     assert_eq!(
-        asked(|it| it.groups[0].member_of.forbidden = set(&["a1", "unknown"])),
+        asked(|request| request.groups[0].member_of = member_of(&["unknown"])),
+        [0i32; 0]
+    );
+    assert_eq!(
+        asked(|request| request.groups[0].member_of.forbidden = set(&["a1", "unknown"])),
         [2]
     );
-    assert_eq!(asked(|it| it.root_required = required(&["T3"])), [1, 3]);
-    assert_eq!(asked(|it| it.root_required.forbidden = set(&["T3"])), [2]);
-    assert_eq!(asked(|it| it.groups[0].in_tree = Some(uuid(2))), [2]);
-    assert_eq!(asked(|it| it.groups[0].in_tree = Some(uuid(9))), [0i32; 0]);
+    assert_eq!(asked(|request| request.root_required = required(&["T3"])), [1, 3]);
+    assert_eq!(asked(|request| request.root_required.forbidden = set(&["T3"])), [2]);
+    assert_eq!(asked(|request| request.groups[0].in_tree = Some(uuid(2))), [2]);
+    assert_eq!(asked(|request| request.groups[0].in_tree = Some(uuid(9))), [0i32; 0]);
 }
 
 #[test]
@@ -104,19 +110,22 @@ fn unknown_names_are_refused_in_the_order_in_which_filters_are_tried() {
         })
     };
     assert_eq!(
-        bad(|it| it.groups[0].resources = vec![("COWS".into(), 1)]),
+        bad(|request| request.groups[0].resources = vec![("COWS".into(), 1)]),
         class("COWS")
     );
-    assert_eq!(bad(|it| it.groups[0].traits = required(&["X"])), traits("X"));
-    assert_eq!(bad(|it| it.groups[0].traits.forbidden = set(&["Y"])), traits("Y"));
-    assert_eq!(bad(|it| it.root_required = required(&["Z"])), traits("Z"));
+    assert_eq!(bad(|request| request.groups[0].traits = required(&["X"])), traits("X"));
+    assert_eq!(
+        bad(|request| request.groups[0].traits.forbidden = set(&["Y"])),
+        traits("Y")
+    );
+    assert_eq!(bad(|request| request.root_required = required(&["Z"])), traits("Z"));
     // A filter that no provider passes makes the answer empty before later names are looked at.
     assert_eq!(
-        bad(|it| (it.groups[0].traits, it.groups[0].member_of) = (required(&["X"]), member_of(&["a1"]))),
+        bad(|request| (request.groups[0].traits, request.groups[0].member_of) = (required(&["X"]), member_of(&["a1"]))),
         Ok(0)
     );
     assert_eq!(
-        bad(|it| (it.groups[0].traits, it.root_required) = (required(&["X"]), required(&["T2"]))),
+        bad(|request| (request.groups[0].traits, request.root_required) = (required(&["X"]), required(&["T2"]))),
         Ok(0)
     );
 }
@@ -137,22 +146,33 @@ fn unknown_names_are_refused_without_any_provider_unless_a_filter_before_them_ma
     };
     assert_eq!(asked(|_| ()), Ok(0));
     assert_eq!(
-        asked(|it| it.groups[0].resources = vec![("COWS".into(), 1)]),
+        asked(|request| request.groups[0].resources = vec![("COWS".into(), 1)]),
         class("COWS")
     );
-    assert_eq!(asked(|it| it.groups[0].traits = required(&["X"])), traits("X"));
-    assert_eq!(asked(|it| it.groups[0].traits.forbidden = set(&["Y"])), traits("Y"));
     assert_eq!(
-        asked(|it| (it.groups[0].traits, it.groups[0].in_tree) = (required(&["X"]), Some(uuid(9)))),
+        asked(|request| request.groups[0].traits = required(&["X"])),
+        traits("X")
+    );
+    assert_eq!(
+        asked(|request| request.groups[0].traits.forbidden = set(&["Y"])),
+        traits("Y")
+    );
+    assert_eq!(
+        asked(|request| (request.groups[0].traits, request.groups[0].in_tree) = (required(&["X"]), Some(uuid(9)))),
         traits("X")
     );
     // An aggregate that is forbidden filters nothing out here.
     assert_eq!(
-        asked(|it| (it.groups[0].traits, it.groups[0].member_of.forbidden) = (required(&["X"]), set(&["a1"]))),
+        asked(
+            |request| (request.groups[0].traits, request.groups[0].member_of.forbidden) =
+                (required(&["X"]), set(&["a1"]))
+        ),
         traits("X")
     );
     assert_eq!(
-        asked(|it| (it.groups[0].traits, it.groups[0].member_of) = (required(&["X"]), member_of(&["a1"]))),
+        asked(
+            |request| (request.groups[0].traits, request.groups[0].member_of) = (required(&["X"]), member_of(&["a1"]))
+        ),
         Ok(0)
     );
     let with = |root_required: Traits, groups: Vec<Group>| {
@@ -251,9 +271,9 @@ fn strict_steps_refuse_a_min_unit_that_is_no_multiple() {
 fn aggregates_of_a_root_count_for_its_tree() {
     let world = || {
         [
-            bare(1).inside([1]),
+            bare(1).in_aggregates([1]),
             bare(2).with(VCPU, 4).below(1, 1),
-            bare(3).with(VCPU, 4).inside([1, 2]),
+            bare(3).with(VCPU, 4).in_aggregates([1, 2]),
         ]
     };
     let mut ask = request(group(&[("VCPU", 1)]));
@@ -277,16 +297,16 @@ fn every_rejected_provider_is_explained_once() {
             self.0.push((slot, reason));
         }
     }
-    let host = |id| bare(id).with(VCPU, 4).traits([2]).inside([1]);
+    let host = |id| bare(id).with(VCPU, 4).traits([2]).in_aggregates([1]);
     let world = vec![
         host(1),
         host(2).traits([]),
         host(3).traits([2, 3]),
-        host(4).inside([2]),
-        host(5).inside([1, 3]),
+        host(4).in_aggregates([2]),
+        host(5).in_aggregates([1, 3]),
         host(6).using(VCPU, 4),
-        bare(7).traits([2]).inside([1]).with(VCPU, 1),
-        bare(8).traits([2]).inside([1]),
+        bare(7).traits([2]).in_aggregates([1]).with(VCPU, 1),
+        bare(8).traits([2]).in_aggregates([1]),
         host(9).traits([2, 4]),
     ];
     let snapshot = Snapshot::build(catalog(), world);

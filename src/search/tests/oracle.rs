@@ -34,15 +34,15 @@ pub(in crate::search) fn providers(
         required: Vec::new(),
         ..query.traits.clone()
     };
-    know_traits(catalog, &required, unknown)?;
+    check_traits(catalog, &required, unknown)?;
     if !required.required.is_empty() && !rows.values().any(|row| has_traits(catalog, row, &required)) {
         return Ok(Vec::new());
     }
-    know_traits(catalog, &forbidden, unknown)?;
+    check_traits(catalog, &forbidden, unknown)?;
     if !query.members.any_of.is_empty() && !rows.values().any(|row| is_inside(catalog, row, &query.members)) {
         return Ok(Vec::new());
     }
-    know_classes(catalog, &query.resources)?;
+    check_classes(catalog, &query.resources)?;
     found.retain(|id| {
         let row = &rows[id];
         query.name.as_ref().is_none_or(|name| *row.name == **name)
@@ -53,7 +53,7 @@ pub(in crate::search) fn providers(
             && query
                 .resources
                 .iter()
-                .all(|(class, amount)| gives(catalog, row, class, *amount, strict))
+                .all(|(class, amount)| can_allocate(catalog, row, class, *amount, strict))
     });
     Ok(found.into_iter().collect())
 }
@@ -72,7 +72,7 @@ pub(in crate::search) fn candidates(
 ) -> Result<BTreeSet<Choice>> {
     let mut found = BTreeSet::new();
     let unknown = |names| Error::UnknownTraitsInCandidates { names };
-    know_traits(catalog, &request.root_required, unknown)?;
+    check_traits(catalog, &request.root_required, unknown)?;
     let is_root = |row: &&ProviderRow| row.parent.is_none() && has_traits(catalog, row, &request.root_required);
     let roots: Vec<&ProviderRow> = rows.values().filter(is_root).collect();
     if request.root_required != Traits::default() && roots.is_empty() {
@@ -81,11 +81,11 @@ pub(in crate::search) fn candidates(
     // For each root and each group, all ways to serve the group.
     let mut ways: Vec<Vec<Vec<GroupAmounts>>> = vec![Vec::new(); roots.len()];
     for group in &request.groups {
-        know_classes(catalog, &group.resources)?;
+        check_classes(catalog, &group.resources)?;
         if !group.member_of.any_of.is_empty() && !rows.values().any(|row| is_inside(catalog, row, &group.member_of)) {
             return Ok(found);
         }
-        know_traits(catalog, &group.traits, unknown)?;
+        check_traits(catalog, &group.traits, unknown)?;
         let mut any = false;
         for (root, ways) in roots.iter().zip(&mut ways) {
             let here = if group.suffix.is_empty() {
@@ -102,7 +102,7 @@ pub(in crate::search) fn candidates(
     }
     for ways in ways {
         for choice in product(&ways) {
-            let candidate = merged(request, &choice);
+            let candidate = merge(request, &choice);
             if is_allowed(catalog, rows, request, &candidate, strict) {
                 found.insert(candidate);
             }
@@ -123,9 +123,9 @@ fn serve_unsuffixed(
     strict: bool,
 ) -> Vec<GroupAmounts> {
     let giving = |(class, amount): &(String, i64)| {
-        let giving = rows
-            .values()
-            .filter(|row| may_serve(catalog, rows, group, root, row) && gives(catalog, row, class, *amount, strict));
+        let giving = rows.values().filter(|row| {
+            may_serve(catalog, rows, group, root, row) && can_allocate(catalog, row, class, *amount, strict)
+        });
         giving
             .map(|row| (row.id, Some((catalog.class_id(class).unwrap(), *amount))))
             .collect()
@@ -163,7 +163,7 @@ fn serve_granular(
             && group
                 .resources
                 .iter()
-                .all(|(class, amount)| gives(catalog, row, class, *amount, strict))
+                .all(|(class, amount)| can_allocate(catalog, row, class, *amount, strict))
     });
     let shares = |row: &ProviderRow| {
         let given = group
@@ -179,7 +179,7 @@ fn serve_granular(
     serving.map(shares).collect()
 }
 
-fn merged(request: &Request, choice: &[GroupAmounts]) -> Choice {
+fn merge(request: &Request, choice: &[GroupAmounts]) -> Choice {
     let (mut amounts, mut mappings) = (BTreeMap::new(), Mappings::new());
     for (group, shares) in request.groups.iter().zip(choice) {
         for (id, given) in shares {
@@ -207,7 +207,7 @@ fn is_allowed(catalog: &Catalog, rows: &World, request: &Request, candidate: &Ch
         ids.iter().any(|top| ids.iter().all(|id| is_below(rows, *id, *top)))
     };
     let granted = |(&(id, class), amount): (&(ProviderId, ClassId), &i64)| {
-        gives(catalog, &rows[&id], catalog.class_name(class).unwrap(), *amount, strict)
+        can_allocate(catalog, &rows[&id], catalog.class_name(class).unwrap(), *amount, strict)
     };
     isolated
         && request.same_subtrees.iter().all(in_subtree)
@@ -292,7 +292,7 @@ fn roots_differ(rows: &World, amounts: &BTreeMap<(ProviderId, ClassId), i64>) ->
     roots.len() == providers.len()
 }
 
-fn gives(catalog: &Catalog, row: &ProviderRow, class: &str, amount: i64, strict: bool) -> bool {
+fn can_allocate(catalog: &Catalog, row: &ProviderRow, class: &str, amount: i64, strict: bool) -> bool {
     let class = catalog.class_id(class).unwrap();
     let Some(inventory) = row.inventories.get(&class) else {
         return false;
@@ -327,14 +327,14 @@ fn is_member(catalog: &Catalog, row: &ProviderRow, uuid: &str) -> bool {
         .is_some_and(|id| row.aggregates.contains(&id))
 }
 
-fn know_traits(catalog: &Catalog, traits: &Traits, unknown: fn(String) -> Error) -> Result<()> {
+fn check_traits(catalog: &Catalog, traits: &Traits, unknown: fn(String) -> Error) -> Result<()> {
     let mut names = traits.required.iter().flatten().chain(&traits.forbidden);
     names
         .find(|name| catalog.trait_id(name).is_none())
         .map_or(Ok(()), |name| Err(unknown(name.clone())))
 }
 
-fn know_classes(catalog: &Catalog, resources: &[(String, i64)]) -> Result<()> {
+fn check_classes(catalog: &Catalog, resources: &[(String, i64)]) -> Result<()> {
     let unknown = resources.iter().find(|(name, _)| catalog.class_id(name).is_none());
     unknown.map_or(Ok(()), |(name, _)| {
         Err(Error::UnknownClassInQuery { name: name.clone() })

@@ -39,7 +39,7 @@ fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
         let amounts: Vec<_> = candidate
             .placements
             .iter()
-            .map(|it| ((snapshot.id(it.slot), it.class), it.amount))
+            .map(|placement| ((snapshot.id(placement.slot), placement.class), placement.amount))
             .collect();
         let named = |(suffix, slots): &(Arc<str>, GroupProviders)| {
             let ids: BTreeSet<ProviderId> = slots.iter().map(|&slot| snapshot.id(slot)).collect();
@@ -234,7 +234,7 @@ proptest! {
                 let slot = snapshot.by_uuid(&row.uuid).unwrap();
                 prop_assert_eq!(snapshot.by_name(&row.name), Some(slot));
                 let children: Vec<_> = snapshot.children(slot).iter().map(|&child| snapshot.id(child)).collect();
-                let expected: Vec<_> = world.values().filter(|it| it.parent == Some(row.id)).map(|it| it.id).collect();
+                let expected: Vec<_> = world.values().filter(|child| child.parent == Some(row.id)).map(|child| child.id).collect();
                 prop_assert_eq!(children, expected);
             }
         }

@@ -6,9 +6,9 @@ use crate::search::{ProviderQuery, providers};
 
 fn world() -> Vec<ProviderRow> {
     vec![
-        bare(9).with(VCPU, 4).traits([2]).inside([1]),
+        bare(9).with(VCPU, 4).traits([2]).in_aggregates([1]),
         bare(2).with(VCPU, 8).traits([2, 3]).below(9, 9),
-        bare(3).with(DISK, 8).inside([1, 2]),
+        bare(3).with(DISK, 8).in_aggregates([1, 2]),
     ]
 }
 
@@ -27,26 +27,26 @@ fn list(change: fn(&mut ProviderQuery)) -> Result<Vec<i32>> {
 #[test]
 fn every_filter_restricts_the_list_which_is_ordered_by_id() {
     assert_eq!(list(|_| ()), Ok(vec![2, 3, 9]));
-    assert_eq!(list(|it| it.name = Some("name-3".into())), Ok(vec![3]));
-    assert_eq!(list(|it| it.uuid = Some(uuid(9))), Ok(vec![9]));
+    assert_eq!(list(|query| query.name = Some("name-3".into())), Ok(vec![3]));
+    assert_eq!(list(|query| query.uuid = Some(uuid(9))), Ok(vec![9]));
     assert_eq!(
-        list(|it| (it.uuid, it.name) = (Some(uuid(9)), Some("name-3".into()))),
+        list(|query| (query.uuid, query.name) = (Some(uuid(9)), Some("name-3".into()))),
         Ok(vec![])
     );
-    assert_eq!(list(|it| it.in_tree = Some(uuid(2))), Ok(vec![2, 9]));
+    assert_eq!(list(|query| query.in_tree = Some(uuid(2))), Ok(vec![2, 9]));
     assert_eq!(
-        list(|it| (it.in_tree, it.uuid) = (Some(uuid(2)), Some(uuid(3)))),
+        list(|query| (query.in_tree, query.uuid) = (Some(uuid(2)), Some(uuid(3)))),
         Ok(vec![])
     );
-    assert_eq!(list(|it| it.traits = required(&["T2"])), Ok(vec![2, 9]));
-    assert_eq!(list(|it| it.traits.forbidden = set(&["T3"])), Ok(vec![3, 9]));
-    assert_eq!(list(|it| it.resources = vec![("VCPU".into(), 5)]), Ok(vec![2]));
+    assert_eq!(list(|query| query.traits = required(&["T2"])), Ok(vec![2, 9]));
+    assert_eq!(list(|query| query.traits.forbidden = set(&["T3"])), Ok(vec![3, 9]));
+    assert_eq!(list(|query| query.resources = vec![("VCPU".into(), 5)]), Ok(vec![2]));
 }
 
 #[test]
 fn aggregates_of_a_root_do_not_count_for_its_tree_in_a_list() {
-    assert_eq!(list(|it| it.members = member_of(&["a1"])), Ok(vec![3, 9]));
-    assert_eq!(list(|it| it.members.forbidden = set(&["a1"])), Ok(vec![2]));
+    assert_eq!(list(|query| query.members = member_of(&["a1"])), Ok(vec![3, 9]));
+    assert_eq!(list(|query| query.members.forbidden = set(&["a1"])), Ok(vec![2]));
 }
 
 #[test]
@@ -56,11 +56,14 @@ fn an_unknown_class_or_trait_is_an_error_and_an_unknown_provider_or_aggregate_ma
             names: names.to_owned(),
         })
     };
-    assert_eq!(list(|it| it.in_tree = Some(uuid(77))), Ok(vec![]));
-    assert_eq!(list(|it| it.members = member_of(&["unknown"])), Ok(vec![]));
-    assert_eq!(list(|it| it.members.forbidden = set(&["unknown"])), Ok(vec![2, 3, 9]));
-    assert_eq!(list(|it| it.traits = required(&["X"])), traits("X"));
-    assert_eq!(list(|it| it.traits.forbidden = set(&["X"])), traits("X"));
+    assert_eq!(list(|query| query.in_tree = Some(uuid(77))), Ok(vec![]));
+    assert_eq!(list(|query| query.members = member_of(&["unknown"])), Ok(vec![]));
+    assert_eq!(
+        list(|query| query.members.forbidden = set(&["unknown"])),
+        Ok(vec![2, 3, 9])
+    );
+    assert_eq!(list(|query| query.traits = required(&["X"])), traits("X"));
+    assert_eq!(list(|query| query.traits.forbidden = set(&["X"])), traits("X"));
     let cows = vec![("COWS".to_owned(), 1)];
     let query = ProviderQuery {
         resources: cows,
@@ -95,30 +98,36 @@ fn unknown_names_are_refused_without_any_provider_unless_a_filter_before_them_ma
     let class = Err(Error::UnknownClassInQuery { name: "COWS".into() });
     let traits = Err(Error::UnknownTraitsInQuery { names: "X".into() });
     assert_eq!(list(&|_| ()), Ok(0));
-    assert_eq!(list(&|it| it.resources = cows()), class);
-    assert_eq!(list(&|it| it.traits = required(&["X"])), traits);
-    assert_eq!(list(&|it| it.traits.forbidden = set(&["X"])), traits);
+    assert_eq!(list(&|query| query.resources = cows()), class);
+    assert_eq!(list(&|query| query.traits = required(&["X"])), traits);
+    assert_eq!(list(&|query| query.traits.forbidden = set(&["X"])), traits);
     // A name, a uuid and a forbidden aggregate do not end the request early.
     assert_eq!(
-        list(&|it| (it.resources, it.name) = (cows(), Some("none".into()))),
+        list(&|query| (query.resources, query.name) = (cows(), Some("none".into()))),
         class
     );
-    assert_eq!(list(&|it| (it.resources, it.uuid) = (cows(), Some(uuid(9)))), class);
     assert_eq!(
-        list(&|it| (it.resources, it.members.forbidden) = (cows(), set(&["a1"]))),
+        list(&|query| (query.resources, query.uuid) = (cows(), Some(uuid(9)))),
         class
     );
-    assert_eq!(list(&|it| (it.resources, it.in_tree) = (cows(), Some(uuid(9)))), Ok(0));
     assert_eq!(
-        list(&|it| (it.resources, it.members) = (cows(), member_of(&["a1"]))),
+        list(&|query| (query.resources, query.members.forbidden) = (cows(), set(&["a1"]))),
+        class
+    );
+    assert_eq!(
+        list(&|query| (query.resources, query.in_tree) = (cows(), Some(uuid(9)))),
         Ok(0)
     );
     assert_eq!(
-        list(&|it| (it.resources, it.traits) = (cows(), required(&["T2"]))),
+        list(&|query| (query.resources, query.members) = (cows(), member_of(&["a1"]))),
         Ok(0)
     );
     assert_eq!(
-        list(&|it| (it.traits.forbidden, it.traits.required) = (set(&["X"]), required(&["T2"]).required)),
+        list(&|query| (query.resources, query.traits) = (cows(), required(&["T2"]))),
+        Ok(0)
+    );
+    assert_eq!(
+        list(&|query| (query.traits.forbidden, query.traits.required) = (set(&["X"]), required(&["T2"]).required)),
         Ok(0)
     );
 }

@@ -9,11 +9,11 @@ use crate::search::request::GroupPolicy;
 fn a_sharing_provider_serves_the_trees_of_its_aggregates() {
     let pool = |id| bare(id).with(DISK, 9).traits([1]);
     let world = snapshot([
-        bare(1).with(VCPU, 4).inside([1]),
-        bare(2).with(VCPU, 4).inside([1, 2]),
-        bare(3).with(VCPU, 4).inside([3]),
-        pool(4).inside([1]),
-        pool(5).inside([2]),
+        bare(1).with(VCPU, 4).in_aggregates([1]),
+        bare(2).with(VCPU, 4).in_aggregates([1, 2]),
+        bare(3).with(VCPU, 4).in_aggregates([3]),
+        pool(4).in_aggregates([1]),
+        pool(5).in_aggregates([2]),
     ]);
     let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
     assert_eq!(
@@ -35,9 +35,9 @@ fn a_sharing_provider_serves_the_trees_of_its_aggregates() {
 fn a_sharing_provider_serves_another_tree_although_its_own_root_is_forbidden() {
     let world = || {
         [
-            bare(1).inside([3]),
-            bare(2).with(VCPU, 4).traits([1]).inside([1]).below(1, 1),
-            bare(3).inside([1]),
+            bare(1).in_aggregates([3]),
+            bare(2).with(VCPU, 4).traits([1]).in_aggregates([1]).below(1, 1),
+            bare(3).in_aggregates([1]),
         ]
     };
     let mut ask = request(group(&[("VCPU", 1)]));
@@ -49,15 +49,20 @@ fn a_sharing_provider_serves_another_tree_although_its_own_root_is_forbidden() {
     let [first, pool, last] = world();
     let marked = snapshot([first.traits([2]), pool.clone(), last]);
     assert_eq!(given(&marked, &ask), ["2:VCPU=1"]);
-    let alone = snapshot([bare(1).traits([2]), pool.inside([])]);
+    let alone = snapshot([bare(1).traits([2]), pool.in_aggregates([])]);
     assert_eq!(given(&alone, &ask), none());
 }
 
 /// A defect of OpenStack Placement 16.0.0: it returns one of these three.
 #[test]
 fn a_group_that_only_sharing_providers_serve_has_a_candidate_for_every_tree() {
-    let host = |id| bare(id).with(VCPU, 4).inside([1]);
-    let world = snapshot([host(1), host(2), host(3), bare(4).with(DISK, 9).traits([1]).inside([1])]);
+    let host = |id| bare(id).with(VCPU, 4).in_aggregates([1]);
+    let world = snapshot([
+        host(1),
+        host(2),
+        host(3),
+        bare(4).with(DISK, 9).traits([1]).in_aggregates([1]),
+    ]);
     let ask = asking(
         &[group(&[("DISK_GB", 1)]), granular("1", &[("VCPU", 1)])],
         GroupPolicy::None,
@@ -69,9 +74,9 @@ fn a_group_that_only_sharing_providers_serve_has_a_candidate_for_every_tree() {
 #[test]
 fn a_sharing_provider_may_be_a_child() {
     let world = snapshot([
-        bare(1).with(VCPU, 4).inside([1]),
+        bare(1).with(VCPU, 4).in_aggregates([1]),
         bare(2),
-        bare(3).with(DISK, 9).traits([1]).inside([1]).below(2, 2),
+        bare(3).with(DISK, 9).traits([1]).in_aggregates([1]).below(2, 2),
     ]);
     let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
     assert_eq!(given(&world, &ask), ["1:VCPU=1 3:DISK_GB=1"]);

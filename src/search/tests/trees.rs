@@ -18,7 +18,14 @@ pub(super) fn given(snapshot: &Snapshot, request: &Request) -> Vec<String> {
         let mut given: Vec<String> = candidate
             .placements
             .iter()
-            .map(|it| format!("{}:{}={}", snapshot.id(it.slot).0, name(it.class), it.amount))
+            .map(|placement| {
+                format!(
+                    "{}:{}={}",
+                    snapshot.id(placement.slot).0,
+                    name(placement.class),
+                    placement.amount
+                )
+            })
             .collect();
         given.sort_unstable();
         given.join(" ")
@@ -107,9 +114,9 @@ fn groups_share_a_provider_unless_they_are_isolated() {
 #[test]
 fn a_granular_group_has_its_own_filters_and_is_served_by_one_provider() {
     let world = snapshot([
-        bare(1).inside([1]).with(DISK, 9),
+        bare(1).in_aggregates([1]).with(DISK, 9),
         bare(2).with(VCPU, 4).with(MEMORY, 9).traits([2]).below(1, 1),
-        bare(3).with(VCPU, 4).traits([2]).inside([2]).below(1, 1),
+        bare(3).with(VCPU, 4).traits([2]).in_aggregates([2]).below(1, 1),
         bare(4).with(VCPU, 4).with(MEMORY, 9).traits([3]).below(3, 1),
     ]);
     let ask = |change: fn(&mut Group)| {
@@ -117,14 +124,20 @@ fn a_granular_group_has_its_own_filters_and_is_served_by_one_provider() {
         change(&mut groups[0]);
         mapped(&world, &asking(&groups, GroupPolicy::None))
     };
-    assert_eq!(ask(|it| it.resources.push(("MEMORY_MB".into(), 1))), ["_A:2", "_A:4"]);
-    assert_eq!(ask(|it| it.resources.push(("DISK_GB".into(), 1))), none());
-    assert_eq!(ask(|it| it.traits = required(&["T2"])), ["_A:2", "_A:3"]);
+    assert_eq!(
+        ask(|group| group.resources.push(("MEMORY_MB".into(), 1))),
+        ["_A:2", "_A:4"]
+    );
+    assert_eq!(ask(|group| group.resources.push(("DISK_GB".into(), 1))), none());
+    assert_eq!(ask(|group| group.traits = required(&["T2"])), ["_A:2", "_A:3"]);
     // Aggregates of a root do not count for its tree here.
-    assert_eq!(ask(|it| it.member_of = member_of(&["a1", "a2"])), ["_A:3"]);
-    assert_eq!(ask(|it| it.member_of.forbidden = set(&["a1", "a2"])), ["_A:2", "_A:4"]);
-    assert_eq!(ask(|it| it.in_tree = Some(uuid(4))), ["_A:2", "_A:3", "_A:4"]);
-    assert_eq!(ask(|it| it.in_tree = Some(uuid(9))), none());
+    assert_eq!(ask(|group| group.member_of = member_of(&["a1", "a2"])), ["_A:3"]);
+    assert_eq!(
+        ask(|group| group.member_of.forbidden = set(&["a1", "a2"])),
+        ["_A:2", "_A:4"]
+    );
+    assert_eq!(ask(|group| group.in_tree = Some(uuid(4))), ["_A:2", "_A:3", "_A:4"]);
+    assert_eq!(ask(|group| group.in_tree = Some(uuid(9))), none());
 }
 
 #[test]
@@ -176,16 +189,16 @@ fn a_group_without_resources_matches_by_traits_and_aggregates_only() {
         };
         mapped(&world, &request)
     };
-    assert_eq!(ask(|it| it.traits = required(&["T2"])), ["_A:1 _B:1"]);
+    assert_eq!(ask(|group| group.traits = required(&["T2"])), ["_A:1 _B:1"]);
     assert_eq!(
-        ask(|it| (it.traits, it.in_tree) = (required(&["T2"]), Some(uuid(2)))),
+        ask(|group| (group.traits, group.in_tree) = (required(&["T2"]), Some(uuid(2)))),
         ["_A:1 _B:1"]
     );
     assert_eq!(
-        ask(|it| (it.traits, it.in_tree) = (required(&["T2"]), Some(uuid(9)))),
+        ask(|group| (group.traits, group.in_tree) = (required(&["T2"]), Some(uuid(9)))),
         none()
     );
-    assert_eq!(ask(|it| it.traits.forbidden = set(&["T3"])), none());
+    assert_eq!(ask(|group| group.traits.forbidden = set(&["T3"])), none());
 }
 
 #[test]
@@ -274,16 +287,16 @@ fn breadth_first_gives_one_candidate_of_each_tree_per_round() {
     let world = snapshot([bare(1), device(2, 1), device(3, 1), bare(4), device(5, 4), device(6, 4)]);
     let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("VCPU", 1)])];
     let ask = asking(&groups, GroupPolicy::Isolate);
-    let of = |ask: &Request, tree_order| -> Vec<ProviderId> {
+    let roots_of = |ask: &Request, tree_order| -> Vec<ProviderId> {
         let settings = SearchSettings {
             tree_order,
             ..settings()
         };
         let all = candidates(&world, ask, &settings, ()).unwrap().found().unwrap();
-        let slots = all.candidates.iter().map(|it| it.placements[0].slot);
+        let slots = all.candidates.iter().map(|candidate| candidate.placements[0].slot);
         slots.map(|slot| world.id(world.root(slot))).collect()
     };
-    let trees = |tree_order| of(&ask, tree_order);
+    let trees = |tree_order| roots_of(&ask, tree_order);
     let [a, b, c, d] = trees(TreeOrder::DepthFirst)[..] else {
         panic!()
     };
@@ -297,7 +310,7 @@ fn breadth_first_gives_one_candidate_of_each_tree_per_round() {
         limit: Some(2),
         ..ask.clone()
     };
-    let [a, b] = of(&limited, TreeOrder::DepthFirst)[..] else {
+    let [a, b] = roots_of(&limited, TreeOrder::DepthFirst)[..] else {
         panic!()
     };
     assert_ne!(a, b);

@@ -173,11 +173,11 @@ fn sharing_providers_are_found_if_the_trait_is_added_or_its_id_changes() {
     };
     let after = named.apply(&change);
     assert_eq!(after.sharing().map(|slot| after.id(slot).0).collect::<Vec<_>>(), [2]);
-    let gone = after.apply(&SnapshotChange {
+    let without_sharing = after.apply(&SnapshotChange {
         removed: vec![ProviderId(2)],
         ..SnapshotChange::default()
     });
-    assert_eq!(gone.sharing().count(), 0);
+    assert_eq!(without_sharing.sharing().count(), 0);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_reload_with_the_same_profile_copies_no_profile() {
     assert_eq!((same.used(slot, VCPU), *same.derived(slot, || 2)), (3, 1));
     for other in [
         row.clone().traits([2]),
-        row.clone().inside([1]),
+        row.clone().in_aggregates([1]),
         row.clone().with(VCPU, 5),
         row.clone().with(DISK, 1),
     ] {

@@ -111,7 +111,7 @@ struct SleeperWriter {
     /// The lock timeout of a session that was never shortened.
     default: String,
     other: DbConnection,
-    _kept: TestDatabase,
+    _test_database: TestDatabase,
 }
 
 impl SleeperWriter {
@@ -138,10 +138,10 @@ impl SleeperWriter {
 }
 
 fn sleeper_writer(timeout: Duration, default_lock_timeout: Duration, is_locked: bool) -> SleeperWriter {
-    let kept = TestDatabase::empty();
+    let test_database = TestDatabase::empty();
     let database = Database::open(&DatabaseSettings {
         lock_timeout: default_lock_timeout,
-        ..DatabaseSettings::new(&kept.url)
+        ..DatabaseSettings::new(&test_database.url)
     })
     .expect("a URL");
     database.sync().expect("sync");
@@ -162,7 +162,7 @@ fn sleeper_writer(timeout: Duration, default_lock_timeout: Duration, is_locked: 
         lock_timeouts,
         default: lock_timeout(&mut other),
         other,
-        _kept: kept,
+        _test_database: test_database,
     }
 }
 

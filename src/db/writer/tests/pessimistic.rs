@@ -56,11 +56,11 @@ pub struct Script {
     is_slow: AtomicBool,
     unstable: AtomicI64,
     was_refused: AtomicBool,
-    /// How many more transactions the server rolls back while locks are taken.
-    undone: AtomicUsize,
-    /// How many more times catching up would have to read rows.
-    uncatchable: AtomicUsize,
-    /// How many more plans have a guard that fails.
+    /// The number of further transactions that the server rolls back while locks are taken.
+    rollbacks: AtomicUsize,
+    /// The number of further attempts to catch up that would have to read rows.
+    failed_catch_ups: AtomicUsize,
+    /// The number of further plans with a guard that fails.
     conflicts: AtomicUsize,
     /// The peers' revisions, if the change feed need not be read. The writer's own commits are added.
     expected_peers: Mutex<Option<Revisions>>,
@@ -93,8 +93,8 @@ fn provider(number: i64) -> i64 {
     number / PLANNABLE
 }
 
-/// Takes one from a fault's count. False if none is left.
-fn happens(times: &AtomicUsize) -> bool {
+/// Consumes one of a fault's occurrences. False if none remains.
+fn consume_fault(times: &AtomicUsize) -> bool {
     let one_less = times.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
     one_less.is_ok()
 }
@@ -146,7 +146,7 @@ impl Script {
             .map(|number| vec![Value::Int(written(*number))])
             .collect();
         let mut writes = vec![GuardedWrite::Insert(INSERT, rows)];
-        if happens(&self.conflicts) {
+        if consume_fault(&self.conflicts) {
             writes.push(GuardedWrite::AssertExists(
                 CountFrom("numbers WHERE 1 = 0".to_owned()),
                 Vec::new(),
@@ -187,7 +187,7 @@ impl Script {
     /// False if the server is to roll the transaction back, as Galera does if another node commits first.
     pub fn lock(&self) -> bool {
         self.record(Lock);
-        !happens(&self.undone)
+        !consume_fault(&self.rollbacks)
     }
 
     pub fn can_join(&self, number: i64) -> bool {
@@ -197,7 +197,7 @@ impl Script {
 
     pub fn catch_up(&self) -> bool {
         self.record(CatchUp);
-        !happens(&self.uncatchable)
+        !consume_fault(&self.failed_catch_ups)
     }
 
     pub fn calls(&self) -> Vec<Call> {
@@ -210,11 +210,11 @@ impl Script {
     }
 
     pub fn roll_back_locks(&self, times: usize) {
-        self.undone.store(times, Ordering::Release);
+        self.rollbacks.store(times, Ordering::Release);
     }
 
     fn fail_to_catch_up(&self, times: usize) {
-        self.uncatchable.store(times, Ordering::Release);
+        self.failed_catch_ups.store(times, Ordering::Release);
     }
 
     pub fn slow_down(&self) {
