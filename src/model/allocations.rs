@@ -29,7 +29,7 @@ pub struct Claim {
 #[derive(Debug, Clone)]
 pub struct ConsumerClaim {
     pub consumer: String,
-    /// By provider uuid: class name and amount (at least 1). Empty: all its allocations are removed.
+    /// By provider uuid: class names and amounts, which are at least 1. If empty, all its allocations are removed.
     pub allocations: Vec<(String, Vec<(String, i64)>)>,
     /// Project and user; before 1.8 a claim may leave them out.
     pub owner: Option<Owner>,
@@ -53,7 +53,7 @@ pub enum Expected {
     New,
     /// That its generation is this.
     Is(i64),
-    /// As `Generation`, for a number that is not written in its canonical digits.
+    /// As `Is`, for a number that is not written in its canonical digits.
     Raw(Given),
 }
 
@@ -80,12 +80,12 @@ pub struct Release {
     pub consumer: String,
 }
 
-/// The allocations of one consumer. Without any, all else is empty too.
+/// The allocations of one consumer. If it has none, the other fields are `None`.
 #[derive(Debug, Clone, Default)]
 pub struct ConsumerAllocations {
     pub providers: Vec<ProviderShare>,
     pub consumer: Option<Consumer>,
-    /// When the newest of them was made.
+    /// When the newest of them was written.
     pub modified: Option<Moment>,
 }
 
@@ -126,12 +126,12 @@ pub struct ConsumerShare {
     pub resources: Vec<(Arc<str>, i64)>,
 }
 
-/// A row of a list: an allocation beside the consumer or the provider that shares it.
+/// A row of a list: an allocation with its consumer or its provider.
 #[derive(Queryable)]
 struct Row {
     /// The uuid of the consumer, or of the provider.
-    owner: String,
-    owner_generation: Option<i32>,
+    uuid: String,
+    generation: Option<i32>,
     class: String,
     used: i32,
     updated_at: Option<NaiveDateTime>,
@@ -171,7 +171,7 @@ pub fn of_consumer(conn: &mut DbConnection, consumer: &str) -> Result<ConsumerAl
     }
     let (shares, modified) = group(rows);
     let share = |share: Share| ProviderShare {
-        provider: share.owner,
+        provider: share.uuid,
         generation: share.generation,
         resources: share.resources,
     };
@@ -239,7 +239,7 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAl
     let found = with_generation(rows).ok_or_else(|| Error::ProviderNotFoundForAllocations {
         uuid: provider.to_string(),
     })?;
-    Ok(shared_out(found))
+    Ok(provider_allocations(found))
 }
 
 /// As `of_provider`, for several providers, by uuid.
@@ -250,13 +250,15 @@ pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<S
     )
     .load(conn))?;
     let found = group_by_provider(rows).into_iter();
-    Ok(found.map(|(uuid, found)| (uuid, Arc::new(shared_out(found)))).collect())
+    Ok(found
+        .map(|(uuid, found)| (uuid, Arc::new(provider_allocations(found))))
+        .collect())
 }
 
-fn shared_out((generation, rows): (i64, Vec<Row>)) -> ProviderAllocations {
+fn provider_allocations((generation, rows): (i64, Vec<Row>)) -> ProviderAllocations {
     let (shares, modified) = group(rows);
     let share = |share: Share| ConsumerShare {
-        consumer: share.owner,
+        consumer: share.uuid,
         generation: share.generation,
         resources: share.resources,
     };
@@ -267,28 +269,28 @@ fn shared_out((generation, rows): (i64, Vec<Row>)) -> ProviderAllocations {
     }
 }
 
-/// The allocations of one owner, as amounts by class.
+/// The allocations of one consumer or from one provider, as amounts by class.
 struct Share {
-    owner: Arc<str>,
+    uuid: Arc<str>,
     generation: i64,
     resources: Vec<(Arc<str>, i64)>,
 }
 
-/// Groups the rows by owner, in the order in which they come, and finds the newest time.
+/// Groups the rows by uuid, in the order in which they come, and finds the newest time.
 fn group(rows: Vec<Row>) -> (Vec<Share>, Option<Moment>) {
     let mut shares: Vec<Share> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut positions: HashMap<String, usize> = HashMap::new();
     let mut newest = None;
     for row in rows {
-        let place = *places.entry(row.owner).or_insert_with_key(|owner| {
+        let position = *positions.entry(row.uuid).or_insert_with_key(|uuid| {
             shares.push(Share {
-                owner: owner.as_str().into(),
-                generation: row.owner_generation.unwrap_or_default().into(),
+                uuid: uuid.as_str().into(),
+                generation: row.generation.unwrap_or_default().into(),
                 resources: Vec::new(),
             });
             shares.len() - 1
         });
-        shares[place].resources.push((row.class.into(), row.used.into()));
+        shares[position].resources.push((row.class.into(), row.used.into()));
         newest = newest.max(modified(row.updated_at, row.created_at));
     }
     (shares, newest)

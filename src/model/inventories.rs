@@ -1,4 +1,4 @@
-//! Inventories: how much of each class a provider has.
+//! Inventories: the amount of each class that a provider has.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ pub fn list(conn: &mut DbConnection, provider: &str) -> Result<Inventories> {
         .order(inventories::resource_class_id)
         .select((providers::generation, Option::<NamedRow>::as_select()))
         .load(conn)?;
-    found(conn, provider, rows)
+    from_rows(conn, provider, rows)
 }
 
 /// One inventory of a provider, by the exact name of its class: MariaDB's collation finds it in another spelling too.
@@ -128,7 +128,7 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
         .filter(providers::uuid.eq(provider))
         .select((providers::generation, Option::<NamedRow>::as_select()))
         .load(conn)?;
-    let mut found = found(conn, provider, rows)?;
+    let mut found = from_rows(conn, provider, rows)?;
     found.inventories.retain(|(name, _)| **name == *class);
     if found.inventories.is_empty() {
         return Err(Error::InventoryNotFound {
@@ -139,7 +139,7 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
     Ok(found)
 }
 
-fn found(conn: &DbConnection, provider: &str, rows: Vec<(Option<i32>, Option<NamedRow>)>) -> Result<Inventories> {
+fn from_rows(conn: &DbConnection, provider: &str, rows: Vec<(Option<i32>, Option<NamedRow>)>) -> Result<Inventories> {
     let Some((generation, rows)) = with_generation(rows) else {
         return Err(Error::ProviderNotFoundForInventories {
             uuid: provider.to_string(),
@@ -150,11 +150,11 @@ fn found(conn: &DbConnection, provider: &str, rows: Vec<(Option<i32>, Option<Nam
         generation,
         modified: rows
             .iter()
-            .filter_map(|it| modified(it.row.updated_at, it.row.created_at))
+            .filter_map(|named| modified(named.row.updated_at, named.row.created_at))
             .max(),
         inventories: rows
             .into_iter()
-            .map(|it| (it.class.into(), it.row.inventory(conn)))
+            .map(|named| (named.class.into(), named.row.inventory(conn)))
             .collect(),
     })
 }

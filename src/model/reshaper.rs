@@ -7,11 +7,11 @@ use super::inventories::Inventory;
 #[derive(Debug, Clone)]
 pub struct Reshape {
     pub providers: Vec<Reshaped>,
-    /// The allocations that consumers should have then; consumers that are not named keep theirs.
+    /// The allocations that the named consumers get. Other consumers keep theirs.
     pub consumers: Vec<ConsumerClaim>,
 }
 
-/// The inventories that one provider should have, and no others.
+/// The inventories that one provider gets, in place of all that it has.
 #[derive(Debug, Clone)]
 pub struct Reshaped {
     pub provider: String,

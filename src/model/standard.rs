@@ -1,6 +1,6 @@
 //! The resource classes and traits that every deployment has: the names of os-resource-classes and os-traits.
 //!
-//! `contrib/update-standard-names.sh` makes the lists. A standard class's place in its list is its id.
+//! `contrib/update-standard-names.sh` writes the lists. The id of a standard class is its position in the list.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ fn names(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// How many names a sync added.
+/// The number of names that a sync added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Added {
     pub classes: usize,
@@ -51,9 +51,9 @@ struct NewTrait {
 }
 
 /// Adds the names that the database lacks. It runs at start, before a custom trait can be created, so that in a fresh
-/// database the standard ones have the lower ids. Several processes may do so at once.
+/// database the standard ones have the lower ids. Several processes may run it at the same time.
 pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
-    // Nearly every database lacks nothing, and is not locked.
+    // Checked without a lock first: nearly every database has all names.
     let missing = missing(conn)?;
     if missing.classes.is_empty() && missing.traits.is_empty() {
         return Ok(Added::default());
@@ -61,7 +61,7 @@ pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
     dialect::write_transaction(conn, add_missing)
 }
 
-/// Looks up again under the lock what is missing: another process may have added it.
+/// Looks up the missing names again under the lock, because another process may have added them, and adds them.
 fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
     let missing = missing(conn)?;
     let created_at = dialect::row_time(conn);
@@ -91,21 +91,21 @@ struct Missing {
 }
 
 fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
-    let there: HashSet<String> = resource_classes::table
+    let existing: HashSet<String> = resource_classes::table
         .filter(resource_classes::id.lt(FIRST_CUSTOM_CLASS))
         .select(resource_classes::name)
         .load_iter(conn)?
         .collect::<QueryResult<_>>()?;
     let classes = (0..)
         .zip(classes())
-        .filter(|(_, name)| !there.contains(*name))
+        .filter(|(_, name)| !existing.contains(*name))
         .collect();
-    let there: HashSet<String> = traits::table
+    let existing: HashSet<String> = traits::table
         .select(traits::name)
         .filter(traits::name.not_like("CUSTOM^_%").escape('^'))
         .load_iter(conn)?
         .collect::<QueryResult<_>>()?;
-    let traits = traits().filter(|name| !there.contains(*name)).collect();
+    let traits = traits().filter(|name| !existing.contains(*name)).collect();
     Ok(Missing { classes, traits })
 }
 
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(
             database.statements() - before,
             2,
-            "where nothing is missing, nothing is locked"
+            "if nothing is missing, nothing is locked"
         );
     }
 }

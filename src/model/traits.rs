@@ -34,7 +34,7 @@ pub struct Filter {
     pub names: Option<Vec<String>>,
     /// Only names with this prefix.
     pub prefix: Option<String>,
-    /// Only traits that some provider has (`true`), or that none has (`false`).
+    /// Only traits of at least one provider (`true`), or of no provider (`false`).
     pub associated: Option<bool>,
 }
 
@@ -90,10 +90,10 @@ pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
     if let Some(prefix) = &filter.prefix {
         query = query.filter(table::name.like(format!("{prefix}%")));
     }
-    let somewhere = exists(provided::table.filter(provided::trait_id.eq(table::id)));
+    let has_provider = exists(provided::table.filter(provided::trait_id.eq(table::id)));
     query = match filter.associated {
-        Some(true) => query.filter(somewhere),
-        Some(false) => query.filter(diesel::dsl::not(somewhere)),
+        Some(true) => query.filter(has_provider),
+        Some(false) => query.filter(diesel::dsl::not(has_provider)),
         None => query,
     };
     let rows: Vec<Row> = query.order(table::id).select(Row::as_select()).load(conn)?;

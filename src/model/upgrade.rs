@@ -24,15 +24,16 @@ impl Migration {
         }
     }
 
-    /// Migrates at most this many rows, all or none; returns how many. `owner` gets allocations without a project.
+    /// Migrates at most `limit` rows in one transaction, and returns their number. `owner` becomes the owner of the
+    /// consumers that are created.
     ///
     /// # Errors
-    /// Errors of the database.
-    pub fn run(self, conn: &mut DbConnection, most: usize, owner: &Owner) -> DbResult<usize> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+    /// If the database fails.
+    pub fn run(self, conn: &mut DbConnection, limit: usize, owner: &Owner) -> DbResult<usize> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         dialect::write_transaction(conn, |conn| match self {
-            Self::SetRootProviderIds => set_root_provider_ids(conn, most),
-            Self::CreateIncompleteConsumers => create_incomplete_consumers(conn, most, owner),
+            Self::SetRootProviderIds => set_root_provider_ids(conn, limit),
+            Self::CreateIncompleteConsumers => create_incomplete_consumers(conn, limit, owner),
         })
     }
 }
@@ -40,7 +41,7 @@ impl Migration {
 /// Whether there is a provider without a root.
 ///
 /// # Errors
-/// Errors of the database.
+/// If the database fails.
 pub fn lacks_roots(conn: &mut DbConnection) -> DbResult<bool> {
     rootless(conn, 1).map(|ids| !ids.is_empty())
 }
@@ -48,34 +49,34 @@ pub fn lacks_roots(conn: &mut DbConnection) -> DbResult<bool> {
 /// The number of consumers with allocations but without a row.
 ///
 /// # Errors
-/// Errors of the database.
+/// If the database fails.
 pub fn missing_consumers(conn: &mut DbConnection) -> DbResult<usize> {
     missing(conn, i64::MAX).map(|uuids| uuids.len())
 }
 
-fn missing(conn: &mut DbConnection, most: i64) -> DbResult<Vec<String>> {
+fn missing(conn: &mut DbConnection, limit: i64) -> DbResult<Vec<String>> {
     allocations::table
         .left_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
         .filter(consumers::id.nullable().is_null())
         .select(allocations::consumer_id)
         .distinct()
         .order(allocations::consumer_id)
-        .limit(most)
+        .limit(limit)
         .load(conn)
 }
 
-fn rootless(conn: &mut DbConnection, most: i64) -> DbResult<Vec<i32>> {
+fn rootless(conn: &mut DbConnection, limit: i64) -> DbResult<Vec<i32>> {
     resource_providers::table
         .filter(resource_providers::root_provider_id.is_null())
         .order(resource_providers::id)
-        .limit(most)
+        .limit(limit)
         .select(resource_providers::id)
         .load(conn)
 }
 
 /// A provider without a root was created by a release without trees. It becomes its own root.
-fn set_root_provider_ids(conn: &mut DbConnection, most: i64) -> DbResult<usize> {
-    let ids = rootless(conn, most)?;
+fn set_root_provider_ids(conn: &mut DbConnection, limit: i64) -> DbResult<usize> {
+    let ids = rootless(conn, limit)?;
     let now = dialect::row_time(conn);
     in_lists(&ids, |ids| {
         diesel::update(resource_providers::table.filter(resource_providers::id.eq_any(ids)))
@@ -89,8 +90,8 @@ fn set_root_provider_ids(conn: &mut DbConnection, most: i64) -> DbResult<usize> 
     .map(|counts| counts.into_iter().sum())
 }
 
-fn create_incomplete_consumers(conn: &mut DbConnection, most: i64, owner: &Owner) -> DbResult<usize> {
-    let uuids = missing(conn, most)?;
+fn create_incomplete_consumers(conn: &mut DbConnection, limit: i64, owner: &Owner) -> DbResult<usize> {
+    let uuids = missing(conn, limit)?;
     let now = dialect::row_time(conn);
     let project = [(projects::created_at.eq(now), projects::external_id.eq(&owner.project))];
     insert_rows!(conn, projects::table, &project, or_ignore)?;
@@ -104,7 +105,7 @@ fn create_incomplete_consumers(conn: &mut DbConnection, most: i64, owner: &Owner
         .filter(users::external_id.eq(&owner.user))
         .select(users::id)
         .first(conn)?;
-    // Without a type: at the revisions that need this the tables have none.
+    // Without a type: the schemas that need this migration have no types.
     let rows: Vec<_> = uuids
         .iter()
         .map(|uuid| {

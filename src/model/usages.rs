@@ -26,14 +26,14 @@ pub struct TotalQuery {
     pub user: Option<String>,
 }
 
-/// Which consumers `GET /usages` counts from 1.38 on, and how it groups them.
+/// The consumers that `GET /usages` includes from 1.38, and their groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TypeFilter {
     /// Each type in a group of its own; consumers without one under `unknown`.
     Each,
-    /// `consumer_type=all`: one group of all.
+    /// `consumer_type=all`: one group of all consumers.
     All,
-    /// One type; `unknown` is those without one.
+    /// Only consumers of this type; `unknown`: those without one.
     Only(String),
 }
 
@@ -98,7 +98,7 @@ pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter)
         match filter {
             TypeFilter::All => Some("all"),
             TypeFilter::Each => Some(name),
-            TypeFilter::Only(wanted) => (name == wanted).then_some(name),
+            TypeFilter::Only(only) => (name == only).then_some(name),
         }
     };
     let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
