@@ -13,7 +13,7 @@ mod service;
 pub use http::cors::Cors;
 pub use http::server::serve;
 pub use openapi::text as openapi;
-pub use routes::{guarded_by, slave_routes};
+pub use routes::{authorized_by, slave_routes};
 pub use service::{Listen, Service, Settings};
 
 #[cfg(test)]

@@ -130,6 +130,8 @@ pub enum CommandError {
     Microversion(String),
     #[error("[placet] slave_routes: {0}")]
     SlaveRoutes(String),
+    #[error("cannot write to stdout: {0}")]
+    Stdout(std::io::Error),
     #[error("serving failed: {0}")]
     Serve(std::io::Error),
 }

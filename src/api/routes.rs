@@ -12,7 +12,7 @@ use crate::policy::rules::{self, Rule};
 use crate::version as v;
 
 /// Turns an async function into a handler that the table can hold.
-macro_rules! run {
+macro_rules! handler {
     ($handler:path) => {
         (|context| Box::pin($handler(context))) as Handler
     };
@@ -43,137 +43,178 @@ const NATIVE: &str = "/v1/";
 
 /// Every route. The methods of a path are in the order in which `Allow` lists them.
 pub static ROUTES: &[Route] = &[
-    Route::get("/", Authorization::Public, run!(root::show)).without_media_check(),
-    Route::get("", Authorization::Public, run!(root::show)).without_media_check(),
-    Route::get(openapi::URL, Authorization::Public, run!(openapi::show)).without_media_check(),
+    Route::get("/", Authorization::Public, handler!(root::show)).without_media_check(),
+    Route::get("", Authorization::Public, handler!(root::show)).without_media_check(),
+    Route::get(openapi::URL, Authorization::Public, handler!(openapi::show)).without_media_check(),
     //
-    Route::get(CLASSES, rule(&rules::CLASSES_LIST), run!(resource_classes::list)).since(v::RESOURCE_CLASSES),
-    Route::post(CLASSES, rule(&rules::CLASSES_CREATE), run!(resource_classes::create)).since(v::RESOURCE_CLASSES),
-    Route::get(CLASS, rule(&rules::CLASSES_SHOW), run!(resource_classes::show)).since(v::RESOURCE_CLASSES),
-    Route::put(CLASS, rule(&rules::CLASSES_UPDATE), run!(resource_classes::rename))
+    Route::get(CLASSES, rule(&rules::CLASSES_LIST), handler!(resource_classes::list)).since(v::RESOURCE_CLASSES),
+    Route::post(
+        CLASSES,
+        rule(&rules::CLASSES_CREATE),
+        handler!(resource_classes::create),
+    )
+    .since(v::RESOURCE_CLASSES),
+    Route::get(CLASS, rule(&rules::CLASSES_SHOW), handler!(resource_classes::show)).since(v::RESOURCE_CLASSES),
+    Route::put(CLASS, rule(&rules::CLASSES_UPDATE), handler!(resource_classes::rename))
         .since(v::RESOURCE_CLASSES)
         .before(v::ENSURE_RESOURCE_CLASS),
-    Route::put(CLASS, rule(&rules::CLASSES_UPDATE), run!(resource_classes::ensure))
+    Route::put(CLASS, rule(&rules::CLASSES_UPDATE), handler!(resource_classes::ensure))
         .since(v::ENSURE_RESOURCE_CLASS)
         .without_media_check(),
-    Route::delete(CLASS, rule(&rules::CLASSES_DELETE), run!(resource_classes::delete)).since(v::RESOURCE_CLASSES),
+    Route::delete(CLASS, rule(&rules::CLASSES_DELETE), handler!(resource_classes::delete)).since(v::RESOURCE_CLASSES),
     //
-    Route::get(PROVIDERS, rule(&rules::PROVIDERS_LIST), run!(resource_providers::list)),
+    Route::get(
+        PROVIDERS,
+        rule(&rules::PROVIDERS_LIST),
+        handler!(resource_providers::list),
+    ),
     Route::post(
         PROVIDERS,
         rule(&rules::PROVIDERS_CREATE),
-        run!(resource_providers::create_without_body),
+        handler!(resource_providers::create_without_body),
     )
     .before(v::POST_PROVIDER_BODY),
     Route::post(
         PROVIDERS,
         rule(&rules::PROVIDERS_CREATE),
-        run!(resource_providers::create),
+        handler!(resource_providers::create),
     )
     .since(v::POST_PROVIDER_BODY),
-    Route::get(PROVIDER, rule(&rules::PROVIDERS_SHOW), run!(resource_providers::show)),
+    Route::get(
+        PROVIDER,
+        rule(&rules::PROVIDERS_SHOW),
+        handler!(resource_providers::show),
+    ),
     Route::delete(
         PROVIDER,
         rule(&rules::PROVIDERS_DELETE),
-        run!(resource_providers::delete),
+        handler!(resource_providers::delete),
     ),
     Route::put(
         PROVIDER,
         rule(&rules::PROVIDERS_UPDATE),
-        run!(resource_providers::update),
+        handler!(resource_providers::update),
     ),
     //
-    Route::get(INVENTORIES, rule(&rules::INVENTORIES_LIST), run!(inventories::list)),
-    Route::post(INVENTORIES, rule(&rules::INVENTORIES_CREATE), run!(inventories::add)),
+    Route::get(INVENTORIES, rule(&rules::INVENTORIES_LIST), handler!(inventories::list)),
+    Route::post(
+        INVENTORIES,
+        rule(&rules::INVENTORIES_CREATE),
+        handler!(inventories::add),
+    ),
     Route::put(
         INVENTORIES,
         rule(&rules::INVENTORIES_UPDATE),
-        run!(inventories::replace),
+        handler!(inventories::replace),
     ),
-    Route::delete(INVENTORIES, rule(&rules::INVENTORIES_DELETE), run!(inventories::clear))
-        .since(v::DELETE_INVENTORIES)
-        .or_method_not_allowed(),
-    Route::get(INVENTORY, rule(&rules::INVENTORIES_SHOW), run!(inventories::show)),
-    Route::put(INVENTORY, rule(&rules::INVENTORIES_UPDATE), run!(inventories::update)),
-    Route::delete(INVENTORY, rule(&rules::INVENTORIES_DELETE), run!(inventories::remove)),
+    Route::delete(
+        INVENTORIES,
+        rule(&rules::INVENTORIES_DELETE),
+        handler!(inventories::clear),
+    )
+    .since(v::DELETE_INVENTORIES)
+    .or_method_not_allowed(),
+    Route::get(INVENTORY, rule(&rules::INVENTORIES_SHOW), handler!(inventories::show)),
+    Route::put(
+        INVENTORY,
+        rule(&rules::INVENTORIES_UPDATE),
+        handler!(inventories::update),
+    ),
+    Route::delete(
+        INVENTORY,
+        rule(&rules::INVENTORIES_DELETE),
+        handler!(inventories::remove),
+    ),
     //
     Route::get(
         PROVIDER_USAGES,
         rule(&rules::PROVIDER_USAGES),
-        run!(usages::of_provider),
+        handler!(usages::of_provider),
     ),
-    Route::get(AGGREGATES, rule(&rules::AGGREGATES_LIST), run!(aggregates::list))
+    Route::get(AGGREGATES, rule(&rules::AGGREGATES_LIST), handler!(aggregates::list))
         .since(v::AGGREGATES)
         .media_first(),
-    Route::put(AGGREGATES, rule(&rules::AGGREGATES_UPDATE), run!(aggregates::replace))
-        .since(v::AGGREGATES)
-        .media_first(),
+    Route::put(
+        AGGREGATES,
+        rule(&rules::AGGREGATES_UPDATE),
+        handler!(aggregates::replace),
+    )
+    .since(v::AGGREGATES)
+    .media_first(),
     Route::get(
         PROVIDER_ALLOCATIONS,
         rule(&rules::PROVIDER_ALLOCATIONS_LIST),
-        run!(allocations::list_of_provider),
+        handler!(allocations::list_of_provider),
     ),
     //
     Route::post(
         ALLOCATIONS,
         rule(&rules::ALLOCATIONS_MANAGE),
-        run!(allocations::replace_many),
+        handler!(allocations::replace_many),
     )
     .since(v::POST_ALLOCATIONS),
-    Route::get(CONSUMER, rule(&rules::ALLOCATIONS_LIST), run!(allocations::show)),
-    Route::put(CONSUMER, rule(&rules::ALLOCATIONS_UPDATE), run!(allocations::replace)),
-    Route::delete(CONSUMER, rule(&rules::ALLOCATIONS_DELETE), run!(allocations::release)),
+    Route::get(CONSUMER, rule(&rules::ALLOCATIONS_LIST), handler!(allocations::show)),
+    Route::put(
+        CONSUMER,
+        rule(&rules::ALLOCATIONS_UPDATE),
+        handler!(allocations::replace),
+    ),
+    Route::delete(
+        CONSUMER,
+        rule(&rules::ALLOCATIONS_DELETE),
+        handler!(allocations::release),
+    ),
     Route::get(
         CANDIDATES,
         rule(&rules::CANDIDATES_LIST),
-        run!(allocation_candidates::list),
+        handler!(allocation_candidates::list),
     )
     .since(v::ALLOCATION_CANDIDATES),
     //
-    Route::get(TRAITS, rule(&rules::TRAITS_LIST), run!(traits::list)).since(v::TRAITS),
-    Route::get(TRAIT, rule(&rules::TRAITS_SHOW), run!(traits::show))
+    Route::get(TRAITS, rule(&rules::TRAITS_LIST), handler!(traits::list)).since(v::TRAITS),
+    Route::get(TRAIT, rule(&rules::TRAITS_SHOW), handler!(traits::show))
         .since(v::TRAITS)
         .without_media_check(),
-    Route::put(TRAIT, rule(&rules::TRAITS_UPDATE), run!(traits::ensure))
+    Route::put(TRAIT, rule(&rules::TRAITS_UPDATE), handler!(traits::ensure))
         .since(v::TRAITS)
         .without_media_check(),
-    Route::delete(TRAIT, rule(&rules::TRAITS_DELETE), run!(traits::delete)).since(v::TRAITS),
+    Route::delete(TRAIT, rule(&rules::TRAITS_DELETE), handler!(traits::delete)).since(v::TRAITS),
     Route::get(
         PROVIDER_TRAITS,
         rule(&rules::PROVIDER_TRAITS_LIST),
-        run!(traits::list_of_provider),
+        handler!(traits::list_of_provider),
     )
     .since(v::TRAITS),
     Route::put(
         PROVIDER_TRAITS,
         rule(&rules::PROVIDER_TRAITS_UPDATE),
-        run!(traits::replace_of_provider),
+        handler!(traits::replace_of_provider),
     )
     .since(v::TRAITS),
     Route::delete(
         PROVIDER_TRAITS,
         rule(&rules::PROVIDER_TRAITS_DELETE),
-        run!(traits::clear_of_provider),
+        handler!(traits::clear_of_provider),
     )
     .since(v::TRAITS),
     //
-    Route::post(RESHAPER, rule(&rules::RESHAPE), run!(reshaper::reshape)).since(v::RESHAPER),
+    Route::post(RESHAPER, rule(&rules::RESHAPE), handler!(reshaper::reshape)).since(v::RESHAPER),
     Route::get(
         USAGES,
         Authorization::RuleOfProject(&rules::TOTAL_USAGES),
-        run!(usages::total),
+        handler!(usages::total),
     )
     .since(v::TOTAL_USAGES),
     //
-    Route::get(NATIVE, rule(&rules::NATIVE_SHOW), run!(v1::show)).native(),
+    Route::get(NATIVE, rule(&rules::NATIVE_SHOW), handler!(v1::show)).native(),
 ];
 
-/// The routes that the rule of this name authorizes, each once: `GET /usages`.
-pub fn guarded_by(rule: &str) -> Vec<String> {
+/// The routes that a rule authorizes, each once, in the form `GET /usages`.
+pub fn authorized_by(rule: &str) -> Vec<String> {
     let mut routes = Vec::new();
     for route in ROUTES {
         let operation = format!("{} {}", route.method, route.path);
-        if route.rule().is_some_and(|guard| guard.name == rule) && !routes.contains(&operation) {
+        if route.rule().is_some_and(|its_rule| its_rule.name == rule) && !routes.contains(&operation) {
             routes.push(operation);
         }
     }
@@ -183,10 +224,10 @@ pub fn guarded_by(rule: &str) -> Vec<String> {
 /// Routes that are answered from memory, so a replica of the database cannot serve them.
 const FROM_MEMORY: [&str; 3] = [PROVIDERS, CANDIDATES, NATIVE];
 
-/// The paths of routes such as `GET /usages` that may read a replica which lags.
+/// The paths of the routes in `names`, which may then read from a replica that lags. A name has the form `GET /usages`.
 ///
 /// # Errors
-/// The first name that is no such route, in a sentence that lists the allowed ones.
+/// The first name that is not a GET route which reads the database. The message lists those that are.
 pub fn slave_routes(names: &[String]) -> Result<Vec<&'static str>, String> {
     let mut known: Vec<&'static str> = Vec::new();
     for route in ROUTES {

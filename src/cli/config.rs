@@ -1,6 +1,6 @@
-//! `placet config …`: prints the configuration, or all options.
+//! `placet config`: prints the configuration in force, or describes all options.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Subcommand, ValueEnum};
@@ -12,16 +12,17 @@ use crate::config::{self, ConfigSources};
 pub enum Command {
     /// Print the effective configuration as INI.
     ///
-    /// A comment above each option says where its value came from; secrets are masked. Options that are set but not used
-    /// are named on stderr, with what replaces them.
+    /// A comment above each option says where its value came from; secrets are masked. Warnings on stderr name the options
+    /// that are set but not used, and why, and those that are set by an older name.
     Show,
     /// Print every option that placet uses, with its default, the values allowed, and its meaning.
     ///
-    /// Options of OpenStack Placement that are accepted but not used are left out. No configuration is read.
+    /// Options of OpenStack Placement that are accepted but not used are left out. The configuration file is not read.
     Options {
         /// Print only the options of this section.
         #[arg(value_parser = PossibleValuesParser::new(config::sections()))]
         section: Option<String>,
+        /// The form in which the options are printed.
         #[arg(long, value_enum, default_value_t = Format::Conf)]
         format: Format,
     },
@@ -31,7 +32,7 @@ pub enum Command {
 pub enum Format {
     /// A sample placement.conf: every option is commented out at its default.
     Conf,
-    /// Tables for a document.
+    /// Markdown tables that describe the options.
     Markdown,
 }
 
@@ -50,8 +51,10 @@ impl Command {
                 Format::Markdown => config::reference(section.as_deref()),
             },
         };
-        // The reader may close the pipe early, which is not a failure.
-        let _ = std::io::stdout().write_all(text.as_bytes());
-        Ok(())
+        match std::io::stdout().write_all(text.as_bytes()) {
+            // The reader may close the pipe early, which is not a failure.
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::Stdout(error)),
+            _ => Ok(()),
+        }
     }
 }

@@ -40,8 +40,8 @@ impl Command {
             eprintln!("WARN {warning}");
         }
         let text = match format {
-            Format::Table => policy::table(&loaded.policy, api::guarded_by),
-            Format::Yaml => policy::yaml(&loaded.policy, api::guarded_by),
+            Format::Table => policy::table(&loaded.policy, api::authorized_by),
+            Format::Yaml => policy::yaml(&loaded.policy, api::authorized_by),
         };
         // The reader may close the pipe early, which is not a failure.
         let _ = std::io::stdout().write_all(text.as_bytes());

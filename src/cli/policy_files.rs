@@ -1,4 +1,4 @@
-//! The policy files on disk, and the detection of their changes.
+//! Reads oslo.policy's files from disk, and detects when they change.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +13,8 @@ use crate::policy::live::PolicyFiles;
 /// The shortest time between two checks of the files: each check costs system calls, and requests are frequent.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// `policy_file`, overridden by the files of `policy_dirs`.
+/// The file of the option `policy_file`, then the files in each of `policy_dirs`. A rule in a later file overrides one in
+/// an earlier file.
 pub struct DiskFiles {
     options: OsloPolicy,
     last: Mutex<LastCheck>,
@@ -24,7 +25,7 @@ struct LastCheck {
     stamps: Vec<FileStamp>,
 }
 
-/// The state of a file or directory. It has changed if its modification time, size or inode differs.
+/// What tells two versions of a file or directory apart.
 #[derive(Debug, PartialEq, Eq)]
 struct FileStamp {
     path: PathBuf,
@@ -41,7 +42,7 @@ impl FileStamp {
 }
 
 impl DiskFiles {
-    /// Records the current state of the files, so read them after this call.
+    /// Records the current state of the files. `read` must follow: then a change between the two calls is detected.
     pub fn new(options: &OsloPolicy) -> DiskFiles {
         let last = LastCheck {
             at: Instant::now(),
@@ -55,7 +56,7 @@ impl DiskFiles {
 }
 
 impl PolicyFiles for DiskFiles {
-    /// One request at a time checks the files; concurrent requests do not wait for it.
+    /// One request at a time checks the files; concurrent requests get `false` at once.
     fn changed(&self) -> bool {
         let mut last = match self.last.try_lock() {
             Ok(last) => last,
@@ -92,7 +93,8 @@ fn stamps(options: &OsloPolicy) -> Vec<FileStamp> {
     paths.into_iter().map(FileStamp::of).collect()
 }
 
-/// The files of a directory, sorted by name. As in oslo.policy, any name is accepted, except hidden files.
+/// The files of a directory, sorted by name. Subdirectories are skipped. As in oslo.policy, every name is accepted that
+/// does not begin with a dot.
 fn files_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -123,12 +125,13 @@ mod tests {
 
     fn options(dir: &Path) -> OsloPolicy {
         let mut options = Options::default().oslo_policy;
+        // A directory that does not exist is skipped.
         options.policy_dirs.0.push("nowhere".into());
         options.search_dirs = vec![dir.to_owned()];
         options
     }
 
-    /// The text of all files, after a change that the next check detects.
+    /// Asserts that a change is detected once, and returns the texts of all files.
     fn text_after_change(disk: &DiskFiles) -> String {
         sleep(CHECK_INTERVAL);
         assert!(disk.changed(), "a change was not detected");
@@ -142,36 +145,37 @@ mod tests {
     fn each_change_of_the_files_is_detected_once() {
         let folder = tempfile::tempdir().expect("a directory");
         let dir = folder.path();
-        let put = |name: &str, text: &str| fs::write(dir.join(name), text).expect("a file");
+        let put = |name: &str, text: &str| fs::write(dir.join(name), text).expect("the file is written");
         let disk = DiskFiles::new(&options(dir));
         assert_eq!(disk.read(), Ok(Vec::new()));
         put("policy.yaml", "one");
         assert_eq!(text_after_change(&disk), "one");
         // Replaced by a file of the same size.
         put("new", "two");
-        fs::rename(dir.join("new"), dir.join("policy.yaml")).expect("a new file");
+        fs::rename(dir.join("new"), dir.join("policy.yaml")).expect("the file is renamed");
         assert_eq!(text_after_change(&disk), "two");
-        fs::create_dir(dir.join("policy.d")).expect("a directory");
+        fs::create_dir(dir.join("policy.d")).expect("the directory is created");
         put("policy.d/b.yaml", "b");
         put("policy.d/a.json", "a");
         assert_eq!(text_after_change(&disk), "two a b");
         put("policy.d/b.yaml", "longer");
         assert_eq!(text_after_change(&disk), "two a longer");
-        fs::remove_file(dir.join("policy.d/a.json")).expect("a file");
+        fs::remove_file(dir.join("policy.d/a.json")).expect("the file is removed");
         assert_eq!(text_after_change(&disk), "two longer");
-        fs::create_dir(dir.join("policy.d/inner")).expect("a directory");
+        // The directory changes, but neither a subdirectory nor a hidden file is read.
+        fs::create_dir(dir.join("policy.d/inner")).expect("the directory is created");
         put("policy.d/inner/c.yaml", "c");
         put("policy.d/.hidden", "h");
         assert_eq!(text_after_change(&disk), "two longer");
-        fs::remove_file(dir.join("policy.yaml")).expect("a file");
+        fs::remove_file(dir.join("policy.yaml")).expect("the file is removed");
         assert_eq!(text_after_change(&disk), "longer");
     }
 
     #[test]
-    fn an_unreadable_file_is_named() {
+    fn a_read_error_names_the_file() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("policy.yaml");
-        fs::write(&path, b"\xff").expect("a file");
+        fs::write(&path, b"\xff").expect("the file is written");
         let message = DiskFiles::new(&options(folder.path()))
             .read()
             .expect_err("it is not UTF-8");

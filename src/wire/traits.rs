@@ -1,4 +1,4 @@
-//! `/traits` and `/resource_providers/{uuid}/traits`.
+//! Parses the requests to `/traits` and `/resource_providers/{uuid}/traits`, and serializes their answers.
 
 use indexmap::IndexSet;
 use serde::Serialize;
@@ -17,7 +17,7 @@ static CUSTOM: Steps = Steps::of_body(SCHEMAS, "custom");
 static LIST: Steps = Steps::of_query(SCHEMAS, "list");
 static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 
-/// Reads the name of `PUT /traits/{name}`.
+/// Validates the name in `PUT /traits/{name}`: it must be that of a custom trait.
 pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
     let name = name.to_owned();
     match validation::refusal(CUSTOM.at(version), &Value::String(name.clone())) {
@@ -40,6 +40,7 @@ pub fn read_list(version: Version, query: &str) -> Result<Filter> {
         Some(Ok(("startswith", prefix))) => filter.prefix = Some(prefix.to_owned()),
         // Any other operator is ignored, as in OpenStack Placement.
         Some(Ok(_)) => {}
+        // No colon.
         Some(Err(name)) => {
             return Err(Error::BadRequest {
                 detail: format!(
@@ -59,7 +60,7 @@ fn associated(text: &str) -> Result<bool> {
     })
 }
 
-/// Reads `PUT /resource_providers/{uuid}/traits`. Duplicates are removed.
+/// Parses the body of `PUT /resource_providers/{uuid}/traits`. A trait that is named twice counts once.
 pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Replace> {
     let body = PUT.read(version, body)?;
     let traits: IndexSet<&str> = body.field("traits").items().iter().map(Value::text).collect();
@@ -81,7 +82,7 @@ fn names(traits: &[Trait]) -> Vec<&str> {
     traits.iter().map(|each| &*each.name).collect()
 }
 
-/// Writes a list of traits.
+/// Serializes the answer to `GET /traits`.
 pub fn write_list(traits: &[Trait]) -> Vec<u8> {
     json(&Body {
         traits: names(traits),
@@ -89,11 +90,11 @@ pub fn write_list(traits: &[Trait]) -> Vec<u8> {
     })
 }
 
-/// Writes the traits of one provider.
-pub fn write_provider(view: &ProviderTraits) -> Vec<u8> {
+/// Serializes the answer to `GET` and `PUT /resource_providers/{uuid}/traits`.
+pub fn write_provider(provider: &ProviderTraits) -> Vec<u8> {
     json(&Body {
-        traits: names(&view.traits),
-        resource_provider_generation: Some(view.generation),
+        traits: names(&provider.traits),
+        resource_provider_generation: Some(provider.generation),
     })
 }
 

@@ -1,4 +1,6 @@
-//! Tests that an answer from rows takes one statement: its rows are of one moment, after one round trip.
+//! Counts the SQL statements of requests.
+//!
+//! A read of one statement sees consistent rows, and waits for one round trip. A write does not look its provider up first.
 
 use serde_json::json;
 
@@ -8,7 +10,7 @@ use super::{TestServer, admin};
 const HOST: &str = "/resource_providers/11111111-1111-4111-8111-111111111111";
 const UNKNOWN: &str = "/resource_providers/99999999-9999-4999-8999-999999999999";
 
-async fn filled() -> TestServer {
+async fn with_one_provider() -> TestServer {
     let server = TestServer::new();
     let host = json!({"name": "host", "uuid": HOST.rsplit('/').next()});
     write(&server, "POST", "/resource_providers", host).await;
@@ -19,9 +21,10 @@ async fn filled() -> TestServer {
     server
 }
 
+/// nova-compute does not read usages, which take several statements.
 #[actix_web::test]
-async fn each_read_of_a_compute_node_is_one_statement() {
-    let server = filled().await;
+async fn each_read_that_nova_compute_repeats_is_one_statement() {
+    let server = with_one_provider().await;
     for path in [
         "",
         "/inventories",
@@ -41,8 +44,8 @@ async fn each_read_of_a_compute_node_is_one_statement() {
 
 #[actix_web::test]
 async fn the_provider_is_looked_up_before_a_write_only_if_the_body_is_bad() {
-    let server = filled().await;
-    let mut sent = Vec::new();
+    let server = with_one_provider().await;
+    let mut statements = Vec::new();
     for (provider, body, status) in [
         (
             HOST,
@@ -71,12 +74,11 @@ async fn the_provider_is_looked_up_before_a_write_only_if_the_body_is_bad() {
                 answer.text()
             );
         }
-        sent.push(server.service.model.statements() - before);
+        statements.push(server.service.model.statements() - before);
     }
-    assert_eq!(sent[1..3], [1, 1], "the lookup decides which error is answered");
-    // BEGIN, the writer's row, the provider's generation, each of two inventories, the change, COMMIT.
-    assert_eq!(
-        sent[0], 7,
-        "the provider is not looked up before, and nothing is read after the commit"
-    );
+    // BEGIN; UPDATE of placet_writers, of the provider's generation, and of each of the two inventories; INSERT into
+    // placet_changes; COMMIT. The provider is not looked up before, and nothing is read after the commit.
+    assert_eq!(statements[0], 7);
+    assert_eq!(statements[1..3], [1, 1], "the lookup decides between 400 and 404");
+    assert_eq!(statements[3], 5, "a good body is refused by the writer alone");
 }

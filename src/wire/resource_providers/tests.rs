@@ -1,4 +1,4 @@
-//! Reads and writes resource providers at several microversions.
+//! Tests that bodies and queries are parsed, and answers written, as each microversion defines them.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn provider(parent: Option<&str>) -> Provider {
     }
 }
 
-/// The same as `provider(None)`.
+/// The snapshot's row for `provider(None)`, except that its root is the provider itself.
 fn row() -> ProviderRow {
     ProviderRow {
         generation: 3,
@@ -29,7 +29,7 @@ fn row() -> ProviderRow {
 }
 
 #[test]
-fn reads_a_new_provider() {
+fn a_new_provider_gets_a_canonical_uuid_given_or_generated() {
     let body = format!(
         r#"{{"name": "a", "uuid": "{}", "parent_provider_uuid": "{UUID}"}}"#,
         UUID.replace('-', "")
@@ -126,7 +126,7 @@ fn links_and_trees_depend_on_the_version() {
 }
 
 #[test]
-fn writes_a_provider_at_1_0() {
+fn a_list_is_the_same_in_pieces_of_any_length() {
     let url = format!("/placement/resource_providers/{UUID}");
     let links = format!(r#"[{{"rel":"self","href":"{url}"}},{{"rel":"inventories","href":"{url}/inventories"}},"#)
         + &format!(r#"{{"rel":"usages","href":"{url}/usages"}}]"#);
@@ -141,7 +141,12 @@ fn writes_a_provider_at_1_0() {
             loop {
                 let mut piece = Vec::new();
                 let more = list.write(&mut piece, length);
-                assert!(piece.len() < length + one.len() + 50, "{}", piece.len());
+                // A piece ends after the item that exceeds `length`. The text around the items is shorter than 50.
+                let bytes = piece.len();
+                assert!(
+                    bytes < length + one.len() + 50,
+                    "a piece of {bytes} bytes, asked for {length}"
+                );
                 written.extend(piece);
                 if !more {
                     break;
@@ -173,9 +178,10 @@ fn special_characters_are_escaped_in_links_too() {
     assert_eq!(hrefs[5], "/\"/resource_providers/a\"b/allocations");
 }
 
-/// Trees are shown from 1.14 on, and each link from its version on.
+/// Versions differ in their members: parent and root come with 1.14, each link with the version of its resource.
 #[test]
-fn an_item_of_a_list_equals_a_single_provider_in_each_version() {
+fn a_provider_is_written_the_same_in_a_list_and_alone_in_each_version() {
+    // The links of a uuid of another length than 36 are written in another way.
     let child = ProviderRow {
         id: ProviderId(2),
         uuid: Arc::from("short"),
@@ -183,8 +189,7 @@ fn an_item_of_a_list_equals_a_single_provider_in_each_version() {
         ..row()
     };
     let snapshot = Arc::new(Snapshot::build(Catalog::default(), vec![row(), child]));
-    for minor in 0..=39 {
-        let version = Version::new(minor);
+    for version in Version::all() {
         let of_root = Provider {
             root: Arc::from(UUID),
             ..provider(None)
@@ -198,6 +203,6 @@ fn an_item_of_a_list_equals_a_single_provider_in_each_version() {
         let expected = format!(r#"{{"resource_providers":[{},{}]}}"#, one(&of_root), one(&of_child));
         let mut written = Vec::new();
         List::new(version, "/p", Arc::clone(&snapshot), snapshot.iter().collect()).write(&mut written, usize::MAX);
-        assert_eq!(String::from_utf8(written).unwrap(), expected, "1.{minor}");
+        assert_eq!(String::from_utf8(written).unwrap(), expected, "{version}");
     }
 }
