@@ -20,10 +20,10 @@ use search_inputs::{BuildRow, group, request, row, settings};
 
 /// The default of `[placet] max_candidates`, which bounds a request without a limit.
 const MAX_CANDIDATES: usize = 100_000;
-/// Traits `T0`, `T1` and so on.
-const TRAITS: i32 = 64;
+/// The number of traits `T0`, `T1` and so on.
+const TRAIT_COUNT: i32 = 64;
 /// The trait of sharing providers.
-const SHARING: TraitId = TraitId(TRAITS);
+const SHARING_TRAIT: TraitId = TraitId(TRAIT_COUNT);
 const VCPU: ClassId = ClassId(0);
 const DISK: ClassId = ClassId(1);
 
@@ -170,7 +170,7 @@ fn shared(hosts: i32, pools: i32, units: i32, local: i32) -> Vec<ProviderRow> {
     };
     let pool = |id| ProviderRow {
         aggregates: aggregates.clone(),
-        traits: [SHARING].into(),
+        traits: [SHARING_TRAIT].into(),
         ..row(id).with(DISK, units)
     };
     (1..=hosts)
@@ -393,8 +393,8 @@ fn many_trees() -> Vec<Case> {
 }
 
 fn catalog() -> Catalog {
-    let traits = (0..TRAITS).map(|n| (TraitId(n), format!("T{n}").into()));
-    let sharing = (SHARING, Arc::from("MISC_SHARES_VIA_AGGREGATE"));
+    let traits = (0..TRAIT_COUNT).map(|n| (TraitId(n), format!("T{n}").into()));
+    let sharing = (SHARING_TRAIT, Arc::from("MISC_SHARES_VIA_AGGREGATE"));
     Catalog::new(
         vec![(VCPU, Arc::from("VCPU")), (DISK, Arc::from("DISK_GB"))],
         traits.chain([sharing]).collect(),

@@ -15,7 +15,7 @@ use placet::benchmarked::{Catalog, ClassId, GroupPolicy, Request, Snapshot, cand
 use search_inputs::{BuildRow, group, request, row, settings};
 
 const ROUNDS: usize = 51;
-const LIMIT: usize = 1000;
+const CANDIDATE_LIMIT: usize = 1000;
 
 fn main() {
     println!("| children | groups | group_policy | candidates | median |\n|---|---|---|---|---|");
@@ -58,5 +58,5 @@ fn tree(children: i32) -> Snapshot {
 
 fn request_of_units(groups: i32, policy: GroupPolicy) -> Request {
     let groups = (0..groups).map(|n| group(&format!("_{n}"), &[("VCPU", 1)])).collect();
-    request(groups, policy, Some(LIMIT))
+    request(groups, policy, Some(CANDIDATE_LIMIT))
 }

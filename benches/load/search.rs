@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::search_inputs::{group, request, settings};
 
-const LIMIT: usize = 1000;
+const CANDIDATE_LIMIT: usize = 1000;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -84,7 +84,7 @@ fn cases(shape: hosts::Shape) -> Vec<(&'static str, Request)> {
 
 fn base(memory: i64) -> Request {
     let all = group("", &[("VCPU", 1), ("MEMORY_MB", memory), ("DISK_GB", 1)]);
-    request(vec![all], GroupPolicy::None, Some(LIMIT))
+    request(vec![all], GroupPolicy::None, Some(CANDIDATE_LIMIT))
 }
 
 fn traits() -> Request {
@@ -136,7 +136,7 @@ fn granular() -> Request {
     ];
     Request {
         same_subtrees: vec![vec!["_NUMA".to_owned(), "_NET".to_owned()]],
-        ..request(groups, GroupPolicy::None, Some(LIMIT))
+        ..request(groups, GroupPolicy::None, Some(CANDIDATE_LIMIT))
     }
 }
 

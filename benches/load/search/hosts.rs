@@ -16,9 +16,9 @@ const FUNCTIONS: ClassId = ClassId(3);
 /// The number of common traits, of which each host has 40 to 60.
 const COMMON_TRAITS: i32 = 200;
 /// The trait of one host in a thousand.
-const RARE: TraitId = TraitId(COMMON_TRAITS);
+const RARE_TRAIT: TraitId = TraitId(COMMON_TRAITS);
 /// The trait of pools.
-const SHARES: TraitId = TraitId(COMMON_TRAITS + 1);
+const SHARING_TRAIT: TraitId = TraitId(COMMON_TRAITS + 1);
 const HOSTS_PER_POOL: i32 = 100;
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -33,8 +33,8 @@ pub fn catalog() -> Catalog {
     let mut traits: Vec<(TraitId, Arc<str>)> = (0..COMMON_TRAITS)
         .map(|id| (TraitId(id), Arc::from(format!("T{id}"))))
         .collect();
-    traits.push((RARE, Arc::from("RARE")));
-    traits.push((SHARES, Arc::from("MISC_SHARES_VIA_AGGREGATE")));
+    traits.push((RARE_TRAIT, Arc::from("RARE")));
+    traits.push((SHARING_TRAIT, Arc::from("MISC_SHARES_VIA_AGGREGATE")));
     let zones = (0..10).map(|zone| (AggregateId(zone), Arc::from(format!("zone {zone}"))));
     let pool = [(pool_aggregate(3), Arc::from("pool 3"))];
     Catalog::new(classes, traits, zones.chain(pool).collect())
@@ -66,7 +66,7 @@ pub fn rows(hosts: i32, shape: Shape) -> Vec<ProviderRow> {
     });
     let pools = (0..pools).map(|number| {
         let mut pool = half_used(row(hosts + 1 + number), DISK, 400_000, 1.0);
-        pool.traits.insert(SHARES);
+        pool.traits.insert(SHARING_TRAIT);
         pool.aggregates.insert(pool_aggregate(number));
         pool
     });
@@ -100,7 +100,7 @@ fn with_traits_and_aggregates(mut host: ProviderRow, number: i32, random: &mut R
         .map(|_| TraitId((random.next() % COMMON_TRAITS as u64) as i32))
         .collect();
     if number % 1000 == 500 {
-        host.traits.insert(RARE);
+        host.traits.insert(RARE_TRAIT);
     }
     let (zone, rack) = (AggregateId(number % 10), AggregateId(1_000_000 + number / 40));
     host.aggregates = [zone, pool_aggregate(number / HOSTS_PER_POOL), rack].into();
