@@ -34,7 +34,7 @@ from functional_tests.lib.test_counts import TestCounts
 FAULTS = faults.FAULTS | late_commit.FAULTS
 CALM_SECONDS = (0.5, 3.0)  # between a check and the next fault
 RECOVERY_SECONDS = 90
-QUIESCENT_SECONDS_UPSTREAM = 15  # without a change, if a client has disconnected
+QUIESCENT_SECONDS_UPSTREAM = 15  # the same, if a client has disconnected
 MAX_SLOWDOWN = 4  # the factor by which a run may be prolonged on a busy machine, until it is conclusive
 MAX_CAUSES = 10
 COMPARED_CONSUMERS = 10  # at each check, for each process
@@ -129,7 +129,7 @@ class Chaos:
         self.client_group.pause()
         assert not self.options.foreign_writer or self.foreign_writer.idle.wait(60), (
             "the foreign writer does not end its claim")
-        # placet aborts a change in time. OpenStack Placement may end it long after its client has disconnected.
+        # placet aborts a write in time. OpenStack Placement may end it long after its client has disconnected.
         left = any(op.ended is None and op.outcome == UNKNOWN for op in self.history.operations)
         unchanged = quiescent.QUIESCENT_SECONDS
         if left and self.options.server == "upstream":

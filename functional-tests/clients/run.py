@@ -37,14 +37,14 @@ class Session:
             argv += ["-f", "json"]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=120,
                               env=live.clean_environment(), check=False)
-        account = f"{' '.join(argv[7:])}\nexit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        transcript = f"{' '.join(argv[7:])}\nexit {done.returncode}\n{done.stdout}\n{done.stderr}"
         name = f"openstack {command}" + ("" if code == 0 else f"   (exit {code})")
         if done.returncode != code:
-            self.tests.fail(name, f"expected exit {code}\n{account}")
+            self.tests.fail(name, f"expected exit {code}\n{transcript}")
         elif says and says not in done.stderr:
-            self.tests.fail(name, f"expected an error message with {says!r}\n{account}")
+            self.tests.fail(name, f"expected an error message with {says!r}\n{transcript}")
         elif check and not check(json.loads(done.stdout)):
-            self.tests.fail(name, f"unexpected output:\n{account}")
+            self.tests.fail(name, f"unexpected output:\n{transcript}")
         else:
             self.tests.ok(name)
 

@@ -10,7 +10,7 @@ TOTALS = {ONE: ("VCPU", 100_000), OTHER: ("VCPU", 100_000), LEAD: ("VCPU", 100_0
 
 @dataclasses.dataclass
 class Request:
-    """One change. `after` is what its consumer holds then, with its generation, or None if the consumer is gone."""
+    """One write. `after` is what its consumer holds then, with its generation, or None if the consumer is gone."""
 
     name: str
     method: str
@@ -37,7 +37,7 @@ class ExpectedState:
             self.generations[provider] = 1
 
     def apply(self, request):
-        """Applies the changes of a request."""
+        """Applies a request that was granted."""
         self.consumers.pop(request.consumer, None)
         if request.after:
             self.consumers[request.consumer] = request.after

@@ -56,7 +56,7 @@ def _on_database(gabbits, made):
             self.addCleanup(db_api.placement_context_manager.patch_engine(engine))
             self.addCleanup(self.forget)
             self.forget()
-            # Migrations make the schema, as in an operator's database, and leave their revision.
+            # Migrations make the schema, as in an operator's database, and leave their schema revision.
             migration.upgrade("head")
             deploy.update_database(self.conf)
 

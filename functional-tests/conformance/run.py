@@ -112,10 +112,10 @@ def main():
                 broken.append(name)
             shown = outcome.failed if arguments.verbose else []
             if name in broken and not shown:
-                shown = [(test, account.splitlines()[0]) for test, account in outcome.failed[:3]]
-            for test, account in shown:
+                shown = [(test, description.splitlines()[0]) for test, description in outcome.failed[:3]]
+            for test, description in shown:
                 print(f"    FAILED {test}")
-                print("".join(f"        {line}\n" for line in account.splitlines()), end="")
+                print("".join(f"        {line}\n" for line in description.splitlines()), end="")
     report(outcomes, listed, broken)
 
 

@@ -1,5 +1,7 @@
-"""The state that a worker has written and every process has to answer: its own trees, which no other worker writes, and
-its part of a pool that all workers claim from."""
+"""The state that a worker has written, and that every process has to answer.
+
+A worker has trees of its own, which no other worker writes. All workers claim from one pool.
+"""
 
 import uuid
 

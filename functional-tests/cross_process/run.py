@@ -27,9 +27,9 @@ from functional_tests.lib import command_line, engines, live, usage_bounds
 from functional_tests.lib.rest import KeptRest, Rest
 from functional_tests.lib.test_counts import TestCounts
 
-FULL = os.environ.get("PLACET_TEST_SIZE") == "full"
+IS_FULL_SIZE = os.environ.get("PLACET_TEST_SIZE") == "full"
 STEPS_FOR_EVERY_KIND = 1000  # with this many steps, every kind is chosen
-DELETION_ROUNDS = 300 if FULL else 15  # rounds of deletions.py
+DELETION_ROUNDS = 300 if IS_FULL_SIZE else 15  # rounds of deletions.py
 ROUTES_WITHOUT_DATA = {"GET /", "GET /openapi.json", "GET /v1/"}
 ROLES = {"x-roles": "admin,service"}  # only the role `service` may reshape
 
@@ -61,9 +61,10 @@ class Worker(threading.Thread):
         through = self.chance.randrange(len(self.rests))
         pooled = self.state.pool.begin(*write.pool)
         answer = self.rests[through](write.method, write.path, write.body, version=write.version, headers=ROLES)
-        account = f"worker {self.state.number}, step {number}: {name} through process {through}"
+        description = f"worker {self.state.number}, step {number}: {name} through process {through}"
         if answer.status not in (200, 201, 204):
-            raise reads.WrongAnswer(f"{account}: {write.method} {write.path} {write.body} was answered with {answer}")
+            raise reads.WrongAnswer(
+                f"{description}: {write.method} {write.path} {write.body} was answered with {answer}")
         write.done()
         self.state.pool.end(pooled)
         self.done[name] += 1
@@ -73,7 +74,7 @@ class Worker(threading.Thread):
             try:
                 reads.KINDS[read][2](self.state, reader, thing)
             except reads.WrongAnswer as error:
-                raise reads.WrongAnswer(f"{account}: {write.method} {write.path} {write.body}\n"
+                raise reads.WrongAnswer(f"{description}: {write.method} {write.path} {write.body}\n"
                                         f"then by process {self.readers.index(reader)}: {read}: {error}") from None
             self.done[read] += 1
 
@@ -143,8 +144,8 @@ def judge(tests, workers, options):
 def main():
     parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed")
     parser.add_argument("--processes", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=100_000 if FULL else 3000)
-    parser.add_argument("--reads", type=int, default=0 if FULL else 2)
+    parser.add_argument("--steps", type=int, default=100_000 if IS_FULL_SIZE else 3000)
+    parser.add_argument("--reads", type=int, default=0 if IS_FULL_SIZE else 2)
     parser.add_argument("--workers", type=int, default=6)
     parser.set_defaults(server="placet", faults=())  # what chaos' services ask for
     options = parser.parse_args()

@@ -78,6 +78,6 @@ def check(tests, verbose):
     for cases in (numbers, forms, rows):
         wrong = [f"{name}: expected {should}, got {got}" for name, should, got in cases() if should != got]
         if wrong:
-            tests.fail(f"guards: {cases.__name__}", "\n".join(wrong))
+            tests.fail(f"comparison: {cases.__name__}", "\n".join(wrong))
         else:
-            tests.ok(f"guards: {cases.__name__}", show=verbose)
+            tests.ok(f"comparison: {cases.__name__}", show=verbose)

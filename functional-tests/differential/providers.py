@@ -32,7 +32,7 @@ def provider(dice):
 
 
 def inventory(dice):
-    """The inventory of one class. Most have room for a claim."""
+    """The inventory of one class. Most have capacity for a claim."""
     body = {"total": dice.choice([1, 4, 8, 10, 20, 100, 100])}
     for name, values, chance in (
             ("reserved", [0, 1, 2, 4, 200], 0.15), ("min_unit", [1, 1, 2, 5, 30], 0.08),

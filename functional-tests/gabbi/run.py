@@ -60,8 +60,8 @@ def main():
             tests.passed += outcome.passed
             for test, reason in outcome.skipped:
                 tests.skip(f"{outcome.name}: {test}", reason)
-            for test, account in outcome.failed:
-                detail = account if arguments.verbose else account.splitlines()[0]
+            for test, description in outcome.failed:
+                detail = description if arguments.verbose else description.splitlines()[0]
                 tests.fail(f"{outcome.name}: {test}", detail)
     tests.finish()
 

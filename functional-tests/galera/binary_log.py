@@ -1,7 +1,7 @@
 """Reads placet's committed transactions from a node's binary logs.
 
-Each of them inserts a row with a random token into placet_changes. lost_writes.py compares the logs with the tables: so
-it tells a write that the cluster lost from one that placet never committed.
+Each of them inserts a row with its commit token into placet_changes. lost_writes.py compares the logs with the tables.
+This distinguishes a write that the cluster lost from one that placet never committed.
 """
 
 import re
@@ -64,7 +64,7 @@ class Commit:
 
 
 def commits(node, database):
-    """All transactions with a token that the node ever logged for the database, in order."""
+    """All transactions with a commit token that the node ever logged for the database, in order."""
     found = []
     for path in node.binary_logs():
         found += [commit for commit in _transactions(path, database) if commit.token]

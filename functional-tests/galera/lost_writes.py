@@ -17,7 +17,7 @@ class BinaryLogs:
         self.classes = dict(database.query("SELECT name, id FROM resource_classes"))
 
     def _tokens(self, node):
-        """(writer, revision) -> token, of the changes in the node's tables."""
+        """(writer, revision) -> commit token, of the changes in the node's tables."""
         there = node.database(self.database.name)
         return {(writer, revision): token for writer, revision, token in there.query(
             "SELECT writer, revision, token FROM placet_changes")}
@@ -46,7 +46,7 @@ class BinaryLogs:
         return found_losses
 
     def of(self, consumer, holds):
-        """Token -> node -> commit, of the commits that left the consumer with exactly these allocations."""
+        """Commit token -> node -> commit, of the commits that left the consumer with exactly these allocations."""
         wanted = Counter((self.providers[provider], self.classes[name], amount)
                          for provider, amounts in holds.items() for name, amount in amounts.items())
         found = {}

@@ -8,7 +8,7 @@ from functional_tests.lib import engines
 COMMON = {
     "--binary": {"help": "placet's binary (default: the one that cargo built)"},
     "--engine": {"choices": engines.ENGINES, "default": "sqlite", "help": "the database engine of the services"},
-    "--mutant": {"help": "the guard that the binary omits; it must be built with the feature `mutants`"},
+    "--mutant": {"help": "the safeguard that the binary omits; it must be built with the feature `mutants`"},
     "--seed": {"type": int, "default": random.SystemRandom().randrange(2**32)},
     "--server": {"choices": ("placet", "upstream"), "default": "placet"},
 }

@@ -54,7 +54,7 @@ def sync_on_startup():
         check(placet.database.exists(), "no file")
 
 
-@case("`db version` prints both revisions, or None if there is no database, and makes no file")
+@case("`db version` prints both schema revisions, or None if there is no database, and makes no file")
 def db_version():
     with folder() as here:
         before = run(here, "db", "version")

@@ -4,13 +4,13 @@
                                         [--mutant NAME]
 
 Each round makes a host (and in some rounds a shared pool) with capacity for exactly K claims. All clients claim
-concurrently over HTTP. At the same time a foreign writer claims in the same tables by SQL, as OpenStack Placement does:
-it increments the provider's generation with every claim, and writes no row of the change feed. Claims beyond K are
+concurrently over HTTP. At the same time a foreign writer claims in the same tables by SQL, as OpenStack Placement does.
+It increments the provider's generation with every claim, and writes no row of the change feed. Claims beyond K are
 refused with 409 and the right code, and the tables are summed by SQL.
 
 OpenStack Placement also refuses claims for a concurrent update alone; the clients then repeat the claim. It does not
-pass: 16.0.0 oversubscribes, because when it retries a claim, it takes the rows of the first attempt for the consumer's
-earlier allocations. With `[placement] allocation_conflict_retry_count = 1` it passes on PostgreSQL and MariaDB.
+pass: 16.0.0 oversubscribes. When it retries a claim, it takes the rows of the first attempt for the consumer's earlier
+allocations. With `[placement] allocation_conflict_retry_count = 1` it passes on PostgreSQL and MariaDB.
 """
 
 import os

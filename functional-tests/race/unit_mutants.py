@@ -1,4 +1,4 @@
-"""The unit tests about several processes must notice a missing guard: each mutant must make some of them fail.
+"""The unit tests about several processes must notice a missing safeguard: each mutant must make some of them fail.
 
     python -m functional_tests.race.unit_mutants
 """

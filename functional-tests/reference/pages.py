@@ -129,13 +129,13 @@ def section(document, method, path, operation, samples):
     whole = versions(operation)
     mine = [s for s in samples if s["method"] == method and path_pattern(path).fullmatch(s["url"])]
     policy = operation.get("x-policy")
-    who = (f"Policy <code>{esc(policy['rule'])}</code>, by default <code>{esc(policy['default'])}</code>."
-           if policy else "No token is needed.")
+    access = (f"Policy <code>{esc(policy['rule'])}</code>, by default <code>{esc(policy['default'])}</code>."
+              if policy else "No token is needed.")
     parts = [f'<section id="{anchor(method, path)}">',
              f'<h2><span class="method {method.lower()}">{method}</span> {esc(path)}</h2>',
              f'<p class="lead">{esc(operation["summary"])}</p>',
              f'<p>{prose(operation.get("description", ""))}</p>' if operation.get("description") else "",
-             f'<p class="small">Versions {whole}. {who}</p>']
+             f'<p class="small">Versions {whole}. {access}</p>']
     if operation.get("x-changes"):
         parts.append(table(["since", "change"], [(version, prose(change)) for version, change
                                                  in operation["x-changes"].items()]))

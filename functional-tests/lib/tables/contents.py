@@ -37,7 +37,7 @@ def frozen(row):
 
 
 def unexplained(before, after, standard=()):
-    """Changes that an upgrade should not make: all but the alembic version and added `standard` names."""
+    """Differences that an upgrade should not make: all but the alembic version and added `standard` names."""
     found = changed(before, after)
     found.pop("alembic_version", None)
     for table in STANDARD & found.keys():

@@ -45,7 +45,7 @@ class Workload:
         self.rest.must("PUT", f"{path}/traits", {"resource_provider_generation": 2, "traits": ["HW_CPU_X86_VMX"]})
         self.claim(self.new_uuid(), {new: {"VCPU": 2}, host: {"VCPU": 1}}, None)
 
-    def unexpected_changes(self, before, after):
+    def unexpected_differences(self, before, after):
         """Changed rows that the workload did not touch, and touched rows in which other columns changed."""
         ids = {row["id"] for found in (before, after) for row in found["resource_providers"]
                if row["uuid"] in self.providers}

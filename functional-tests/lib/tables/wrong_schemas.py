@@ -47,7 +47,7 @@ STATEMENTS = {
 
 
 def each(database):
-    """Applies one wrong change after the other, and yields the name of each."""
+    """Applies one wrong alteration after the other, and yields the name of each."""
     for name, sql in STATEMENTS[database.engine]:
         for statement in sql.split(";"):
             database.run(statement)
