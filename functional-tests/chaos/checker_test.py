@@ -14,7 +14,7 @@ HOST, POOL = "host", "pool"
 ONE, TWO = {HOST: {"VCPU": 1}}, {POOL: {"DISK_GB": 2}}
 INITIAL = {HOST: 1, POOL: 1}
 TOTALS = {HOST: {"VCPU": 2}, POOL: {"DISK_GB": 4}}
-ORDER, TWICE, HALF_DONE, GENERATION, USAGE, TOO_MUCH = (
+ORDER, RELEASED_TWICE, HALF_DONE, GENERATION, USAGE, OVERSUBSCRIBED = (
     "no order", "released twice", "half done", "generation", "usage", "oversubscribed")
 
 
@@ -102,7 +102,7 @@ INVALID_HISTORIES = {
         Builder().put("a", ONE, None).put("a", TWO, 1).put("a", ONE, 1))),
     "an unknown claim happened twice": (ORDER, lambda: (
         Builder().put("a", ONE, None, UNKNOWN).read("a", ONE, 1).delete("a").read("a", ONE, 1))),
-    "two releases of the same allocations were acknowledged": (TWICE, lambda: (
+    "two releases of the same allocations were acknowledged": (RELEASED_TWICE, lambda: (
         Builder().put("a", ONE, None).delete("a", began=10, ended=12).delete("a", began=10, ended=12))),
     "a claim happened before it was sent": (ORDER, lambda: Builder().read("a", ONE, 1).put("a", ONE, None)),
     "a consumer's generation skipped a number": (ORDER, lambda: Builder().put("a", ONE, None).read("a", ONE, 2)),
@@ -124,9 +124,9 @@ INVALID_HISTORIES = {
         Builder().put("a", ONE, None).delete("a").usage(HOST, {"VCPU": -1}))),
     "the snapshot has the later of two writes, and not the earlier, which has ended": (USAGE, lambda: (
         Builder().put("a", ONE, None).delete("a", began=2, ended=20).usage(HOST, {"VCPU": -1}, began=3, ended=19))),
-    "three claims for two units were granted": (TOO_MUCH, lambda: (
+    "three claims for two units were granted": (OVERSUBSCRIBED, lambda: (
         Builder().put("a", ONE, None).put("b", ONE, None).put("c", ONE, None))),
-    "three claims for two units were granted, and two released later": (TOO_MUCH, lambda: (
+    "three claims for two units were granted, and two released later": (OVERSUBSCRIBED, lambda: (
         Builder().put("a", ONE, None).put("b", ONE, None).put("c", ONE, None).delete("a").delete("b"))),
 }
 

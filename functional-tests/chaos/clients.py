@@ -14,7 +14,7 @@ from functional_tests.chaos.request_recorder import ANSWER_TIMEOUT_SECONDS, Requ
 
 OWN_CONSUMERS, OPERATIONS_PER_CONSUMER = 4, 10  # consumers at a time; operations on one before it is dropped
 CONTENDED_CONSUMERS, OPERATIONS_PER_CONTENDED_CONSUMER = 3, 30
-HELD_NEARLY_FULL = 2
+NEARLY_FULL_CLAIMS = 2
 MOSTLY = ("refill", "contend", "read_own_write", "resize")  # operations that --mostly accepts
 
 
@@ -32,7 +32,7 @@ class ClientGroup:
         self.errors = []
 
     def is_checked(self, provider):
-        """Whether a snapshot's values for a provider are checked: a foreign writer's changes arrive late in it."""
+        """Whether a snapshot's values for a provider are checked: a foreign writer's claims arrive late in it."""
         return provider in topology.TOTALS and provider not in self.foreign_providers
 
     def start(self):
@@ -169,7 +169,7 @@ class Client(RequestRecorder):
 
     def refill(self):
         """Releases some of a nearly full host and claims some at once, as all clients do."""
-        if len(self.nearly_full) >= HELD_NEARLY_FULL:
+        if len(self.nearly_full) >= NEARLY_FULL_CLAIMS:
             self.delete(self.nearly_full.pop(0))
         consumer = topology.new_consumer(self.chance)
         asked = {self.chance.choice(topology.NEARLY_FULL): {"VCPU": self.chance.randint(1, 2)}}
@@ -197,7 +197,8 @@ class Client(RequestRecorder):
         provider = self.chance.choice(topology.ELASTIC)
         generation = self.read_generation(provider)
         if generation is not None:
-            self.resize_to(provider, self.chance.choice((topology.SMALL, topology.LARGE)), generation)
+            total = self.chance.choice((topology.SMALL_ELASTIC_TOTAL, topology.LARGE_ELASTIC_TOTAL))
+            self.resize_to(provider, total, generation)
 
     def read_provider(self):
         provider = self.chance.choice(topology.PROVIDERS)

@@ -12,7 +12,7 @@ ROWS = (
     " LEFT JOIN allocations a ON a.consumer_id = c.uuid LEFT JOIN resource_providers p ON p.id = a.resource_provider_id"
     " LEFT JOIN resource_classes r ON r.id = a.resource_class_id")
 GENERATIONS = "SELECT uuid, generation FROM resource_providers"
-QUIESCENT_SECONDS = 0.5  # without a change
+QUIESCENT_SECONDS = 0.5  # in which the tables stay the same
 SETTLE_TIMEOUT_SECONDS = 30  # until the tables stop changing: a dead process's statements may still be in flight
 
 
@@ -60,7 +60,7 @@ class QuiescentState:
         found = []
         for fault in self.ledger.faults():
             if fault[0] == "oversubscribed":
-                large = fault[1] in topology.ELASTIC and fault[2] <= topology.LARGE
+                large = fault[1] in topology.ELASTIC and fault[2] <= topology.LARGE_ELASTIC_TOTAL
                 if not large and fault[1] not in known:
                     found.append(Violation("oversubscribed", fault[1], f"in the tables: {fault}"))
             elif server == "placet" or fault[0] != "no allocations":

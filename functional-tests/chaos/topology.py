@@ -9,9 +9,9 @@ NEARLY_FULL = [f"00000000-0000-4000-8000-00000000020{n}" for n in range(2)]
 PRIVATE_HOSTS = [f"00000000-0000-4000-8000-0000000003{n:02}" for n in range(12)]
 POOL = "00000000-0000-4000-8000-0000000000ff"
 HOST_TOTAL, POOL_TOTAL, NEARLY_FULL_TOTAL, PRIVATE_HOST_TOTAL = 40, 100, 4, 10
-SMALL, LARGE = 30, 50  # the two totals of an elastic host
+SMALL_ELASTIC_TOTAL, LARGE_ELASTIC_TOTAL = 30, 50  # the two totals of an elastic host
 TOTALS = {
-    **{host: {"VCPU": HOST_TOTAL} for host in HOSTS}, **{host: {"VCPU": LARGE} for host in ELASTIC},
+    **{host: {"VCPU": HOST_TOTAL} for host in HOSTS}, **{host: {"VCPU": LARGE_ELASTIC_TOTAL} for host in ELASTIC},
     **{host: {"VCPU": NEARLY_FULL_TOTAL} for host in NEARLY_FULL},
     **{host: {"VCPU": PRIVATE_HOST_TOTAL} for host in PRIVATE_HOSTS},
     POOL: {"DISK_GB": POOL_TOTAL}}

@@ -20,7 +20,7 @@ from functional_tests.lib.ledger import Ledger
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.usage_bounds import UsageBounds
 
-INTERVAL = 1  # of placet's comparison, in seconds
+COMPARISON_INTERVAL_SECONDS = 1  # between placet's comparisons with the tables
 SLACK_SECONDS = 2  # for a busy machine
 CLIENTS = 16
 OWNER = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
@@ -88,16 +88,16 @@ def race(chance, balancer, placets, counts):
     """Sends more concurrent claims for a host than fit on it."""
     host, places, amount = new_uuid(chance), chance.randint(4, CLIENTS - 4), chance.randint(1, 3)
     make_host(Rest(placets[0].port), host, places * amount)
-    account, answers, start = UsageBounds(), {}, threading.Barrier(CLIENTS)
+    usage, answers, start = UsageBounds(), {}, threading.Barrier(CLIENTS)
 
     def client(consumer):
         start.wait()
-        write = account.begin(1, 0)
+        write = usage.begin(1, 0)
         answers[consumer] = answer = balancer.until_decided("PUT", f"/allocations/{consumer}", claim({host: amount}))
-        account.end(write)
+        usage.end(write)
         answer.write = write
         if answer.status != 204:
-            account.forget(write)
+            usage.forget(write)
 
     at_once([lambda it=new_uuid(chance): client(it) for _ in range(CLIENTS)])
     assert len(answers) == CLIENTS, f"{len(answers)} of {CLIENTS} clients were answered"
@@ -105,7 +105,7 @@ def race(chance, balancer, placets, counts):
         counts[f"{answer.kind}'s claims answered {answer.status}"] += 1
         if answer.kind == "placet" and answer.status != 204:
             assert is_full(answer), f"placet answered {answer}"
-            _, most = account.bounds("used", answer.write["began"], answer.write["ended"])
+            _, most = usage.bounds("used", answer.write["began"], answer.write["ended"])
             assert most >= places, f"placet refused a claim although at most {most} of {places} places were taken"
     over = judge_grants(placets[0].database, host, places * amount, answers)
     counts["oversubscribed by OpenStack Placement"] += over
@@ -131,7 +131,7 @@ def judge_grants(database, host, capacity, answers):
 
 def named_once(placets, host, over):
     """If the host is over capacity, each placet logs it. Later, lines_are_single checks that it does so once."""
-    deadline = time.monotonic() + INTERVAL + SLACK_SECONDS
+    deadline = time.monotonic() + COMPARISON_INTERVAL_SECONDS + SLACK_SECONDS
     line = f"Provider {host} is over capacity"
     while over and not all(line in log(placet) for placet in placets):
         assert time.monotonic() < deadline, f"not every placet logs in time: {line}"
@@ -145,26 +145,26 @@ def log(service):
 
 def lines_are_single(placets):
     """After several rounds of the comparison each line is still in the logs once."""
-    time.sleep(3 * INTERVAL)
+    time.sleep(3 * COMPARISON_INTERVAL_SECONDS)
     for line, times in placets[0].later:
         for placet in placets:
             assert log(placet).count(line) == times, f"{log(placet).count(line)} times, not {times}: {line}"
 
 
-# --- claims, releases and changes of inventories ---
+# --- claims, releases and updates of inventories ---
 
 class Traffic:
     """Clients that each have consumers of their own. Inventories change, but their capacity does not."""
 
-    TOTAL = 20
+    HOST_VCPUS = 20
 
     def __init__(self, chance, balancer, placets, writes):
         self.chance, self.balancer, self.placets = chance, balancer, placets
-        self.accounts = {new_uuid(chance): UsageBounds() for _ in range(4)}
+        self.usages = {new_uuid(chance): UsageBounds() for _ in range(4)}
         self.writes, self.ended = writes // CLIENTS, threading.Event()
         self.counts, self.faults, self.refusals = Counter(), [], []
-        for host in self.accounts:
-            make_host(Rest(placets[0].port), host, self.TOTAL)
+        for host in self.usages:
+            make_host(Rest(placets[0].port), host, self.HOST_VCPUS)
 
     def run(self):
         watcher = threading.Thread(target=self.watch, daemon=True)
@@ -192,7 +192,7 @@ class Traffic:
         self.counts[f"{answer.kind}'s {what} answered {answer.status}"] += 1
 
     def some(self, chance):
-        return {host: chance.randint(1, 4) for host in chance.sample(sorted(self.accounts), chance.randint(1, 2))}
+        return {host: chance.randint(1, 4) for host in chance.sample(sorted(self.usages), chance.randint(1, 2))}
 
     def claim(self, chance, mine):
         self.put(mine, new_uuid(chance), {}, self.some(chance), None)
@@ -205,16 +205,16 @@ class Traffic:
 
     def put(self, mine, consumer, had, holds, generation):
         more = {host: holds.get(host, 0) - had.get(host, 0) for host in {*had, *holds}}
-        writes = {host: self.accounts[host].begin(amount, 0) for host, amount in more.items()}
+        writes = {host: self.usages[host].begin(amount, 0) for host, amount in more.items()}
         answer = self.balancer.until_decided("PUT", f"/allocations/{consumer}", claim(holds, generation))
         self.count(answer, "claims")
         for host, write in writes.items():
-            self.accounts[host].end(write)
+            self.usages[host].end(write)
         if answer.status == 204:
             mine[consumer] = holds, (generation or 0) + 1
             return
         for host, write in writes.items():
-            self.accounts[host].forget(write)
+            self.usages[host].forget(write)
         if had:
             mine[consumer] = had, generation
         if answer.kind == "placet":
@@ -224,7 +224,7 @@ class Traffic:
         """Judges a refusal by placet. All claims that were granted at the same time have to be known."""
         if not is_full(answer):
             self.faults.append(f"placet answered a claim with {answer}")
-        free = {host: self.TOTAL - self.accounts[host].bounds("used", write["began"], write["ended"])[1]
+        free = {host: self.HOST_VCPUS - self.usages[host].bounds("used", write["began"], write["ended"])[1]
                 for host, write in writes.items()}
         if all(free[host] >= amount for host, amount in more.items() if amount > 0):
             self.faults.append(f"placet refused {more} when at least {free} were free: {answer}")
@@ -234,21 +234,21 @@ class Traffic:
             return
         consumer = chance.choice(sorted(mine))
         had, _ = mine.pop(consumer)
-        writes = {host: self.accounts[host].begin(-amount, 0) for host, amount in had.items()}
+        writes = {host: self.usages[host].begin(-amount, 0) for host, amount in had.items()}
         answer = self.balancer.until_decided("DELETE", f"/allocations/{consumer}")
         self.count(answer, "releases")
         # OpenStack Placement may have released it before it answered 500.
         if answer.status != 204 and not (answer.kind == "upstream" and answer.status == 404):
             self.faults.append(f"{answer.kind} answered a release with {answer}")
         for host, write in writes.items():
-            self.accounts[host].end(write)
+            self.usages[host].end(write)
 
     def resize(self, chance, mine):
-        """Raises the total and the reserved amount alike: only the generation shows the change."""
-        path, more = f"/resource_providers/{chance.choice(sorted(self.accounts))}", chance.randint(0, 5)
+        """Raises the total and the reserved amount alike: only the generation shows the update."""
+        path, more = f"/resource_providers/{chance.choice(sorted(self.usages))}", chance.randint(0, 5)
         seen = self.balancer("GET", path)
         answer = self.balancer("PUT", f"{path}/inventories/VCPU", {
-            "resource_provider_generation": seen.json["generation"], "total": self.TOTAL + more, "reserved": more})
+            "resource_provider_generation": seen.json["generation"], "total": self.HOST_VCPUS + more, "reserved": more})
         self.count(answer, "inventories")
         stale = answer.status == 409 and answer.code == "placement.concurrent_update"
         if answer.kind == "placet" and answer.status != 200 and not stale:
@@ -259,23 +259,24 @@ class Traffic:
         connection = self.placets[0].database.connect()
         while not self.ended.wait(0.02):
             cursor = connection.execute(SUMS)
-            self.faults += [f"{used} of {self.TOTAL} are used of {host}" for host, _, used in cursor.fetchall()
-                            if host in self.accounts and used > self.TOTAL]
+            self.faults += [f"{used} of {self.HOST_VCPUS} are used of {host}" for host, _, used in cursor.fetchall()
+                            if host in self.usages and used > self.HOST_VCPUS]
         connection.close()
 
 
 def all_answer_alike(traffic, services):
     """Without writes every service answers what the tables hold. After a round of the comparison candidates do too."""
     rows = {host: (generation, int(used)) for host, generation, used in services[0].database.query(SUMS)}
-    for service, host in itertools.product(services, traffic.accounts):
+    for service, host in itertools.product(services, traffic.usages):
         shown = Rest(service.port).must("GET", f"/resource_providers/{host}/usages").json
         shown = shown["resource_provider_generation"], shown["usages"]["VCPU"]
         assert shown == rows[host], f"{service.kind} shows {shown} of {host}, the tables hold {rows[host]}"
     began = time.monotonic()
-    expected = {host: rows[host][1] for host in traffic.accounts if rows[host][1] < traffic.TOTAL}
+    expected = {host: rows[host][1] for host in traffic.usages if rows[host][1] < traffic.HOST_VCPUS}
     for placet in (it for it in services if it.kind == "placet"):
-        while (shown := in_memory(placet, traffic.accounts)) != expected:
-            assert time.monotonic() < began + INTERVAL + SLACK_SECONDS, f"candidates show {shown}, the tables hold {expected}"
+        while (shown := in_memory(placet, traffic.usages)) != expected:
+            assert time.monotonic() < began + COMPARISON_INTERVAL_SECONDS + SLACK_SECONDS, (
+                f"candidates show {shown}, the tables hold {expected}")
             time.sleep(0.02)
     print(f"        all answer alike {time.monotonic() - began:.2f} s after the end")
     # OpenStack Placement may leave the consumer of a claim that it refused.
@@ -313,7 +314,8 @@ def until(placets, host, there):
     """Waits until every placet offers the host, or until none does; returns the seconds."""
     began = time.monotonic()
     while any((host in in_memory(placet, [host])) != there for placet in placets):
-        assert time.monotonic() < began + INTERVAL + SLACK_SECONDS, f"{host} is {'not yet' if there else 'still'} offered"
+        assert time.monotonic() < began + COMPARISON_INTERVAL_SECONDS + SLACK_SECONDS, (
+            f"{host} is {'not yet' if there else 'still'} offered")
         time.sleep(0.02)
     return time.monotonic() - began
 

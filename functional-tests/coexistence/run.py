@@ -17,10 +17,11 @@ from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import TestCounts
 
 HOSTS = 6
-TOTAL = 8
+HOST_VCPUS = 8
 TIMEOUT_SECONDS = 30
-OPTIONS = {"placet": {"comparison_interval": str(rolling_switch.INTERVAL), "strict_step_size": "true"}}
-SIZE = (40, 10_000) if os.environ.get("PLACET_TEST_SIZE") == "full" else (3, 320)  # races, and writes of Traffic
+OPTIONS = {"placet": {
+    "comparison_interval": str(rolling_switch.COMPARISON_INTERVAL_SECONDS), "strict_step_size": "true"}}
+RACES, TRAFFIC_WRITES = (40, 10_000) if os.environ.get("PLACET_TEST_SIZE") == "full" else (3, 320)
 AGGREGATE = "e0000000-0000-4000-8000-0000000000a1"
 
 
@@ -56,17 +57,17 @@ def prepare(placet):
     for n in range(HOSTS):
         placet.must("POST", "/resource_providers", {"name": f"host-{n}", "uuid": host(n)})
         placet.must("PUT", f"/resource_providers/{host(n)}/inventories", {
-            "resource_provider_generation": 0, "inventories": {"VCPU": {"total": TOTAL}}})
+            "resource_provider_generation": 0, "inventories": {"VCPU": {"total": HOST_VCPUS}}})
 
 
 def claims_and_releases(placet, upstream):
-    assert claim(upstream, 1, host(0), TOTAL) == 204
+    assert claim(upstream, 1, host(0), HOST_VCPUS) == 204
     assert claim(placet, 2, host(0), 1) == 409, "the host is full, even if placet's snapshot shows free capacity"
     hosts = {host(n) for n in range(HOSTS)}
     eventually("a claim", hosts - {host(0)}, lambda: candidates(placet, 1))
     # A release moves no generation.
     upstream.must("DELETE", f"/allocations/{uuid(2, 1)}")
-    eventually("a release", hosts, lambda: candidates(placet, TOTAL))
+    eventually("a release", hosts, lambda: candidates(placet, HOST_VCPUS))
 
 
 def names(placet, upstream):
@@ -127,7 +128,7 @@ def behind_one_balancer(tests, engine, binary, seed):
 
         placets, upstreams = two("placet", OPTIONS), two("upstream", pool)
         careful = two("upstream", pool | {"placement": {"allocation_conflict_retry_count": "1"}})
-        rolling_switch.run(tests, seed, placets, upstreams, careful, *SIZE)
+        rolling_switch.run(tests, seed, placets, upstreams, careful, RACES, TRAFFIC_WRITES)
 
 
 def main():

@@ -10,7 +10,7 @@ from functional_tests.lib.test_counts import Skipped
 # the writer resolves the in-doubt commit on another node.
 CUT, KILL, LATE, LATE_ELSEWHERE = "cut", "kill", "late", "late, on another node,"
 LATE_SECONDS = 0.4
-FEW = 3  # fault points in a short run
+SHORT_RUN_FAULTS = 3  # fault points in a short run
 
 
 class MomentMissed(AssertionError):
@@ -85,7 +85,7 @@ def while_in_doubt(tests, harness, chance, full):
         first = dataclasses.replace(commit, when=when, name=how)
         after = tests.step(f"{name}: the statements after {first}", harness.sends, kinds, [first])
         every = all_of(after or [], (CUT, KILL, LATE))
-        for second in fewer_kills(chance, every) if full else some(chance, every, FEW):
+        for second in fewer_kills(chance, every) if full else some(chance, every, SHORT_RUN_FAULTS):
             _play(tests, harness, name, kinds, [first, second])
 
 
@@ -113,13 +113,13 @@ def few(chance, every, together):
     kills = [fault for fault in every if fault.kills]
     if not together:
         return some(chance, at_commit, 2)
-    return at_commit + some(chance, others, FEW) + some(chance, kills, 1)
+    return at_commit + some(chance, others, SHORT_RUN_FAULTS) + some(chance, kills, 1)
 
 
 def fewer_kills(chance, every):
     """Samples the kills, because a restart takes seconds, and longest for a Galera node."""
     kills = [fault for fault in every if fault.kills]
-    return [fault for fault in every if not fault.kills] + some(chance, kills, 4 * FEW)
+    return [fault for fault in every if not fault.kills] + some(chance, kills, 4 * SHORT_RUN_FAULTS)
 
 
 def some(chance, many, number):

@@ -10,12 +10,12 @@ from functional_tests.lib import live
 from functional_tests.lib.rest import Rest
 
 READS = 700
-# commit_timeout of a patient and of an impatient process, and stale_reads_seconds
-LONG_TIMEOUT, SHORT_TIMEOUT, STALE_SECONDS = 8, 1, 60
-POOL, POOL_TIMEOUT = 4, 30
+# `commit_timeout` of a patient and of an impatient process, and `stale_reads_seconds`.
+PATIENT_TIMEOUT_SECONDS, IMPATIENT_TIMEOUT_SECONDS, STALE_SECONDS = 8, 1, 60
+POOL_SIZE, POOL_TIMEOUT_SECONDS = 4, 30
 # A stale answer comes once the change feed was waited for during commit_timeout. The rest is slack for a busy machine.
-# A search that wrongly waited for reads would take LONG_TIMEOUT or POOL_TIMEOUT.
-SEARCH_SECONDS, STALE_SEARCH_SECONDS = 4, SHORT_TIMEOUT + 9
+# A search that wrongly waited for reads would take PATIENT_TIMEOUT_SECONDS or POOL_TIMEOUT_SECONDS.
+SEARCH_SECONDS, STALE_SEARCH_SECONDS = 4, IMPATIENT_TIMEOUT_SECONDS + 9
 READ = f"/resource_providers/{ONE}/usages"
 SEARCHES = ("/allocation_candidates?resources=VCPU:1", "/resource_providers")
 LOCK = {"postgresql": ("BEGIN", "LOCK TABLE allocations IN ACCESS EXCLUSIVE MODE"),
@@ -24,9 +24,9 @@ UNLOCK = {"postgresql": "COMMIT", "mariadb": "UNLOCK TABLES"}
 
 
 def topic(tests, engine, options):
-    with small_pool(engine, options, LONG_TIMEOUT) as (database, rest):
+    with small_pool(engine, options, PATIENT_TIMEOUT_SECONDS) as (database, rest):
         tests.step(f"searches are answered while {READS} reads wait for a locked table", locked, database, rest)
-    with small_pool(engine, options, SHORT_TIMEOUT) as (_, rest):
+    with small_pool(engine, options, IMPATIENT_TIMEOUT_SECONDS) as (_, rest):
         tests.step(f"searches are answered from a stale snapshot while {READS} reads wait for a paused server",
                    paused, engine.nodes[0], rest)
 
@@ -36,7 +36,8 @@ def small_pool(engine, options, commit_timeout):
     """Starts a placet with few connections, on a database of its own with one host."""
     database = engine.create()
     sections = {"placet": {"commit_timeout": commit_timeout, "stale_reads_seconds": STALE_SECONDS, "workers": 2},
-               "placement_database": {"pool_timeout": POOL_TIMEOUT, "max_pool_size": POOL, "max_overflow": 0}}
+               "placement_database": {"pool_timeout": POOL_TIMEOUT_SECONDS, "max_pool_size": POOL_SIZE,
+                                      "max_overflow": 0}}
     sections = {section: {name: str(value) for name, value in its.items()} for section, its in sections.items()}
     with live.Service("placet", sections, options.binary, database) as placet:
         rest = Rest(placet.port, timeout=60)

@@ -12,7 +12,7 @@ from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import TestCounts
 
 HOST = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
-ASKED = 8
+CONCURRENT_REQUESTS = 8
 SESSIONS = {
     "postgresql": "SELECT pid FROM pg_stat_activity WHERE datname = ? AND pid != pg_backend_pid()",
     "mariadb": "SELECT id FROM information_schema.processlist WHERE db = ? AND id != connection_id()",
@@ -44,7 +44,7 @@ def bounded(binary, database, size, overflow):
         for statement in LOCK[database.engine]:
             holder.execute(statement)
         answers, most, deadline = [], 0, time.monotonic() + 3
-        threads = [threading.Thread(target=lambda: answers.append(ask(rest))) for _ in range(ASKED)]
+        threads = [threading.Thread(target=lambda: answers.append(ask(rest))) for _ in range(CONCURRENT_REQUESTS)]
         for thread in threads:
             thread.start()
         while time.monotonic() < deadline:
@@ -56,10 +56,10 @@ def bounded(binary, database, size, overflow):
             thread.join()
     readers = size + overflow
     assert most == readers, f"{most} connections waited at the same time, expected {readers}"
-    assert sorted(answers) == [200] * readers + [503] * (ASKED - readers), answers
+    assert sorted(answers) == [200] * readers + [503] * (CONCURRENT_REQUESTS - readers), answers
 
 
-def recycled(binary, database, seconds, changes):
+def recycled(binary, database, seconds, is_replaced):
     """A connection older than connection_recycle_time is replaced at its next use."""
     options = {"max_pool_size": "1", "connection_recycle_time": str(seconds)}
     with live.Service("placet", {"placement_database": options}, binary, database) as service:
@@ -70,7 +70,7 @@ def recycled(binary, database, seconds, changes):
         assert ask(rest) == 200
         time.sleep(0.3)
         gone = before - sessions(database)
-    assert len(gone) == (1 if changes else 0), f"{gone} of {before} were replaced"
+    assert len(gone) == (1 if is_replaced else 0), f"{gone} of {before} were replaced"
 
 
 def start(binary, folder, database, options):

@@ -1,7 +1,7 @@
 """The writes of claims: PUT, POST and DELETE of allocations, and the reshaper. Claims create consumer types."""
 
 from functional_tests.cross_process.expected_state import POOL, Consumer
-from functional_tests.cross_process.writes import CONSUMERS, Write, an_inventory, kind, moved, one_of
+from functional_tests.cross_process.writes import MAX_CONSUMERS, Write, an_inventory, kind, moved, one_of
 
 CLASS = "DISK_GB"  # of the pool
 
@@ -42,8 +42,8 @@ def a_type(state):
 
 
 def a_consumer(state):
-    """A new consumer or an existing one. With CONSUMERS consumers it is an existing one."""
-    fewer = len(state.consumers) < CONSUMERS and state.chance.random() < 0.6
+    """A new consumer or an existing one. With MAX_CONSUMERS consumers it is an existing one."""
+    fewer = len(state.consumers) < MAX_CONSUMERS and state.chance.random() < 0.6
     return Consumer(state.new_uuid()) if fewer else one_of(state, state.consumers.values()) or Consumer(state.new_uuid())
 
 

@@ -2,7 +2,7 @@
 
 from functional_tests.cross_process.expected_state import POOL, SHARED, Provider
 
-CHILDREN, NAMES, CONSUMERS = 3, 4, 8
+MAX_CHILDREN, MAX_NAMES, MAX_CONSUMERS = 3, 4, 8
 KINDS = {}  # by name: the route, and the function that makes a write
 
 
@@ -12,7 +12,7 @@ class Write:
     def __init__(self, method, path, body, done, shows, pool=(0, 0), version="latest"):
         self.method, self.path, self.body, self.version = method, path, body, version
         self.done, self.shows = done, shows
-        self.pool = pool  # the changes of the pool's usage and of its generation
+        self.pool = pool  # the deltas of the pool's usage and of its generation
 
 
 def kind(route):
@@ -46,7 +46,7 @@ def moved(provider):
 
 @kind("POST /resource_providers")
 def provider_created(state):
-    if len(state.providers) >= len(state.roots) + CHILDREN:
+    if len(state.providers) >= len(state.roots) + MAX_CHILDREN:
         return None
     made = Provider(state.new_name("child"), state.new_uuid(), state.chance.choice(state.living()))
     body = {"name": made.name, "uuid": made.uuid, "parent_provider_uuid": made.parent.uuid}
@@ -211,7 +211,7 @@ def traits_cleared(state):
 
 def _new(state, what, names):
     """A new name, or None if there are enough."""
-    return state.new_name(f"CUSTOM_{what.upper()}") if len(names) < 2 + NAMES else None
+    return state.new_name(f"CUSTOM_{what.upper()}") if len(names) < 2 + MAX_NAMES else None
 
 
 def _ensured(state, what, names, path):

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 from functional_tests.differential import oracle, upstream_defects
-from functional_tests.differential.candidates_query import NESTED
+from functional_tests.differential.candidates_query import NESTED_MINOR
 
 # The defects, named as their rows in docs/differences.md.
 LOST_TREES = "a group without a suffix that only sharing providers serve, beside a granular group"
@@ -99,7 +99,7 @@ def missing_and_extra(should, shown):
 def summed_up(forest, asked, answers, body):
     """The providers of the forest that candidates of this answer use, and so need a summary."""
     used, whole = (used_by(it["allocation_requests"]) & forest.of.keys() for it in (body, answers.whole))
-    if answers.kind == "upstream" and asked.minor < NESTED:
+    if answers.kind == "upstream" and asked.minor < NESTED_MINOR:
         # It summarises each provider of the unlimited answer whose tree has a provider in the limited answer.
         roots = {forest.of[uuid].root for uuid in used}
         used = {uuid for uuid in whole if forest.of[uuid].root in roots}

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 # A line feed at the end is not a part of the name: in a Python pattern, `$` matches before it.
 PART = re.compile(r"(resources|required|member_of|in_tree)([a-zA-Z0-9_-]{0,64})\n?")
-MAPPINGS, NESTED, ALL_CLASSES, TRAITS, BY_PROVIDER, REPEATED_REQUIRED = 34, 29, 27, 17, 12, 39
+# The microversions from which an answer has mappings, nested providers, all classes of a provider, its traits, and
+# allocations by provider; and from which `required` may be repeated.
+MAPPINGS_MINOR, NESTED_MINOR, ALL_CLASSES_MINOR, TRAITS_MINOR, BY_PROVIDER_MINOR = 34, 29, 27, 17, 12
+REPEATED_REQUIRED_MINOR = 39
 
 
 @dataclass
@@ -70,7 +73,7 @@ class CandidatesQuery:
                 group.in_tree = value.strip()
             elif noun == "member_of":
                 group.add_members(value)
-            elif minor >= REPEATED_REQUIRED or value is last[key]:
+            elif minor >= REPEATED_REQUIRED_MINOR or value is last[key]:
                 group.traits.add(value)
         self.groups = list(groups.values())
 

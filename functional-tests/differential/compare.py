@@ -15,7 +15,7 @@ HEADERS = ["location", "vary", "content-type", "cache-control", "openstack-api-v
            "retry-after", "openstack-resource-version"]
 PRESENT = ["last-modified", "x-openstack-request-id"]
 # The services get the same request one after the other, and their times may differ by this much.
-SECONDS = 3
+LAST_MODIFIED_SLACK_SECONDS = 3
 UNKNOWN_TRAIT = re.compile(r"(?<=No such trait\(s\): )\w+(?=\.)")
 WORD = re.compile(r"[\s,'\"\[\](){}]+")
 
@@ -34,7 +34,7 @@ def differences(request, theirs, ours, slack):
         pair = (name in theirs.headers, name in ours.headers)
         if pair[0] != pair[1]:
             found[name] = pair
-    if "last-modified" not in found and abs(modified(theirs) - modified(ours)) > SECONDS + slack:
+    if "last-modified" not in found and abs(modified(theirs) - modified(ours)) > LAST_MODIFIED_SLACK_SECONDS + slack:
         found["last-modified"] = (theirs.headers["last-modified"], ours.headers["last-modified"])
     bodies = body(request, theirs), body(request, ours)
     if words_of(bodies[0]) != words_of(bodies[1]) and not one_of_several(request, *bodies):

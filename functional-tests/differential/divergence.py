@@ -2,7 +2,8 @@
 
 import json
 
-from functional_tests.differential.request import AGGREGATES, CONSUMERS, NEWEST, PROVIDERS, Request, provider_generation
+from functional_tests.differential.request import (
+    AGGREGATES, CONSUMERS, NEWEST_MINOR, PROVIDERS, Request, provider_generation)
 
 PROVIDER = PROVIDERS[-1]
 MINUS_INFINITY = float("-inf")
@@ -10,7 +11,7 @@ MINUS_INFINITY = float("-inf")
 
 def requests(dice):
     """Creates a provider if there is none, then sends one request about it that only placet refuses."""
-    yield Request("POST", "/resource_providers", json.dumps({"name": "parting", "uuid": PROVIDER}), f"1.{NEWEST}")
+    yield Request("POST", "/resource_providers", json.dumps({"name": "parting", "uuid": PROVIDER}), f"1.{NEWEST_MINOR}")
     yield inventories({"DISK_GB": {"total": 8}})
     yield dice.choice([infinite, consumer, reshaped_consumer, aggregate])(dice)
 
@@ -21,12 +22,12 @@ def guarded(value):
 
 def inventories(value):
     return Request("PUT", f"/resource_providers/{PROVIDER}/inventories", json.dumps(guarded({"inventories": value})),
-                   f"1.{NEWEST}")
+                   f"1.{NEWEST_MINOR}")
 
 
 def reshaper(value, allocations):
     body = {"inventories": {PROVIDER: guarded({"inventories": value})}, "allocations": allocations}
-    return Request("POST", "/reshaper", json.dumps(body), f"1.{NEWEST}")
+    return Request("POST", "/reshaper", json.dumps(body), f"1.{NEWEST_MINOR}")
 
 
 def infinite(dice):
@@ -40,7 +41,7 @@ def claims(dice):
 
 
 def consumer(dice):
-    return Request("POST", "/allocations", json.dumps(claims(dice)), f"1.{NEWEST}")
+    return Request("POST", "/allocations", json.dumps(claims(dice)), f"1.{NEWEST_MINOR}")
 
 
 def reshaped_consumer(dice):
@@ -50,4 +51,4 @@ def reshaped_consumer(dice):
 def aggregate(dice):
     uuid = dice.choice(AGGREGATES)
     body = guarded({"aggregates": [dice.choice(["{" + uuid + "}", "urn:uuid:" + uuid, uuid + "-"])]})
-    return Request("PUT", f"/resource_providers/{PROVIDER}/aggregates", json.dumps(body), f"1.{NEWEST}")
+    return Request("PUT", f"/resource_providers/{PROVIDER}/aggregates", json.dumps(body), f"1.{NEWEST_MINOR}")

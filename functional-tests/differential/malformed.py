@@ -2,7 +2,7 @@
 
 import json
 
-from functional_tests.differential.request import BAD_NUMBERS, NEWEST, Request
+from functional_tests.differential.request import BAD_NUMBERS, NEWEST_MINOR, Request
 
 VERSIONS = ["1.40", "1.99", "2.0", "0.9", "1", "1.", "x", "latest", "1.-1", "1.1.1", "", "01.02", " 1.5", "1.1_0",
             "1.\xb2", "1." + "9" * 4301,
@@ -117,7 +117,7 @@ def request(dice, it):
     elif roll < 0.16 and it.method in ("GET", "DELETE"):
         it.body = dice.choice(BODIES)
     elif roll < 0.165:
-        it.version = f"1.{NEWEST + 1}"
+        it.version = f"1.{NEWEST_MINOR + 1}"
     elif roll < 0.18 and "?" in it.path:
         it.path = query(dice, it.path)
     elif roll < 0.185:

@@ -91,7 +91,7 @@ def candidates(forest, asked):
             for uuid, name, amount in part.shares:
                 amounts[uuid, name] += amount
         used = {uuid for uuid, _ in amounts}
-        if asked.minor < versions.NESTED and len({forest.of[uuid].root for uuid in used}) < len(used):
+        if asked.minor < versions.NESTED_MINOR and len({forest.of[uuid].root for uuid in used}) < len(used):
             continue
         if all(forest.of[uuid].gives(name, amount) for (uuid, name), amount in amounts.items()):
             mappings = frozenset((part.suffix, part.providers) for part in assignment.parts)
@@ -109,9 +109,9 @@ def written(asked, candidate):
     shares = {}
     for (uuid, name), amount in candidate.amounts:
         shares.setdefault(uuid, {"resources": {}})["resources"][name] = amount
-    if asked.minor < versions.BY_PROVIDER:
+    if asked.minor < versions.BY_PROVIDER_MINOR:
         return {"allocations": [{"resource_provider": {"uuid": uuid}} | share for uuid, share in shares.items()]}
-    if asked.minor < versions.MAPPINGS:
+    if asked.minor < versions.MAPPINGS_MINOR:
         return {"allocations": shares}
     return {"allocations": shares, "mappings": {suffix: sorted(uuids) for suffix, uuids in candidate.mappings}}
 
@@ -119,17 +119,19 @@ def written(asked, candidate):
 def summaries(forest, asked, used):
     """The summaries that come with these providers: their own, and from 1.29 on those of their whole trees."""
     roots = {forest.of[uuid].root for uuid in used}
-    shown = used if asked.minor < versions.NESTED else {uuid for uuid, it in forest.of.items() if it.root in roots}
+    shown = used
+    if asked.minor >= versions.NESTED_MINOR:
+        shown = {uuid for uuid, it in forest.of.items() if it.root in roots}
     return {uuid: summary(asked, forest.of[uuid]) for uuid in shown}
 
 
 def summary(asked, provider):
-    shown = provider.inventories if asked.minor >= versions.ALL_CLASSES else asked.classes()
+    shown = provider.inventories if asked.minor >= versions.ALL_CLASSES_MINOR else asked.classes()
     fields = {"resources": {
         name: {"capacity": int((it["total"] - it["reserved"]) * it["allocation_ratio"]), "used": provider.used[name]}
         for name, it in provider.inventories.items() if name in shown}}
-    if asked.minor >= versions.TRAITS:
+    if asked.minor >= versions.TRAITS_MINOR:
         fields["traits"] = sorted(provider.traits)
-    if asked.minor >= versions.NESTED:
+    if asked.minor >= versions.NESTED_MINOR:
         fields |= {"parent_provider_uuid": provider.parent, "root_provider_uuid": provider.root}
     return fields

@@ -21,7 +21,7 @@ PROJECTS = ["lab", "garage", "3c6bd5a0-9f4e-4d4b-8d4c-000000000001"]
 USERS = ["ada", "bob"]
 TYPES = ["INSTANCE", "MIGRATION", "RESERVATION"]
 ANONYMOUS = ["nameless-1", "nameless-2"]
-NEWEST = 39
+NEWEST_MINOR = 39
 
 # Names, ids and numbers that are malformed, unusual or unknown.
 BAD_IDS = [UNKNOWN_UUID, "not-a-uuid", PROVIDERS[0].upper(), PROVIDERS[0].replace("-", ""), "", "%00", "%C3%A9",
@@ -96,5 +96,5 @@ class Dice:
     def minor(self, first=0):
         """A microversion: often the newest, seldom one before `first`."""
         if self.chance(0.3):
-            return NEWEST
-        return self.random.randint(0 if self.chance(0.05) else first, NEWEST)
+            return NEWEST_MINOR
+        return self.random.randint(0 if self.chance(0.05) else first, NEWEST_MINOR)

@@ -30,7 +30,7 @@ from functional_tests.differential.side import Side
 from functional_tests.lib import command_line, engines, live
 from functional_tests.lib.test_counts import TestCounts, difference
 
-LENGTH = 400
+REQUESTS_PER_RUN = 400
 OPTIONS = {"placet": {"strict_step_size": "true"}}
 
 
@@ -87,8 +87,8 @@ def runs(arguments):
         return
     end, left, seed = time.monotonic() + arguments.seconds, arguments.requests, arguments.seed
     while True:
-        yield seed, generator.requests(seed, LENGTH)
-        seed, left = seed + 1, (left or 0) - LENGTH
+        yield seed, generator.requests(seed, REQUESTS_PER_RUN)
+        seed, left = seed + 1, (left or 0) - REQUESTS_PER_RUN
         if (left <= 0) if arguments.requests is not None else (time.monotonic() > end):
             return
 

@@ -2,12 +2,12 @@
 
 import time
 
-SECONDS = 120
+SHRINK_SECONDS = 120
 
 
 def shrink(pair, requests, key, signature):
     """Removes ever smaller pieces until the time is over. The last request has the difference and stays."""
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + SHRINK_SECONDS
     head, last = requests[:-1], requests[-1]
     size = max(1, len(head) // 2)
     while size and time.monotonic() < end:

@@ -3,8 +3,9 @@
 The random runs nearly always ask a database that has providers. This table also asks an empty one. An unknown resource
 class has to be refused even if there is no provider to search (`test_fail_if_unknown_rc` of osc-placement's tests).
 
-Each parameter has known and unknown values. The table has each value alone, at the microversions around the changes of
-its parameter, and each pair of values of two parameters. run.py counts each route in each state as one test.
+Each parameter has known and unknown values. The table has each value alone, at the microversions that changed its
+parameter and at those just before, and each pair of values of two parameters. run.py counts each route in each state as
+one test.
 """
 
 import json
@@ -12,7 +13,7 @@ import urllib.parse
 from itertools import combinations
 
 from functional_tests.differential.request import (
-    AGGREGATES, CONSUMERS, NEWEST, PROVIDERS, Request, consumer_generation, provider_generation)
+    AGGREGATES, CONSUMERS, NEWEST_MINOR, PROVIDERS, Request, consumer_generation, provider_generation)
 
 HOST, CHILD, OTHER_HOST = PROVIDERS[:3]
 AGGREGATE = AGGREGATES[0]
@@ -59,11 +60,11 @@ CLAIMS = [
 ]
 
 
-def ask(method, path, body=None, minor=NEWEST):
+def ask(method, path, body=None, minor=NEWEST_MINOR):
     return Request(method, path, None if body is None else json.dumps(body), f"1.{minor}")
 
 
-def query(path, pairs, minor=NEWEST):
+def query(path, pairs, minor=NEWEST_MINOR):
     return ask("GET", f"{path}?{urllib.parse.urlencode(pairs)}", minor=minor)
 
 
@@ -71,7 +72,7 @@ def filters(path, parameters, also=()):
     """Each value alone, at every version of VERSIONS, and each pair of two values. The path requires `also`."""
     values = [(name, value) for name, given in parameters.items() for value in given]
     for name, value in values:
-        for minor in [*VERSIONS[path][name], NEWEST]:
+        for minor in [*VERSIONS[path][name], NEWEST_MINOR]:
             yield query(path, [(name, value), *(pair for pair in also if pair[0] != name)], minor)
     for first, second in combinations(values, 2):
         if first[0] != second[0]:
@@ -98,7 +99,7 @@ def provider():
     """Everything of an unknown provider, and unknown names of a known provider."""
     unknown, known = f"/resource_providers/{UNKNOWN}", f"/resource_providers/{HOST}"
     guarded = {"resource_provider_generation": provider_generation(HOST)}
-    for minor in (0, 14, NEWEST):
+    for minor in (0, 14, NEWEST_MINOR):
         for noun in ("", "/inventories", "/inventories/VCPU", "/usages", "/aggregates", "/traits", "/allocations"):
             yield ask("GET", unknown + noun, minor=minor)
         for name in (CLASS, "UNHEARD", "DISK_GB", "vcpu"):
@@ -123,7 +124,7 @@ def provider():
 
 def names():
     """Classes and traits by name."""
-    for minor in (1, 2, 6, NEWEST):
+    for minor in (1, 2, 6, NEWEST_MINOR):
         for noun in ("resource_classes", "traits"):
             for name in (CLASS, "UNHEARD", "unheard", "vcpu", PRESENT.lower()):
                 yield ask("GET", f"/{noun}/{name}", minor=minor)
@@ -139,7 +140,7 @@ def names():
 
 def owners():
     """Usages by projects, users and types of consumers; allocations of a consumer."""
-    for minor in (8, 9, 37, 38, NEWEST):
+    for minor in (8, 9, 37, 38, NEWEST_MINOR):
         for project in ("lab", "unheard"):
             yield query("/usages", [("project_id", project)], minor)
             for user in ("ada", "unheard"):
@@ -157,9 +158,9 @@ def owners():
 def claims():
     """Claims that are refused, by a new consumer and by one with allocations."""
     for wanted in CLAIMS:
-        for minor in (7, 11, 27, 37, NEWEST):
+        for minor in (7, 11, 27, 37, NEWEST_MINOR):
             yield ask("PUT", f"/allocations/{UNKNOWN}", claim(UNKNOWN, wanted, minor), minor)
-        for minor in (13, NEWEST):
+        for minor in (13, NEWEST_MINOR):
             yield ask("POST", "/allocations", {UNKNOWN: claim(UNKNOWN, wanted, minor)}, minor)
         yield ask("PUT", f"/allocations/{CONSUMER}", claim(CONSUMER, wanted))
         yield ask("PUT", f"/allocations/{UNKNOWN}", claim(UNKNOWN, wanted) | {"consumer_generation": 5})
@@ -173,7 +174,7 @@ def claims():
         yield reshape({uuid: inventories}, {CONSUMER: claim(CONSUMER, CLAIMS[2])})
 
 
-def claim(consumer, wanted, minor=NEWEST):
+def claim(consumer, wanted, minor=NEWEST_MINOR):
     allocations = {uuid: {"resources": resources} for uuid, resources in wanted.items()}
     if minor < 12:
         allocations = [{"resource_provider": {"uuid": uuid}} | share for uuid, share in allocations.items()]

@@ -64,7 +64,8 @@ def has_sums(forest, asked, right, shown):
     for candidate, assignments in right.items():
         amounts = dict(candidate.amounts)
         mappings = {suffix: sorted(uuids) for suffix, uuids in candidate.mappings}
-        frame = Frame(frozenset(amounts), str(sorted(mappings.items())) if asked.minor >= versions.MAPPINGS else "")
+        mapped = str(sorted(mappings.items())) if asked.minor >= versions.MAPPINGS_MINOR else ""
+        frame = Frame(frozenset(amounts), mapped)
         exact.setdefault(frame, []).append(amounts)
         most[frame] += len(assignments)
         needed[frame] += not (amounts.keys() & unsure or any(part_without_suffix(it) in losable for it in assignments))

@@ -13,10 +13,10 @@ from collections import Counter
 from functional_tests.chaos import topology
 from functional_tests.lib.ledger import Ledger
 
-COMMIT_TIMEOUT = 10  # seconds, placet's default
+COMMIT_TIMEOUT_SECONDS = 10  # placet's default
 LEAST_SHARE = 0.3  # of an equal share of the grants
 HOSTS = 2  # contended hosts
-HELD = 2  # claims of a client at a time: all clients together want more than the capacity
+HELD_CLAIMS = 2  # claims of a client at a time: all clients together want more than the capacity
 
 
 class Client(threading.Thread):
@@ -29,7 +29,7 @@ class Client(threading.Thread):
 
     def run(self):
         while time.monotonic() < self.until:
-            if len(self.held) > HELD:
+            if len(self.held) > HELD_CLAIMS:
                 self.release()
             self.claim()
 
@@ -106,6 +106,6 @@ def check(tests, engine, members, database, options):
     tests.equal("every claim is granted, or refused for lack of capacity", [], unexpected[:3])
     share = min(granted) * len(granted) / max(1, sum(granted))
     print(f"the least share is {share:.2f} of an equal one", flush=True)
-    tests.equal(f"no claim waits for {COMMIT_TIMEOUT} s", True, longest < COMMIT_TIMEOUT)
+    tests.equal(f"no claim waits for {COMMIT_TIMEOUT_SECONDS} s", True, longest < COMMIT_TIMEOUT_SECONDS)
     tests.equal(f"no process gets less than {LEAST_SHARE} of an equal share", True, share >= LEAST_SHARE)
     tests.equal("no invariant of the tables is violated", [], Ledger(database).faults())

@@ -12,8 +12,8 @@ import time
 from functional_tests.chaos import topology
 from functional_tests.galera import stalled_node
 
-SECONDS = 1.0  # less than `commit_timeout`
-AMOUNT = 3
+LAG_SECONDS = 1.0  # less than `commit_timeout`
+CLAIMED_DISK_GB = 3
 
 
 def shows(consumer, asked):
@@ -24,10 +24,10 @@ def shows(consumer, asked):
         if path.endswith(consumer):
             there = bool(body["allocations"])
         elif path.startswith("/allocation_candidates"):
-            there = body["provider_summaries"][topology.POOL]["resources"]["DISK_GB"]["used"] == AMOUNT
+            there = body["provider_summaries"][topology.POOL]["resources"]["DISK_GB"]["used"] == CLAIMED_DISK_GB
         else:
             of_type = body["usages"].get("INSTANCE", body["usages"])
-            there = of_type.get("DISK_GB") == AMOUNT
+            there = of_type.get("DISK_GB") == CLAIMED_DISK_GB
         lacks += [] if there else [f"{path}: {body}"[:300]]
     return lacks, len(shown)
 
@@ -40,12 +40,12 @@ def answers_no_stale_read(engine, members):
     with contextlib.closing(engine.nodes[2].database("").connect()) as lagging:
         lagging.execute("FLUSH TABLES WITH READ LOCK")
         try:
-            body = topology.body({topology.POOL: {"DISK_GB": AMOUNT}}, None)
+            body = topology.body({topology.POOL: {"DISK_GB": CLAIMED_DISK_GB}}, None)
             members[0].rest.must("PUT", f"/allocations/{consumer}", body)
             asked = [stalled_node.TimedRead(members[2], path) for path in paths]
             for one in asked:
                 one.start()
-            time.sleep(SECONDS)
+            time.sleep(LAG_SECONDS)
             early = [one.path for one in asked if one.answer is not None]
         finally:
             lagging.execute("UNLOCK TABLES")

@@ -50,7 +50,7 @@ def test(tests, engine, options, full):
             topology.prepare(members[0].rest)
             fairness.check(tests, engine, members, database, options)
     if options.only in (None, "standstill"):
-        timeout = str(stalled_node.COMMIT_TIMEOUT)
+        timeout = str(stalled_node.COMMIT_TIMEOUT_SECONDS)
         with on_each_node(engine, options.binary, commit_timeout=timeout) as (database, members):
             topology.prepare(members[0].rest)
             tests.step("a process on a lagging node answers no stale read",

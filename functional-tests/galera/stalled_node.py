@@ -13,10 +13,10 @@ import time
 from functional_tests.chaos import services, topology
 from functional_tests.lib.servers import databases
 
-COMMIT_TIMEOUT = 3  # seconds, of the processes here
+COMMIT_TIMEOUT_SECONDS = 3  # of the processes here
 SLACK_SECONDS = 3  # for a busy machine
-ONE = {topology.POOL: {"DISK_GB": 1}}
-FAILOVER_SECONDS = 12  # until the others serve without the node
+CLAIM = {topology.POOL: {"DISK_GB": 1}}
+FAILOVER_SECONDS = 12  # until the other nodes serve without it
 READS = ("/resource_providers", f"/resource_providers/{topology.POOL}", f"/resource_providers/{topology.POOL}/usages",
          "/allocations/00000000-0000-4000-8000-00000000abcd", "/usages?project_id=p", "/traits",
          "/allocation_candidates?resources=VCPU:1")
@@ -53,8 +53,8 @@ def node_is_answered(member):
         assert time.monotonic() - began < FAILOVER_SECONDS, f"{served} are served without a majority"
         asked = ask([member])
         longest = max([longest, *(one.took for one in asked)])
-        late = [one.path for one in asked if one.answer is None or one.took > COMMIT_TIMEOUT + SLACK_SECONDS]
-        assert not late, f"not answered in {COMMIT_TIMEOUT + SLACK_SECONDS} s: {late}"
+        late = [one.path for one in asked if one.answer is None or one.took > COMMIT_TIMEOUT_SECONDS + SLACK_SECONDS]
+        assert not late, f"not answered in {COMMIT_TIMEOUT_SECONDS + SLACK_SECONDS} s: {late}"
         wrong = [f"{one.path}: {one.answer}"[:300] for one in asked if not (
             one.answer.status == 200 or one.answer.status == 503 and int(one.answer.headers.get("retry-after", 0)))]
         assert not wrong, wrong
@@ -95,14 +95,14 @@ def connects_to_another_node(engine, database, binary):
     several = databases.mariadb(dead.port, database.name, others=[node.port for node in engine.nodes[:2]])
     with services.Member("placet", binary=binary, database=several) as member:
         chance, number = random.Random(8), 0
-        member.rest.must("PUT", f"/allocations/{topology.new_consumer(chance)}", topology.body(ONE, None))
+        member.rest.must("PUT", f"/allocations/{topology.new_consumer(chance)}", topology.body(CLAIM, None))
         dead.kill()
         began, status = time.monotonic(), None
         while status != 204:
             number += 1
             assert time.monotonic() - began < FAILOVER_SECONDS, f"{status} after {FAILOVER_SECONDS} s"
             path = f"/allocations/{topology.new_consumer(chance)}"
-            status = member.rest("PUT", path, topology.body(ONE, None)).status
+            status = member.rest("PUT", path, topology.body(CLAIM, None)).status
         print(f"        granted {time.monotonic() - began:.1f} s after the node was killed, at try {number}",
               flush=True)
     dead.restart()

@@ -14,7 +14,7 @@ from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import TestCounts
 
 VERSIONS = ["1.1", "1.8", "1.12", "1.18", "1.19", "1.28", "1.36", "1.39"]
-FULL = VERSIONS + ["1.0", "1.6", "1.13", "1.14", "1.20", "1.23", "1.27", "1.34", "1.37", "1.38"]
+ALL_VERSIONS = VERSIONS + ["1.0", "1.6", "1.13", "1.14", "1.20", "1.23", "1.27", "1.34", "1.37", "1.38"]
 
 
 class Now:
@@ -275,7 +275,7 @@ def main():
                         help="also compare the sentences of refusals")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
-    versions = FULL if os.environ.get("PLACET_TEST_SIZE") == "full" else VERSIONS
+    versions = ALL_VERSIONS if os.environ.get("PLACET_TEST_SIZE") == "full" else VERSIONS
     if arguments.versions:
         versions = arguments.versions.split(",")
     tests = TestCounts()

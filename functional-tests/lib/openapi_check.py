@@ -16,7 +16,7 @@ from functional_tests.lib.root import ROOT
 
 DOCUMENT = ROOT / "api-ref" / "openapi.json"
 HEADERS = {"location": "Location", "last-modified": "Last-Modified", "cache-control": "Cache-Control"}
-LAST_MODIFIED = (1, 15)
+LAST_MODIFIED_VERSION = (1, 15)
 # OpenStack Placement gives no Last-Modified to a provider that was never changed before this PUT; placet does.
 OLDER_OMITS = {("Last-Modified", "put_resource_providers_uuid")}
 
@@ -94,7 +94,7 @@ class Description:
     def success(self, operation, response, version, headers, content):
         for lower, name in HEADERS.items():
             reference = response["headers"].get(name, {}).get("$ref", "")
-            due = bool(reference) and (name == "Location" or version >= LAST_MODIFIED)
+            due = bool(reference) and (name == "Location" or version >= LAST_MODIFIED_VERSION)
             optional = reference.endswith("-If-Any") or (name, operation["operationId"]) in OLDER_OMITS
             if due != (lower in headers) and not (due and optional):
                 return f"{name} is {'described but missing' if due else 'not described but present'}"

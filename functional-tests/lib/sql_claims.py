@@ -15,7 +15,7 @@ INSERT_OWNER = {
     "mariadb": "INSERT IGNORE INTO {} (external_id) VALUES ('foreign')",
 }
 # MariaDB's error for a deadlock, or on Galera for a failed certification. The transaction was undone.
-DEADLOCK = 1213
+DEADLOCK_ERROR = 1213
 
 
 class SqlClaims:
@@ -50,7 +50,7 @@ class SqlClaims:
         try:
             fits = self._transaction(connection, consumer)
         except Exception as error:
-            if error.args[0] != DEADLOCK:
+            if error.args[0] != DEADLOCK_ERROR:
                 raise
             connection.execute("ROLLBACK")
         else:

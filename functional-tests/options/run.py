@@ -16,19 +16,19 @@ from functional_tests.lib import command_line, live
 from functional_tests.lib.test_counts import TestCounts
 from functional_tests.options import upstream_options
 
-UNUSED = re.compile(r"\[(\S+)\] (\S+): accepted, but not used: \S")
-OLDER = re.compile(r"\[(\S+)\] (\S+): an older name")
+UNUSED_LINE = re.compile(r"\[(\S+)\] (\S+): accepted, but not used: \S")
+OLDER_NAME_LINE = re.compile(r"\[(\S+)\] (\S+): an older name")
 # placet starts only with these values.
-FIXED = {("api", "auth_strategy"): "noauth2",
-         ("placement_database", "connection"): "sqlite:////{folder}/placement.sqlite"}
+FIXED_VALUES = {("api", "auth_strategy"): "noauth2",
+                ("placement_database", "connection"): "sqlite:////{folder}/placement.sqlite"}
 
 
 def plausible(option, folder):
     """A valid value that is not the option's default."""
     key = option["section"], option["option"]
     default, kind = option["default"], option["type"]
-    if key in FIXED:
-        return FIXED[key].replace("/{folder}", folder)
+    if key in FIXED_VALUES:
+        return FIXED_VALUES[key].replace("/{folder}", folder)
     if "connection" in option["option"] and option["secret"]:
         return "mysql+pymysql://user:hidden-word@db.example.org/placement"
     if option["secret"]:
@@ -75,8 +75,8 @@ def show(binary, folder, values, environ=None):
 def culprits(binary, folder, values):
     """The options that placet refuses if they are set alone, with its error messages."""
     for key, value in values.items():
-        if key not in FIXED:
-            fixed = {k: v for k, v in values.items() if k in FIXED}
+        if key not in FIXED_VALUES:
+            fixed = {k: v for k, v in values.items() if k in FIXED_VALUES}
             done, _ = show(binary, folder, fixed | {key: value})
             if done.returncode:
                 yield f"[{key[0]}] {key[1]} = {value}: {done.stderr.strip()[-300:]}"
@@ -100,7 +100,7 @@ def same(shown, value):
 def judge(tests, how, option, value, done, shown):
     key = option["section"], option["option"]
     label = f"{how}: [{key[0]}] {key[1]}"
-    warned = UNUSED.findall(done.stderr).count(key)
+    warned = UNUSED_LINE.findall(done.stderr).count(key)
     honoured = shown.get(*key, fallback=None)
     if warned == 1 and honoured is None:
         tests.ok(label, show=False)
@@ -133,7 +133,7 @@ def in_environment(tests, binary, folder, options):
 def by_older_names(tests, binary, folder, options):
     """Sets every older name once. Two older names of one option are set in different runs."""
     aliases = [(o, tuple(alias)) for o in options for alias in o["deprecated"]]
-    fixed = {key: FIXED[key].replace("/{folder}", folder) for key in FIXED}
+    fixed = {key: FIXED_VALUES[key].replace("/{folder}", folder) for key in FIXED_VALUES}
     number = 0
     while aliases and number < 5:
         number += 1
@@ -146,16 +146,17 @@ def by_older_names(tests, binary, folder, options):
         done, shown = accepted(tests, f"older names, run {number}", binary, folder, fixed | values)
         for option, alias in now:
             judge(tests, f"older name [{alias[0]}] {alias[1]}", option, values[alias], done, shown)
-            count = OLDER.findall(done.stderr).count(alias)
+            count = OLDER_NAME_LINE.findall(done.stderr).count(alias)
             tests.equal(f"[{alias[0]}] {alias[1]} is warned about once", 1, count, show=False)
         aliases = later
     tests.equal("older names that were not set", [], aliases)
 
 
 def nothing_set(tests, binary, folder):
-    fixed = {key: FIXED[key].replace("/{folder}", folder) for key in FIXED}
+    fixed = {key: FIXED_VALUES[key].replace("/{folder}", folder) for key in FIXED_VALUES}
     done, _ = accepted(tests, "no option at all", binary, folder, fixed)
-    tests.equal("no option at all gives no warning", [], UNUSED.findall(done.stderr) + OLDER.findall(done.stderr))
+    warnings = UNUSED_LINE.findall(done.stderr) + OLDER_NAME_LINE.findall(done.stderr)
+    tests.equal("no option at all gives no warning", [], warnings)
 
 
 def main():

@@ -10,11 +10,12 @@ from functional_tests.process.claims import HOSTS, ClientGroup, audit, claim, is
 from functional_tests.process.locked import check_reads, consumer, is_busy
 from functional_tests.process.placet_process import Placet
 
-LIMIT = 3_500_000
+FILE_LIMIT_BYTES = 3_500_000
 # Python ignores SIGXFSZ, and a child inherits that if signals are not restored. A write then fails as on a full disk.
-FULL = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, resource.RLIM_INFINITY)),
-        "restore_signals": False}
-SMALL, LARGE = "size=3m", "size=16m"
+FULL_DISK = {
+    "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT_BYTES, resource.RLIM_INFINITY)),
+    "restore_signals": False}
+SMALL_DISK, LARGE_DISK = "size=3m", "size=16m"
 REFUSAL_SECONDS = 2
 
 
@@ -49,7 +50,7 @@ def filled(here, then):
         prepare(placet.rest)
         placet.stop()
     clients = ClientGroup(chance("full disk"), clients=8)
-    with Placet(here, {}, extra={"RUST_LOG": "error"}, **FULL) as placet:
+    with Placet(here, {}, extra={"RUST_LOG": "error"}, **FULL_DISK) as placet:
         is_busy(fill(placet, clients))
         check(len(clients.granted) > 20, "full after too few claims")
         check_reads(placet)
@@ -90,7 +91,7 @@ def small_disk():
     """A folder with a small file system of its own."""
     with folder() as here:
         mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", SMALL, "tmpfs", str(here)], capture_output=True, text=True, check=False)
+            ["mount", "-t", "tmpfs", "-o", SMALL_DISK, "tmpfs", str(here)], capture_output=True, text=True, check=False)
         if mounted.returncode:
             raise Skip(f"only root can make a small disk: {mounted.stderr.strip()}")
         try:
@@ -135,7 +136,7 @@ def small_and_full():
             check_reads(placet)
             audit(clients, placet)
             placet.kill()
-        subprocess.run(["mount", "-o", f"remount,{LARGE}", str(disk)], check=True)
+        subprocess.run(["mount", "-o", f"remount,{LARGE_DISK}", str(disk)], check=True)
         with Placet(here, {}, extra=extra) as placet:
             placet.database = disk / "placet.sqlite"
             audit(clients, placet)

@@ -1,4 +1,4 @@
-"""Hostile connections: none of them keeps placet from serving others."""
+"""Hostile connections: none of them keeps placet from serving other connections."""
 
 import json
 import threading
@@ -7,30 +7,31 @@ import time
 from functional_tests.process.cases import case, check, equal, folder, settings
 from functional_tests.process.hostile_bodies import JSON_HEAD, UUID, with_provider
 from functional_tests.process.placet_process import Placet
-from functional_tests.process.protocol import NAMED, refusal
+from functional_tests.process.protocol import PROVIDERS, refusal
 from functional_tests.process.raw_http import HEAD, RawConnection, once, request
 
-MANY = 200
+CONNECTIONS = 200
 
 
 def serves_well(placet, seconds=2.0):
     """Each of twenty requests is answered within `seconds`."""
     for number in range(20):
         began = time.monotonic()
-        equal(placet.rest("POST", NAMED, {"name": f"{began} {number}"}).status, 200)
+        equal(placet.rest("POST", PROVIDERS, {"name": f"{began} {number}"}).status, 200)
         took = time.monotonic() - began
         check(took < seconds, f"a request took {took:.1f} s")
 
 
 def connect_many(placet, data):
-    """Opens MANY connections and sends `data` on each."""
-    raws = [RawConnection(placet.port, timeout=30) for _ in range(MANY)]
+    """Opens the connections of one kind, CONNECTIONS in number, and sends `data` on each."""
+    raws = [RawConnection(placet.port, timeout=30) for _ in range(CONNECTIONS)]
     for raw in raws:
         raw.send(data)
     return raws
 
 
-@case(f"{MANY} idle connections and {MANY} with half a request line block no request, and are closed after the timeout")
+@case(f"{CONNECTIONS} idle connections and {CONNECTIONS} with half a request line block no request, "
+      "and are closed after the timeout")
 def half_open():
     with folder() as here, Placet(here, {}) as placet:
         halves, silent = connect_many(placet, b"GET /resource_prov"), connect_many(placet, b"")
@@ -45,13 +46,13 @@ def half_open():
         placet.alive()
 
 
-@case(f"{MANY} connections that announce a body and do not send it block no other request")
+@case(f"{CONNECTIONS} connections that announce a body and do not send it block no other request")
 def half_bodies():
     # At full size they use all connections, and the test waits until each is answered with 408 after a minute.
     full = settings["full"]
-    options = {"placet": {"max_connections": str(MANY)}} if full else {}
+    options = {"placet": {"max_connections": str(CONNECTIONS)}} if full else {}
     with folder() as here, Placet(here, options) as placet:
-        raws = connect_many(placet, f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}Content-Length: 50\r\n\r\n" + '{"na')
+        raws = connect_many(placet, f"POST {PROVIDERS} HTTP/1.1\r\n{JSON_HEAD}Content-Length: 50\r\n\r\n" + '{"na')
         try:
             if full:
                 for raw in raws:
@@ -103,22 +104,22 @@ def header_bombs():
         for headers in ("X-A: " + "a" * 2_000_000, "".join(f"X-{n}: {n}\r\n" for n in range(20_000))[:-2],
                         "Accept: " + "text/html;q=0.1," * 50_000, "X-A: a\r\n" * 300_000 + "X: x"):
             began = time.monotonic()
-            reply = once(placet.port, f"GET {NAMED} HTTP/1.1\r\n{HEAD}{headers}\r\n\r\n")
+            reply = once(placet.port, f"GET {PROVIDERS} HTTP/1.1\r\n{HEAD}{headers}\r\n\r\n")
             check(reply is None or 400 <= reply.status < 500, reply)
             check(time.monotonic() - began < 5, f"it took {time.monotonic() - began:.1f} s")
-        reply = once(placet.port, request("GET", f"{NAMED}?name=" + "a" * 3_000_000))
+        reply = once(placet.port, request("GET", f"{PROVIDERS}?name=" + "a" * 3_000_000))
         check(reply is None or 400 <= reply.status < 500, reply)
         # The headers of ordinary clients are far below the limits.
         headers = "".join(f"X-{n}: {'v' * 100}\r\n" for n in range(60)) + "Accept: " + "a/b;q=0.1," * 300 + "*/*\r\n"
-        equal(once(placet.port, request("GET", NAMED, headers=headers)).status, 200)
+        equal(once(placet.port, request("GET", PROVIDERS, headers=headers)).status, 200)
         placet.alive()
 
 
 @case("a request with a false length writes nothing, and smuggles no second request")
 def lying_lengths():
     body = json.dumps({"name": "smuggled"}).encode()
-    head = f"POST {NAMED} HTTP/1.1\r\n{JSON_HEAD}"
-    inner = request("POST", NAMED, {"name": "smuggled"})
+    head = f"POST {PROVIDERS} HTTP/1.1\r\n{JSON_HEAD}"
+    inner = request("POST", PROVIDERS, {"name": "smuggled"})
     with folder() as here, Placet(here, {}) as placet:
         for lengths in ("Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: -1\r\n",
                         "Content-Length: +20\r\n", "Content-Length: 0x14\r\n", "Content-Length: 20, 20\r\n",
@@ -131,7 +132,7 @@ def lying_lengths():
                 raw.send((head + lengths + "\r\n").encode() + b"0\r\n\r\n" + inner)
                 reply = raw.reply_or_end()
                 check(reply is None or 400 <= reply.status < 500, lengths, reply)
-                names = [p["name"] for p in placet.rest("GET", NAMED).json["resource_providers"]]
+                names = [p["name"] for p in placet.rest("GET", PROVIDERS).json["resource_providers"]]
                 equal(names, [], "after", lengths)
         for chunks in (b"zz\r\n", b"-1\r\n", b"ffffffffffffffffff\r\nx", b"5\r\n{}XXXYY", b"\r\n\r\n",
                        b"1" * 100_000):
@@ -148,7 +149,7 @@ def lying_lengths():
             rest = raw.reply_or_end()
             check(rest is None or rest.status == 400, rest)
         time.sleep(0.3)
-        equal([p["name"] for p in placet.rest("GET", NAMED).json["resource_providers"]], ["honestly"])
+        equal([p["name"] for p in placet.rest("GET", PROVIDERS).json["resource_providers"]], ["honestly"])
 
 
 @case("claims of clients that disconnect before the answer are stored whole or not at all")
@@ -156,7 +157,7 @@ def early_disconnects():
     with with_provider() as placet:
         inventories = {"VCPU": {"total": 1000}, "DISK_GB": {"total": 1000}}
         body = {"resource_provider_generation": 0, "inventories": inventories}
-        placet.rest.must("PUT", f"{NAMED}/{UUID}/inventories", body)
+        placet.rest.must("PUT", f"{PROVIDERS}/{UUID}/inventories", body)
         claim = {"allocations": {UUID: {"resources": {"VCPU": 1, "DISK_GB": 1}}}, "project_id": "p", "user_id": "u",
                  "consumer_generation": None, "consumer_type": "INSTANCE"}
 
@@ -170,8 +171,8 @@ def early_disconnects():
         for thread in threads:
             thread.join(30)
         time.sleep(1)
-        usages = placet.rest("GET", f"{NAMED}/{UUID}/usages").json["usages"]
+        usages = placet.rest("GET", f"{PROVIDERS}/{UUID}/usages").json["usages"]
         equal(usages["VCPU"], usages["DISK_GB"])
-        generation = placet.rest("GET", f"{NAMED}/{UUID}").json["generation"]
+        generation = placet.rest("GET", f"{PROVIDERS}/{UUID}").json["generation"]
         equal(generation, 1 + usages["VCPU"], "the provider's generation")
         placet.alive()

@@ -6,7 +6,7 @@ from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.placet_process import Placet
 from functional_tests.process.raw_http import HEAD, RawConnection, once, request
 
-NAMED = "/resource_providers"
+PROVIDERS = "/resource_providers"
 
 
 def refusal(reply, status):
@@ -23,9 +23,9 @@ def keep_alive():
     with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
         for number in range(100):
             body = {"name": f"kept {number}"} if number % 2 else None
-            raw.send(request("POST" if body else "GET", NAMED, body))
+            raw.send(request("POST" if body else "GET", PROVIDERS, body))
             equal(raw.reply().status, 200)
-        raw.send(request("POST", NAMED, b"{"))
+        raw.send(request("POST", PROVIDERS, b"{"))
         refusal(raw.reply(), 400)
         raw.send(request("GET", "/", headers="Connection: close\r\n"))
         equal(raw.reply().status, 200)
@@ -36,7 +36,7 @@ def keep_alive():
 def unread_bodies():
     with folder() as here, Placet(here, {"placet": {"max_body_size": "1000"}}) as placet:
         long = {"x": "y" * 50000}
-        for path, body, status in [("/nowhere", long, 404), (NAMED, long, 413), ("/traits", {}, 405)]:
+        for path, body, status in [("/nowhere", long, 404), (PROVIDERS, long, 413), ("/traits", {}, 405)]:
             with RawConnection(placet.port) as raw:
                 raw.send(request("POST", path, body))
                 reply = refusal(raw.reply(), status)
@@ -50,7 +50,7 @@ def unread_bodies():
 def pipelining():
     with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
         name = "/resource_providers?name=piped"
-        raw.send(request("GET", "/") + request("GET", name) + request("POST", NAMED, {"name": "piped"})
+        raw.send(request("GET", "/") + request("GET", name) + request("POST", PROVIDERS, {"name": "piped"})
                  + request("GET", name) + request("GET", "/nowhere") + request("GET", "/"))
         replies = [raw.reply() for _ in range(6)]
         equal([r.status for r in replies], [200, 200, 200, 200, 404, 200])
@@ -62,7 +62,7 @@ def pipelining():
 @case("a request that arrives byte by byte is served")
 def byte_by_byte():
     with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
-        for byte in request("POST", NAMED, {"name": "slow"}):
+        for byte in request("POST", PROVIDERS, {"name": "slow"}):
             raw.send(bytes([byte]))
         equal(raw.reply().status, 200)
 
@@ -72,26 +72,27 @@ def chunked():
     with folder() as here, Placet(here, {}) as placet:
         body = json.dumps({"name": "in chunks"}).encode()
         pieces = b"".join(b"%x;ignored=1\r\n%c\r\n" % (1, byte) for byte in body) + b"0\r\nTrailer: x\r\n\r\n"
-        head = f"POST {NAMED} HTTP/1.1\r\n{HEAD}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        head = (f"POST {PROVIDERS} HTTP/1.1\r\n{HEAD}Content-Type: application/json\r\n"
+                "Transfer-Encoding: chunked\r\n\r\n")
         reply = once(placet.port, head.encode() + pieces)
         check(reply and reply.status in (200, 400), "trailers:", reply)
         pieces = b"".join(b"%x\r\n%c\r\n" % (1, byte) for byte in body) + b"0\r\n\r\n"
         reply = once(placet.port, head.encode() + pieces)
         check(reply and reply.status in (200, 409), reply)
-        equal(len(placet.rest("GET", NAMED).json["resource_providers"]), 1)
+        equal(len(placet.rest("GET", PROVIDERS).json["resource_providers"]), 1)
 
 
 @case("Expect: 100-continue is answered before the body is sent, and too long a body is refused with 413 before it is")
 def expect_continue():
     with folder() as here, Placet(here, {"placet": {"max_body_size": "1000"}}) as placet:
-        whole = request("POST", NAMED, {"name": "expected"}, "Expect: 100-continue\r\n")
+        whole = request("POST", PROVIDERS, {"name": "expected"}, "Expect: 100-continue\r\n")
         head, body = whole.split(b"\r\n\r\n")
         with RawConnection(placet.port) as raw:
             raw.send(head + b"\r\n\r\n")
             equal(raw.reply().status, 100)
             raw.send(body)
             equal(raw.reply().status, 200)
-        head = request("POST", NAMED, b"x" * 2000, "Expect: 100-continue\r\n").split(b"\r\n\r\n")[0]
+        head = request("POST", PROVIDERS, b"x" * 2000, "Expect: 100-continue\r\n").split(b"\r\n\r\n")[0]
         with RawConnection(placet.port) as raw:
             raw.send(head + b"\r\n\r\n")
             reply = raw.reply()
@@ -102,7 +103,7 @@ def expect_continue():
 def other_methods():
     with folder() as here, Placet(here, {}) as placet:
         for method in ("HEAD", "OPTIONS", "PATCH", "TRACE", "BREW", "get", "X" * 500):
-            reply = once(placet.port, request(method, NAMED), method)
+            reply = once(placet.port, request(method, PROVIDERS), method)
             check(reply, method, "was not answered")
             equal(reply.status, 405, method)
             equal(sorted(reply.headers["allow"].split(", ")), ["GET", "POST"])
@@ -124,17 +125,17 @@ def other_methods():
 def older_forms():
     with folder() as here, Placet(here, {}) as placet:
         with RawConnection(placet.port) as raw:
-            raw.send(f"GET {NAMED} HTTP/1.0\r\n{HEAD}\r\n")
+            raw.send(f"GET {PROVIDERS} HTTP/1.0\r\n{HEAD}\r\n")
             equal(raw.reply().status, 200)
             check(raw.is_closed())
-        reply = once(placet.port, request("GET", f"http://placet.example{NAMED}"))
+        reply = once(placet.port, request("GET", f"http://placet.example{PROVIDERS}"))
         equal(reply and reply.status, 200)
 
 
 @case("every answer, refusals included, has a request id, Vary and Content-Length")
 def headers_of_all():
     with folder() as here, Placet(here, {}) as placet:
-        for data in (request("GET", "/"), request("GET", "/x"), request("POST", NAMED, b"{"), b"nonsense\r\n\r\n",
+        for data in (request("GET", "/"), request("GET", "/x"), request("POST", PROVIDERS, b"{"), b"nonsense\r\n\r\n",
                      request("DELETE", "/traits/X"), b"GET /traits HTTP/1.1\r\nHost: x\r\n\r\n"):
             reply = once(placet.port, data)
             check(reply.headers["x-openstack-request-id"].startswith("req-"), reply)

@@ -14,7 +14,7 @@ from functional_tests.process.placet_process import Placet
 from functional_tests.process.raw_http import RawConnection, request
 
 # An idle process computes for less than this share of the time.
-IDLE = 0.04
+IDLE_PROCESSOR_SHARE = 0.04
 
 
 def path(amounts, more=""):
@@ -62,7 +62,7 @@ def processor_share(placet, seconds=0.5):
 def is_idle_soon(placet, seconds):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if processor_share(placet) < IDLE:
+        if processor_share(placet) < IDLE_PROCESSOR_SHARE:
             return True
     return False
 

@@ -11,7 +11,7 @@ from functional_tests.process.locked import Claims, consumer, held, serving, wri
 from functional_tests.process.placet_process import Placet, binary, environment
 from functional_tests.process.raw_http import RawConnection, request
 
-BOTH = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def is_refused(port, seconds=5):
@@ -30,7 +30,7 @@ def is_refused(port, seconds=5):
 
 @case("an idle service ends within 5 s, even if clients keep connections open")
 def idle():
-    for number in BOTH:
+    for number in STOP_SIGNALS:
         with folder() as here, Placet(here, serving(shutdown_timeout=30)) as placet:
             kept = [RawConnection(placet.port) for _ in range(5)]
             for raw in kept:
@@ -63,7 +63,7 @@ def stopped_at_its_start():
 
 @case("a claim whose body is still arriving is finished and answered, and new connections are refused")
 def a_slow_request():
-    for number in BOTH:
+    for number in STOP_SIGNALS:
         with folder() as here, Placet(here, serving(shutdown_timeout=20)) as placet:
             prepare(placet.rest)
             data = request("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0]))
@@ -146,7 +146,7 @@ def stopped_while_clients_claim():
                 clients.start(placet.port)
                 clients.wait_for_grants(1)
                 time.sleep(random.uniform(0, 0.6))
-                placet.signal(BOTH[each % 2])
+                placet.signal(STOP_SIGNALS[each % 2])
                 equal(placet.ended(15), 0, "exit code")
                 clients.finish()
             with Placet(here, {}) as placet:

@@ -1,6 +1,6 @@
 """Writes a cloud of a given size into the tables that `placet db sync` made.
 
-Every fifth block of five providers is a tree, a host with its hardware. The other providers have neither parents nor
+Of every 25 providers the first five are a tree, a host with its hardware. The other providers have neither parents nor
 children. Every two hundredth provider is a disk pool that shares with an aggregate. There are as many consumers as
 providers. Each has three allocations, one of them on a pool. The SQL is set-based. Its text is the same for all
 engines, except for what is in `Words`.
@@ -12,7 +12,7 @@ UUID = {"provider": "a1000000", "consumer": "c1000000", "aggregate": "e1000000"}
 PROJECTS = USERS = 20_000
 BIG_PROJECTS = 100  # they have half of all consumers
 AGGREGATES = 1_000
-POOL_EVERY, TREE = 200, 5
+PROVIDERS_PER_POOL, PROVIDERS_PER_TREE = 200, 5
 # Changes in the change feed by a living writer, and by one that has been silent for two hours.
 CHANGES = {"living-1": 9_000, "silent-1": 500}
 
@@ -48,16 +48,17 @@ WORDS = {
     "mariadb": Words("(SELECT CAST(seq AS SIGNED) AS n FROM seq_1_to_{}) s", "LPAD({}, 12, '0')", div="(({}) DIV {})",
                      past="UTC_TIMESTAMP(6) - INTERVAL 2 HOUR", now="UTC_TIMESTAMP(6)", gather="ANALYZE TABLE {}"),
 }
-LOADED = ("resource_providers", "inventories", "allocations", "consumers", "projects", "users", "placement_aggregates",
-           "resource_provider_traits", "resource_provider_aggregates", "placet_writers", "placet_changes")
+LOADED_TABLES = (
+    "resource_providers", "inventories", "allocations", "consumers", "projects", "users", "placement_aggregates",
+    "resource_provider_traits", "resource_provider_aggregates", "placet_writers", "placet_changes")
 
 
 def statements(words, providers, first):
     """The INSERTs, in order; `first` is the id of the first provider."""
     series, mod, div = words.series, words.mod, words.div
-    place = f"{mod.format('n - 1', TREE)}"             # the place in the tree, if it is in one
-    in_tree = f"{mod.format(div.format('n - 1', TREE), 5)} = 0"
-    pool = f"{mod.format('n', POOL_EVERY)} = 0"
+    place = f"{mod.format('n - 1', PROVIDERS_PER_TREE)}"  # the place in the tree, if it is in one
+    in_tree = f"{mod.format(div.format('n - 1', PROVIDERS_PER_TREE), 5)} = 0"
+    pool = f"{mod.format('n', PROVIDERS_PER_POOL)} = 0"
     is_child = f"({in_tree} AND {place} > 0)"
     rows = series.format(providers)
     yield f"INSERT INTO projects (external_id) SELECT 'project-' || n FROM {series.format(PROJECTS)}"
@@ -85,9 +86,10 @@ def statements(words, providers, first):
            f"THEN {mod.format(div.format('n', 2), BIG_PROJECTS)} ELSE {mod.format('n', PROJECTS)} END, "
            f"1 + {mod.format('n', USERS)}, 1, "
            f"101 + {mod.format('n', 2)} FROM {rows}")
+    pool_number = div.format('n - 1', PROVIDERS_PER_POOL)
     # A consumer has processors and memory of a host and disk of a pool; two hundred have what one pool gives.
     for klass, amount, where in ((0, 2, "n"), (1, 4096, "n"),
-                                 (10000, 20, f"{POOL_EVERY} * (1 + {div.format('n - 1', POOL_EVERY)})")):
+                                 (10000, 20, f"{PROVIDERS_PER_POOL} * (1 + {pool_number})")):
         yield ("INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) "
                f"SELECT {first} + {where}, {words.uuid('consumer', 'n')}, {klass}, {amount} FROM {rows}")
     for writer, changes in CHANGES.items():
@@ -116,7 +118,7 @@ def load(database, providers):
             for table in ("resource_providers", "placement_aggregates", "consumer_types"):
                 connection.execute(f"SELECT setval('{table}_id_seq', (SELECT max(id) FROM {table}))")
         connection.execute("COMMIT")
-        for table in LOADED if words.gather else ():
+        for table in LOADED_TABLES if words.gather else ():
             connection.execute(f"{words.gather} {table}" if "{}" not in words.gather else words.gather.format(table))
     finally:
         connection.close()

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 # A statement may read all of a table with at most this many rows: classes, traits, aggregates, consumer types, writers.
 # The tables are known by their size, not their name. Each table that grows with the cloud has more rows.
-SMALL = 2_000
+SMALL_TABLE_ROWS = 2_000
 # The most rows that one statement may examine, for one provider or for 500 that are compared with the tables.
-MOST = 5_000
+MAX_EXAMINED_ROWS = 5_000
 
 # Only in this phase a statement may read all of these tables. placet then loads the snapshot: when it starts, or when
 # the change feed has lost changes.
-WHOLE = "the snapshot is loaded"
-READ_WHOLE = ("resource_providers", "inventories", "allocations", "resource_provider_traits",
+SNAPSHOT_LOAD = "the snapshot is loaded"
+SNAPSHOT_TABLES = ("resource_providers", "inventories", "allocations", "resource_provider_traits",
               "resource_provider_aggregates")
 
 
@@ -54,11 +54,11 @@ def shape(sql):
 
 def complaints(executed):
     """The rules that an execution breaks."""
-    if executed.phase == WHOLE and reads_one_whole_table(executed):
+    if executed.phase == SNAPSHOT_LOAD and reads_one_whole_table(executed):
         return []
     found = [f"reads all of {access.table}: {access.rows} rows"
-             for access in executed.accesses if access.full and access.rows > SMALL]
-    if not found and executed.rows > MOST:
+             for access in executed.accesses if access.full and access.rows > SMALL_TABLE_ROWS]
+    if not found and executed.rows > MAX_EXAMINED_ROWS:
         by = ", ".join(f"{access.rows} of {access.table}" for access in executed.accesses)
         found.append(f"examines {executed.rows} rows: {by}")
     return found
@@ -66,7 +66,7 @@ def complaints(executed):
 
 def reads_one_whole_table(executed):
     return (" WHERE " not in executed.sql.upper() and len(executed.accesses) == 1
-            and executed.accesses[0].table in READ_WHOLE)
+            and executed.accesses[0].table in SNAPSHOT_TABLES)
 
 
 def worst(statements):

@@ -32,8 +32,8 @@ TIMEOUT_SECONDS = 120
 # A start loads the whole snapshot.
 live.START_SECONDS = 300
 # The rules must find these: the first reads a whole table, the second reads too many rows by an index.
-BAD = ("SELECT uuid FROM resource_providers WHERE generation = 77",
-       "SELECT sum(used) FROM allocations WHERE resource_class_id = 1")
+BAD_STATEMENTS = ("SELECT uuid FROM resource_providers WHERE generation = 77",
+                  "SELECT sum(used) FROM allocations WHERE resource_class_id = 1")
 
 
 def prepare(engine, arguments):
@@ -66,20 +66,20 @@ def executed(engine, database, arguments, tests):
         services = [stack.enter_context(live.Service("placet", OPTIONS, arguments.binary, database=database, environment=TRACED))
                     for _ in range(several)]
         capture.follow(services)
-        yield from phase(capture, judge.WHOLE)
+        yield from phase(capture, judge.SNAPSHOT_LOAD)
         done = workload.Workload(services, arguments.providers)
         for what, *how in (
                 ("every operation", done.everything), ("claims", done.claims), ("reports", done.reports),
-                ("trees", done.trees), *((f"{size} at once", done.many, size) for size in workload.SIZES)):
+                ("trees", done.trees), *((f"{size} at once", done.many, size) for size in workload.REQUEST_SIZES)):
             tests.step(f"requests: {what}", *how)
-        change_as_another_program(database)
+        write_as_another_program(database)
         until = started + HEARTBEAT_SECONDS if arguments.heartbeat else 0
         end = time.monotonic() + TIMEOUT_SECONDS
-        while time.monotonic() < until or (not found_foreign_changes(services) and time.monotonic() < end):
+        while time.monotonic() < until or (not found_foreign_writes(services) and time.monotonic() < end):
             done.ask("GET", f"/resource_providers/{done.host(1)}")
             time.sleep(0.5)
-        tests.equal("the comparison with the tables finds the changes of another program", True,
-                    found_foreign_changes(services))
+        tests.equal("the comparison with the tables finds the writes of another program", True,
+                    found_foreign_writes(services))
         tests.equal("silent writers are pruned", [],
                     list(database.query("SELECT id FROM placet_writers WHERE id = 'silent-1'")))
         printed = subprocess.run([str(live.placet_binary(arguments.binary)), "openapi"], check=True, capture_output=True, text=True)
@@ -89,11 +89,11 @@ def executed(engine, database, arguments, tests):
         for service in range(several):
             done.ask("GET", f"/resource_providers/{done.host(1)}", on=service)
             done.ask("PUT", f"/allocations/{done.consumer()}", workload.claim({done.host(5): {"VCPU": 1}}), on=service)
-        yield from phase(capture, judge.WHOLE)
+        yield from phase(capture, judge.SNAPSHOT_LOAD)
         yield from bad(capture, database)
 
 
-def change_as_another_program(database):
+def write_as_another_program(database):
     """Writes as a program other than placet does. The comparison with the tables has to find it."""
     one, other = (cloud.uuid("provider", n) for n in (2, 11))
     database.run("UPDATE resource_providers SET generation = generation + 1 WHERE uuid = ?", [one])
@@ -101,8 +101,8 @@ def change_as_another_program(database):
                  "(SELECT id FROM resource_providers WHERE uuid = ?)", [other])
 
 
-def found_foreign_changes(services):
-    """Whether a process logged the changes of another program."""
+def found_foreign_writes(services):
+    """Whether a process logged the writes of another program."""
     line = "A program other than placet changed"
     return any(line in (service.folder / "log").read_text(errors="replace") for service in services)
 
@@ -115,13 +115,13 @@ def phase(capture, name):
 
 def bad(capture, database):
     """Executes the test's own statements, in which the rules must find faults."""
-    for statement in BAD:
+    for statement in BAD_STATEMENTS:
         database.query(statement)
-    missing, deadline = set(map(judge.shape, BAD)), time.monotonic() + TIMEOUT_SECONDS
+    missing, deadline = set(map(judge.shape, BAD_STATEMENTS)), time.monotonic() + TIMEOUT_SECONDS
     # MariaDB answers before it logs.
     while missing and time.monotonic() < deadline:
-        for one in capture.taken(BAD):
-            if judge.shape(one.sql) in map(judge.shape, BAD):
+        for one in capture.taken(BAD_STATEMENTS):
+            if judge.shape(one.sql) in map(judge.shape, BAD_STATEMENTS):
                 missing.discard(judge.shape(one.sql))
                 one.phase = "bad"
                 yield one
@@ -139,7 +139,8 @@ def report(arguments, statements, tests):
     print(f"{len(ours)} statements of {len({one.shape for one in ours})} shapes were executed")
     tests.equal("the capture has statements of placet", True, bool(ours))
     noticed = {judge.shape(one.sql) for one in bad_ones if judge.complaints(one)}
-    tests.equal("the rules find the faults of bad statements", sorted(map(judge.shape, BAD)), sorted(noticed))
+    tests.equal("the rules find the faults of bad statements",
+                sorted(map(judge.shape, BAD_STATEMENTS)), sorted(noticed))
     for one, times in found:
         wrong = judge.complaints(one)
         if wrong:

@@ -43,7 +43,7 @@ class Capture:
         sent = [(sql, binds) for sql, binds in LINE.findall(self.log.read()) if sql.startswith(PLANNED)]
         with contextlib.closing(self.database.connect()) as connection:
             for sql, binds in dict.fromkeys([*sent, *((sql, "") for sql in more)]):
-                yield Executed(sql, *account(connection.inner, sql, values(binds)))
+                yield Executed(sql, *explain(connection.inner, sql, values(binds)))
 
 
 def values(binds):
@@ -59,7 +59,7 @@ def values(binds):
     return found
 
 
-def account(connection, sql, binds):
+def explain(connection, sql, binds):
     """How a statement reads its tables, and about how many rows it examines."""
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", binds)]
     steps = 0

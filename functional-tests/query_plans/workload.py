@@ -7,7 +7,7 @@ from functional_tests.query_plans import cloud
 from functional_tests.reference import pages, sample_cloud, samples
 
 # The numbers of providers and consumers that one request names.
-SIZES = (1, 2, 32, 256)
+REQUEST_SIZES = (1, 2, 32, 256)
 REPETITIONS = 8  # PostgreSQL may take another plan from the sixth execution on
 
 
@@ -44,10 +44,10 @@ class Workload:
     def host(self, number):
         """One of the hosts, far from its neighbours."""
         number = 1 + (number * 7919) % self.providers
-        return cloud.uuid("provider", number + (number % cloud.POOL_EVERY == 0))
+        return cloud.uuid("provider", number + (number % cloud.PROVIDERS_PER_POOL == 0))
 
     def pool(self):
-        return cloud.uuid("provider", cloud.POOL_EVERY)
+        return cloud.uuid("provider", cloud.PROVIDERS_PER_POOL)
 
     def claims(self):
         """Claims, replacements, moves and releases, for one consumer and for several, granted and refused."""

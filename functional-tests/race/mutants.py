@@ -1,4 +1,4 @@
-"""The race must notice a missing guard: it is run with each mutant, and must fail.
+"""The race must notice a missing safeguard: it is run with each mutant, and must fail.
 
     python -m functional_tests.race.mutants --binary PATH [--runs N] [--only MUTANT,…]
 
@@ -7,9 +7,9 @@ The binary must be built with `cargo build --features mutants`.
 
 from functional_tests.lib.mutant_runs import Case, MutantRuns, arguments
 
-TOO_MUCH = ("were granted", "oversubscribed")
+OVERSUBSCRIBED = ("were granted", "oversubscribed")
 
 if __name__ == "__main__":
     MutantRuns("functional_tests.race.run", arguments(__doc__)).check(
         controls=[["--rounds", "5"]],
-        cases=[Case(mutant, ["--rounds", "30"], TOO_MUCH) for mutant in ("skip-guard", "usage-first")])
+        cases=[Case(mutant, ["--rounds", "30"], OVERSUBSCRIBED) for mutant in ("skip-guard", "usage-first")])

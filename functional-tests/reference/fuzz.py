@@ -32,8 +32,8 @@ CHECKS = ["not_a_server_error", "status_code_conformance", "content_type_conform
           "response_headers_conformance", "response_schema_conformance", "negative_data_rejection",
           "read_as_described"]
 # A run of the default size takes ten seconds on an idle machine.
-TIMEOUT = 1800
-FULL = os.environ.get("PLACET_TEST_SIZE") == "full"
+RUN_TIMEOUT_SECONDS = 1800
+IS_FULL_SIZE = os.environ.get("PLACET_TEST_SIZE") == "full"
 
 
 def description(binary, version):
@@ -64,7 +64,7 @@ def fuzz(version, binary, examples, seed, folder):
         environment = live.clean_environment() | {
             "SCHEMATHESIS_HOOKS": "functional_tests.reference.hooks", "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
-                              timeout=TIMEOUT, check=False)
+                              timeout=RUN_TIMEOUT_SECONDS, check=False)
         ended = service.process.poll()
         assert ended is None, f"placet ended with {ended}:\n{service.log()}"
         assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout[-20000:]}\n{done.stderr[-4000:]}"
@@ -76,7 +76,7 @@ def fuzz(version, binary, examples, seed, folder):
 def main():
     parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("versions", nargs="*", metavar="VERSION")
-    parser.add_argument("--examples", type=int, default=100 if FULL else 6, help="random requests an operation")
+    parser.add_argument("--examples", type=int, default=100 if IS_FULL_SIZE else 6, help="random requests an operation")
     parser.add_argument("--seed", type=int, default=8778)
     arguments = parser.parse_args()
     tests = TestCounts()

@@ -9,10 +9,10 @@ import re
 from functional_tests.reference.sample_cloud import (
     CARD, HOST, NEW_SERVER, OTHER_HOST, OTHER_SERVER, PROJECT, RACK, SPARE, USER, claim)
 
-NEWEST = "1.39"
-SHOWN = ("location", "last-modified", "cache-control", "allow", "retry-after")
-ELIDED = {"last-modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
-MOST_ITEMS = 4
+NEWEST_VERSION = "1.39"
+SHOWN_HEADERS = ("location", "last-modified", "cache-control", "allow", "retry-after")
+ELIDED_HEADERS = {"last-modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
+MAX_ITEMS = 4
 NEW_HOST = "a0000000-0000-4000-8000-000000000010"
 
 P = "/resource_providers"
@@ -97,9 +97,10 @@ def capture(rest):
     samples = []
     for method, url, *more in SCENARIO:
         body, version = (*more, None, None)[:2]
-        version = version or NEWEST
+        version = version or NEWEST_VERSION
         answer = rest(method, url, body, version, {"host": "placement.example.org"})
-        headers = {name: ELIDED.get(name, answer.headers[name]) for name in SHOWN if name in answer.headers}
+        headers = {name: ELIDED_HEADERS.get(name, answer.headers[name])
+                   for name in SHOWN_HEADERS if name in answer.headers}
         sample = {"method": method, "url": url, "version": version}
         if body is not None:
             sample["sent"] = body
@@ -113,8 +114,8 @@ def capture(rest):
 def shortened(value):
     """An answer without what differs from run to run, and with long lists cut."""
     if isinstance(value, list):
-        items = [shortened(item) for item in value[:MOST_ITEMS]]
-        return items + ([f"… {len(value) - MOST_ITEMS} more"] if len(value) > MOST_ITEMS else [])
+        items = [shortened(item) for item in value[:MAX_ITEMS]]
+        return items + ([f"… {len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else [])
     if isinstance(value, str):
         return re.sub(r"^req-[0-9a-f-]{36}$", "req-…", value)
     if not isinstance(value, dict):

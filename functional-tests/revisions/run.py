@@ -1,4 +1,4 @@
-"""Upgrades of databases of every revision: the tools upgrade each to the newest schema, and no row is lost.
+"""Upgrades of databases of every schema revision: the tools upgrade each to the newest schema, and no row is lost.
 
     python -m functional_tests.revisions.run [--tool placet|upstream] [--engine ENGINE] [--binary PATH]
 
@@ -19,8 +19,9 @@ from functional_tests.lib.tables.contents import changed, contents, unexplained
 from functional_tests.lib.tables.shapes import differences, shape
 from functional_tests.lib.test_counts import TestCounts
 
-REVISIONS = ["b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", "a082b8bb98d0"]
-HEAD, TYPES = REVISIONS[-1], REVISIONS[3:]  # the latter have consumer types
+SCHEMA_REVISIONS = ["b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", "a082b8bb98d0"]
+HEAD = SCHEMA_REVISIONS[-1]
+REVISIONS_WITH_TYPES = SCHEMA_REVISIONS[3:]  # of consumers
 NULL_ROOT = "There is at least one resource provider table record which is missing its root provider id."
 NO_CONSUMER = "There is at least one allocation record which is missing a consumer record."
 UPGRADE = """
@@ -100,7 +101,7 @@ def fill(database, revision, null_roots=False, missing=False):
     run("INSERT INTO resource_provider_traits (trait_id, resource_provider_id) SELECT id, ? FROM traits", [ids[HOST]])
     run("INSERT INTO consumers (uuid, project_id, user_id, generation)"
         " SELECT ?, p.id, u.id, 3 FROM projects p, users u", [ONE])
-    if revision in TYPES:
+    if revision in REVISIONS_WITH_TYPES:
         run("INSERT INTO consumer_types (name) VALUES ('INSTANCE')")
         run("UPDATE consumers SET consumer_type_id = (SELECT id FROM consumer_types)")
     for consumer, provider, number in ((ONE, HOST, 0), (ONE, CHILD, 1), *(
@@ -120,7 +121,7 @@ class Suite:
         self.empty = {}
 
     def at(self, revision, **variant):
-        """A new database of this revision with rows, and these rows."""
+        """A new database of this schema revision with rows, and these rows."""
         if revision not in self.empty:
             made = self.engine.create()
             process = self.tool.start(made, revision, python=UPGRADE)
@@ -141,22 +142,23 @@ class Suite:
 
     def run(self):
         self.at(HEAD)
-        for revision in REVISIONS:
+        for revision in SCHEMA_REVISIONS:
             self.tests.step(f"db sync from {revision}", self.sync, revision)
-        for revision in REVISIONS[:2]:
+        for revision in SCHEMA_REVISIONS[:2]:
             self.tests.step(f"two concurrent syncs from {revision}", self.two_syncs, revision)
         undone = self.tool.kind == "placet" or self.engine.dialect == "postgresql"
         for name, sentence, check, variant, stays in (
-                ("providers without a root", NULL_ROOT, 2, {"null_roots": True}, REVISIONS[0]),
-                ("allocations without consumers", NO_CONSUMER, 1, {"missing": True}, REVISIONS[0 if undone else 1]),
-                ("both of them", NULL_ROOT, 2, {"null_roots": True, "missing": True}, REVISIONS[0])):
+                ("providers without a root", NULL_ROOT, 2, {"null_roots": True}, SCHEMA_REVISIONS[0]),
+                ("allocations without consumers", NO_CONSUMER, 1, {"missing": True},
+                 SCHEMA_REVISIONS[0 if undone else 1]),
+                ("both of them", NULL_ROOT, 2, {"null_roots": True, "missing": True}, SCHEMA_REVISIONS[0])):
             self.tests.step(f"an upgrade with {name} is refused until they are migrated",
                             self.refused, sentence, check, variant, stays)
         self.tests.step("at head allocations without consumers cause a warning", self.missing_at_head)
         self.tests.step("online_data_migrations with --max-count works step by step", self.step_by_step)
-        self.tests.step("db stamp sets the revision and nothing else", self.stamp)
+        self.tests.step("db stamp sets the schema revision and nothing else", self.stamp)
         if self.tool.kind == "placet":
-            self.tests.step("a database of an unknown revision is refused", self.unknown)
+            self.tests.step("a database of an unknown schema revision is refused", self.unknown)
 
     def sync(self, revision):
         database, before = self.at(revision)
@@ -219,7 +221,7 @@ class Suite:
 
     def refused(self, sentence, check, variant, stays):
         """sync is refused with the command to run. After that command it succeeds, and no row is lost."""
-        database, before = self.at(REVISIONS[0], **variant)
+        database, before = self.at(SCHEMA_REVISIONS[0], **variant)
         copy = self.engine.create(database) if self.tool.kind == "placet" else None
         code, out, _ = self.tool.run(database, "status", "upgrade", "check")
         assert code == check, f"{code} {out}"
@@ -275,7 +277,7 @@ class Suite:
 
     def step_by_step(self):
         """With --max-count the exit code is 1 while rows were migrated, and then 0. An invalid count is 127."""
-        database, _ = self.at(REVISIONS[0], null_roots=True, missing=True)
+        database, _ = self.at(SCHEMA_REVISIONS[0], null_roots=True, missing=True)
         codes = [self.tool.run(database, "db", "online_data_migrations", "--max-count", "1")[0] for _ in range(5)]
         assert codes == [1, 1, 1, 1, 0], codes
         for wrong in ("0", "-1", "many"):

@@ -18,10 +18,10 @@ from functional_tests.lib.rest import Rest
 from functional_tests.lib.tables.contents import contents
 from functional_tests.lib.tables.shapes import shape
 from functional_tests.lib.test_counts import TestCounts
-from functional_tests.revisions.run import HEAD, REVISIONS, UPGRADE, Suite, Tool
+from functional_tests.revisions.run import HEAD, SCHEMA_REVISIONS, UPGRADE, Suite, Tool
 
-# OpenStack Placement's tool, with a pause before each change of the schema.
-SLOW = """
+# OpenStack Placement's tool, with a pause before each DDL statement.
+SLOW_UPGRADE = """
 import time
 from alembic.ddl import impl
 def slow(self, *arguments, _run=impl.DefaultImpl._exec, **named):
@@ -36,8 +36,8 @@ class Concurrent(Suite):
     def run(self):
         self.theirs = Tool("upstream", None, self.tool.folder)
         self.at(HEAD)
-        self.at(REVISIONS[0])
-        for start in ("nothing", REVISIONS[0]):
+        self.at(SCHEMA_REVISIONS[0])
+        for start in ("nothing", SCHEMA_REVISIONS[0]):
             self.tests.step(f"two services sync concurrently at start, from {start}", self.services, start)
             for pause in (0.0, 0.3, 1.0):
                 self.tests.step(f"placet's sync {pause} s after the begin of OpenStack Placement's, from {start}",
@@ -45,7 +45,8 @@ class Concurrent(Suite):
         if self.engine.dialect == "mariadb":
             self.tests.step("placet's sync accepts tables that OpenStack Placement made concurrently",
                             self.made_concurrently)
-        self.tests.step("a database with several revisions is refused until it is stamped", self.several_revisions)
+        self.tests.step("a database with several schema revisions is refused until it is stamped",
+                        self.several_revisions)
         self.tests.step("status upgrade check: success", self.status, 0, {})
         self.tests.step("status upgrade check: missing consumers", self.status, 1, {"missing": True})
         self.tests.step("status upgrade check: null roots", self.status, 2, {"null_roots": True, "missing": True})
@@ -53,7 +54,7 @@ class Concurrent(Suite):
         self.tests.step("status upgrade check: a database without tables", self.status_of_nothing)
 
     def begin(self, start):
-        """A new database, empty or of the revision `start`, and its rows."""
+        """A new database, empty or of the schema revision `start`, and its rows."""
         return (self.engine.create(), {}) if start == "nothing" else self.at(start)
 
     def services(self, start):
@@ -73,7 +74,7 @@ class Concurrent(Suite):
     def both_tools(self, start, pause):
         """If one of the tools fails, the database is complete, or the next sync completes it."""
         database, before = self.begin(start)
-        theirs = self.theirs.start(database, "head", python=SLOW)
+        theirs = self.theirs.start(database, "head", python=SLOW_UPGRADE)
         wait_for(lambda: theirs.poll() is not None or self.begun(database, start))
         time.sleep(pause)
         ours = self.tool.run(database, "db", "sync")
@@ -86,8 +87,8 @@ class Concurrent(Suite):
         self.check_upgraded(database, before)
 
     def begun(self, database, start):
-        """Whether OpenStack Placement's tool has made a change."""
-        if self.engine.dialect == "postgresql":  # the change itself is invisible before it is committed
+        """Whether OpenStack Placement's tool has begun to alter the schema."""
+        if self.engine.dialect == "postgresql":  # what it alters is invisible before it is committed
             return database.query("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
                                   " AND backend_xid IS NOT NULL")[0][0] > 0
         tables = shape(database)
@@ -95,7 +96,7 @@ class Concurrent(Suite):
 
     def made_concurrently(self):
         """The state in which OpenStack Placement's tool was faster with some tables, and then failed."""
-        database = self.engine.create(self.empty[REVISIONS[0]])
+        database = self.engine.create(self.empty[SCHEMA_REVISIONS[0]])
         for sql in ("DELETE FROM alembic_version", "DROP TABLE inventories", "DROP TABLE resource_provider_aggregates",
                     # placet makes this table first.
                     "CREATE TABLE placet_migrations (version VARCHAR(50) NOT NULL, run_at DATETIME(6) NOT NULL,"
@@ -106,20 +107,21 @@ class Concurrent(Suite):
         self.check_upgraded(database, {})
 
     def several_revisions(self):
-        """Every command refuses several revisions, and names `db stamp`, which removes all but one."""
+        """Every command refuses several schema revisions, and names `db stamp`, which removes all but one."""
         database, before = self.at(HEAD)
-        database.run("INSERT INTO alembic_version (version_num) VALUES (?)", [REVISIONS[2]])
+        database.run("INSERT INTO alembic_version (version_num) VALUES (?)", [SCHEMA_REVISIONS[2]])
         for words in (("db", "sync"), ("db", "version")):
             code, _, err = self.tool.run(database, *words)
-            assert code == 1 and HEAD in err and REVISIONS[2] in err and "placet db stamp" in err, f"{code} {err}"
-        self.check_not_served(database, contents(database), HEAD, REVISIONS[2])
+            assert code == 1, f"{code} {err}"
+            assert HEAD in err and SCHEMA_REVISIONS[2] in err and "placet db stamp" in err, err
+        self.check_not_served(database, contents(database), HEAD, SCHEMA_REVISIONS[2])
         for words in (("db", "stamp", "head"), ("db", "sync")):
             code, out, err = self.tool.run(database, *words)
             assert code == 0, out + err
         self.check_upgraded(database, before)
 
     def status(self, code, variant, policy=None):
-        database, _ = self.at(REVISIONS[0] if "null_roots" in variant else HEAD, **variant)
+        database, _ = self.at(SCHEMA_REVISIONS[0] if "null_roots" in variant else HEAD, **variant)
         self.compare(database, code, policy)
 
     def status_of_nothing(self):

@@ -18,7 +18,7 @@ TIMES = ("evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S;evs.suspe
 NODES = 3
 GTID_DOMAIN = 100  # of the cluster's commits; a node's local transactions have a higher domain of their own
 SETTLED_SECONDS = 3
-TRIES = 3  # of starting a node
+START_ATTEMPTS = 3  # of starting a node
 
 
 def library():
@@ -92,7 +92,7 @@ class Server(mariadb.Server):
 
     def join(self, wait=True):
         """Joins the cluster. Tried again if it fails, because another process may have taken a port."""
-        for tries_left in reversed(range(TRIES)):
+        for tries_left in reversed(range(START_ATTEMPTS)):
             history, number = self.position()
             known = [f"--wsrep-start-position={history}:{number}"] if number >= 0 else []
             self.ist_port, self.sst_port = machine.free_ports(2)

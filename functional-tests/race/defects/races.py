@@ -7,8 +7,8 @@ None if several outcomes are correct.
 
 from functional_tests.race.defects.simultaneous import CLIENTS, Request, body_of, claim, host, new_uuid
 
-CAPACITY = 100
-GRANTED = 204
+HOST_VCPUS = 100
+GRANTED_STATUS = 204
 
 
 class Race:
@@ -38,7 +38,7 @@ class Race:
         return [used for (used,) in rows]
 
     def one_granted(self):
-        return [GRANTED] + [409] * (CLIENTS - 1)
+        return [GRANTED_STATUS] + [409] * (CLIENTS - 1)
 
 
 class Oversubscription(Race):
@@ -54,16 +54,16 @@ class Oversubscription(Race):
         return held > self.places * self.amount and f"{held} are used of {self.places * self.amount}"
 
     def expected(self):
-        return [GRANTED] * self.places + [409] * (CLIENTS - self.places)
+        return [GRANTED_STATUS] * self.places + [409] * (CLIENTS - self.places)
 
 
 class NewConsumer(Race):
     """Eight claims of one new consumer, each with another owner. Half of them exceed the capacity."""
 
     def prepare(self):
-        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, CAPACITY)
+        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, HOST_VCPUS)
         self.owners = [f"{self.uuid[:8]}_{n}" for n in range(CLIENTS)]
-        amounts = [n + 1 if n < CLIENTS // 2 else 2 * CAPACITY for n in range(CLIENTS)]
+        amounts = [n + 1 if n < CLIENTS // 2 else 2 * HOST_VCPUS for n in range(CLIENTS)]
         self.asked = self.rng.sample(amounts, CLIENTS)
         self.requests = [
             claim(self.uuid, {provider: amount}, owner=owner) for amount, owner in zip(self.asked, self.owners)]
@@ -77,7 +77,7 @@ class LostClaim(NewConsumer):
     """a refused claim deletes the consumer of another claim's acknowledged allocations"""
 
     def violation(self, answers, ledger):
-        granted = [amount for answer, amount in zip(answers, self.asked) if answer.status == GRANTED]
+        granted = [amount for answer, amount in zip(answers, self.asked) if answer.status == GRANTED_STATUS]
         if not granted:
             return None
         if self.consumer(self.uuid, ledger) is None:
@@ -90,7 +90,8 @@ class ForeignOwner(NewConsumer):
     """the consumer of the granted claim has a refused claim's project, user or type"""
 
     def violation(self, answers, ledger):
-        granted = [(name, name, name.upper()) for answer, name in zip(answers, self.owners) if answer.status == GRANTED]
+        granted = [(name, name, name.upper()) for answer, name in zip(answers, self.owners)
+                   if answer.status == GRANTED_STATUS]
         row = self.consumer(self.uuid, ledger)
         return bool(granted and row) and row not in granted and f"granted to {granted}, and the row has {row}"
 
@@ -99,7 +100,7 @@ class LostDelete(Race):
     """DELETE is acknowledged, and allocations that another request replaced at the same time remain"""
 
     def prepare(self):
-        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, CAPACITY)
+        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, HOST_VCPUS)
         self.rest.must("PUT", f"/allocations/{self.uuid}", body_of({provider: 1}))
         replace = [claim(self.uuid, {provider: n + 2}, generation=1) for n in range(CLIENTS // 2)]
         delete = [Request("DELETE", f"/allocations/{self.uuid}", later=True) for _ in range(CLIENTS // 2)]
@@ -110,7 +111,7 @@ class LostDelete(Race):
 
     def violation(self, answers, ledger):
         # A replacement names the earlier generation, so it is refused after the deletion.
-        deleted = any(r.method == "DELETE" and a.status == GRANTED for r, a in zip(self.requests, answers))
+        deleted = any(r.method == "DELETE" and a.status == GRANTED_STATUS for r, a in zip(self.requests, answers))
         held = self.held(self.uuid, ledger)
         return deleted and bool(held) and f"DELETE was acknowledged, and {held} are held"
 
@@ -122,7 +123,7 @@ class NullGranted(Race):
     """a claim with a generation of null is granted although its consumer exists"""
 
     def prepare(self):
-        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, CAPACITY)
+        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, HOST_VCPUS)
         late = f"late_{self.uuid[:8]}"
         # Requests go to the services in turn: each gets both kinds of claim.
         owners = ["race", "race", late, late] * (CLIENTS // 4)
@@ -131,7 +132,7 @@ class NullGranted(Race):
         self.hold = "consumer_types", "name", [late.upper()]
 
     def violation(self, answers, ledger):
-        granted = [answer.status for answer in answers].count(GRANTED)
+        granted = [answer.status for answer in answers].count(GRANTED_STATUS)
         return granted > 1 and f"{granted} claims were granted to a consumer that only one of them made"
 
     def expected(self):
@@ -142,14 +143,15 @@ class BlindWipe(Race):
     """`{}` with a generation of null wipes the allocations of a consumer that exists"""
 
     def prepare(self):
-        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, CAPACITY)
+        self.uuid, provider = new_uuid(self.rng), host(self.rest, self.rng, HOST_VCPUS)
         self.amounts = self.rng.sample([0] * (CLIENTS // 2) + list(range(1, CLIENTS // 2 + 1)), CLIENTS)
         self.requests = [claim(self.uuid, {provider: amount} if amount else {}) for amount in self.amounts]
         self.maybe_hold_consumer(self.uuid)
 
     def violation(self, answers, ledger):
         # After a claim was granted, the consumer exists, and null is refused.
-        granted = [amount for answer, amount in zip(answers, self.amounts) if answer.status == GRANTED and amount]
+        granted = [amount for answer, amount in zip(answers, self.amounts)
+                   if answer.status == GRANTED_STATUS and amount]
         held = self.held(self.uuid, ledger)
         return bool(granted) and not held and f"{granted} were acknowledged, and nothing is held"
 
@@ -161,7 +163,7 @@ class ProvidersInOrder(Race):
     """claims on the same providers, named in different orders: 500"""
 
     def prepare(self):
-        providers = [host(self.rest, self.rng, CAPACITY) for _ in range(6)]
+        providers = [host(self.rest, self.rng, HOST_VCPUS) for _ in range(6)]
         self.requests = []
         for n in range(CLIENTS):
             order = providers if n % 2 else providers[::-1]
@@ -174,14 +176,14 @@ class ProvidersInOrder(Race):
         return bool(broken) and f"{len(broken)} of {len(answers)} answers, as {broken[0]}"
 
     def expected(self):
-        return [GRANTED] * CLIENTS
+        return [GRANTED_STATUS] * CLIENTS
 
 
 class ConsumersInOrder(ProvidersInOrder):
     """POST /allocations of the same consumers, named in different orders: 500"""
 
     def prepare(self):
-        provider = host(self.rest, self.rng, CAPACITY)
+        provider = host(self.rest, self.rng, HOST_VCPUS)
         consumers = [new_uuid(self.rng) for _ in range(6)]
         self.rest.must("POST", "/allocations", {uuid: body_of({provider: 1}) for uuid in consumers})
         self.requests = []

@@ -20,7 +20,7 @@ from functional_tests.race.defects.races import RACES
 from functional_tests.race.defects.simultaneous import send
 
 ROUNDS = {"full": 50}.get(os.environ.get("PLACET_TEST_SIZE"), 8)
-SHOWN = 3
+SHOWN_ROUNDS = 3
 
 
 @contextlib.contextmanager
@@ -35,7 +35,7 @@ def services(server, engine, binary=None, mutant=None):
             yield [first, second]
 
 
-def measure(name, rounds, seed, found, shown=SHOWN):
+def measure(name, rounds, seed, found, shown=SHOWN_ROUNDS):
     """Runs one race `rounds` times; returns the number of rounds with the defect, and other wrong answers."""
     rest, ledger = Rest(found[0].port), Ledger(found[0].database)
     violated, wrong = 0, []
@@ -57,7 +57,7 @@ def check_placet(name, rounds, seed, found):
     """placet must never show the defect, and every answer must be one of a correct service."""
     violated, wrong = measure(name, rounds, seed, found)
     assert not violated, f"{RACES[name].__doc__}: in {violated} of {rounds} rounds"
-    assert not wrong, "\n".join(wrong[:SHOWN])
+    assert not wrong, "\n".join(wrong[:SHOWN_ROUNDS])
     faults = Ledger(found[0].database).faults()
     assert faults == [], faults
 

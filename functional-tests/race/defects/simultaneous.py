@@ -11,12 +11,12 @@ from functional_tests.lib import sql_claims
 from functional_tests.lib.rest import Answer
 
 CLIENTS = 8
-SECONDS = 60
+ANSWER_TIMEOUT_SECONDS = 60
 # How a row is inserted that does not exist yet; the placeholder is its key column.
 NEW_ROWS = {
     "consumers": "({}, project_id, user_id, generation) VALUES (?, 0, 0, 0)", "consumer_types": "({}) VALUES (?)"}
 # How long rows are locked, and how long after the other requests the `later` ones are sent.
-HELD_SECONDS, LATER_SECONDS = 0.6, 0.3
+LOCK_SECONDS, LATER_DELAY_SECONDS = 0.6, 0.3
 
 
 class Request:
@@ -67,7 +67,7 @@ def held(database, table, column, values):
             if not connection.execute(sql, values).fetchall():
                 connection.execute(f"INSERT INTO {table} {NEW_ROWS[table].format(column)}", values)
         yield
-        time.sleep(HELD_SECONDS)
+        time.sleep(LOCK_SECONDS)
         connection.execute("ROLLBACK")
 
 
@@ -81,13 +81,13 @@ def send(requests, services, hold=None):
     start = threading.Barrier(len(requests) + 1)
 
     def client(number, request, port):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_TIMEOUT_SECONDS)
         headers = {"x-auth-token": "admin", "accept": "application/json", "content-type": "application/json",
                    "openstack-api-version": "placement latest"}
         try:
             connection.connect()
-            start.wait(SECONDS)
-            time.sleep(LATER_SECONDS if request.later else 0)
+            start.wait(ANSWER_TIMEOUT_SECONDS)
+            time.sleep(LATER_DELAY_SECONDS if request.later else 0)
             connection.request(request.method, request.path, body=request.data or None, headers=headers)
             response = connection.getresponse()
             answers[number] = Answer(response.status, response.getheaders(), response.read())
@@ -99,8 +99,8 @@ def send(requests, services, hold=None):
     for thread in threads:
         thread.start()
     with held(services[0].database, *hold) if hold else contextlib.nullcontext():
-        start.wait(SECONDS)
+        start.wait(ANSWER_TIMEOUT_SECONDS)
     for thread in threads:
-        thread.join(2 * SECONDS)
+        thread.join(2 * ANSWER_TIMEOUT_SECONDS)
     assert None not in answers, f"not answered: {[str(r) for r, a in zip(requests, answers) if a is None]}"
     return answers
