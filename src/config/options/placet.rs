@@ -19,10 +19,10 @@ options! {
         max_body_size: usize = 33_554_432, 1..=1_073_741_824 bytes;
         /// How long requests in flight may take to finish after SIGTERM or SIGINT.
         shutdown_timeout: u64 = 30, 0..=3_600 seconds;
-        /// Timeout for a change, queueing and retries together, and for a read that waits for the database; then the
-        /// answer is 503. If the database hangs without closing the connection, a change times out after twice this.
+        /// Timeout for a write, queueing and retries together, and for a read that waits for the database; then the
+        /// answer is 503. If the database hangs without closing the connection, a write times out after twice this.
         commit_timeout: u64 = 10, 1..=600 seconds;
-        /// The maximum number of changes in the writer's queue. When the queue is full, a change is answered with 503.
+        /// The maximum number of writes in the writer's queue. When the queue is full, a write is answered with 503.
         queue_size: usize = 1024, 1..=1_000_000;
         /// Threads that serve HTTP. 0 starts one for each core.
         workers: usize = 0, 0..=1_024;
@@ -35,7 +35,7 @@ options! {
         /// The most candidates in one answer if neither the request's `limit` nor
         /// `[placement] max_allocation_candidates` is lower. A log line says that an answer was cut short.
         max_candidates: usize = 100_000, 1..=100_000_000;
-        /// The time in which every provider in memory is compared once with the tables, to find changes by other programs.
+        /// The time in which every provider in memory is compared once with the tables, to find writes by other programs.
         /// 0 turns the comparison off.
         comparison_interval: u64 = 300, 0..=86_400 seconds;
         /// Routes that read from `[placement_database] slave_connection` and may therefore lag, such as `GET /usages,

@@ -75,7 +75,7 @@ fn a_document_with_another_default_or_help_is_noticed() {
 
 #[test]
 fn an_option_is_a_row_and_a_commented_assignment() {
-    let row = "| `commit_timeout` | `10` | 1 to 600 seconds | Timeout for a change, ";
+    let row = "| `commit_timeout` | `10` | 1 to 600 seconds | Timeout for a write, ";
     assert!(markdown(Some("placet")).contains(row));
     let sample = conf(Some("placet"));
     assert!(
