@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use placet::benchmarked::{
-    Answer, Catalog, ClassId, GroupPolicy, ProviderRow, Request, Snapshot, TraitId, Version, candidates,
+    CandidatesAnswer, Catalog, ClassId, GroupPolicy, ProviderRow, Request, Snapshot, TraitId, Version, candidates,
 };
 use search_inputs::{BuildRow, group, request, row, settings};
 
@@ -57,7 +57,7 @@ fn body_length(snapshot: &Arc<Snapshot>, request: &Request) -> usize {
     let Ok(found) = candidates(Arc::clone(snapshot), request, &settings(), ()) else {
         return 0;
     };
-    let mut body = Answer::new(Version::MAX, Arc::clone(snapshot), request, found.select());
+    let mut body = CandidatesAnswer::new(Version::MAX, Arc::clone(snapshot), request, found.select());
     let (mut chunk, mut length) = (Vec::with_capacity(CHUNK_BYTES), 0);
     while body.write(&mut chunk, CHUNK_BYTES) == Ok(true) {
         length += chunk.len();

@@ -27,5 +27,5 @@ pub mod benchmarked {
         SearchSettings, Snapshot, TraitId, Traits, TreeOrder, candidates,
     };
     pub use crate::version::Version;
-    pub use crate::wire::allocation_candidates::Answer;
+    pub use crate::wire::allocation_candidates::CandidatesAnswer;
 }

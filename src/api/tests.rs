@@ -54,7 +54,7 @@ impl PolicyFiles for NoFiles {
 }
 
 /// An answer with its whole body.
-pub struct Answer {
+pub struct TestAnswer {
     pub status: StatusCode,
     pub headers: actix_web::http::header::HeaderMap,
     /// `Content-Length`, if the answer has one.
@@ -146,7 +146,7 @@ impl TestServer {
         }
     }
 
-    pub async fn send(&self, request: TestRequest) -> Answer {
+    pub async fn send(&self, request: TestRequest) -> TestAnswer {
         let app = App::new()
             .app_data(self.service.clone())
             .default_service(to(dispatch::answer));
@@ -156,7 +156,7 @@ impl TestServer {
             BodySize::Sized(length) => Some(length),
             _ => None,
         };
-        Answer {
+        TestAnswer {
             status,
             headers,
             length,
@@ -165,7 +165,7 @@ impl TestServer {
     }
 }
 
-impl Answer {
+impl TestAnswer {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().expect("a text"))
     }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::engines::dialect::{self, insert_rows};
 use super::fault::{Fault, classify};
-use super::schema::migrate::{ALEMBIC_HEAD, Synced, Version};
+use super::schema::migrate::{ALEMBIC_HEAD, SchemaVersions, Synced};
 use super::schema::{alembic_version, resource_providers, traits};
 use super::{Database, DatabaseSettings, DbConnection, SetupError};
 use crate::error::Error;
@@ -57,7 +57,7 @@ fn only_sync_creates_a_missing_database() {
     let database = database(&path);
     assert!(matches!(database.check(), Err(SetupError::Missing { .. })));
     assert!(matches!(database.connect(), Err(SetupError::Missing { .. })));
-    assert_eq!(database.version().expect("version"), Version::default());
+    assert_eq!(database.version().expect("version"), SchemaVersions::default());
     assert!(!path.exists());
 
     assert_eq!(database.sync().expect("sync"), Synced::Created);
@@ -170,12 +170,12 @@ fn a_writer_is_durable_and_checks_foreign_keys_and_a_reader_cannot_write() {
     let (_directory, database) = synced_file();
     let pragma = |conn: &mut DbConnection, name: &str| {
         #[derive(QueryableByName)]
-        struct Row {
+        struct Pragma {
             #[diesel(sql_type = diesel::sql_types::Text)]
             it: String,
         }
         let sql = format!("SELECT CAST({name} AS TEXT) AS it FROM pragma_{name}");
-        diesel::sql_query(sql).get_result::<Row>(conn).expect(name).it
+        diesel::sql_query(sql).get_result::<Pragma>(conn).expect(name).it
     };
     let writer = &mut database.connect().expect("a connection");
     assert_eq!(pragma(writer, "journal_mode"), "wal");

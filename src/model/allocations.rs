@@ -128,7 +128,7 @@ pub struct ConsumerShare {
 
 /// A row of a list: an allocation with its consumer or its provider.
 #[derive(Queryable)]
-struct Row {
+struct ShareRow {
     /// The uuid of the consumer, or of the provider.
     uuid: String,
     generation: Option<i32>,
@@ -152,7 +152,7 @@ pub fn of_consumer(conn: &mut DbConnection, consumer: &str) -> Result<ConsumerAl
     let Some(found) = find_consumer(conn, consumer)? else {
         return Ok(ConsumerAllocations::default());
     };
-    let rows: Vec<Row> = allocations::table
+    let rows: Vec<ShareRow> = allocations::table
         .inner_join(providers::table.on(providers::id.eq(allocations::resource_provider_id)))
         .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
         .filter(allocations::consumer_id.eq(consumer))
@@ -235,7 +235,7 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAl
         providers::uuid.eq(provider),
         (providers::generation, columns!().nullable())
     );
-    let rows: Vec<WithGeneration<Row>> = rows.order(allocations::id).load(conn)?;
+    let rows: Vec<WithGeneration<ShareRow>> = rows.order(allocations::id).load(conn)?;
     let found = with_generation(rows).ok_or_else(|| Error::ProviderNotFoundForAllocations {
         uuid: provider.to_string(),
     })?;
@@ -244,7 +244,7 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAl
 
 /// As `of_provider`, for several providers, by uuid.
 pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Arc<ProviderAllocations>>> {
-    let rows: Vec<OfProvider<(i32, Row)>> = on_each!(conn, conn => rows!(
+    let rows: Vec<OfProvider<(i32, ShareRow)>> = on_each!(conn, conn => rows!(
         among(providers::uuid, uuids),
         (providers::uuid, (providers::generation, (allocations::id, columns!()).nullable()))
     )
@@ -255,7 +255,7 @@ pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<S
         .collect())
 }
 
-fn provider_allocations((generation, rows): (i64, Vec<Row>)) -> ProviderAllocations {
+fn provider_allocations((generation, rows): (i64, Vec<ShareRow>)) -> ProviderAllocations {
     let (shares, modified) = group(rows);
     let share = |share: Share| ConsumerShare {
         consumer: share.uuid,
@@ -277,7 +277,7 @@ struct Share {
 }
 
 /// Groups the rows by uuid, in the order in which they come, and finds the newest time.
-fn group(rows: Vec<Row>) -> (Vec<Share>, Option<Moment>) {
+fn group(rows: Vec<ShareRow>) -> (Vec<Share>, Option<Moment>) {
     let mut shares: Vec<Share> = Vec::new();
     let mut positions: HashMap<String, usize> = HashMap::new();
     let mut newest = None;

@@ -70,7 +70,7 @@ pub struct Clear {
 /// One row of the table.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = inventories)]
-struct Row {
+struct InventoryRow {
     total: i32,
     reserved: i32,
     min_unit: i32,
@@ -84,14 +84,14 @@ struct Row {
 /// A row with the name of its class.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = inventories)]
-struct NamedRow {
+struct NamedInventoryRow {
     #[diesel(select_expression = resource_classes::name)]
     class: String,
     #[diesel(embed)]
-    row: Row,
+    row: InventoryRow,
 }
 
-impl Row {
+impl InventoryRow {
     fn inventory(&self, conn: &DbConnection) -> Inventory {
         Inventory {
             total: self.total,
@@ -112,7 +112,7 @@ pub fn list(conn: &mut DbConnection, provider: &str) -> Result<Inventories> {
         .left_join(resource_classes::table.on(of_class))
         .filter(providers::uuid.eq(provider))
         .order(inventories::resource_class_id)
-        .select((providers::generation, Option::<NamedRow>::as_select()))
+        .select((providers::generation, Option::<NamedInventoryRow>::as_select()))
         .load(conn)?;
     from_rows(conn, provider, rows)
 }
@@ -126,7 +126,7 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
         .left_join(inventories::table.on(inventories::resource_provider_id.eq(providers::id)))
         .left_join(resource_classes::table.on(of_class))
         .filter(providers::uuid.eq(provider))
-        .select((providers::generation, Option::<NamedRow>::as_select()))
+        .select((providers::generation, Option::<NamedInventoryRow>::as_select()))
         .load(conn)?;
     let mut found = from_rows(conn, provider, rows)?;
     found.inventories.retain(|(name, _)| **name == *class);
@@ -139,7 +139,11 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
     Ok(found)
 }
 
-fn from_rows(conn: &DbConnection, provider: &str, rows: Vec<(Option<i32>, Option<NamedRow>)>) -> Result<Inventories> {
+fn from_rows(
+    conn: &DbConnection,
+    provider: &str,
+    rows: Vec<(Option<i32>, Option<NamedInventoryRow>)>,
+) -> Result<Inventories> {
     let Some((generation, rows)) = with_generation(rows) else {
         return Err(Error::ProviderNotFoundForInventories {
             uuid: provider.to_string(),

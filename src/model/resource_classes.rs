@@ -46,14 +46,14 @@ pub struct Delete {
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = table)]
-struct Row {
+struct ClassRow {
     name: String,
     updated_at: Option<NaiveDateTime>,
     created_at: Option<NaiveDateTime>,
 }
 
-impl From<Row> for ResourceClass {
-    fn from(row: Row) -> ResourceClass {
+impl From<ClassRow> for ResourceClass {
+    fn from(row: ClassRow) -> ResourceClass {
         ResourceClass {
             name: row.name.into(),
             modified: modified(row.updated_at, row.created_at),
@@ -63,15 +63,15 @@ impl From<Row> for ResourceClass {
 
 /// All resource classes, by id: the standard ones first.
 pub fn list(conn: &mut DbConnection) -> Result<Vec<ResourceClass>> {
-    let rows: Vec<Row> = table::table.order(table::id).select(Row::as_select()).load(conn)?;
+    let rows: Vec<ClassRow> = table::table.order(table::id).select(ClassRow::as_select()).load(conn)?;
     Ok(rows.into_iter().map(ResourceClass::from).collect())
 }
 
 /// One resource class, by its exact name: MariaDB's collation finds a row in another spelling too.
 pub fn show(conn: &mut DbConnection, name: &str) -> Result<ResourceClass> {
-    let row: Option<Row> = table::table
+    let row: Option<ClassRow> = table::table
         .filter(table::name.eq(name))
-        .select(Row::as_select())
+        .select(ClassRow::as_select())
         .first(conn)
         .optional()?;
     row.filter(|row| row.name == name)

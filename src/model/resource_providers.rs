@@ -61,7 +61,7 @@ pub struct Delete {
 
 /// A provider with the uuids of its parent and its root.
 #[derive(Queryable)]
-struct Row {
+struct ProviderTreeRow {
     uuid: String,
     name: Option<String>,
     generation: Option<i32>,
@@ -74,7 +74,7 @@ struct Row {
 /// One provider.
 pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
     let (parent, root) = diesel::alias!(table as parent, table as root);
-    let row: Option<Row> = table::table
+    let row: Option<ProviderTreeRow> = table::table
         .inner_join(root.on(table::root_provider_id.eq(root.field(table::id).nullable())))
         .left_join(parent.on(table::parent_provider_id.eq(parent.field(table::id).nullable())))
         .filter(table::uuid.eq(uuid))

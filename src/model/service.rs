@@ -9,7 +9,7 @@ use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::reads::provider_reads::ProviderReads;
 use super::reads::reader::{on_blocking_thread, within_timeout};
-use super::reads::unknown_names::Search;
+use super::reads::unknown_names::NamedSearch;
 use super::snapshot::comparison::{self, SliceResult};
 use super::snapshot::follower::Follower;
 use super::snapshot::store::SnapshotStore;
@@ -153,7 +153,7 @@ impl Model {
 
     /// As `snapshot`, for a search: names in it that the snapshot does not have are looked up in the tables. While the
     /// database is unreachable, a snapshot of at most `max_age` is used.
-    pub async fn prepare_search<S: Search>(&self, mut search: S, max_age: Duration) -> Result<PreparedSearch<S>> {
+    pub async fn prepare_search<S: NamedSearch>(&self, mut search: S, max_age: Duration) -> Result<PreparedSearch<S>> {
         let (snapshot, stale) = self.fresh_or_stale(max_age).await?;
         let unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
         if unknown.is_empty() {

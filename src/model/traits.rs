@@ -66,14 +66,14 @@ pub struct Delete {
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = table)]
-struct Row {
+struct TraitRow {
     name: String,
     updated_at: Option<NaiveDateTime>,
     created_at: Option<NaiveDateTime>,
 }
 
-impl From<Row> for Trait {
-    fn from(row: Row) -> Trait {
+impl From<TraitRow> for Trait {
+    fn from(row: TraitRow) -> Trait {
         Trait {
             name: row.name.into(),
             modified: modified(row.updated_at, row.created_at).unwrap_or_else(|| now().and_utc()),
@@ -96,15 +96,15 @@ pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
         Some(false) => query.filter(diesel::dsl::not(has_provider)),
         None => query,
     };
-    let rows: Vec<Row> = query.order(table::id).select(Row::as_select()).load(conn)?;
+    let rows: Vec<TraitRow> = query.order(table::id).select(TraitRow::as_select()).load(conn)?;
     Ok(rows.into_iter().map(Trait::from).collect())
 }
 
 /// One trait, by its exact name: MariaDB's collation finds a row in another spelling too.
 pub fn show(conn: &mut DbConnection, name: &str) -> Result<Trait> {
-    let row: Option<Row> = table::table
+    let row: Option<TraitRow> = table::table
         .filter(table::name.eq(name))
-        .select(Row::as_select())
+        .select(TraitRow::as_select())
         .first(conn)
         .optional()?;
     row.filter(|row| row.name == name)
@@ -114,12 +114,12 @@ pub fn show(conn: &mut DbConnection, name: &str) -> Result<Trait> {
 
 /// The traits of a provider, by id.
 pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderTraits> {
-    let rows: Vec<(Option<i32>, Option<Row>)> = providers::table
+    let rows: Vec<(Option<i32>, Option<TraitRow>)> = providers::table
         .left_join(provided::table.on(provided::resource_provider_id.eq(providers::id)))
         .left_join(table::table.on(table::id.eq(provided::trait_id)))
         .filter(providers::uuid.eq(provider))
         .order(table::id)
-        .select((providers::generation, Option::<Row>::as_select()))
+        .select((providers::generation, Option::<TraitRow>::as_select()))
         .load(conn)?;
     let Some((generation, rows)) = with_generation(rows) else {
         return Err(Error::ProviderNotFoundForTraits {

@@ -142,13 +142,13 @@ impl Group {
 
 /// The ids of a project, and of one of its users if only that user's consumers are counted.
 #[derive(Clone, Copy)]
-struct OwnerIds {
+struct OwnerFilter {
     project: i32,
     user: Option<i32>,
 }
 
 /// `None` if the project or the user is unknown.
-fn find_owner(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Option<OwnerIds>> {
+fn find_owner(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Option<OwnerFilter>> {
     let project = projects::table
         .filter(projects::external_id.eq(&query.project))
         .select(projects::id);
@@ -156,21 +156,21 @@ fn find_owner(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Option
         return Ok(None);
     };
     let Some(user) = &query.user else {
-        return Ok(Some(OwnerIds { project, user: None }));
+        return Ok(Some(OwnerFilter { project, user: None }));
     };
     let user = users::table
         .filter(users::external_id.eq(user))
         .select(users::id)
         .first(conn)
         .optional()?;
-    Ok(user.map(|user| OwnerIds {
+    Ok(user.map(|user| OwnerFilter {
         project,
         user: Some(user),
     }))
 }
 
 /// The number of consumers with allocations, by type. A consumer with several classes counts once.
-fn count_consumers(conn: &mut DbConnection, owner: OwnerIds) -> QueryResult<Vec<(Option<i32>, i64)>> {
+fn count_consumers(conn: &mut DbConnection, owner: OwnerFilter) -> QueryResult<Vec<(Option<i32>, i64)>> {
     let mut query = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
         .group_by(consumers::consumer_type_id)
@@ -195,7 +195,7 @@ struct Sum {
 }
 
 /// The sums by type and class.
-fn sum_usages(conn: &mut DbConnection, owner: OwnerIds) -> QueryResult<Vec<Sum>> {
+fn sum_usages(conn: &mut DbConnection, owner: OwnerFilter) -> QueryResult<Vec<Sum>> {
     let mut query = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
         .group_by((consumers::consumer_type_id, allocations::resource_class_id))

@@ -35,7 +35,7 @@ pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Rep
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct AggregatesBody<'a> {
     aggregates: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_provider_generation: Option<i64>,
@@ -43,7 +43,7 @@ struct Body<'a> {
 
 /// Writes the aggregates of one provider.
 pub fn write(version: Version, view: &ProviderAggregates) -> Vec<u8> {
-    json(&Body {
+    json(&AggregatesBody {
         aggregates: view.aggregates.iter().map(Arc::as_ref).collect(),
         resource_provider_generation: since(version, AGGREGATES_GENERATION, view.generation),
     })

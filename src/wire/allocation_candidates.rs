@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::search::{Group, GroupPolicy, Request, Traits};
 use crate::version::{FORBIDDEN_TRAITS, NESTED_CANDIDATES, SAME_SUBTREE, Version};
 
-pub use answer::Answer;
+pub use answer::CandidatesAnswer;
 
 static LIST: Steps = Steps::of_query(include_str!("schemas/allocation_candidates.json"), "list");
 

@@ -13,25 +13,25 @@ use crate::search::{ClassId, LANES, Slot, Snapshot};
 /// The uuids and names of a block's providers, and, after the first summary, their inventories and traits.
 pub struct ProviderTexts {
     bytes: Box<[u8]>,
-    uuids: [Span; LANES],
-    names: [Span; LANES],
+    uuids: [ByteRange; LANES],
+    names: [ByteRange; LANES],
     summaries: OnceLock<SummaryTexts>,
 }
 
 /// A range of bytes in a buffer.
 #[derive(Clone, Copy, Default)]
-struct Span {
+struct ByteRange {
     start: u32,
     end: u32,
 }
 
-impl Span {
+impl ByteRange {
     /// The range that `write` appends to `bytes`.
-    fn of(bytes: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> Span {
+    fn of(bytes: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> ByteRange {
         let start = bytes.len() as u32;
         write(bytes);
         let end = bytes.len() as u32;
-        Span { start, end }
+        ByteRange { start, end }
     }
 
     fn in_bytes(self, bytes: &[u8]) -> &[u8] {
@@ -47,10 +47,10 @@ impl ProviderTexts {
 
     fn new(snapshot: &Snapshot, slot: Slot) -> ProviderTexts {
         let mut bytes = Vec::new();
-        let (mut uuids, mut names) = ([Span::default(); LANES], [Span::default(); LANES]);
+        let (mut uuids, mut names) = ([ByteRange::default(); LANES], [ByteRange::default(); LANES]);
         for slot in snapshot.same_block(slot) {
-            uuids[slot.lane()] = Span::of(&mut bytes, |out| quote(out, snapshot.uuid(slot)));
-            names[slot.lane()] = Span::of(&mut bytes, |out| quote(out, snapshot.name(slot)));
+            uuids[slot.lane()] = ByteRange::of(&mut bytes, |out| quote(out, snapshot.uuid(slot)));
+            names[slot.lane()] = ByteRange::of(&mut bytes, |out| quote(out, snapshot.name(slot)));
         }
         ProviderTexts {
             bytes: bytes.into_boxed_slice(),
@@ -104,16 +104,16 @@ pub struct SummaryTexts {
     bytes: Box<[u8]>,
     /// The classes of all providers, in the order of the providers.
     class_texts: Box<[ClassText]>,
-    own: [Span; LANES],
-    resources: [Span; LANES],
-    traits: [Span; LANES],
+    own: [ByteRange; LANES],
+    resources: [ByteRange; LANES],
+    traits: [ByteRange; LANES],
 }
 
 /// The text of one class of a provider.
 struct ClassText {
     class: ClassId,
     /// The text up to the value of `used`.
-    text: Span,
+    text: ByteRange,
     /// The usage in the text of all classes.
     used: i64,
 }
@@ -123,14 +123,14 @@ impl SummaryTexts {
         let names = QuotedNames::of(snapshot.catalog());
         let (mut bytes, mut class_texts) = (Vec::new(), Vec::new());
         let (mut own, mut resources, mut traits) = (
-            [Span::default(); LANES],
-            [Span::default(); LANES],
-            [Span::default(); LANES],
+            [ByteRange::default(); LANES],
+            [ByteRange::default(); LANES],
+            [ByteRange::default(); LANES],
         );
         let mut text = Vec::new();
         for slot in snapshot.same_block(slot) {
             let start = class_texts.len() as u32;
-            resources[slot.lane()] = Span::of(&mut bytes, |out| {
+            resources[slot.lane()] = ByteRange::of(&mut bytes, |out| {
                 out.extend_from_slice(RESOURCES);
                 let mut begun = false;
                 for (class, inventory, used) in snapshot.inventories(slot) {
@@ -140,7 +140,7 @@ impl SummaryTexts {
                         } else {
                             b""
                         });
-                        let text = Span::of(out, |out| write_class(out, name, inventory.capacity()));
+                        let text = ByteRange::of(out, |out| write_class(out, name, inventory.capacity()));
                         digits(out, used);
                         class_texts.push(ClassText { class, text, used });
                     }
@@ -148,12 +148,13 @@ impl SummaryTexts {
                 out.extend_from_slice(if begun { LAST_CLASS_END } else { NO_CLASS_END });
             });
             let end = class_texts.len() as u32;
-            own[slot.lane()] = Span { start, end };
+            own[slot.lane()] = ByteRange { start, end };
             text.clear();
             write_traits(&mut text, snapshot, names, slot);
             // Hosts of the same kind share the text of their traits.
             let shared = traits.iter().find(|span| span.in_bytes(&bytes) == text).copied();
-            traits[slot.lane()] = shared.unwrap_or_else(|| Span::of(&mut bytes, |out| out.extend_from_slice(&text)));
+            traits[slot.lane()] =
+                shared.unwrap_or_else(|| ByteRange::of(&mut bytes, |out| out.extend_from_slice(&text)));
         }
         SummaryTexts {
             bytes: bytes.into_boxed_slice(),
@@ -181,7 +182,7 @@ impl SummaryTexts {
     }
 
     fn own(&self, slot: Slot) -> &[ClassText] {
-        let Span { start, end } = self.own[slot.lane()];
+        let ByteRange { start, end } = self.own[slot.lane()];
         &self.class_texts[start as usize..end as usize]
     }
 

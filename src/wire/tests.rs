@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::allocation_candidates::Answer;
+use super::allocation_candidates::CandidatesAnswer;
 use crate::search::{Group, Request, SearchSettings, Snapshot, Traits, candidates};
 use crate::version::Version;
 
 /// The answer to `resources{suffix}=VCPU:{amount}`.
-pub fn answer(version: Version, snapshot: &Arc<Snapshot>, suffix: &str, amount: i64) -> Answer {
+pub fn answer(version: Version, snapshot: &Arc<Snapshot>, suffix: &str, amount: i64) -> CandidatesAnswer {
     let request = Request {
         groups: vec![Group {
             suffix: suffix.to_owned(),
@@ -21,5 +21,5 @@ pub fn answer(version: Version, snapshot: &Arc<Snapshot>, suffix: &str, amount: 
         nested: true,
     };
     let found = candidates(Arc::clone(snapshot), &request, &SearchSettings::uncut(1), ()).expect("the class is known");
-    Answer::new(version, Arc::clone(snapshot), &request, found.select())
+    CandidatesAnswer::new(version, Arc::clone(snapshot), &request, found.select())
 }

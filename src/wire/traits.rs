@@ -72,7 +72,7 @@ pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Rep
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct TraitsBody<'a> {
     traits: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_provider_generation: Option<i64>,
@@ -84,7 +84,7 @@ fn names(traits: &[Trait]) -> Vec<&str> {
 
 /// Serializes the answer to `GET /traits`.
 pub fn write_list(traits: &[Trait]) -> Vec<u8> {
-    json(&Body {
+    json(&TraitsBody {
         traits: names(traits),
         resource_provider_generation: None,
     })
@@ -92,7 +92,7 @@ pub fn write_list(traits: &[Trait]) -> Vec<u8> {
 
 /// Serializes the answer to `GET` and `PUT /resource_providers/{uuid}/traits`.
 pub fn write_provider(provider: &ProviderTraits) -> Vec<u8> {
-    json(&Body {
+    json(&TraitsBody {
         traits: names(&provider.traits),
         resource_provider_generation: Some(provider.generation),
     })

@@ -37,7 +37,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
         };
         let found = search::candidates(Arc::clone(&snapshot), &request, &settings, ())?.select();
         let source: Box<dyn ChunkSource> = Box::new(CandidatesSource {
-            answer: wire::Answer::new(version, Arc::clone(&snapshot), &request, found),
+            answer: wire::CandidatesAnswer::new(version, Arc::clone(&snapshot), &request, found),
             query: query.clone(),
             ceiling: settings.ceiling,
         });
@@ -60,7 +60,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 /// The source of an answer, and the request for its log line.
 struct CandidatesSource {
-    answer: wire::Answer,
+    answer: wire::CandidatesAnswer,
     query: String,
     ceiling: usize,
 }

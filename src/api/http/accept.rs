@@ -26,7 +26,7 @@ impl Accept {
         };
         Accept {
             text: text.to_owned(),
-            ranges: Reader { rest: text }.ranges(),
+            ranges: AcceptParser { rest: text }.ranges(),
         }
     }
 
@@ -68,11 +68,11 @@ impl Range {
 }
 
 /// Parses the header by the grammar of RFC 7231. Each part returns `None` if it is absent.
-struct Reader<'a> {
+struct AcceptParser<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> AcceptParser<'a> {
     /// The whole header, or `None` if the grammar does not cover all of it.
     fn ranges(&mut self) -> Option<Vec<Range>> {
         let mut ranges: Vec<Range> = Vec::new();

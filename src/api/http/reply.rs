@@ -11,7 +11,7 @@ use crate::version::{self, Version};
 
 /// A body in JSON.
 #[derive(Debug)]
-enum Body {
+enum ReplyBody {
     Whole(Vec<u8>),
     Streaming(StreamingBody),
 }
@@ -20,7 +20,7 @@ enum Body {
 #[derive(Debug)]
 pub struct Reply {
     status: StatusCode,
-    body: Option<Body>,
+    body: Option<ReplyBody>,
     location: Option<String>,
     modified: Option<DateTime<Utc>>,
     /// Whether the answer has `Cache-Control: no-cache`, from 1.15 on.
@@ -33,7 +33,7 @@ impl Reply {
     /// 200 with a JSON body.
     pub fn json(body: Vec<u8>) -> Reply {
         Reply {
-            body: Some(Body::Whole(body)),
+            body: Some(ReplyBody::Whole(body)),
             ..Reply::empty(StatusCode::OK)
         }
     }
@@ -41,7 +41,7 @@ impl Reply {
     /// 200 with a JSON body that is sent while it is made.
     pub fn streaming(body: StreamingBody) -> Reply {
         Reply {
-            body: Some(Body::Streaming(body)),
+            body: Some(ReplyBody::Streaming(body)),
             ..Reply::empty(StatusCode::OK)
         }
     }
@@ -126,8 +126,8 @@ impl Reply {
             response.insert_header(("placet-stale", seconds.to_string()));
         }
         match self.body {
-            Some(Body::Whole(body)) => response.content_type("application/json").body(body),
-            Some(Body::Streaming(body)) => response.content_type("application/json").body(body),
+            Some(ReplyBody::Whole(body)) => response.content_type("application/json").body(body),
+            Some(ReplyBody::Streaming(body)) => response.content_type("application/json").body(body),
             None => response.finish(),
         }
     }

@@ -11,7 +11,7 @@ use super::span::{Span, merged, one_of_steps};
 use super::texts::Texts;
 
 /// A row of the route table, the versions that it serves, and its description.
-struct Row<'a> {
+struct ServedRoute<'a> {
     route: &'a Route,
     span: Span,
     description: &'a Value,
@@ -21,13 +21,13 @@ struct Row<'a> {
 pub fn operation(routes: &[&Route], scope: &[Span], texts: &Texts, schemas: &mut Schemas<'_>) -> Option<Value> {
     let rows = routes.iter().filter_map(|&route| {
         let span = Span::of(route.family);
-        Some(Row {
+        Some(ServedRoute {
             route,
             span: scope.iter().find_map(|scope| span.intersection(*scope))?,
             description: texts.operation(route),
         })
     });
-    let rows: Vec<Row<'_>> = rows.collect();
+    let rows: Vec<ServedRoute<'_>> = rows.collect();
     let newest = rows.last()?;
     let served = rows.iter().map(|row| row.span).reduce(Span::join)?;
     let mut operation = json!({
@@ -93,7 +93,7 @@ fn authorization(operation: &mut Value, route: &Route) {
     }
 }
 
-fn parameters(rows: &[Row<'_>], served: Span, texts: &Texts, schemas: &Schemas<'_>) -> Value {
+fn parameters(rows: &[ServedRoute<'_>], served: Span, texts: &Texts, schemas: &Schemas<'_>) -> Value {
     let header = json!({"$ref": "#/components/parameters/OpenStack-API-Version"});
     let newest = &rows[rows.len() - 1];
     let query = newest.description["query"].as_str();
@@ -107,8 +107,8 @@ fn parameters(rows: &[Row<'_>], served: Span, texts: &Texts, schemas: &Schemas<'
         .collect()
 }
 
-fn body(rows: &[Row<'_>], schemas: &mut Schemas<'_>) -> Option<Value> {
-    let consuming: Vec<&Row<'_>> = rows
+fn body(rows: &[ServedRoute<'_>], schemas: &mut Schemas<'_>) -> Option<Value> {
+    let consuming: Vec<&ServedRoute<'_>> = rows
         .iter()
         .filter(|row| row.route.media == Media::ConsumesJson)
         .collect();

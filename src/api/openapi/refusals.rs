@@ -12,16 +12,16 @@ use crate::version::Version;
 
 /// A refusal, as the description lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RefusalDescription {
     pub status: u16,
     pub code: &'static str,
     /// The detail, with the variable parts as names in braces.
     pub detail: String,
 }
 
-impl Refusal {
-    fn new(status: StatusCode, detail: &str) -> Refusal {
-        Refusal {
+impl RefusalDescription {
+    fn new(status: StatusCode, detail: &str) -> RefusalDescription {
+        RefusalDescription {
             status: status.as_u16(),
             code: UNDEFINED,
             detail: detail.to_owned(),
@@ -33,26 +33,26 @@ impl Refusal {
     }
 }
 
-impl From<&Error> for Refusal {
-    fn from(error: &Error) -> Refusal {
+impl From<&Error> for RefusalDescription {
+    fn from(error: &Error) -> RefusalDescription {
         let (status, code) = status_and_code(error);
-        Refusal {
+        RefusalDescription {
             code,
-            ..Refusal::new(status, &error.to_string())
+            ..RefusalDescription::new(status, &error.to_string())
         }
     }
 }
 
 /// The refusals of a route: first the errors in its description, then those that follow from its row.
-pub fn of_route(route: &Route, description: &Value) -> Vec<Refusal> {
+pub fn of_route(route: &Route, description: &Value) -> Vec<RefusalDescription> {
     let names = description["refusals"].as_array().into_iter().flatten();
     let own = names.filter_map(Value::as_str).filter_map(|name| {
         let error = sentences::all()
             .into_iter()
             .find(|error| sentences::name(error) == name);
-        error.as_ref().map(Refusal::from)
+        error.as_ref().map(RefusalDescription::from)
     });
-    let mut refusals: Vec<Refusal> = own.collect();
+    let mut refusals: Vec<RefusalDescription> = own.collect();
     let general = parse_errors(route, description)
         .into_iter()
         .chain(dispatch_refusals(route))
@@ -72,7 +72,7 @@ pub fn of_route(route: &Route, description: &Value) -> Vec<Refusal> {
 }
 
 /// Errors of a request that cannot be read.
-fn parse_errors(route: &Route, description: &Value) -> Vec<Refusal> {
+fn parse_errors(route: &Route, description: &Value) -> Vec<RefusalDescription> {
     let mut errors = Vec::new();
     if route.media == Media::ConsumesJson {
         errors.extend([
@@ -83,37 +83,37 @@ fn parse_errors(route: &Route, description: &Value) -> Vec<Refusal> {
     if description["query"].is_string() || matches!(route.authorization, Authorization::RuleOfProject(_)) {
         errors.push(Error::InvalidQuery("{problem}".into()));
     }
-    errors.iter().map(Refusal::from).collect()
+    errors.iter().map(RefusalDescription::from).collect()
 }
 
 /// Refusals by dispatch.
-fn dispatch_refusals(route: &Route) -> Vec<Refusal> {
-    let mut refusals = vec![Refusal::new(
+fn dispatch_refusals(route: &Route) -> Vec<RefusalDescription> {
+    let mut refusals = vec![RefusalDescription::new(
         StatusCode::BAD_REQUEST,
         "content-type header required when content-length > 0",
     )];
     refusals.extend(microversion_refusals(route.family));
     if let Authorization::Rule(rule) | Authorization::RuleOfProject(rule) = route.authorization {
         let rule = rule.name.to_owned();
-        refusals.push(Refusal::new(
+        refusals.push(RefusalDescription::new(
             StatusCode::UNAUTHORIZED,
             "The token is missing or not accepted.",
         ));
-        refusals.push(Refusal::from(&Error::Forbidden { rule }));
+        refusals.push(RefusalDescription::from(&Error::Forbidden { rule }));
     }
     match route.media {
         Media::Unchecked => {}
-        Media::ProducesJson => refusals.push(Refusal::new(
+        Media::ProducesJson => refusals.push(RefusalDescription::new(
             StatusCode::NOT_ACCEPTABLE,
             "Only application/json is provided",
         )),
         Media::ConsumesJson => refusals.extend([
-            Refusal::new(StatusCode::REQUEST_TIMEOUT, "Its body did not arrive in time."),
-            Refusal::new(
+            RefusalDescription::new(StatusCode::REQUEST_TIMEOUT, "Its body did not arrive in time."),
+            RefusalDescription::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "Request is too large. Larger than {limit}.",
             ),
-            Refusal::new(
+            RefusalDescription::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "The media type {type} is not supported, use application/json",
             ),
@@ -123,24 +123,26 @@ fn dispatch_refusals(route: &Route) -> Vec<Refusal> {
 }
 
 /// Errors of a request whose microversion cannot be read or served.
-fn microversion_refusals(family: Family) -> Vec<Refusal> {
+fn microversion_refusals(family: Family) -> Vec<RefusalDescription> {
     let Family::Placement { first, outside, .. } = family else {
         return Vec::new();
     };
     let mut refusals = vec![
-        Refusal::new(
+        RefusalDescription::new(
             StatusCode::BAD_REQUEST,
             "Invalid microversion: invalid version string: {version}; {problem}",
         ),
-        Refusal::new(
+        RefusalDescription::new(
             StatusCode::NOT_ACCEPTABLE,
             "Invalid microversion: Unacceptable version header: {version}",
         ),
     ];
     if first > Version::MIN {
         refusals.push(match outside {
-            Outside::NotFound => Refusal::new(StatusCode::NOT_FOUND, "The microversion does not know this URL."),
-            Outside::MethodNotAllowed => Refusal::new(
+            Outside::NotFound => {
+                RefusalDescription::new(StatusCode::NOT_FOUND, "The microversion does not know this URL.")
+            }
+            Outside::MethodNotAllowed => RefusalDescription::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "The microversion does not know this method of the URL.",
             ),
@@ -150,7 +152,7 @@ fn microversion_refusals(family: Family) -> Vec<Refusal> {
 }
 
 /// Errors that the client did not cause.
-fn server_errors(route: &Route) -> Vec<Refusal> {
+fn server_errors(route: &Route) -> Vec<RefusalDescription> {
     let detail = || "{detail}".to_owned();
     let mut errors = vec![Error::Internal { detail: detail() }];
     if !matches!(route.authorization, Authorization::Public) {
@@ -162,5 +164,5 @@ fn server_errors(route: &Route) -> Vec<Refusal> {
             Error::Busy { detail: detail() },
         ]);
     }
-    errors.iter().map(Refusal::from).collect()
+    errors.iter().map(RefusalDescription::from).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use actix_web::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::refusals::Refusal;
+use super::refusals::RefusalDescription;
 use super::schemas::{Part, Schemas};
 use super::span::{Span, merged, one_of_steps};
 use crate::api::route;
@@ -16,7 +16,7 @@ use crate::wire::documents::NATIVE_STEP;
 #[derive(Default)]
 pub struct Responses {
     successes: BTreeMap<u16, Success>,
-    refusals: BTreeMap<u16, Vec<Refusal>>,
+    refusals: BTreeMap<u16, Vec<RefusalDescription>>,
 }
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Responses {
         }
     }
 
-    pub fn add_refusals(&mut self, refusals: Vec<Refusal>) {
+    pub fn add_refusals(&mut self, refusals: Vec<RefusalDescription>) {
         for refusal in refusals {
             let known = self.refusals.entry(refusal.status).or_default();
             if !known.contains(&refusal) {
@@ -71,7 +71,7 @@ impl Responses {
         for (status, refusals_of_status) in &self.refusals {
             let reference = json!({"$ref": format!("#/components/responses/{}", component_name(*status, served))});
             responses.insert(status.to_string(), reference);
-            refusals.extend(refusals_of_status.iter().map(Refusal::json));
+            refusals.extend(refusals_of_status.iter().map(RefusalDescription::json));
         }
         (responses.into(), refusals.into())
     }

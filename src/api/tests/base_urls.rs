@@ -1,8 +1,8 @@
 //! Tests of a service that is mounted below a prefix, or behind a proxy.
 
-use super::{Answer, TestServer, admin, anonymous};
+use super::{TestAnswer, TestServer, admin, anonymous};
 
-async fn create(server: &TestServer, url: &str, headers: &[(&'static str, &'static str)]) -> Answer {
+async fn create(server: &TestServer, url: &str, headers: &[(&'static str, &'static str)]) -> TestAnswer {
     let mut request = admin("POST", url, "1.20").insert_header(("content-type", "application/json"));
     for header in headers {
         request = request.insert_header(*header);

@@ -21,7 +21,7 @@ fn server(change: impl FnOnce(&mut Cors)) -> TestServer {
 }
 
 /// The CORS headers of an answer, without the prefix of their names.
-fn cors_headers(answer: &Answer) -> Vec<(&str, &str)> {
+fn cors_headers(answer: &TestAnswer) -> Vec<(&str, &str)> {
     let mut found: Vec<(&str, &str)> = answer
         .headers
         .iter()

@@ -262,8 +262,8 @@ struct ConnectFailure {
     detail: String,
 }
 
-/// A connection of the pool.
-struct Reader {
+/// A connection of the pool, with what decides whether it is handed out again.
+struct TrackedConnection {
     conn: DbConnection,
     opened: Instant,
     /// Whether it was handed out before. A connection that was not is never too old, even if `recycle_time` is 0.
@@ -277,7 +277,7 @@ struct Reader {
     skipped_ping: bool,
 }
 
-impl Reader {
+impl TrackedConnection {
     fn ask<T>(&mut self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.answered = None;
         let result = ask(&mut self.conn);
@@ -320,10 +320,10 @@ impl Opener {
 }
 
 impl r2d2::ManageConnection for Opener {
-    type Connection = Reader;
+    type Connection = TrackedConnection;
     type Error = SetupError;
 
-    fn connect(&self) -> Result<Reader, SetupError> {
+    fn connect(&self) -> Result<TrackedConnection, SetupError> {
         let conn = self.open(Purpose::Read).inspect_err(|error| {
             log::debug!("The pool could not open a connection: {error}");
             let failure = ConnectFailure {
@@ -332,7 +332,7 @@ impl r2d2::ManageConnection for Opener {
             };
             *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
         })?;
-        Ok(Reader {
+        Ok(TrackedConnection {
             conn,
             opened: Instant::now(),
             used: false,
@@ -344,25 +344,25 @@ impl r2d2::ManageConnection for Opener {
 
     /// The pool calls this before it hands a connection out. Refuses one that is too old or lost; the pool then opens
     /// another one.
-    fn is_valid(&self, reader: &mut Reader) -> Result<(), SetupError> {
+    fn is_valid(&self, tracked: &mut TrackedConnection) -> Result<(), SetupError> {
         let refuse = |detail: &str| {
             Err(SetupError::Connect {
                 place: "the pool".to_string(),
                 detail: detail.to_string(),
             })
         };
-        if std::mem::replace(&mut reader.used, true) && reader.opened.elapsed() > self.recycle_time {
+        if std::mem::replace(&mut tracked.used, true) && tracked.opened.elapsed() > self.recycle_time {
             return refuse("connection too old");
         }
-        reader.skipped_ping = reader.answered.is_some_and(|moment| self.trusts(moment));
-        if reader.skipped_ping || dialect::is_alive(&mut reader.conn) {
+        tracked.skipped_ping = tracked.answered.is_some_and(|moment| self.trusts(moment));
+        if tracked.skipped_ping || dialect::is_alive(&mut tracked.conn) {
             Ok(())
         } else {
             refuse("connection lost")
         }
     }
 
-    fn has_broken(&self, reader: &mut Reader) -> bool {
-        std::thread::panicking() || reader.failed || reader.conn.is_broken()
+    fn has_broken(&self, tracked: &mut TrackedConnection) -> bool {
+        std::thread::panicking() || tracked.failed || tracked.conn.is_broken()
     }
 }

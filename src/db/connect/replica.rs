@@ -19,11 +19,11 @@ struct Inner {
     database: Database,
     /// How long the replica is not used after it failed.
     pause: Duration,
-    state: Mutex<State>,
+    state: Mutex<ReplicaState>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReplicaState {
     /// Never probed.
     Unknown,
     Usable,
@@ -34,7 +34,7 @@ enum State {
 impl Replica {
     /// Opens no connection yet, so that placet starts without its replica.
     pub fn new(database: Database, pause: Duration) -> Replica {
-        let state = Mutex::new(State::Unknown);
+        let state = Mutex::new(ReplicaState::Unknown);
         Replica {
             inner: Arc::new(Inner { database, pause, state }),
         }
@@ -42,7 +42,7 @@ impl Replica {
 
     /// Waits for a permit to read from the replica. `None` if the replica is not to be used now.
     pub async fn read_permit(&self) -> Option<ReadPermit> {
-        if matches!(self.state(), State::PausedUntil(moment) if Instant::now() < moment) {
+        if matches!(self.state(), ReplicaState::PausedUntil(moment) if Instant::now() < moment) {
             return None;
         }
         self.inner
@@ -79,7 +79,7 @@ impl Replica {
 
     /// Pauses the replica. If many reads fail at once, only the first one is logged.
     fn fail(&self, error: Error) {
-        if self.set(self.paused()) == State::Usable {
+        if self.set(self.paused()) == ReplicaState::Usable {
             self.warn(error);
         }
     }
@@ -87,16 +87,16 @@ impl Replica {
     /// After the pause one request probes the replica. All others use the primary and do not wait for the probe.
     fn is_usable(&self, main: &Database) -> bool {
         match self.state() {
-            State::Usable => return true,
-            State::PausedUntil(moment) if Instant::now() < moment => return false,
-            State::PausedUntil(_) | State::Unknown => {
+            ReplicaState::Usable => return true,
+            ReplicaState::PausedUntil(moment) if Instant::now() < moment => return false,
+            ReplicaState::PausedUntil(_) | ReplicaState::Unknown => {
                 self.set(self.paused());
             }
         }
         match self.probe(main) {
             Ok(()) => {
                 log::info!("slave_connection answers: the routes in [placet] slave_routes are read from it");
-                self.set(State::Usable);
+                self.set(ReplicaState::Usable);
                 true
             }
             Err(error) => {
@@ -131,16 +131,16 @@ impl Replica {
         log::warn!("slave_connection is not read from for {pause:?}: {detail}");
     }
 
-    fn paused(&self) -> State {
-        State::PausedUntil(Instant::now() + self.inner.pause)
+    fn paused(&self) -> ReplicaState {
+        ReplicaState::PausedUntil(Instant::now() + self.inner.pause)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> ReplicaState {
         *self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the previous state.
-    fn set(&self, state: State) -> State {
+    fn set(&self, state: ReplicaState) -> ReplicaState {
         let mut current = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut current, state)
     }

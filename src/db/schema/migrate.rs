@@ -20,7 +20,7 @@ pub const ALEMBIC_HEAD: &str = alembic::HEAD;
 
 /// The versions of both parts of the schema; `None` if a part is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Version {
+pub struct SchemaVersions {
     pub alembic: Option<String>,
     pub placet: Option<String>,
 }
@@ -39,7 +39,7 @@ pub enum Synced {
 }
 
 /// The schema that a sync finds.
-struct Found {
+struct FoundSchema {
     /// There are tables that are not placet's.
     has_other_tables: bool,
     /// An earlier sync did not finish: MariaDB commits each table by itself.
@@ -73,13 +73,13 @@ impl Database {
     }
 
     /// The versions of the schema. A missing database has none.
-    pub fn version(&self) -> Result<Version, SetupError> {
+    pub fn version(&self) -> Result<SchemaVersions, SetupError> {
         match self.connect_to(Purpose::Read) {
-            Err(SetupError::Missing { .. }) => Ok(Version::default()),
+            Err(SetupError::Missing { .. }) => Ok(SchemaVersions::default()),
             Err(error) => Err(error),
             Ok(mut conn) => {
                 let found = find_schema(&mut conn)?;
-                Ok(Version {
+                Ok(SchemaVersions {
                     alembic: found.alembic,
                     placet: found.placet.into_iter().next_back(),
                 })
@@ -127,7 +127,7 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
     )
 }
 
-impl Found {
+impl FoundSchema {
     /// Refuses what placet must not touch: the tables of another program, an unknown revision, a newer placet's schema.
     fn refuse_unknown(&self) -> Result<(), SetupError> {
         match &self.alembic {
@@ -145,7 +145,7 @@ impl Found {
     }
 }
 
-fn find_schema(conn: &mut DbConnection) -> Result<Found, SetupError> {
+fn find_schema(conn: &mut DbConnection) -> Result<FoundSchema, SetupError> {
     let tables = dialect::table_names(conn)?;
     let has = |name: &str| tables.iter().any(|table| table == name);
     let mut alembic: Vec<String> = if has("alembic_version") {
@@ -169,7 +169,7 @@ fn find_schema(conn: &mut DbConnection) -> Result<Found, SetupError> {
     } else {
         Vec::new()
     };
-    Ok(Found {
+    Ok(FoundSchema {
         has_other_tables: tables.iter().any(|table| !table.starts_with("placet_")),
         is_interrupted: has("placet_migrations") && placet.is_empty(),
         alembic: alembic.pop(),

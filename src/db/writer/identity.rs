@@ -63,7 +63,7 @@ pub enum CommitOutcome {
     /// The rows that would show it were deleted. Another fence cannot help.
     Unknown,
     /// Neither the commit nor the fence is visible yet: try the fence again.
-    Undecided,
+    InDoubt,
 }
 
 impl Identity {
@@ -211,7 +211,7 @@ impl Identity {
                 self.advance(token);
                 CommitOutcome::NotCommitted
             }
-            None if self.is_row_unchanged(conn)? => CommitOutcome::Undecided,
+            None if self.is_row_unchanged(conn)? => CommitOutcome::InDoubt,
             _ => CommitOutcome::Unknown,
         })
     }

@@ -38,8 +38,8 @@ impl<B: Batch> Writer<B> {
                 Ok(CommitOutcome::Unknown) => {
                     return Err(BatchFailure::UnknownOutcome("the writer's own row is gone.".to_owned()));
                 }
-                Ok(CommitOutcome::Undecided) | Err(_) if Instant::now() < deadline => std::thread::sleep(RETRY_PAUSE),
-                Ok(CommitOutcome::Undecided) => {
+                Ok(CommitOutcome::InDoubt) | Err(_) if Instant::now() < deadline => std::thread::sleep(RETRY_PAUSE),
+                Ok(CommitOutcome::InDoubt) => {
                     return Err(BatchFailure::UnknownOutcome("the database does not say.".to_owned()));
                 }
                 Err(failure) => return Err(BatchFailure::UnknownOutcome(format!("{failure}."))),
@@ -51,7 +51,7 @@ impl<B: Batch> Writer<B> {
     /// lock on the writer's row. If the attempt fails, the connection is dropped.
     fn fence(&mut self, deadline: Instant) -> BatchResult<CommitOutcome> {
         let Some(mut conn) = self.conn.take() else {
-            return Ok(CommitOutcome::Undecided);
+            return Ok(CommitOutcome::InDoubt);
         };
         let default = self.database.lock_timeout();
         let left = deadline.saturating_duration_since(Instant::now());

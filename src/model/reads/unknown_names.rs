@@ -17,7 +17,7 @@ use crate::db::{DbConnection, DbResult};
 use crate::search::{Catalog, Members, ProviderQuery, Request, Snapshot, Traits};
 
 /// A search whose names can be looked up.
-pub trait Search: Send + 'static {
+pub trait NamedSearch: Send + 'static {
     /// All names in the search.
     fn names(&self) -> Names;
     /// Replaces names by their stored spelling.
@@ -46,7 +46,7 @@ pub struct StoredSpellings {
     provider_name: Option<String>,
 }
 
-impl Search for Request {
+impl NamedSearch for Request {
     fn names(&self) -> Names {
         let mut names = Names::default();
         names.add_traits(&self.root_required);
@@ -64,7 +64,7 @@ impl Search for Request {
     }
 }
 
-impl Search for ProviderQuery {
+impl NamedSearch for ProviderQuery {
     fn names(&self) -> Names {
         let mut names = Names::default();
         names.add(&self.resources, &self.traits, &self.members);

@@ -12,7 +12,7 @@ type DeltaBody = (i32, u32, Option<i64>, Vec<(i32, i64)>, i64);
 /// Short keys, because every commit writes a row. An empty body is a fence.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Body {
+struct ChangeBody {
     /// Providers of which only usage and generation changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     d: Vec<DeltaBody>,
@@ -29,7 +29,7 @@ struct Body {
 
 /// The body of a commit's record.
 pub fn encode(committed: &Committed) -> String {
-    let body = Body {
+    let body = ChangeBody {
         d: committed
             .deltas
             .iter()
@@ -52,7 +52,7 @@ pub fn encode(committed: &Committed) -> String {
 
 /// Parses a body; `None` if this version of placet cannot read it.
 pub fn decode(body: &str) -> Option<Committed> {
-    let body: Body = serde_json::from_str(body).ok()?;
+    let body: ChangeBody = serde_json::from_str(body).ok()?;
     let delta = |(provider, moves, modified, used, generation): DeltaBody| Delta {
         provider: ProviderId(provider),
         moves,

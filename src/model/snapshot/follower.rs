@@ -18,13 +18,13 @@ use crate::search::Snapshot;
 /// The pause between attempts to reload an invalid snapshot while no request waits for it.
 const RELOAD_PAUSE: Duration = Duration::from_millis(20);
 
-type Reply = oneshot::Sender<Result<Arc<Snapshot>>>;
+type SnapshotReply = oneshot::Sender<Result<Arc<Snapshot>>>;
 
 /// A handle of the thread. It ends when the last clone is dropped.
 #[derive(Clone)]
 pub struct Follower {
     /// `None` wakes the thread without a request.
-    queue: Sender<Option<Reply>>,
+    queue: Sender<Option<SnapshotReply>>,
     timeout: Duration,
     /// When the last successful query was sent.
     last_query: Arc<Mutex<Instant>>,
@@ -82,7 +82,7 @@ impl Follower {
 }
 
 /// For a mutant: requests that arrived while the query was in flight. The mutant answers them from it too.
-fn arrived_in_flight(requests: &Receiver<Option<Reply>>) -> impl Iterator<Item = Reply> {
+fn arrived_in_flight(requests: &Receiver<Option<SnapshotReply>>) -> impl Iterator<Item = SnapshotReply> {
     std::thread::sleep(5 * RELOAD_PAUSE);
     requests.try_iter().flatten()
 }
@@ -97,7 +97,7 @@ struct FollowerThread {
 }
 
 impl FollowerThread {
-    fn work(&mut self, requests: &Receiver<Option<Reply>>) {
+    fn work(&mut self, requests: &Receiver<Option<SnapshotReply>>) {
         loop {
             let pause = if self.store.is_invalid() {
                 RELOAD_PAUSE
@@ -109,7 +109,7 @@ impl FollowerThread {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            let waiting: Vec<Reply> = std::iter::once(first).chain(requests.try_iter()).flatten().collect();
+            let waiting: Vec<SnapshotReply> = std::iter::once(first).chain(requests.try_iter()).flatten().collect();
             if waiting.is_empty() && !self.store.is_invalid() {
                 continue;
             }

@@ -90,7 +90,7 @@ impl ProfileColumns {
         self.columns.shrink_to_fit();
         self.columns.iter_mut().for_each(|column| {
             column.units.shrink();
-            column.amounts.shrink_to_fit();
+            column.limit_terms.shrink_to_fit();
         });
     }
 }
@@ -105,12 +105,12 @@ pub(in crate::search) struct Column {
     pub units: Lanes<Units>,
     /// The other fields of the inventories, only for lanes in `present`, in their order: few providers of a tree have
     /// the same class.
-    amounts: Vec<Amounts>,
+    limit_terms: Vec<LimitTerms>,
 }
 
-/// The fields of an inventory that searches do not read.
+/// The terms of an inventory's limit. Searches read only the limit.
 #[derive(Clone, Debug)]
-struct Amounts {
+struct LimitTerms {
     total: i32,
     reserved: i32,
     ratio: f64,
@@ -122,11 +122,11 @@ impl Column {
             present: 0,
             limits: [0; LANES],
             units: Lanes::default(),
-            amounts: Vec::new(),
+            limit_terms: Vec::new(),
         }
     }
 
-    /// The index of a lane in `amounts`, or the index at which it would be inserted.
+    /// The index of a lane in `limit_terms`, or the index at which it would be inserted.
     fn position(&self, lane: usize) -> usize {
         (self.present & ((1 << lane) - 1)).count_ones() as usize
     }
@@ -137,7 +137,7 @@ impl Column {
             max_unit,
             step_size,
         } = self.units.of(lane).next()?;
-        let Amounts { total, reserved, ratio } = self.amounts[self.position(lane)];
+        let LimitTerms { total, reserved, ratio } = self.limit_terms[self.position(lane)];
         Some(Inventory {
             total,
             reserved,
@@ -150,12 +150,12 @@ impl Column {
 
     /// Adds the inventory of a lane that has none.
     fn set(&mut self, lane: usize, inventory: &Inventory) {
-        let amounts = Amounts {
+        let terms = LimitTerms {
             total: inventory.total,
             reserved: inventory.reserved,
             ratio: inventory.allocation_ratio,
         };
-        self.amounts.insert(self.position(lane), amounts);
+        self.limit_terms.insert(self.position(lane), terms);
         self.present |= 1 << lane;
         self.limits[lane] = inventory.limit();
         self.units.set(lane, [inventory.units()]);
@@ -163,7 +163,7 @@ impl Column {
 
     fn clear(&mut self, lane: usize) {
         if self.present >> lane & 1 == 1 {
-            self.amounts.remove(self.position(lane));
+            self.limit_terms.remove(self.position(lane));
             self.present &= !(1 << lane);
             self.units.set(lane, []);
         }

@@ -23,7 +23,7 @@ enum Phase {
 }
 
 /// An answer that is written in chunks while its candidates are searched for. Written candidates are not kept.
-pub struct Answer {
+pub struct CandidatesAnswer {
     snapshot: Arc<Snapshot>,
     requests: Requests,
     summaries: Summaries,
@@ -35,15 +35,15 @@ pub struct Answer {
 
 const LEAD: &[u8] = br#"{"allocation_requests":["#;
 
-impl Answer {
+impl CandidatesAnswer {
     /// The answer to `request`, with the candidates `found` in `snapshot`.
     pub fn new(
         version: Version,
         snapshot: Arc<Snapshot>,
         request: &Request,
         found: Selection<Arc<Snapshot>, ()>,
-    ) -> Answer {
-        Answer {
+    ) -> CandidatesAnswer {
+        CandidatesAnswer {
             requests: Requests::of(version),
             summaries: Summaries::of(version, &snapshot, request),
             snapshot,

@@ -271,11 +271,11 @@ pub fn ratio(read: f64) -> f64 {
 /// commit is not prepared.
 pub fn capabilities(conn: &mut MysqlConnection) -> QueryResult<Capabilities> {
     #[derive(QueryableByName)]
-    struct Version {
+    struct ServerVersion {
         #[diesel(sql_type = Text)]
         version: String,
     }
-    let found: Version = diesel::sql_query("SELECT VERSION() AS version").get_result(conn)?;
+    let found: ServerVersion = diesel::sql_query("SELECT VERSION() AS version").get_result(conn)?;
     let compound_writes = has_compound_statements(&found.version);
     let prepared_commit = compound_writes && !is_on_galera(&variables(conn)?);
     Ok(Capabilities {

@@ -46,10 +46,10 @@ struct With {
     /// The number of writes so far.
     added: usize,
     /// The last write that changes rows.
-    last_change: Option<Change>,
+    preceding: Option<PrecedingWrite>,
 }
 
-struct Change {
+struct PrecedingWrite {
     /// Its index among the writes.
     at: usize,
     /// The number of rows that it must change.
@@ -64,7 +64,7 @@ impl With {
             GuardedWrite::UpdateOne(it, values) => {
                 self.parts.push(format!("w{at} AS ({} RETURNING 1)", it.0));
                 self.bound.extend(values.iter().cloned().map(Array::Value));
-                self.last_change = Some(Change { at, expected: 1 });
+                self.preceding = Some(PrecedingWrite { at, expected: 1 });
             }
             GuardedWrite::Update(it, rows) => {
                 self.add_rows(at, it.columns, rows);
@@ -78,7 +78,7 @@ impl With {
                     lock = sql.lock,
                     update = sql.update
                 ));
-                self.last_change = Some(Change {
+                self.preceding = Some(PrecedingWrite {
                     at,
                     expected: rows.len(),
                 });
@@ -87,7 +87,7 @@ impl With {
                 self.add_rows(at, it.columns, rows);
                 let insert = insert_sql(it, &format!("v{at}"), now, &mut self.bound);
                 self.parts.push(format!("w{at} AS ({insert} RETURNING 1)"));
-                self.last_change = Some(Change {
+                self.preceding = Some(PrecedingWrite {
                     at,
                     expected: rows.len(),
                 });
@@ -110,8 +110,8 @@ impl With {
     fn add_rows(&mut self, at: usize, columns: &[&str], rows: &[Vec<Value>]) {
         let source = unnest(columns, rows);
         self.bound.extend(source.bound);
-        let condition = match &self.last_change {
-            Some(Change { at: before, expected }) => {
+        let condition = match &self.preceding {
+            Some(PrecedingWrite { at: before, expected }) => {
                 self.bound.push(Array::Value(Value::Int(*expected as i64)));
                 format!(" WHERE (SELECT count(*) FROM w{before}) = ?")
             }

@@ -99,7 +99,7 @@ fn a_fence_waits_for_a_commit_that_is_still_in_flight() {
     });
     let outcome = loop {
         match identity.fence(&mut conn) {
-            Ok(CommitOutcome::Undecided) | Err(_) => {}
+            Ok(CommitOutcome::InDoubt) | Err(_) => {}
             Ok(outcome) => break outcome,
         }
     };

@@ -24,11 +24,11 @@ fn row(id: i32, parent: Option<i32>) -> ProviderRow {
 }
 
 /// The answer about a root and its child. Both can provide two VCPU; only the child can provide one.
-fn answer(minor: u16, amount: i64) -> Answer {
+fn answer(minor: u16, amount: i64) -> CandidatesAnswer {
     answer_to(minor, "", amount)
 }
 
-fn answer_to(minor: u16, suffix: &str, amount: i64) -> Answer {
+fn answer_to(minor: u16, suffix: &str, amount: i64) -> CandidatesAnswer {
     let classes = vec![(ClassId(0), Arc::from("VCPU")), (ClassId(1), Arc::from("DISK_GB"))];
     let catalog = Catalog::new(classes, vec![(TraitId(1), Arc::from("T"))], Vec::new());
     let snapshot = Arc::new(Snapshot::build(catalog, vec![row(1, None), row(2, Some(1))]));
