@@ -44,8 +44,8 @@ const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and th
 
 /// `GET /openapi.json`. It is public: it is the same for every installation, and tools need it before they have a token.
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    static WHOLE: LazyLock<Value> = LazyLock::new(|| document(None));
-    let mut document = WHOLE.clone();
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(None));
+    let mut document = DOCUMENT.clone();
     if !context.prefix().is_empty() {
         document["servers"][0]["url"] = context.prefix().into();
     }

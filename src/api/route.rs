@@ -160,7 +160,7 @@ impl Route {
         self
     }
 
-    /// The policy rule that guards the route; `None` for a public one.
+    /// The policy rule that authorizes the route; `None` for a public one.
     pub fn rule(&self) -> Option<&'static Rule> {
         match self.authorization {
             Authorization::Public => None,

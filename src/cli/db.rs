@@ -14,9 +14,9 @@ use crate::db::{Database, DatabaseSettings, Replica};
 pub enum Command {
     /// Create or upgrade the database, or adopt OpenStack Placement's.
     Sync,
-    /// Print the revision of OpenStack's tables and, on the next line, of placet's own tables.
+    /// Print the schema revision of OpenStack's tables and, on the next line, of placet's own tables.
     Version,
-    /// Record a revision of OpenStack's tables, `head` or `base`, without changing the tables.
+    /// Record a schema revision of OpenStack's tables, `head` or `base`, without changing the tables.
     Stamp { version: String },
     /// Complete data of old releases: providers without a root, allocations without a consumer.
     ///

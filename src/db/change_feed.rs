@@ -19,7 +19,7 @@ use super::{Database, DbConnection, DbResult, SetupError};
 use crate::mutants::{self, Mutant};
 use query::FeedRow;
 
-/// How far a writer has been followed: a revision, and the random token of that commit. The default is the position of
+/// How far a writer has been followed: a revision, and the commit token of that commit. The default is the position of
 /// a new writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position {

@@ -147,7 +147,7 @@ table! {
 }
 
 table! {
-    /// One row per live writer: the number of its commits, and the random token of the last one.
+    /// One row per live writer: the number of its commits, and the commit token of the last one.
     placet_writers (id) {
         id -> Text,
         revision -> BigInt,

@@ -326,7 +326,7 @@ impl<B: Batch> Writer<B> {
             if jobs.is_empty() {
                 return Ok(Vec::new());
             }
-            log::debug!("Retrying a batch of {} changes: {failure}", jobs.len());
+            log::debug!("Retrying a batch of {} commands: {failure}", jobs.len());
             if strategy == CommitStrategy::FromDatabase || !failure.is_conflict() {
                 std::thread::sleep(RETRY_PAUSE);
             }
@@ -362,7 +362,7 @@ fn require_conn(conn: &mut Option<DbConnection>) -> BatchResult<&mut DbConnectio
 
 /// Answers all jobs with an error: nothing of them was committed, or the outcome is unknown.
 fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
-    log::error!("A batch of {} changes was not committed: {error}", jobs.len());
+    log::error!("A batch of {} commands was not committed: {error}", jobs.len());
     for job in jobs {
         job.answer(Err(error.clone()));
     }

@@ -62,14 +62,14 @@ pub enum Expected {
 pub struct Given {
     pub generation: i64,
     /// The literal, which refusals quote: `1.0`.
-    pub spelled: String,
+    pub literal: String,
 }
 
 impl From<i64> for Given {
     fn from(generation: i64) -> Given {
         Given {
             generation,
-            spelled: generation.to_string(),
+            literal: generation.to_string(),
         }
     }
 }

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_several_have_is_in_the_order_of_ids_and_who_has_nothing_is_there() {
+    fn joined_rows_are_ordered_by_id_and_a_provider_without_rows_is_present() {
         let row = |uuid: &str, joined: Option<(i32, char)>| (uuid.to_owned(), (Some(1), joined));
         let rows = vec![
             row("a", Some((7, 'z'))),

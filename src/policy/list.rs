@@ -49,10 +49,10 @@ impl Policy {
     }
 }
 
-/// A table with one rule a line: its check in force, its default if that differs, and the routes that it guards.
-/// `guards` returns the routes of a rule.
-pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
-    let mut lines = vec![["RULE", "CHECK IN FORCE", "DEFAULT", "GUARDS"].map(str::to_owned)];
+/// A table with one rule a line: its check in force, its default if that differs, and the routes that it authorizes.
+/// `routes_of` returns the routes of a rule.
+pub fn table(policy: &Policy, routes_of: impl Fn(&str) -> Vec<String>) -> String {
+    let mut lines = vec![["RULE", "CHECK IN FORCE", "DEFAULT", "ROUTES"].map(str::to_owned)];
     let referred: HashSet<&str> = policy.checks.values().flat_map(Check::refers_to).collect();
     for row in policy.rows() {
         let check = match row.place {
@@ -64,13 +64,13 @@ pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
             Some(rule) => rule.check.to_owned(),
             None => "none".to_owned(),
         };
-        let mut guarded = guards(row.name).into_iter();
+        let mut routes = routes_of(row.name).into_iter();
         let is_referred_to = referred.contains(row.name);
-        let first = guarded
+        let first = routes
             .next()
             .unwrap_or_else(|| if is_referred_to { "other rules" } else { "nothing" }.to_owned());
         lines.push([row.name.to_owned(), check, default, first]);
-        lines.extend(guarded.map(|route| [String::new(), String::new(), String::new(), route]));
+        lines.extend(routes.map(|route| [String::new(), String::new(), String::new(), route]));
     }
     let width = |column: usize| {
         lines
@@ -81,9 +81,9 @@ pub fn table(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
     };
     let widths = [width(0), width(1), width(2)];
     let mut out = String::new();
-    for [name, check, default, guards] in &lines {
+    for [name, check, default, routes] in &lines {
         let line = format!(
-            "{name:0$}  {check:1$}  {default:2$}  {guards}",
+            "{name:0$}  {check:1$}  {default:2$}  {routes}",
             widths[0], widths[1], widths[2]
         );
         out.push_str(line.trim_end());
@@ -98,7 +98,7 @@ fn visible(check: &str) -> &str {
 }
 
 /// A policy file with the rules in force. Rules at their default are commented out.
-pub fn yaml(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
+pub fn yaml(policy: &Policy, routes_of: impl Fn(&str) -> Vec<String>) -> String {
     let mut out = String::new();
     for row in policy.rows() {
         // Writing to a String cannot fail.
@@ -108,7 +108,7 @@ pub fn yaml(policy: &Policy, guards: impl Fn(&str) -> Vec<String>) -> String {
         if let Some(rule) = row.rule {
             line(format!("# {}", rule.about));
         }
-        for route in guards(row.name) {
+        for route in routes_of(row.name) {
             line(format!("# {route}"));
         }
         let entry = |check: &str| format!("{}: {}", quoted(row.name), quoted(check));

@@ -138,7 +138,7 @@ impl Policy {
             }
             if self.refers_to_itself(name) {
                 warnings.push(format!(
-                    "{}: {name} refers to itself, so requests that it guards get a 500; remove one of the references",
+                    "{}: {name} refers to itself, so requests to its routes get a 500; remove one of the references",
                     rule_override.place
                 ));
             }
@@ -147,7 +147,7 @@ impl Policy {
             if rules::find(name).is_none() && !referred.contains(name.as_str()) {
                 let (place, nearest) = (&self.overrides[name].place, rules::nearest(name));
                 warnings.push(format!(
-                    "{place}: {name:?} guards nothing and no rule refers to it; the nearest is {nearest:?}"
+                    "{place}: {name:?} authorizes no route and no rule refers to it; the nearest is {nearest:?}"
                 ));
             }
         }

@@ -166,7 +166,7 @@ fn single(word: &str, diagnostics: &mut Diagnostics) -> Check {
             return Check::Never;
         }
         _ if right.is_unreadable() => diagnostics.warnings.push(format!(
-            "{word:?} has a % that is not %(name)s or %%, so requests that it guards get a 500; write %% for a plain %"
+            "{word:?} has a % that is not %(name)s or %%, so requests to its routes get a 500; write %% for a plain %"
         )),
         _ => {}
     }
@@ -178,7 +178,7 @@ fn single(word: &str, diagnostics: &mut Diagnostics) -> Check {
         let reason = template::unreadable(kind);
         diagnostics
             .warnings
-            .push(format!("{reason}; until then requests that it guards get a 500"));
+            .push(format!("{reason}; until then requests to its routes get a 500"));
     }
     Check::Equal {
         text: kind.to_owned(),

@@ -33,19 +33,19 @@ const fn common(name: &'static str, check: &'static str, about: &'static str) ->
     }
 }
 
-/// A rule that guards routes.
-const fn guard(name: &'static str, check: &'static str, about: &'static str) -> Rule {
+/// A rule that authorizes routes.
+const fn authorize(name: &'static str, check: &'static str, about: &'static str) -> Rule {
     Rule {
         older_check: None,
         ..common(name, check, about)
     }
 }
 
-/// A rule that guards routes of the native API. Its name begins with `placet:`, unlike any rule of OpenStack.
+/// A rule that authorizes routes of the native API. Its name begins with `placet:`, unlike any rule of OpenStack.
 const fn native(name: &'static str, check: &'static str, about: &'static str) -> Rule {
     Rule {
         project_scope_only: false,
-        ..guard(name, check, about)
+        ..authorize(name, check, about)
     }
 }
 
@@ -70,7 +70,7 @@ macro_rules! rules {
 }
 
 rules! {
-    ADMIN_API = guard("admin_api", "role:admin", "Default rule for most placement APIs.");
+    ADMIN_API = authorize("admin_api", "role:admin", "Default rule for most placement APIs.");
     SERVICE_API = common("service_api", "role:service", "Default rule for service-to-service placement APIs.");
     ADMIN_OR_SERVICE_API =
         common("admin_or_service_api", "role:admin or role:service", "Default rule for most placement APIs.");
@@ -88,77 +88,77 @@ rules! {
         "Default rule for project level reader APIs.",
     );
 
-    PROVIDERS_LIST = guard("placement:resource_providers:list", ADMIN_OR_SERVICE, "List resource providers.");
-    PROVIDERS_CREATE = guard("placement:resource_providers:create", ADMIN_OR_SERVICE, "Create a resource provider.");
-    PROVIDERS_SHOW = guard("placement:resource_providers:show", ADMIN_OR_SERVICE, "Show resource provider.");
-    PROVIDERS_UPDATE = guard("placement:resource_providers:update", ADMIN_OR_SERVICE, "Update resource provider.");
-    PROVIDERS_DELETE = guard("placement:resource_providers:delete", ADMIN_OR_SERVICE, "Delete resource provider.");
+    PROVIDERS_LIST = authorize("placement:resource_providers:list", ADMIN_OR_SERVICE, "List resource providers.");
+    PROVIDERS_CREATE = authorize("placement:resource_providers:create", ADMIN_OR_SERVICE, "Create a resource provider.");
+    PROVIDERS_SHOW = authorize("placement:resource_providers:show", ADMIN_OR_SERVICE, "Show resource provider.");
+    PROVIDERS_UPDATE = authorize("placement:resource_providers:update", ADMIN_OR_SERVICE, "Update resource provider.");
+    PROVIDERS_DELETE = authorize("placement:resource_providers:delete", ADMIN_OR_SERVICE, "Delete resource provider.");
 
-    CLASSES_LIST = guard("placement:resource_classes:list", ADMIN_OR_SERVICE, "List resource classes.");
-    CLASSES_CREATE = guard("placement:resource_classes:create", ADMIN_OR_SERVICE, "Create resource class.");
-    CLASSES_SHOW = guard("placement:resource_classes:show", ADMIN_OR_SERVICE, "Show resource class.");
-    CLASSES_UPDATE = guard("placement:resource_classes:update", ADMIN_OR_SERVICE, "Update resource class.");
-    CLASSES_DELETE = guard("placement:resource_classes:delete", ADMIN_OR_SERVICE, "Delete resource class.");
+    CLASSES_LIST = authorize("placement:resource_classes:list", ADMIN_OR_SERVICE, "List resource classes.");
+    CLASSES_CREATE = authorize("placement:resource_classes:create", ADMIN_OR_SERVICE, "Create resource class.");
+    CLASSES_SHOW = authorize("placement:resource_classes:show", ADMIN_OR_SERVICE, "Show resource class.");
+    CLASSES_UPDATE = authorize("placement:resource_classes:update", ADMIN_OR_SERVICE, "Update resource class.");
+    CLASSES_DELETE = authorize("placement:resource_classes:delete", ADMIN_OR_SERVICE, "Delete resource class.");
 
     INVENTORIES_LIST =
-        guard("placement:resource_providers:inventories:list", ADMIN_OR_SERVICE, "List resource provider inventories.");
-    INVENTORIES_CREATE = guard(
+        authorize("placement:resource_providers:inventories:list", ADMIN_OR_SERVICE, "List resource provider inventories.");
+    INVENTORIES_CREATE = authorize(
         "placement:resource_providers:inventories:create",
         ADMIN_OR_SERVICE,
         "Create one resource provider inventory.",
     );
     INVENTORIES_SHOW =
-        guard("placement:resource_providers:inventories:show", ADMIN_OR_SERVICE, "Show resource provider inventory.");
-    INVENTORIES_UPDATE = guard(
+        authorize("placement:resource_providers:inventories:show", ADMIN_OR_SERVICE, "Show resource provider inventory.");
+    INVENTORIES_UPDATE = authorize(
         "placement:resource_providers:inventories:update",
         ADMIN_OR_SERVICE,
         "Update resource provider inventory.",
     );
-    INVENTORIES_DELETE = guard(
+    INVENTORIES_DELETE = authorize(
         "placement:resource_providers:inventories:delete",
         ADMIN_OR_SERVICE,
         "Delete resource provider inventory.",
     );
 
     AGGREGATES_LIST =
-        guard("placement:resource_providers:aggregates:list", ADMIN_OR_SERVICE, "List resource provider aggregates.");
-    AGGREGATES_UPDATE = guard(
+        authorize("placement:resource_providers:aggregates:list", ADMIN_OR_SERVICE, "List resource provider aggregates.");
+    AGGREGATES_UPDATE = authorize(
         "placement:resource_providers:aggregates:update",
         ADMIN_OR_SERVICE,
         "Update resource provider aggregates.",
     );
 
     PROVIDER_USAGES =
-        guard("placement:resource_providers:usages", ADMIN_OR_SERVICE, "List resource provider usages.");
-    TOTAL_USAGES = guard(
+        authorize("placement:resource_providers:usages", ADMIN_OR_SERVICE, "List resource provider usages.");
+    TOTAL_USAGES = authorize(
         "placement:usages",
         ADMIN_OR_PROJECT_READER_OR_SERVICE,
         "List total resource usages for a given project.",
     );
 
-    TRAITS_LIST = guard("placement:traits:list", ADMIN_OR_SERVICE, "List traits.");
-    TRAITS_SHOW = guard("placement:traits:show", ADMIN_OR_SERVICE, "Show trait.");
-    TRAITS_UPDATE = guard("placement:traits:update", ADMIN_OR_SERVICE, "Update trait.");
-    TRAITS_DELETE = guard("placement:traits:delete", ADMIN_OR_SERVICE, "Delete trait.");
+    TRAITS_LIST = authorize("placement:traits:list", ADMIN_OR_SERVICE, "List traits.");
+    TRAITS_SHOW = authorize("placement:traits:show", ADMIN_OR_SERVICE, "Show trait.");
+    TRAITS_UPDATE = authorize("placement:traits:update", ADMIN_OR_SERVICE, "Update trait.");
+    TRAITS_DELETE = authorize("placement:traits:delete", ADMIN_OR_SERVICE, "Delete trait.");
     PROVIDER_TRAITS_LIST =
-        guard("placement:resource_providers:traits:list", ADMIN_OR_SERVICE, "List resource provider traits.");
+        authorize("placement:resource_providers:traits:list", ADMIN_OR_SERVICE, "List resource provider traits.");
     PROVIDER_TRAITS_UPDATE =
-        guard("placement:resource_providers:traits:update", ADMIN_OR_SERVICE, "Update resource provider traits.");
+        authorize("placement:resource_providers:traits:update", ADMIN_OR_SERVICE, "Update resource provider traits.");
     PROVIDER_TRAITS_DELETE =
-        guard("placement:resource_providers:traits:delete", ADMIN_OR_SERVICE, "Delete resource provider traits.");
+        authorize("placement:resource_providers:traits:delete", ADMIN_OR_SERVICE, "Delete resource provider traits.");
 
-    ALLOCATIONS_MANAGE = guard("placement:allocations:manage", ADMIN_OR_SERVICE, "Manage allocations.");
-    ALLOCATIONS_LIST = guard("placement:allocations:list", ADMIN_OR_SERVICE, "List allocations.");
-    ALLOCATIONS_UPDATE = guard("placement:allocations:update", ADMIN_OR_SERVICE, "Update allocations.");
-    ALLOCATIONS_DELETE = guard("placement:allocations:delete", ADMIN_OR_SERVICE, "Delete allocations.");
-    PROVIDER_ALLOCATIONS_LIST = guard(
+    ALLOCATIONS_MANAGE = authorize("placement:allocations:manage", ADMIN_OR_SERVICE, "Manage allocations.");
+    ALLOCATIONS_LIST = authorize("placement:allocations:list", ADMIN_OR_SERVICE, "List allocations.");
+    ALLOCATIONS_UPDATE = authorize("placement:allocations:update", ADMIN_OR_SERVICE, "Update allocations.");
+    ALLOCATIONS_DELETE = authorize("placement:allocations:delete", ADMIN_OR_SERVICE, "Delete allocations.");
+    PROVIDER_ALLOCATIONS_LIST = authorize(
         "placement:resource_providers:allocations:list",
         ADMIN_OR_SERVICE,
         "List resource provider allocations.",
     );
 
-    CANDIDATES_LIST = guard("placement:allocation_candidates:list", ADMIN_OR_SERVICE, "List allocation candidates.");
-    RESHAPE = guard("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
+    CANDIDATES_LIST = authorize("placement:allocation_candidates:list", ADMIN_OR_SERVICE, "List allocation candidates.");
+    RESHAPE = authorize("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
 
     NATIVE_SHOW = native("placet:api:show", "@", "List the operations of the native API.");
 }

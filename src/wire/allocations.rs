@@ -82,7 +82,7 @@ fn claim(version: Version, consumer: String, body: &Value, allocations: AmountsB
 pub fn given_generation(generation: &Value) -> Given {
     Given {
         generation: generation.integer(),
-        spelled: python::repr(generation),
+        literal: python::repr(generation),
     }
 }
 

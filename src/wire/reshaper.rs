@@ -75,12 +75,12 @@ mod tests {
             .replace("\": 3", "\": 99999999999999999999");
         let reshape = read(30, &whole).unwrap();
         assert_eq!(reshape.providers[0].generation.generation, 7);
-        assert_eq!(reshape.providers[0].generation.spelled, "7.0");
+        assert_eq!(reshape.providers[0].generation.literal, "7.0");
         let Expected::Raw(given) = &reshape.consumers[0].generation else {
             panic!("{:?}", reshape.consumers[0].generation)
         };
         assert_eq!(
-            (given.generation, given.spelled.as_str()),
+            (given.generation, given.literal.as_str()),
             (i64::MAX, "99999999999999999999")
         );
     }

@@ -76,7 +76,7 @@ fn no_url_matches_two_paths() {
 }
 
 #[actix_web::test]
-async fn every_route_with_a_rule_is_guarded_at_its_first_and_last_version() {
+async fn every_route_with_a_rule_is_authorized_at_its_first_and_last_version() {
     let server = TestServer::new();
     for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
         let (method, url) = (route.method.as_str(), url(route));

@@ -144,14 +144,14 @@ impl Database {
         usize::try_from(self.readers.max_size()).unwrap_or(usize::MAX)
     }
 
-    /// Reads one snapshot of the database, on a connection of the pool. Blocks the calling thread until one is free;
+    /// A consistent read of the database, on a connection of the pool. Blocks the calling thread until one is free;
     /// callers that may be many take a [`ReadPermit`] first.
     pub fn read<T>(&self, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask(|conn| dialect::read_transaction(conn, &read))
     }
 
-    /// As [`Database::read`], but without a transaction. `ask` sends at most one statement, which is a snapshot by
-    /// itself.
+    /// As [`Database::read`], but without a transaction. `ask` sends at most one statement, which is a
+    /// consistent read by itself.
     pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask_since(Instant::now(), ask)
     }
@@ -231,13 +231,13 @@ pub struct ReadPermit {
 }
 
 impl ReadPermit {
-    /// Reads one snapshot of the database.
+    /// A consistent read of the database.
     pub fn read<T>(&self, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask(|conn| dialect::read_transaction(conn, &read))
     }
 
     /// As [`ReadPermit::read`], but without a transaction, in one round trip. `ask` sends at most one statement, which
-    /// is a snapshot by itself.
+    /// is a consistent read by itself.
     pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.database.ask_since(self.began, ask)
     }

@@ -105,9 +105,9 @@ fn redacted(url: &str) -> String {
 
 /// Returns a path as a `file:` URI for SQLite.
 pub(in crate::db) fn file_uri(path: &std::path::Path, mode: &str) -> std::io::Result<String> {
-    const KEPT: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
+    const ENCODED_CHARS: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
     let absolute = std::path::absolute(path)?;
-    let encoded = utf8_percent_encode(&absolute.to_string_lossy(), &KEPT).to_string();
+    let encoded = utf8_percent_encode(&absolute.to_string_lossy(), &ENCODED_CHARS).to_string();
     Ok(format!("file://{encoded}?mode={mode}"))
 }
 

@@ -10,17 +10,17 @@ use super::{alembic_version, allocations, consumers, resource_providers};
 use crate::db::engines::dialect::{self, Purpose};
 use crate::db::{Database, DbConnection, SetupError};
 
-/// The revision of OpenStack's tables that placet creates and works on.
+/// The alembic revision of OpenStack's tables that placet creates and works on.
 pub const HEAD: &str = "a082b8bb98d0";
-/// All known revisions, oldest first.
+/// All known alembic revisions, oldest first.
 const REVISIONS: [&str; 5] = ["b4ed3a175331", "611cd6dffd7b", "b5c396305c25", "422ece571366", HEAD];
 
-/// Whether a database at this revision can be upgraded to the newest.
+/// Whether a database at this alembic revision can be upgraded to the newest.
 pub fn is_known(revision: &str) -> bool {
     REVISIONS.contains(&revision)
 }
 
-/// Upgrades the tables from a known revision to the newest. Returns whether there was a step to do.
+/// Upgrades the tables from a known alembic revision to the newest. Returns whether there was a step to do.
 pub fn upgrade(conn: &mut DbConnection, from: &str) -> Result<bool, SetupError> {
     let steps = REVISIONS.iter().skip_while(|revision| **revision != from).skip(1);
     let mut done = false;
@@ -35,11 +35,11 @@ pub fn upgrade(conn: &mut DbConnection, from: &str) -> Result<bool, SetupError> 
     Ok(done)
 }
 
-/// Finishes a sync that began without tables: upgrades tables that are at an older revision, and deletes an older
-/// revision from `alembic_version`.
+/// Finishes a sync that began without tables: upgrades tables that are at an older alembic revision, and deletes older
+/// revisions from `alembic_version`.
 ///
 /// MariaDB commits each table by itself. So OpenStack Placement's own tool may have created some of the tables at the
-/// same time, at its oldest revision.
+/// same time, at its oldest alembic revision.
 pub fn upgrade_mixed_tables(conn: &mut DbConnection) -> Result<(), SetupError> {
     if !dialect::has_old_tables(conn)? {
         return Ok(());
@@ -79,7 +79,7 @@ fn refuse_missing_consumers(conn: &mut DbConnection) -> Result<(), SetupError> {
 }
 
 impl Database {
-    /// Records that OpenStack's tables are at a revision, and changes nothing else. `head` is the newest, `base` none.
+    /// Records that OpenStack's tables are at an alembic revision, and changes nothing else. `head` is the newest, `base` none.
     pub fn stamp(&self, revision: &str) -> Result<(), SetupError> {
         let revision = match revision {
             "head" => Some(HEAD),

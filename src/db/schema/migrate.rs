@@ -1,7 +1,7 @@
 //! `db sync`: creates the schema in an empty database, adopts and upgrades that of OpenStack Placement, and refuses any
 //! other.
 //!
-//! The two parts of the schema have separate versions. OpenStack's tables are at the revision in `alembic_version`, and
+//! The two parts of the schema have separate versions. OpenStack's tables are at the alembic revision in `alembic_version`, and
 //! its own tool keeps working on them. placet's tables, all named `placet_…`, are versioned by `placet_migrations`.
 
 use diesel::backend::Backend;
@@ -128,7 +128,8 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
 }
 
 impl FoundSchema {
-    /// Refuses what placet must not touch: the tables of another program, an unknown revision, a newer placet's schema.
+    /// Refuses what placet must not touch: the tables of another program, an unknown alembic revision, a newer placet's
+    /// schema.
     fn refuse_unknown(&self) -> Result<(), SetupError> {
         match &self.alembic {
             None if self.has_other_tables && !self.is_interrupted => return Err(SetupError::Foreign),

@@ -149,8 +149,8 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(20);
-    const SHORT: Duration = Duration::from_millis(20);
+    const LONG_TIMEOUT: Duration = Duration::from_secs(20);
+    const SHORT_TIMEOUT: Duration = Duration::from_millis(20);
 
     /// Makes a request on another thread, which returns how long that took. Returns once the request is pending.
     fn request(handshake: &Arc<Handshake>, timeout: Duration) -> JoinHandle<Duration> {
@@ -170,45 +170,51 @@ mod tests {
     fn a_request_waits_until_it_is_served_once() {
         let handshake = Arc::new(Handshake::default());
         assert_eq!(handshake.serve(|| "without a request"), None);
-        let thread = request(&handshake, SHORT);
+        let thread = request(&handshake, SHORT_TIMEOUT);
         let served = handshake.serve(|| {
             // Longer than the request would wait for this to begin.
-            std::thread::sleep(5 * SHORT);
+            std::thread::sleep(5 * SHORT_TIMEOUT);
             assert!(!thread.is_finished());
             "served"
         });
         assert_eq!(served, Some("served"));
-        assert!(thread.join().unwrap() >= 5 * SHORT);
+        assert!(thread.join().unwrap() >= 5 * SHORT_TIMEOUT);
         assert_eq!(handshake.serve(|| "again"), None);
     }
 
     #[test]
     fn a_request_is_withdrawn_after_its_timeout_and_not_served_later() {
         let handshake = Arc::new(Handshake::default());
-        assert!(request(&handshake, SHORT).join().unwrap() < LONG);
+        assert!(request(&handshake, SHORT_TIMEOUT).join().unwrap() < LONG_TIMEOUT);
         assert_eq!(handshake.serve(|| "late"), None);
     }
 
     #[test]
     fn a_request_ends_if_the_writer_panics() {
         let handshake = Arc::new(Handshake::default());
-        let thread = request(&handshake, LONG);
+        let thread = request(&handshake, LONG_TIMEOUT);
         let writer = handshake.clone();
         let panicked = std::thread::spawn(move || writer.serve(|| panic!("a defect"))).join();
         assert!(panicked.is_err());
-        assert!(thread.join().unwrap() < LONG);
+        assert!(thread.join().unwrap() < LONG_TIMEOUT);
     }
 
     #[test]
     fn a_commit_ends_the_wait_and_so_does_a_stop() {
         let handshake = Handshake::default();
         let began = Instant::now();
-        assert_eq!(handshake.wait_for_commit(Some(SHORT), LONG), Some(Wakeup::Idle));
-        assert!(began.elapsed() < LONG, "without a commit there is no pause for more");
+        assert_eq!(
+            handshake.wait_for_commit(Some(SHORT_TIMEOUT), LONG_TIMEOUT),
+            Some(Wakeup::Idle)
+        );
+        assert!(
+            began.elapsed() < LONG_TIMEOUT,
+            "without a commit there is no pause for more"
+        );
         handshake.notify_commit();
         assert_eq!(handshake.wait_for_commit(None, Duration::ZERO), Some(Wakeup::Commits));
         handshake.stop();
-        assert_eq!(handshake.wait_for_commit(None, LONG), None);
-        handshake.request(LONG);
+        assert_eq!(handshake.wait_for_commit(None, LONG_TIMEOUT), None);
+        handshake.request(LONG_TIMEOUT);
     }
 }

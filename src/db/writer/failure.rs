@@ -102,7 +102,7 @@ impl BatchFailure {
             | BatchFailure::Cancelled => self.timeout_error(),
             BatchFailure::UnknownOutcome(detail) => Error::UnknownOutcome { detail },
             BatchFailure::Panicked => Error::Internal {
-                detail: "The change met a defect of placet; nothing was done.".into(),
+                detail: "The request met a defect of placet; nothing was done.".into(),
             },
         }
     }
@@ -121,7 +121,7 @@ impl std::fmt::Display for BatchFailure {
             }
             BatchFailure::UnknownOutcome(detail) => f.write_str(detail),
             BatchFailure::Panicked => f.write_str("a defect of placet"),
-            BatchFailure::Cancelled => f.write_str("a caller stopped waiting for its change"),
+            BatchFailure::Cancelled => f.write_str("a caller stopped waiting for its command"),
             BatchFailure::IdentityLost => f.write_str("the writer's row changed (restored backup?)"),
         }
     }

@@ -1,8 +1,8 @@
 //! The writer's identity: its row in `placet_writers`, whose revision every commit raises, and the fence that decides
 //! an in-doubt commit.
 //!
-//! A revision and its random token name one commit of one writer. A writer's revisions have no gaps and become
-//! visible in order, so peers know exactly which changes they lack. If the row is not at the revision and token where
+//! A revision and its commit token, a random text, name one commit of one writer. A writer's revisions have no gaps and become
+//! visible in order, so peers know exactly which changes they lack. If the row is not at the revision and commit token where
 //! this writer left it, the database was restored, or the row was pruned.
 
 #[cfg(test)]
@@ -26,13 +26,13 @@ const REGISTRATION_ATTEMPTS: usize = 5;
 #[derive(Clone)]
 pub struct Identity {
     id: String,
-    /// The last revision that is known to be committed, and its token. The writer's row has both, unless a commit is
+    /// The last revision that is known to be committed, and its commit token. The writer's row has both, unless a commit is
     /// in doubt.
     revision: i64,
     token: String,
-    /// The token of the current batch. It distinguishes the batch from a fence of the same revision.
+    /// The commit token of the current batch. It distinguishes the batch from a fence of the same revision.
     batch_token: String,
-    /// The token of the current batch's fence. Every attempt to commit the fence has the same one.
+    /// The commit token of the current batch's fence. Every attempt to commit the fence has the same one.
     fence_token: String,
 }
 
@@ -60,7 +60,7 @@ pub enum CommitOutcome {
     Committed,
     /// It was not committed, and never will be.
     NotCommitted,
-    /// The rows that would show it were deleted. Another fence cannot help.
+    /// The rows that show the outcome were pruned. Another fence cannot help.
     Unknown,
     /// Neither the commit nor the fence is visible yet: try the fence again.
     InDoubt,
@@ -103,7 +103,7 @@ impl Identity {
             .map(|_| ())
     }
 
-    /// Raises the revision with a new token. False if the row is not as this writer left it.
+    /// Raises the revision with a new commit token. False if the row is not as this writer left it.
     pub fn raise_revision(&mut self, conn: &mut DbConnection) -> DbResult<bool> {
         self.draw_tokens();
         self.raise_with(conn, &self.batch_token)
@@ -162,7 +162,7 @@ impl Identity {
             .map(|_| ())
     }
 
-    /// The commit that the current batch becomes if it succeeds.
+    /// The position that the current batch has once it is committed.
     pub fn pending_commit(&self) -> Commit {
         Commit {
             writer: self.id.clone(),
@@ -183,10 +183,10 @@ impl Identity {
         self.token = token;
     }
 
-    /// Decides whether the current batch was committed, by committing the same revision with another token.
+    /// Decides whether the current batch was committed, by committing the same revision with another commit token.
     ///
     /// If the fence is committed, the batch was not, and never will be: its guard on the revision cannot hold any more.
-    /// If the revision is taken, its token identifies the commit that took it.
+    /// If the revision is taken, its commit token identifies the commit that took it.
     pub fn fence(&mut self, conn: &mut DbConnection) -> DbResult<CommitOutcome> {
         if mutants::is(Mutant::DropFence) {
             return Ok(match self.token_of_next(conn)? {
@@ -229,7 +229,7 @@ impl Identity {
             .map(|_| ())
     }
 
-    /// The token of the next revision: from its change, or from the writer's row if the change was pruned.
+    /// The commit token of the next revision: from its change, or from the writer's row if the change was pruned.
     fn token_of_next(&self, conn: &mut DbConnection) -> DbResult<Option<String>> {
         use {placet_changes as c, placet_writers as w};
         let next = self.revision + 1;

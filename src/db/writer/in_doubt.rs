@@ -3,11 +3,11 @@
 //! Naively, a new connection reads the writer's revision: if it was raised, the batch was committed. That is wrong,
 //! because the server may still be executing the old COMMIT (measured: wrong in 20% to 100% of trials).
 //!
-//! So the writer commits a fence in place of the batch: the same next revision on a new connection, with a token of its
-//! own ([`super::identity::Identity::fence`]). Only one of the two can raise the revision.
+//! So the writer commits a fence in place of the batch: the same next revision on a new connection, with a commit
+//! token of its own ([`super::identity::Identity::fence`]). Only one of the two can raise the revision.
 //!
 //! - The fence is committed: the batch was not, and never will be. It is tried again.
-//! - The fence finds the revision taken: the token identifies its commit. If it is the batch's, the batch was
+//! - The fence finds the revision taken: the commit token identifies its commit. If it is the batch's, the batch was
 //!   committed.
 //! - Neither is known before the timeout: callers get 503, with the detail that the outcome is unknown.
 

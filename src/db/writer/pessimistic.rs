@@ -12,7 +12,7 @@
 //! before the locks are taken (pre-insert): that blocks only claims for the same consumers. Commands that arrive
 //! in between join the batch. Then: lock, catch up with the change feed, plan again, write the rest, COMMIT.
 //!
-//! Measured with three processes on one pool and 32 clients, before and after pre-inserts, with other changes in
+//! Measured with three processes on one pool and 32 clients, before and after pre-inserts, with other work in
 //! between: PostgreSQL from 4,878 to 6,835 claims a second, MariaDB from 3,293 to 7,767.
 //!
 //! Unhappy paths, each of which rolls the transaction back, pre-inserted rows included:

@@ -17,7 +17,7 @@ use crate::mutants::{self, Mutant};
 /// How many of its own revisions a writer keeps for peers to follow.
 pub const KEPT_REVISIONS: i64 = 10_000;
 /// How long it keeps them.
-const KEPT_FOR: Duration = Duration::from_secs(600);
+const RETENTION_TIME: Duration = Duration::from_secs(600);
 /// A writer without a heartbeat for this long is silent, and is pruned.
 const SILENT_AFTER: Duration = Duration::from_secs(3600);
 
@@ -30,7 +30,7 @@ fn seen_at(conn: &mut DbConnection, writer: &str) -> DbResult<NaiveDateTime> {
 /// Deletes a writer's own old changes, after its heartbeat. A peer that lacks one of them finds a gap, and reloads.
 pub fn prune_own_changes(conn: &mut DbConnection, writer: &str, revision: i64) -> DbResult<usize> {
     use placet_changes as c;
-    let oldest = seen_at(conn, writer)? - KEPT_FOR;
+    let oldest = seen_at(conn, writer)? - RETENTION_TIME;
     let old = c::revision.le(revision - KEPT_REVISIONS).or(c::committed_at.lt(oldest));
     diesel::delete(c::table.filter(c::writer.eq(writer)).filter(old)).execute(conn)
 }

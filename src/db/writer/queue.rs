@@ -1,8 +1,8 @@
 //! The writer's bounded queue: commands, each with its deadline, its gate and the channel for its answer.
 //!
 //! If the database is down, the writer gets an error and answers in time. If the database hangs, the writer hangs with
-//! it. So the caller may cancel its command after a second, longer timeout. The gate makes that
-//! safe: a command is either cancelled or committed, never both.
+//! it. So the caller may cancel its command after a second, longer timeout. The gate makes that safe: a command is
+//! either cancelled or committed, never both.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::{Batch, WriterSettings};
 use crate::error::{Error, Result};
 
-/// How much longer a caller waits than the writer tries, because the writer's answer says more than a timeout.
+/// Extra time for the caller, so that the writer's more precise answer arrives first.
 const CALLER_GRACE: Duration = Duration::from_millis(500);
 
 /// A command that waits to be committed.
@@ -79,15 +79,15 @@ impl CommitGate {
 }
 
 impl<B: Batch> Job<B> {
-    /// Whether the job is worth another attempt: neither cancelled nor expired.
+    /// Not cancelled, and before its deadline.
     pub fn is_live(&self) -> bool {
         !self.gate.is_cancelled() && self.deadline > Instant::now()
     }
 
-    /// Answers the caller if it still waits. A committed change stays committed either way.
+    /// Answers the caller if it still waits. A committed command stays committed either way.
     pub fn answer(self, result: Result<B::Answer>) {
         if self.reply.send(result).is_err() {
-            log::debug!("A client disconnected before its change was answered");
+            log::debug!("A client disconnected before its command was answered");
         }
     }
 }
@@ -127,7 +127,7 @@ impl<B: Batch> WriterHandle<B> {
         };
         self.queue.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => Error::Busy {
-                detail: "Too many changes are waiting.".to_owned(),
+                detail: "Too many writes are waiting.".to_owned(),
             },
             TrySendError::Disconnected(_) => Error::Busy {
                 detail: "It is shutting down.".to_owned(),

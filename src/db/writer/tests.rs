@@ -64,7 +64,7 @@ impl Batch for Numbers {
                 conn.batch_execute("ROLLBACK")?;
             }
             if **number == HANGS {
-                std::thread::sleep(5 * SHORT);
+                std::thread::sleep(5 * SHORT_TIMEOUT);
             }
             let times = if **number == DUPLICATE { 2 } else { 1 };
             for _ in 0..times {
@@ -223,14 +223,14 @@ impl NumberWriter {
     }
 }
 
-const LONG: Duration = Duration::from_secs(20);
-const SHORT: Duration = Duration::from_millis(300);
+const LONG_TIMEOUT: Duration = Duration::from_secs(20);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[actix_web::test]
 async fn commands_that_wait_together_share_a_transaction() {
-    let mut writer = number_writer(100, LONG);
+    let mut writer = number_writer(100, LONG_TIMEOUT);
     let numbers: Vec<i64> = (1..=20).collect();
-    let answers = writer.submit_while_locked(&numbers, SHORT).await;
+    let answers = writer.submit_while_locked(&numbers, SHORT_TIMEOUT).await;
     assert_eq!(
         answers,
         numbers.iter().map(|number| Ok(number * 10)).collect::<Vec<_>>()
@@ -246,8 +246,10 @@ async fn commands_that_wait_together_share_a_transaction() {
 #[actix_web::test]
 async fn only_the_command_at_fault_is_refused() {
     for at_fault in [DUPLICATE, PANICS] {
-        let mut writer = number_writer(100, LONG);
-        let answers = writer.submit_while_locked(&[1, 2, at_fault, 3, 4, 5], SHORT).await;
+        let mut writer = number_writer(100, LONG_TIMEOUT);
+        let answers = writer
+            .submit_while_locked(&[1, 2, at_fault, 3, 4, 5], SHORT_TIMEOUT)
+            .await;
         for (number, answer) in [1, 2, at_fault, 3, 4, 5].iter().zip(&answers) {
             match (*number == at_fault, answer) {
                 (true, Err(Error::Internal { .. })) => {}
@@ -262,8 +264,8 @@ async fn only_the_command_at_fault_is_refused() {
 
 #[actix_web::test]
 async fn commands_whose_timeout_passes_during_a_lock_are_refused_and_not_committed() {
-    let mut writer = number_writer(100, SHORT);
-    let answers = writer.submit_while_locked(&[1, 2, 3], 4 * SHORT).await;
+    let mut writer = number_writer(100, SHORT_TIMEOUT);
+    let answers = writer.submit_while_locked(&[1, 2, 3], 4 * SHORT_TIMEOUT).await;
     for answer in answers {
         assert!(
             matches!(answer, Err(Error::Unavailable { .. } | Error::Busy { .. })),
@@ -276,11 +278,11 @@ async fn commands_whose_timeout_passes_during_a_lock_are_refused_and_not_committ
 
 #[actix_web::test]
 async fn a_cancelled_command_is_never_committed() {
-    let mut writer = number_writer(100, SHORT);
+    let mut writer = number_writer(100, SHORT_TIMEOUT);
     let cancelled = writer.handle.submit(HANGS).await;
     assert!(matches!(cancelled, Err(Error::Unavailable { .. })), "{cancelled:?}");
     // The writer still runs the command, and looks at its gate before COMMIT.
-    actix_web::rt::time::sleep(3 * SHORT).await;
+    actix_web::rt::time::sleep(3 * SHORT_TIMEOUT).await;
     assert_eq!(writer.handle.submit(1).await, Ok(10));
     assert_eq!(writer.count(), 1, "its caller was answered that nothing was done");
 }
@@ -310,13 +312,13 @@ async fn the_timeout_bounds_waiting_and_retries_together() {
 
 #[actix_web::test]
 async fn a_full_queue_refuses_immediately() {
-    let mut writer = number_writer(2, LONG);
+    let mut writer = number_writer(2, LONG_TIMEOUT);
     writer.lock();
     // The writer takes the first alone, and waits with it for the lock.
     let mut tasks = vec![writer.submit(1)];
-    actix_web::rt::time::sleep(SHORT).await;
+    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
     tasks.extend((2..=8).map(|number| writer.submit(number)));
-    actix_web::rt::time::sleep(SHORT).await;
+    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
     dialect::rollback(&mut writer.conn).unwrap();
     let mut granted = Vec::new();
     for task in tasks {
@@ -331,7 +333,7 @@ async fn a_full_queue_refuses_immediately() {
 
 #[actix_web::test]
 async fn a_commit_that_cannot_be_published_is_granted_and_invalidates_the_snapshot() {
-    let mut writer = number_writer(100, LONG);
+    let mut writer = number_writer(100, LONG_TIMEOUT);
     assert_eq!(writer.handle.submit(1).await, Ok(10));
     assert!(!writer.is_invalid.load(Ordering::Acquire));
     let answer = writer.handle.submit(UNPUBLISHABLE).await;
@@ -344,12 +346,12 @@ async fn a_commit_that_cannot_be_published_is_granted_and_invalidates_the_snapsh
 /// alone.
 #[actix_web::test]
 async fn a_batch_that_the_server_rolled_back_before_commit_is_tried_again() {
-    let mut writer = number_writer(100, LONG);
+    let mut writer = number_writer(100, LONG_TIMEOUT);
     if Kind::of(&writer.conn) != Kind::Mariadb {
         return;
     }
     assert_eq!(
-        writer.submit_while_locked(&[1, ROLLED_BACK, 2], SHORT).await,
+        writer.submit_while_locked(&[1, ROLLED_BACK, 2], SHORT_TIMEOUT).await,
         [Ok(10), Ok(ROLLED_BACK * 10), Ok(20)]
     );
     assert_eq!(writer.count(), 3);

@@ -209,8 +209,9 @@ impl Decider {
         }
         let consumers = state.consumers.values();
         let rows: Vec<&ConsumerRow> = consumers.filter_map(|entry| entry.now.as_ref()).collect();
-        if std::mem::replace(&mut self.owner_ids_reload_count, self.store.reload_count()) != self.owner_ids_reload_count
-        {
+        let reload_count = self.store.reload_count();
+        if self.owner_ids_reload_count != reload_count {
+            self.owner_ids_reload_count = reload_count;
             self.owner_ids = OwnerIds::default();
         }
         if !find_owner_ids(&mut self.owner_ids, &rows)? {

@@ -119,7 +119,7 @@ mod tests {
     use crate::db::tests::support::TestDatabase;
 
     #[actix_web::test]
-    async fn those_who_wait_share_a_statement_and_none_in_flight() {
+    async fn waiting_requests_share_a_statement_that_is_sent_after_they_arrive() {
         let (_kept, database) = TestDatabase::synced();
         let number = || Arc::new(AtomicUsize::new(0));
         let (committed, sent, may_end) = (number(), number(), number());

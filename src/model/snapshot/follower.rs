@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
 use crate::search::Snapshot;
 
-/// The pause between attempts to reload an invalid snapshot while no request waits for it.
-const RELOAD_PAUSE: Duration = Duration::from_millis(20);
+/// The time between attempts to reload an invalid snapshot while no request waits for it.
+const RELOAD_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 type SnapshotReply = oneshot::Sender<Result<Arc<Snapshot>>>;
 
@@ -83,7 +83,7 @@ impl Follower {
 
 /// For a mutant: requests that arrived while the query was in flight. The mutant answers them from it too.
 fn arrived_in_flight(requests: &Receiver<Option<SnapshotReply>>) -> impl Iterator<Item = SnapshotReply> {
-    std::thread::sleep(5 * RELOAD_PAUSE);
+    std::thread::sleep(5 * RELOAD_RETRY_INTERVAL);
     requests.try_iter().flatten()
 }
 
@@ -99,12 +99,12 @@ struct FollowerThread {
 impl FollowerThread {
     fn work(&mut self, requests: &Receiver<Option<SnapshotReply>>) {
         loop {
-            let pause = if self.store.is_invalid() {
-                RELOAD_PAUSE
+            let timeout = if self.store.is_invalid() {
+                RELOAD_RETRY_INTERVAL
             } else {
                 Duration::MAX
             };
-            let first = match requests.recv_timeout(pause) {
+            let first = match requests.recv_timeout(timeout) {
                 Ok(request) => request,
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,

@@ -13,8 +13,8 @@ use crate::model::{inventories, resource_classes, traits};
 
 const CLASS: &str = "CUSTOM_GOING";
 const TRAIT: &str = "CUSTOM_GOING_TOO";
-/// Until the second of two processes waits for the first, or has finished.
-const A_WHILE: Duration = Duration::from_millis(300);
+/// Within this time the second of two processes waits for the first, or has finished.
+const OVERLAP_TIME: Duration = Duration::from_millis(300);
 
 /// Two processes that know one host, a class and a trait. `None` on SQLite, which has one write transaction at a time.
 async fn two_processes() -> Option<(Fixture, Process, Process)> {
@@ -76,7 +76,7 @@ fn interleaved_with(
     };
     let change = a.decider.encode(&change.expect("the first writes"));
     let later = std::thread::spawn(second);
-    std::thread::sleep(A_WHILE);
+    std::thread::sleep(OVERLAP_TIME);
     a.identity.record(&mut a.conn, &change).unwrap();
     dialect::commit(&mut a.conn).unwrap();
     [answers.remove(0), later.join().unwrap()]

@@ -130,7 +130,7 @@ fn a_warning_names_file_and_line() {
     for (text, warning) in [
         (
             "\"placement:usage\": \"@\"",
-            "policy.yaml:1: \"placement:usage\" guards nothing and no rule refers to it; the nearest is \"placement:usages\"",
+            "policy.yaml:1: \"placement:usage\" authorizes no route and no rule refers to it; the nearest is \"placement:usages\"",
         ),
         (
             "\n\"placement:usages\": rule:admin_apy",
@@ -146,7 +146,7 @@ fn a_warning_names_file_and_line() {
         ),
         (
             "\"placement:usages\": rule:placement:usages",
-            "policy.yaml:1: placement:usages refers to itself, so requests that it guards get a 500; remove one of the references",
+            "policy.yaml:1: placement:usages refers to itself, so requests to its routes get a 500; remove one of the references",
         ),
         (
             "admin_api: role:a\nadmin_api: role:b",
@@ -154,11 +154,11 @@ fn a_warning_names_file_and_line() {
         ),
         (
             "\"placement:usages\": a$b:x",
-            "policy.yaml:1: placement:usages: \"a$b\" must be a name, a text in quotes, a whole number, True, False or None; until then requests that it guards get a 500",
+            "policy.yaml:1: placement:usages: \"a$b\" must be a name, a text in quotes, a whole number, True, False or None; until then requests to its routes get a 500",
         ),
         (
             "\"placement:usages\": role:100%",
-            "policy.yaml:1: placement:usages: \"role:100%\" has a % that is not %(name)s or %%, so requests that it guards get a 500; write %% for a plain %",
+            "policy.yaml:1: placement:usages: \"role:100%\" has a % that is not %(name)s or %%, so requests to its routes get a 500; write %% for a plain %",
         ),
     ] {
         assert_eq!(loaded(text).expect("a policy").warnings, [warning], "{text}");

@@ -3,7 +3,7 @@
 use super::super::{table, yaml};
 use super::*;
 
-fn guards(rule: &str) -> Vec<String> {
+fn routes_of(rule: &str) -> Vec<String> {
     match rule {
         "placement:usages" => vec!["GET /usages".to_owned(), "GET /usages/again".to_owned()],
         _ => Vec::new(),
@@ -14,7 +14,7 @@ fn guards(rule: &str) -> Vec<String> {
 fn the_table_lists_all_rules_and_their_routes() {
     let text = table(
         &policy(true, "own: role:x\n\"placement:usages\": rule:own\nadmin_api: ''"),
-        guards,
+        routes_of,
     );
     let lines: Vec<Vec<&str>> = text
         .lines()
@@ -26,7 +26,7 @@ fn the_table_lists_all_rules_and_their_routes() {
         })
         .collect();
     for line in [
-        &["RULE", "CHECK IN FORCE", "DEFAULT", "GUARDS"][..],
+        &["RULE", "CHECK IN FORCE", "DEFAULT", "ROUTES"][..],
         &["admin_api", "\"\"", "(policy.yaml:3)", "role:admin", "nothing"],
         &["service_api", "role:service", "same", "other rules"],
         &[
@@ -46,7 +46,7 @@ fn the_table_lists_all_rules_and_their_routes() {
 
 #[test]
 fn a_policy_file_of_defaults_is_all_comments() {
-    let text = yaml(&policy(true, ""), guards);
+    let text = yaml(&policy(true, ""), routes_of);
     assert!(
         text.lines().all(|line| line.is_empty() || line.starts_with('#')),
         "{text}"
@@ -66,7 +66,7 @@ fn the_printed_policy_file_reproduces_the_rules_in_force() {
         (true, "own: 'not (''a\\\"b'':%(x)s or role:y)'"),
     ] {
         let before = policy(new, text);
-        let again = policy(true, &yaml(&before, guards));
+        let again = policy(true, &yaml(&before, routes_of));
         assert_eq!(allowed_roles(&again), allowed_roles(&before), "{text}");
         assert_eq!(table_without_places(&again), table_without_places(&before), "{text}");
     }
@@ -78,5 +78,5 @@ fn table_without_places(policy: &Policy) -> Vec<String> {
         let kept = cells.filter(|cell| !cell.is_empty() && !cell.starts_with('('));
         kept.collect::<Vec<_>>().join(" | ")
     };
-    table(policy, guards).lines().map(cells).collect()
+    table(policy, routes_of).lines().map(cells).collect()
 }

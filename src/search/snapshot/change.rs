@@ -17,7 +17,7 @@ pub struct ProviderRow {
     pub parent: Option<ProviderId>,
     /// The provider itself, if it has no parent.
     pub root: ProviderId,
-    /// `updated_at` or else `created_at`, in microseconds since the epoch, UTC.
+    /// `updated_at` or else `created_at`, in microseconds since the Unix epoch, UTC.
     pub modified: i64,
     pub inventories: BTreeMap<ClassId, Inventory>,
     /// Sums of allocations; none is zero, and a class may have no inventory. Signed: a release may arrive before its

@@ -49,7 +49,7 @@ fn a_search_of_single_providers_and_a_search_of_trees_can_be_interrupted() {
     }
 }
 
-/// Asks for a packing that is not decided within `LONG` steps.
+/// Asks for a packing that is not decided within `STEP_BUDGET` steps.
 fn hopeless(interrupt: &Interrupt) -> Option<Result<Candidate>> {
     let (rows, request) = cut_up(30);
     let snapshot = Snapshot::build(catalog(), rows);
@@ -60,14 +60,14 @@ fn hopeless(interrupt: &Interrupt) -> Option<Result<Candidate>> {
     candidates(&snapshot, &request, &settings, ()).unwrap().select().next()
 }
 
-const LONG: u64 = 400_000;
+const STEP_BUDGET: u64 = 400_000;
 
 #[test]
 fn an_interrupted_search_takes_no_more_steps() {
     let interrupt = Interrupt::after(2);
     interrupt.set();
     assert!(interrupted(hopeless(&interrupt)));
-    let long = Interrupt::after(LONG);
+    let long = Interrupt::after(STEP_BUDGET);
     assert!(
         interrupted(hopeless(&long)) && long.ran_out(),
         "it would take more steps"
@@ -76,7 +76,7 @@ fn an_interrupted_search_takes_no_more_steps() {
 
 #[test]
 fn another_thread_can_interrupt_a_long_search() {
-    let interrupt = Interrupt::after(LONG);
+    let interrupt = Interrupt::after(STEP_BUDGET);
     let answer = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(20));

@@ -106,7 +106,9 @@ impl<'a> BinCompletion<'a> {
         }
         let verdict = if self.check_capacity(bin) {
             self.sum_addable(bin);
-            self.choose(bin, 0, self.equals_previous(bin))
+            let bins = &self.problem.bins;
+            let equals_previous = bin > 0 && bins[bin - 1].is_equal(&bins[bin]);
+            self.choose(bin, 0, equals_previous)
         } else {
             PackingVerdict::Impossible
         };
@@ -131,12 +133,6 @@ impl<'a> BinCompletion<'a> {
             self.min_fill[bin][class] = usable - wasted;
             true
         })
-    }
-
-    /// Whether a bin is equal to the one before it.
-    fn equals_previous(&self, bin: usize) -> bool {
-        let bins = &self.problem.bins;
-        bin > 0 && bins[bin - 1].room == bins[bin].room && bins[bin - 1].takes == bins[bin].takes
     }
 
     /// By item, how many a bin has.

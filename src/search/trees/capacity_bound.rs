@@ -45,7 +45,7 @@ impl CapacityBound {
             .fold(0, super::bound::gcd);
         let mut previous: Option<(&Bin, Vec<(i64, i64)>)> = None;
         for (at, bin) in problem.bins.iter().enumerate().skip(first).rev() {
-            let known = previous.take().filter(|(other, _)| is_equal(other, bin));
+            let known = previous.take().filter(|(other, _)| other.is_equal(bin));
             let (_, max_per_item) = known.unwrap_or_else(|| (bin, bound.of_bin(problem, bin, unit, remaining)));
             for (at_item, &(count, sum)) in max_per_item.iter().enumerate() {
                 let after = bound.max[at_item * (bins + 1) + at + 1];
@@ -89,10 +89,6 @@ impl CapacityBound {
         }
         all
     }
-}
-
-fn is_equal(one: &Bin, other: &Bin) -> bool {
-    one.room == other.room && one.takes == other.takes
 }
 
 /// The highest number of items that fit, by taking the smallest ones. Items are added from large to small.

@@ -43,6 +43,13 @@ pub(super) struct Bin {
     pub takes: Vec<bool>,
 }
 
+impl Bin {
+    /// Whether the bins take the same items and have the same room, whatever their providers.
+    pub fn is_equal(&self, other: &Bin) -> bool {
+        self.room == other.room && self.takes == other.takes
+    }
+}
+
 /// Items to be packed into bins. The largest items come first.
 #[derive(Debug)]
 pub(super) struct PackingProblem {

@@ -74,7 +74,7 @@ fn generations_and_types_of_consumers_are_read() {
         put(28, &body(r#""consumer_generation": 1e99"#)).generation,
         Expected::Raw(Given {
             generation: i64::MAX,
-            spelled: "1e+99".to_owned()
+            literal: "1e+99".to_owned()
         })
     );
     let typed = format!(r#""consumer_generation": 3, "mappings": {{"": ["{A}"]}}, "consumer_type": "INSTANCE""#);

@@ -8,7 +8,7 @@ use super::ReadPermit;
 use crate::db::{Database, DatabaseSettings};
 use crate::error::Error;
 
-const A_MOMENT: Duration = Duration::from_millis(50);
+const PERMIT_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// A database whose file does not exist, with a pool of `max_pool_size` connections.
 fn database(max_pool_size: u32, pool_timeout: Duration) -> (TempDir, Database) {
@@ -24,7 +24,10 @@ fn database(max_pool_size: u32, pool_timeout: Duration) -> (TempDir, Database) {
 
 /// A permit, if one is free.
 async fn free_permit(database: &Database) -> Option<ReadPermit> {
-    tokio::time::timeout(A_MOMENT, database.read_permit()).await.ok()?.ok()
+    tokio::time::timeout(PERMIT_TIMEOUT, database.read_permit())
+        .await
+        .ok()?
+        .ok()
 }
 
 #[tokio::test]

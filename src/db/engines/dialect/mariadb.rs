@@ -131,7 +131,7 @@ fn lock_wait_timeout(lock_timeout: Duration) -> String {
     format!("innodb_lock_wait_timeout = {seconds}")
 }
 
-/// A transaction has one snapshot only at REPEATABLE READ. The session's level is READ COMMITTED.
+/// Reads are consistent within a transaction only at REPEATABLE READ. The session's level is READ COMMITTED.
 pub fn begin_read(conn: &mut MysqlConnection) -> QueryResult<()> {
     conn.batch_execute(
         "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",

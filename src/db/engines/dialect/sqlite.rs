@@ -90,7 +90,7 @@ const READER_PRAGMAS: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -500";
 /// Makes commits cheaper, and as durable as before.
 ///
 /// - The statement journal is in memory, not in a temporary file.
-/// - The log is checkpointed after 4,000 pages instead of 1,000. By then most pages were written several times, and are
+/// - The WAL is checkpointed after 4,000 pages instead of 1,000. By then most pages were written several times, and are
 ///   copied into the file once. A thread of its own checkpoints for the serving process's writer
 ///   (`crate::db::wal_checkpointer`).
 ///
@@ -112,7 +112,7 @@ fn enable_wal(conn: &mut SqliteConnection, lock_timeout: Duration) -> QueryResul
     }
 }
 
-/// Begins a deferred transaction, which takes its snapshot at the first SELECT and keeps it.
+/// Begins a deferred transaction: a consistent read of the database as it is at the first SELECT.
 pub fn begin_read(conn: &mut SqliteConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN")
 }

@@ -11,7 +11,7 @@ use super::postgresql;
 use super::{engine, sqlite};
 use crate::db::{DbConnection, SetupError};
 
-/// Reads one snapshot of the database. Commits that come after its beginning are not visible.
+/// A consistent read of the database. Commits that come after its beginning are not visible.
 pub fn read_transaction<T, E>(
     conn: &mut DbConnection,
     read: impl FnOnce(&mut DbConnection) -> Result<T, E>,

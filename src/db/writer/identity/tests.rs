@@ -80,7 +80,7 @@ fn without_the_writers_row_and_change_the_outcome_is_unknown() {
     assert_eq!(
         identity.clone().fence(&mut conn).unwrap(),
         CommitOutcome::Committed,
-        "the change has the token"
+        "the change has the commit token"
     );
     diesel::delete(placet_changes::table).execute(&mut conn).unwrap();
     assert_eq!(identity.fence(&mut conn).unwrap(), CommitOutcome::Unknown);

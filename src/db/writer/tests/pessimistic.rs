@@ -25,7 +25,7 @@ pub const REFUSED_ONCE: i64 = 407;
 const PANICS_IN_PLAN: i64 = 500;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-pub const A_MOMENT: Duration = Duration::from_millis(100);
+pub const HOLD_TIME: Duration = Duration::from_millis(100);
 
 const INSERT: InsertFromRows = InsertFromRows {
     table: "numbers",
@@ -111,7 +111,7 @@ impl Script {
         let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
         self.record(Plan(numbers.clone()));
         if self.is_slow.load(Ordering::Acquire) {
-            std::thread::sleep(A_MOMENT);
+            std::thread::sleep(HOLD_TIME);
         }
         self.plan_for(numbers)
     }
@@ -239,7 +239,11 @@ pub async fn submit_during(
     let mut tasks = vec![writer.submit(first)];
     let began = Instant::now();
     while script.calls().last() != Some(&call) {
-        assert!(began.elapsed() < LONG, "it is never called: {:?}", script.calls());
+        assert!(
+            began.elapsed() < LONG_TIMEOUT,
+            "it is never called: {:?}",
+            script.calls()
+        );
         actix_web::rt::time::sleep(POLL_INTERVAL).await;
     }
     tasks.extend(others.iter().map(|number| writer.submit(*number)));
@@ -268,9 +272,9 @@ pub fn granted(numbers: &[i64]) -> Vec<Result<i64>> {
 
 #[actix_web::test]
 async fn a_locked_batch_has_no_more_commands_than_any_other() {
-    let writer = number_writer(1000, LONG);
+    let writer = number_writer(1000, LONG_TIMEOUT);
     let others: Vec<i64> = (2002..2302).collect();
-    let answers = submit_before_locks(&writer, 2001, &others, A_MOMENT).await;
+    let answers = submit_before_locks(&writer, 2001, &others, HOLD_TIME).await;
     assert_eq!(answers, granted(&(2001..2302).collect::<Vec<i64>>()));
     let batches = writer.published.lock().unwrap().clone();
     let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
@@ -279,8 +283,8 @@ async fn a_locked_batch_has_no_more_commands_than_any_other() {
 
 #[actix_web::test]
 async fn an_expired_command_does_not_join_a_locked_batch() {
-    let mut writer = number_writer(100, SHORT);
-    let answers = submit_before_locks(&writer, 2001, &[2002, 2003], 2 * SHORT).await;
+    let mut writer = number_writer(100, SHORT_TIMEOUT);
+    let answers = submit_before_locks(&writer, 2001, &[2002, 2003], 2 * SHORT_TIMEOUT).await;
     assert_eq!(answers[0], Ok(20010), "its attempt began in time");
     for answer in &answers[1..] {
         assert!(matches!(answer, Err(Error::Busy { .. })), "{answer:?}");
@@ -290,7 +294,7 @@ async fn an_expired_command_does_not_join_a_locked_batch() {
 
 #[actix_web::test]
 async fn a_locked_batch_that_cannot_catch_up_reads_the_feed_and_locks_again() {
-    let mut writer = number_writer(100, LONG);
+    let mut writer = number_writer(100, LONG_TIMEOUT);
     writer.script.fail_to_catch_up(1);
     assert_eq!(writer.handle.submit(2001).await, Ok(20010));
     let planned = Plan(vec![2001]);
@@ -308,7 +312,7 @@ async fn a_locked_batch_that_cannot_catch_up_reads_the_feed_and_locks_again() {
 
 #[actix_web::test]
 async fn a_locked_batch_that_cannot_catch_up_twice_is_decided_from_the_database() {
-    let mut writer = number_writer(100, LONG);
+    let mut writer = number_writer(100, LONG_TIMEOUT);
     writer.script.fail_to_catch_up(2);
     assert_eq!(writer.handle.submit(2001).await, Ok(20010));
     let attempt = [Plan(vec![2001]), Lock, CatchUp, Follow];
@@ -320,8 +324,8 @@ async fn a_locked_batch_that_cannot_catch_up_twice_is_decided_from_the_database(
 #[actix_web::test]
 async fn a_refusal_under_locks_is_decided_from_the_database() {
     for (other, is_granted) in [(2000 + REFUSED, false), (2000 + MISSING_DATA, true)] {
-        let writer = number_writer(100, LONG);
-        let answers = submit_before_locks(&writer, 2001, &[other], A_MOMENT).await;
+        let writer = number_writer(100, LONG_TIMEOUT);
+        let answers = submit_before_locks(&writer, 2001, &[other], HOLD_TIME).await;
         assert_eq!(answers, [Ok(20010), answer(other)]);
         let calls = [
             Plan(vec![2001]),
@@ -342,7 +346,7 @@ async fn a_refusal_under_locks_is_decided_from_the_database() {
 #[actix_web::test]
 async fn a_refused_plan_is_decided_from_the_database_and_one_that_lacks_data_may_use_the_snapshot() {
     for (number, from_database) in [(1000 + REFUSED, true), (1000 + MISSING_DATA, false)] {
-        let writer = number_writer(100, LONG);
+        let writer = number_writer(100, LONG_TIMEOUT);
         assert_eq!(writer.handle.submit(number).await, answer(number));
         assert_eq!(
             writer.script.calls(),
@@ -357,7 +361,7 @@ async fn a_conflict_leads_to_locks_and_a_conflict_under_locks_to_the_database() 
     let locked = [Follow, planned.clone(), planned.clone(), Lock, CatchUp, planned];
     // The second plan is for the pre-inserts, which have no guard that can fail.
     for (conflicts, then) in [(1, vec![]), (3, vec![Follow, Run { from_database: true }])] {
-        let mut writer = number_writer(100, LONG);
+        let mut writer = number_writer(100, LONG_TIMEOUT);
         writer.script.fail_guards(conflicts);
         assert_eq!(writer.handle.submit(1001).await, Ok(10010));
         assert_eq!(writer.script.calls(), [&locked[..], &then].concat());
@@ -367,7 +371,7 @@ async fn a_conflict_leads_to_locks_and_a_conflict_under_locks_to_the_database() 
 
 #[actix_web::test]
 async fn a_plan_on_a_stale_snapshot_is_made_again_after_reading_the_feed() {
-    let mut writer = number_writer(100, LONG);
+    let mut writer = number_writer(100, LONG_TIMEOUT);
     // The plan expects no writer, but there is one.
     writer.script.expect_peers(Revisions::default());
     assert_eq!(writer.handle.submit(1001).await, Ok(10010));
@@ -378,8 +382,8 @@ async fn a_plan_on_a_stale_snapshot_is_made_again_after_reading_the_feed() {
 
 #[actix_web::test]
 async fn only_the_command_at_fault_of_a_locked_batch_is_refused() {
-    let mut writer = number_writer(100, LONG);
-    let answers = submit_before_locks(&writer, 2001, &[2002, 2000 + PANICS_IN_PLAN, 2003], A_MOMENT).await;
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    let answers = submit_before_locks(&writer, 2001, &[2002, 2000 + PANICS_IN_PLAN, 2003], HOLD_TIME).await;
     assert!(matches!(answers[2], Err(Error::Internal { .. })), "{:?}", answers[2]);
     assert_eq!([&answers[..2], &answers[3..]].concat(), granted(&[2001, 2002, 2003]));
     assert_eq!(writer.count(), 3);

@@ -6,15 +6,15 @@ use super::*;
 use crate::db::change_feed;
 
 /// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits.
-const SLOW: i64 = 600;
-const TOO_SLOW: i64 = 601;
+const SLOW_INSERT: i64 = 600;
+const TOO_SLOW_INSERT: i64 = 601;
 
 /// The time that the INSERT of a slow number takes, and the time within it when other numbers are submitted.
 const INSERT_TIME: Duration = Duration::from_millis(400);
-const WITHIN: Duration = Duration::from_millis(150);
+const SUBMIT_DELAY: Duration = Duration::from_millis(150);
 
 /// The first batch has enough commands to be pipelined, and one that is slow. The others are submitted during it.
-const FIRST: [i64; 7] = [5001, 5002, 5003, 5004, 5005, 5006, 5000 + SLOW];
+const FIRST: [i64; 7] = [5001, 5002, 5003, 5004, 5005, 5006, 5000 + SLOW_INSERT];
 const OTHERS: [i64; 6] = [6001, 6002, 6003, 6004, 6005, 6006];
 
 /// `None` on SQLite.
@@ -75,8 +75,8 @@ async fn answers(tasks: Vec<Task>) -> Vec<Result<i64>> {
 /// The first numbers wait while a single slow one is written, so that they are one batch; the others are submitted
 /// while that batch is written.
 async fn submit_in_two_waves(writer: &NumberWriter, first: &[i64], others: &[i64]) -> Vec<Result<i64>> {
-    let mut tasks = submit(writer, &[1000 + SLOW]);
-    actix_web::rt::time::sleep(WITHIN).await;
+    let mut tasks = submit(writer, &[1000 + SLOW_INSERT]);
+    actix_web::rt::time::sleep(SUBMIT_DELAY).await;
     tasks.extend(submit(writer, first));
     actix_web::rt::time::sleep(INSERT_TIME).await;
     tasks.extend(submit(writer, others));
@@ -98,7 +98,7 @@ fn was_called(writer: &NumberWriter, call: &Call) -> bool {
 
 #[actix_web::test]
 async fn commands_that_arrive_while_a_batch_is_written_are_planned_before_it_is_committed() {
-    let Some(mut writer) = pipelined_writer(LONG) else {
+    let Some(mut writer) = pipelined_writer(LONG_TIMEOUT) else {
         return;
     };
     let answers = submit_in_two_waves(&writer, &FIRST, &OTHERS).await;
@@ -111,7 +111,7 @@ async fn commands_that_arrive_while_a_batch_is_written_are_planned_before_it_is_
 
 #[actix_web::test]
 async fn a_command_that_is_not_plannable_follows_the_pipelined_batch() {
-    let Some(mut writer) = pipelined_writer(LONG) else {
+    let Some(mut writer) = pipelined_writer(LONG_TIMEOUT) else {
         return;
     };
     let others = [6001, 5, 6002, 6003, 6004, 6005, 6006];
@@ -123,7 +123,9 @@ async fn a_command_that_is_not_plannable_follows_the_pipelined_batch() {
 
 #[actix_web::test]
 async fn no_batch_is_pipelined_past_a_command_that_waits_for_the_end_of_the_first() {
-    let Some(writer) = pipelined_writer(LONG) else { return };
+    let Some(writer) = pipelined_writer(LONG_TIMEOUT) else {
+        return;
+    };
     // Number 5 arrives with the first batch, and cannot share its transaction.
     let answers = submit_in_two_waves(&writer, &[&FIRST[..], &[5]].concat(), &OTHERS).await;
     assert_eq!(answers, granted(&[&FIRST[..], &[5], &OTHERS].concat()));
@@ -137,7 +139,7 @@ async fn commands_with_a_near_deadline_are_not_pipelined() {
     let Some(writer) = with_slow_inserts(number_writer_with(100, timeout, lock_timeout)) else {
         return;
     };
-    let first = [5001, 5002, 5003, 5004, 5005, 5000 + TOO_SLOW];
+    let first = [5001, 5002, 5003, 5004, 5005, 5000 + TOO_SLOW_INSERT];
     let answers = submit_in_two_waves(&writer, &first, &OTHERS).await;
     assert_eq!(answers, granted(&[&first[..], &OTHERS].concat()));
     assert!(was_called(&writer, &Call::Plan(first.to_vec())));
@@ -146,7 +148,9 @@ async fn commands_with_a_near_deadline_are_not_pipelined() {
 
 #[actix_web::test]
 async fn commands_that_need_locks_are_planned_after_the_commit() {
-    let Some(writer) = pipelined_writer(LONG) else { return };
+    let Some(writer) = pipelined_writer(LONG_TIMEOUT) else {
+        return;
+    };
     let others = [2001, 6001, 6002, 6003, 6004, 6005];
     let answers = submit_in_two_waves(&writer, &FIRST, &others).await;
     assert_eq!(answers, granted(&[&FIRST[..], &others].concat()));
@@ -157,9 +161,11 @@ async fn commands_that_need_locks_are_planned_after_the_commit() {
 
 #[actix_web::test]
 async fn a_conflict_of_a_pipelined_batch_leads_to_locks_and_not_to_a_rollback_of_the_batch_before_it() {
-    let Some(writer) = pipelined_writer(LONG) else { return };
-    let mut tasks = submit(&writer, &[1000 + SLOW]);
-    actix_web::rt::time::sleep(WITHIN).await;
+    let Some(writer) = pipelined_writer(LONG_TIMEOUT) else {
+        return;
+    };
+    let mut tasks = submit(&writer, &[1000 + SLOW_INSERT]);
+    actix_web::rt::time::sleep(SUBMIT_DELAY).await;
     tasks.extend(submit(&writer, &FIRST));
     actix_web::rt::time::sleep(INSERT_TIME).await;
     writer.script.fail_guards(1);
@@ -180,7 +186,7 @@ async fn a_plan_that_rests_on_a_failed_commit_is_dropped_and_its_commands_are_pl
     let undone = "RAISE EXCEPTION 'not now' USING ERRCODE = 'serialization_failure'";
     let broken = "PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1)";
     for how in [undone, broken] {
-        let Some(mut writer) = pipelined_writer(LONG) else {
+        let Some(mut writer) = pipelined_writer(LONG_TIMEOUT) else {
             return;
         };
         if Kind::of(&writer.conn) != Kind::Postgresql {
@@ -215,10 +221,10 @@ async fn a_plan_that_rests_on_a_failed_commit_is_dropped_and_its_commands_are_pl
 
 #[actix_web::test]
 async fn a_cancelled_command_is_not_committed_by_the_commit_thread_either() {
-    let Some(mut writer) = pipelined_writer(2 * SHORT) else {
+    let Some(mut writer) = pipelined_writer(2 * SHORT_TIMEOUT) else {
         return;
     };
-    let first = [5001, 5002, 5003, 5004, 5005, 5000 + TOO_SLOW];
+    let first = [5001, 5002, 5003, 5004, 5005, 5000 + TOO_SLOW_INSERT];
     let answers = submit_in_two_waves(&writer, &first, &[]).await;
     for answer in answers {
         assert!(matches!(answer, Err(Error::Unavailable { .. })), "{answer:?}");
@@ -232,7 +238,7 @@ async fn a_cancelled_command_is_not_committed_by_the_commit_thread_either() {
 #[actix_web::test]
 async fn commands_of_many_clients_are_each_committed_and_published_once() {
     const EACH: i64 = 20;
-    let Some(mut writer) = pipelined_writer(LONG) else {
+    let Some(mut writer) = pipelined_writer(LONG_TIMEOUT) else {
         return;
     };
     let client = |client: i64| {

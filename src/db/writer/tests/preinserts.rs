@@ -1,14 +1,14 @@
 //! Tests of pre-inserts: rows that are inserted before the lock set is locked, and commands that join the batch then.
 
 use super::pessimistic::Call::*;
-use super::pessimistic::{A_MOMENT, REFUSED_ONCE, UNSTABLE, granted, submit_before_locks, submit_during};
+use super::pessimistic::{HOLD_TIME, REFUSED_ONCE, UNSTABLE, granted, submit_before_locks, submit_during};
 use super::*;
 
 #[actix_web::test]
 async fn commands_that_arrive_before_the_locks_join_the_batch_if_the_locks_suit_them() {
     let mut writer = number_writer(100, Duration::from_secs(2));
     let others = [3001, 2002, 5, 1001, 2003, 3002];
-    let answers = submit_before_locks(&writer, 2001, &others, A_MOMENT).await;
+    let answers = submit_before_locks(&writer, 2001, &others, HOLD_TIME).await;
     assert_eq!(answers, granted(&[2001, 3001, 2002, 5, 1001, 2003, 3002]));
     let batches = writer.published.lock().unwrap().clone();
     assert_eq!(batches, [vec![2001, 2002, 1001, 2003], vec![3001, 3002], vec![5]]);
@@ -20,8 +20,8 @@ async fn commands_that_arrive_before_the_locks_join_the_batch_if_the_locks_suit_
 
 #[actix_web::test]
 async fn commands_that_arrive_while_locks_are_taken_are_the_next_batch() {
-    let writer = number_writer(100, LONG);
-    let answers = submit_during(Lock, &writer, 2001, &[2002, 2003], A_MOMENT).await;
+    let writer = number_writer(100, LONG_TIMEOUT);
+    let answers = submit_during(Lock, &writer, 2001, &[2002, 2003], HOLD_TIME).await;
     assert_eq!(answers, granted(&[2001, 2002, 2003]));
     let batches = writer.published.lock().unwrap().clone();
     assert_eq!(batches, [vec![2001], vec![2002, 2003]]);
@@ -29,12 +29,12 @@ async fn commands_that_arrive_while_locks_are_taken_are_the_next_batch() {
 
 #[actix_web::test]
 async fn locks_are_taken_although_commands_keep_arriving() {
-    let writer = number_writer(100, LONG);
+    let writer = number_writer(100, LONG_TIMEOUT);
     writer.script.slow_down();
     let mut tasks = Vec::new();
     for number in 2001..2041 {
         tasks.push(writer.submit(number));
-        actix_web::rt::time::sleep(A_MOMENT / 5).await;
+        actix_web::rt::time::sleep(HOLD_TIME / 5).await;
     }
     for task in tasks {
         task.await.unwrap().unwrap();
@@ -47,9 +47,9 @@ async fn locks_are_taken_although_commands_keep_arriving() {
 
 #[actix_web::test]
 async fn a_command_that_could_not_be_preinserted_is_written_under_the_locks() {
-    let mut writer = number_writer(100, LONG);
+    let mut writer = number_writer(100, LONG_TIMEOUT);
     let numbers = [2001, 2000 + REFUSED_ONCE];
-    let answers = submit_before_locks(&writer, numbers[0], &numbers[1..], A_MOMENT).await;
+    let answers = submit_before_locks(&writer, numbers[0], &numbers[1..], HOLD_TIME).await;
     assert_eq!(answers, granted(&numbers));
     assert_eq!(*writer.published.lock().unwrap(), [numbers]);
     let rounds = [Plan(vec![numbers[0]]), Plan(vec![numbers[1]])];
@@ -61,14 +61,14 @@ async fn a_command_that_could_not_be_preinserted_is_written_under_the_locks() {
 /// The rollback takes the pre-inserted rows away, so the rest must not be committed without them.
 #[actix_web::test]
 async fn a_batch_that_the_server_rolled_back_after_its_preinserts_is_tried_again() {
-    let mut writer = number_writer(100, LONG);
+    let mut writer = number_writer(100, LONG_TIMEOUT);
     if Kind::of(&writer.conn) != Kind::Mariadb {
         return;
     }
     writer.script.roll_back_locks(1);
     // The second number is written under the locks, after the first was rolled back.
     let numbers = [2001, 2000 + REFUSED_ONCE];
-    let answers = submit_before_locks(&writer, numbers[0], &numbers[1..], A_MOMENT).await;
+    let answers = submit_before_locks(&writer, numbers[0], &numbers[1..], HOLD_TIME).await;
     assert_eq!(answers, granted(&numbers));
     assert_eq!(writer.count(), 2);
     assert!(!writer.is_invalid.load(Ordering::Acquire), "no fence is needed");
@@ -77,7 +77,7 @@ async fn a_batch_that_the_server_rolled_back_after_its_preinserts_is_tried_again
 /// The plan under the locks may differ, as if a class was deleted since and created again with another id.
 #[actix_web::test]
 async fn preinserted_rows_that_the_plan_no_longer_has_are_rolled_back() {
-    let mut writer = number_writer(100, LONG);
+    let mut writer = number_writer(100, LONG_TIMEOUT);
     let number = 2000 + UNSTABLE;
     assert_eq!(writer.handle.submit(number).await, Ok(number * 10));
     let planned = Plan(vec![number]);

@@ -61,8 +61,8 @@ pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
     let (expected, got) = match (given, current) {
         (None, None) => return Ok(()),
         (Some(given), Some(generation)) if given.generation == generation => return Ok(()),
-        (Some(given), Some(generation)) => (generation.to_string(), given.spelled),
-        (Some(given), None) => ("null".to_owned(), given.spelled),
+        (Some(given), Some(generation)) => (generation.to_string(), given.literal),
+        (Some(given), None) => ("null".to_owned(), given.literal),
         // OpenStack Placement prints a null as Python does, and clients match on the sentence.
         (None, Some(generation)) => (generation.to_string(), "None".to_owned()),
     };

@@ -58,7 +58,7 @@ fn find_providers<'a>(state: &mut State, reshape: &'a Reshape) -> Result<Vec<(Pr
             return Err(Error::StaleReshapeGeneration {
                 provider: uuid.clone(),
                 actual,
-                given: reshaped.generation.spelled.clone(),
+                given: reshaped.generation.literal.clone(),
             });
         }
         found.push((id, reshaped));
