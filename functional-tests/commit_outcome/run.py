@@ -3,14 +3,14 @@
     python -m functional_tests.commit_outcome.run [--engine postgresql|mariadb|galera] [--seed N] [--full]
                                                   [--binary PATH] [--mutant NAME] [TOPIC …]
 
-- `statements`: connections are cut and servers killed at the writer's statements. placet's connections go through a
-  proxy (lib/servers/proxy.py), and a run without faults shows which statements there are. After each fault the tables,
-  and what a second placet answers, must be what the answers to callers promised.
-- `commit`: the same at COMMIT alone, a short form of `statements` for Galera, where a fault takes long.
+- `statements`: connections are cut and servers killed at the writer's statements, and at those by which it resolves an
+  in-doubt commit. placet's connections go through a proxy (lib/servers/proxy.py), and a run without faults shows which
+  statements there are. After each fault the tables and two placets must agree with the answers to callers.
+- `commit`: the same at the COMMIT of batches alone: a short run for Galera, where a fault takes long.
 - `outage`: the database goes away and comes back (database_outage.py).
 - `exhaustion`: all connections of the pool are in use (pool_exhaustion.py).
 
-The last two concern one server, so by default Galera runs `statements` alone.
+The last two concern one server. By default Galera runs `statements`, other engines all but `commit`.
 """
 
 import argparse
@@ -50,6 +50,7 @@ def harness(engine, options):
 
 
 def topic_of(*checks):
+    """A topic that runs these checks with one harness."""
     def topic(tests, engine, options):
         with harness(engine, options) as here:
             for each in checks:
@@ -64,7 +65,7 @@ TOPICS = {
 
 
 def run(topic, options):
-    """Runs a topic on database servers of its own. Topics run concurrently, because they mostly wait."""
+    """Runs a topic on database servers of its own."""
     tests = TestCounts()
     with engines.Engine(options.engine) as engine:
         TOPICS[topic](tests, engine, options)
@@ -76,13 +77,14 @@ def main():
     parser.add_argument("--engine", choices=("postgresql", "mariadb", "galera"), default="postgresql")
     parser.add_argument(
         "--full", action=argparse.BooleanOptionalAction, default=os.environ.get("PLACET_TEST_SIZE") == "full",
-        help="faults at every statement, instead of a sample")
+        help="faults at every statement, instead of a sample; kills are sampled on Galera and in doubt all the same")
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
     topics = options.topics or (
         ["statements"] if options.engine == "galera" else ["statements", "outage", "exhaustion"])
     whole = TestCounts()
+    # Topics mostly wait, so they run concurrently.
     with concurrent.futures.ThreadPoolExecutor(len(topics)) as pool:
         for part in pool.map(lambda topic: run(topic, options), topics):
             whole.add(part)

@@ -1,6 +1,7 @@
 """Judges both services' answers to `GET /allocation_candidates` by an oracle.
 
-placet's answer must be right. OpenStack Placement's must be right, or wrong in the shape of a known defect.
+placet's answer must be right. OpenStack Placement's must be right, or wrong in the shape of a known defect. Its other
+errors are not judged here; pair.py compares them with placet's answer.
 """
 
 import json
@@ -14,16 +15,16 @@ from functional_tests.differential.candidates_query import NESTED_MINOR
 LOST_TREES = "a group without a suffix that only sharing providers serve, beside a granular group"
 SUMS = "the same class in the group without a suffix and in a granular one, with another `group_policy` than `none`"
 SHARED_FROM_BELOW = "a sharing provider that is not the root of its tree"
-# The part of a comparison whose value is the row of the defect.
+# The part of a comparison that is there if the judge found a defect, with the value (row, "").
 DEFECT = "the defect"
-# The detail of the 500 of SHARED_FROM_BELOW is the provider's id alone.
-LOST_ID = re.compile(r"\n\n \d+  $")
+# The detail of the 500 of SHARED_FROM_BELOW says nothing but the provider's id.
+TRAILING_ID = re.compile(r"\n\n \d+  $")
 
 
 def excuse(row):
-    """A rule of known_differences.py: it applies if the judge found this defect."""
+    """A rule of known_differences.py: it applies if the judge found this defect, and only the body differs."""
     def applies(request, theirs, ours, found, tables):
-        # With SHARED_FROM_BELOW theirs is a 500, so status, headers and code differ too.
+        # With SHARED_FROM_BELOW their answer is a 500, so status, headers and code differ too.
         return found.get(DEFECT) == (row, "") and (row == SHARED_FROM_BELOW or set(found) <= {DEFECT, "body"})
     return applies
 
@@ -49,7 +50,7 @@ def judge(forest, asked, theirs, ours):
     if theirs.statuses == (200, 200):
         defect = defect_of(forest, asked, right, theirs.whole["allocation_requests"])
         found |= wrong(forest, asked, theirs, None if defect else right)
-    elif theirs.statuses == (500, 500) and LOST_ID.search(theirs.limited["errors"][0]["detail"]):
+    elif theirs.statuses == (500, 500) and TRAILING_ID.search(theirs.limited["errors"][0]["detail"]):
         defect = SHARED_FROM_BELOW if upstream_defects.is_shared_from_below(forest, asked) else None
     return found, defect
 
@@ -74,7 +75,8 @@ def expected(asked, right):
 def wrong(forest, asked, answers, right):
     """The faults of one service's answers.
 
-    `right` are all correct candidates, or None if the answers show a defect, so that they cannot be compared with them.
+    `right` are all correct candidates, or None if the answers show a defect: then the unlimited answer is the
+    standard for the limited one.
     """
     if answers.statuses != (200, 200):
         return {f"candidates of {answers.kind}: statuses": ((200, 200), answers.statuses)}
@@ -85,7 +87,7 @@ def wrong(forest, asked, answers, right):
     pairs["number"] = min(asked.limit or len(whole), len(whole)), len(shown)
     for name, body in (("limited", answers.limited), ("whole", answers.whole)):
         pairs[f"members of the {name} answer"] = {"allocation_requests", "provider_summaries"}, set(body)
-        should = oracle.summaries(forest, asked, summed_up(forest, asked, answers, body))
+        should = oracle.summaries(forest, asked, providers_to_summarize(forest, asked, answers, body))
         pairs[f"summaries of the {name} answer"] = tuple(
             {uuid: oracle.text(it) for uuid, it in all_.items()} for all_ in (should, body["provider_summaries"]))
     return {f"candidates of {answers.kind}: {name}": pair for name, pair in pairs.items() if pair[0] != pair[1]}
@@ -96,8 +98,8 @@ def missing_and_extra(should, shown):
     return sorted((should - shown).elements()), sorted((shown - should).elements())
 
 
-def summed_up(forest, asked, answers, body):
-    """The providers of the forest that candidates of this answer use, and so need a summary."""
+def providers_to_summarize(forest, asked, answers, body):
+    """The providers of the forest that candidates of this answer use. Each needs a summary."""
     used, whole = (used_by(it["allocation_requests"]) & forest.of.keys() for it in (body, answers.whole))
     if answers.kind == "upstream" and asked.minor < NESTED_MINOR:
         # It summarises each provider of the unlimited answer whose tree has a provider in the limited answer.

@@ -1,7 +1,7 @@
 """Reads placet's committed transactions from a node's binary logs.
 
-Each of them inserts a row with its commit token into placet_changes. lost_writes.py compares the logs with the tables.
-This distinguishes a write that the cluster lost from one that placet never committed.
+Each such transaction inserts a row with its commit token into placet_changes. lost_writes.py compares these commits
+with the tables, to distinguish a write that the cluster lost from one that placet never committed.
 """
 
 import re
@@ -27,7 +27,7 @@ class Commit:
 
     - `allocations`: consumer -> the allocations that the transaction left to it, as row's id -> (provider's id,
       class's id, amount). placet deletes all rows that the consumer had, then inserts all that it has now.
-    - `generations`: provider -> (generation before, generation after).
+    - `generations`: provider's uuid -> (generation before, generation after).
     """
 
     file: str
@@ -58,13 +58,13 @@ class Commit:
             else:
                 rows.pop(values[ID], None)
 
-    def left(self, consumer, allocations):
+    def leaves_exactly(self, consumer, allocations):
         """Whether the transaction left exactly these allocations, a Counter, to the consumer."""
         return consumer in self.allocations and Counter(self.allocations[consumer].values()) == allocations
 
 
 def commits(node, database):
-    """All transactions with a commit token that the node ever logged for the database, in order."""
+    """All transactions with a commit token that the node ever logged for the database, in the order of the log."""
     found = []
     for path in node.binary_logs():
         found += [commit for commit in _transactions(path, database) if commit.token]
@@ -94,7 +94,7 @@ def _transactions(path, database):
         if position := POSITION.match(line):
             at = int(position[1])
         elif gtid := GTID.search(line):
-            # The archive puts the inode before the name.
+            # lib/servers/galera.py keeps the files as `<inode>-<name>`.
             commit = Commit(path.name.split("-", 1)[1], at, gtid[1])
         elif line.startswith("COMMIT") and commit:
             yield commit

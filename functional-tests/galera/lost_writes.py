@@ -52,7 +52,7 @@ class BinaryLogs:
         found = {}
         for node, commits in self.logged.items():
             for commit in commits:
-                if commit.left(consumer, wanted):
+                if commit.leaves_exactly(consumer, wanted):
                     found.setdefault(commit.token, {})[node] = commit
         return found
 

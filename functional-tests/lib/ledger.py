@@ -6,10 +6,12 @@ from functional_tests.lib.servers import databases
 
 # A writer prunes its changes that are older than this many seconds, or followed by this many later ones.
 PRUNED_SECONDS, PRUNED_CHANGES = 600, 10_000
-BEGAN = time.monotonic()  # all changes in a test's database are younger
+BEGAN = time.monotonic()  # no row of placet_changes in a test's database is older than this process
 
 
 class Ledger:
+    """The tables of a database: a `Database`, or the path of an SQLite file."""
+
     def __init__(self, database):
         if not isinstance(database, databases.Database):
             database = databases.sqlite(database)
@@ -19,7 +21,7 @@ class Ledger:
         return [tuple(row) for row in self.connection.execute(sql, values).fetchall()]
 
     def holders(self, provider):
-        """Consumer -> the amount that it holds of the provider."""
+        """Consumer -> the sum of its amounts of the provider, over all classes."""
         return dict(self.query(
             "SELECT a.consumer_id, SUM(a.used) FROM allocations a"
             " JOIN resource_providers p ON p.id = a.resource_provider_id"
@@ -29,7 +31,8 @@ class Ledger:
         return self.query("SELECT generation FROM resource_providers WHERE uuid = ?", [provider])[0][0]
 
     def faults(self):
-        """Violated invariants: oversubscription, allocations without a consumer, consumers without allocations."""
+        """Violated invariants: oversubscription, allocations without a consumer, consumers without allocations, and two
+        allocations of one consumer, provider and class."""
         over = self.query(
             "SELECT 'oversubscribed', p.uuid, SUM(a.used), i.total FROM inventories i"
             " JOIN resource_providers p ON p.id = i.resource_provider_id"
@@ -49,11 +52,11 @@ class Ledger:
         return over + orphans + idle + twice
 
     def gaps(self):
-        """placet's writers with missing changes. Only the oldest may be missing, once they may have been pruned."""
+        """placet's writers whose changes have a gap. The oldest may be pruned; before that, all must exist."""
         young = time.monotonic() - BEGAN < PRUNED_SECONDS
         found = self.query(
             "SELECT w.id, w.revision, COUNT(c.revision), MIN(c.revision), MAX(c.revision) FROM placet_writers w"
             " LEFT JOIN placet_changes c ON c.writer = w.id GROUP BY w.id, w.revision")
         return [("revision gap", writer) for writer, revision, count, first, last in found
-                if count and (last != revision or count != last - first + 1)
-                or young and revision <= PRUNED_CHANGES and count != revision]
+                if (count and (last != revision or count != last - first + 1))
+                or (young and revision <= PRUNED_CHANGES and count != revision)]

@@ -162,7 +162,7 @@ impl Identity {
             .map(|_| ())
     }
 
-    /// The commit that the current batch becomes if it succeeds.
+    /// The position that the current batch has once it is committed.
     pub fn pending_commit(&self) -> Commit {
         Commit {
             writer: self.id.clone(),
