@@ -1,8 +1,9 @@
-//! The lock set: the providers that a batch locks before it is planned, because other processes update them at the
-//! moment.
+//! The lock set: the providers that a batch locks, because other processes update them at the moment or because its
+//! optimistic attempt met a conflict.
 //!
-//! Naively, the batch would be planned optimistically. On a contended provider that fails again and again, because
-//! another process commits between the decision and the write. So `db::writer` locks the set first and plans afterwards.
+//! Naively, the batch would be planned optimistically again. On a contended provider such plans fail again and again,
+//! because another process commits between the decision and the write. So the plan that `db::writer` commits is made
+//! under these locks.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -23,8 +24,8 @@ pub struct LockSet {
 }
 
 impl LockSet {
-    /// Chooses the set for the commands: of the providers that they touch the contended ones, or all of them after a
-    /// conflict. Returns whether there is anything to lock.
+    /// Chooses which of the providers that the commands touch are locked: the contended ones, or after a conflict all.
+    /// Returns whether there is anything to lock.
     pub fn choose(&mut self, store: &SnapshotStore, commands: &[&Command], after_conflict: bool) -> bool {
         self.contended = store.contended_providers();
         self.providers.clear();
@@ -43,7 +44,8 @@ impl LockSet {
 
     /// Whether every contended provider that the command touches is in the set.
     pub fn covers(&self, store: &SnapshotStore, command: &Command) -> bool {
-        let is_covered = |id: &ProviderId| self.providers.contains(id) || !self.contended.contains(id);
+        // A provider that is not contended needs no lock.
+        let is_covered = |id: &ProviderId| !self.contended.contains(id) || self.providers.contains(id);
         touched(store, &[command]).iter().all(is_covered)
     }
 }

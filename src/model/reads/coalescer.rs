@@ -55,7 +55,7 @@ impl<T: Clone + Send + 'static> Coalescer<T> {
     pub async fn read(&self, uuid: &str) -> Result<Option<T>> {
         let (reply, answer) = oneshot::channel();
         let stopped = || Error::Unavailable {
-            detail: "it is shutting down".to_owned(),
+            detail: "placet is shutting down".to_owned(),
         };
         let uuid = uuid.to_owned();
         self.queue.send(Pending { uuid, reply }).map_err(|_| stopped())?;

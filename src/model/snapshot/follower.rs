@@ -1,4 +1,5 @@
-//! The follower: a thread that reads the change feed for all requests that wait at the same time (coalescing).
+//! The follower: a thread that reads the change feed for all requests that wait at the same time (coalescing). It also
+//! reloads an invalid snapshot while no request waits.
 //!
 //! A request is answered from a query that was sent after the request arrived. A query in flight is not enough: it may
 //! have been sent before another process acknowledged a write.
@@ -20,18 +21,18 @@ const RELOAD_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 type SnapshotReply = oneshot::Sender<Result<Arc<Snapshot>>>;
 
-/// A handle of the thread. It ends when the last clone is dropped.
+/// A handle of the thread, which ends when the last clone is dropped.
 #[derive(Clone)]
 pub struct Follower {
     /// `None` wakes the thread without a request.
     queue: Sender<Option<SnapshotReply>>,
     timeout: Duration,
-    /// When the last successful query was sent.
+    /// When the last successful query was sent; before the first one, when the thread was started.
     last_query: Arc<Mutex<Instant>>,
 }
 
 impl Follower {
-    /// Starts the thread. `timeout`: how long a request waits for the database at most.
+    /// Starts the thread. `timeout`: the longest that a request waits for the database.
     pub fn start(
         database: Database,
         store: Arc<SnapshotStore>,
@@ -57,7 +58,7 @@ impl Follower {
     pub async fn fresh(&self) -> Result<Arc<Snapshot>> {
         let (reply, answer) = oneshot::channel();
         let stopped = || Error::Unavailable {
-            detail: "it is shutting down".to_owned(),
+            detail: "placet is shutting down".to_owned(),
         };
         self.queue.send(Some(reply)).map_err(|_| stopped())?;
         match tokio::time::timeout(self.timeout, answer).await {
@@ -68,7 +69,8 @@ impl Follower {
         }
     }
 
-    /// The age of the snapshot: the time since the last successful query was sent.
+    /// How old the snapshot is at most: the time since the last successful query was sent. The writer may have published
+    /// newer commits of its own.
     pub fn age(&self) -> Duration {
         self.last_query.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
@@ -81,9 +83,11 @@ impl Follower {
     }
 }
 
-/// For a mutant: requests that arrived while the query was in flight. The mutant answers them from it too.
+/// For a mutant, which answers later requests from an earlier query: waits for a while after the query, and returns the
+/// requests that arrived since it was sent.
 fn arrived_in_flight(requests: &Receiver<Option<SnapshotReply>>) -> impl Iterator<Item = SnapshotReply> {
-    std::thread::sleep(5 * RELOAD_RETRY_INTERVAL);
+    const MUTANT_DELAY: Duration = Duration::from_millis(100);
+    std::thread::sleep(MUTANT_DELAY);
     requests.try_iter().flatten()
 }
 

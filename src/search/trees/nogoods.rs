@@ -3,13 +3,15 @@
 //! Naively, a state would be the parts that are placed, with their providers. Such a state never recurs in one search.
 //! But most of it is irrelevant to the remaining parts, so a recorded state contains only:
 //!
-//! - the load of contested classes, the isolated parts and the rules of `same_subtree`, if a remaining part asks for
-//!   them;
-//! - the required traits that are covered.
+//! - how many parts are placed, and the required traits that are covered;
+//! - by provider, if a remaining part asks for it: the load of contested classes, whether it has a part that excludes
+//!   others (`isolate`), and the rules of `same_subtree` that it serves. The load of all classes counts if sums have to
+//!   be multiples of `step_size`, which is checked at the end;
+//! - which providers are used at all, if the request is not nested: a tree then serves with one provider only.
 //!
-//! States are also equal up to symmetry. Two providers are interchangeable if they serve the same kinds, with the same
-//! room, traits and relatives in the tree. States that differ only in which of several interchangeable providers took
-//! which part are the same.
+//! States are also equal up to symmetry. Two providers are interchangeable if all that the search depends on is equal:
+//! kinds, room, units, required traits and, if they matter, tree and relatives. States that differ only in which of
+//! several interchangeable providers took which part are the same.
 
 use std::collections::{HashMap, HashSet};
 
@@ -102,7 +104,7 @@ impl Nogoods {
 }
 
 /// Everything that the search of a tree depends on: of trees with the same signature, all have a solution or none has.
-/// `None` if a tree may serve with one provider only, because the rows then contain the tree itself.
+/// `None` if the request is not nested: the rows then name the tree, so no two trees have equal ones.
 pub(super) fn signature(request: &SplitRequest, offers: &TreeOffers) -> Option<Box<[u64]>> {
     if !request.nested {
         return None;
