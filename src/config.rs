@@ -40,8 +40,8 @@ pub struct Configuration {
 
 /// Finds and reads the configuration.
 ///
-/// Without any (no file, no variable of an option) the defaults serve a first try: `noauth2`, and an embedded database in
-/// the working directory that is made and upgraded at start.
+/// Without a file and without a variable of an option, the defaults serve a first try: `noauth2`, and an embedded
+/// database in the working directory. It is created and upgraded at start.
 ///
 /// # Errors
 /// A source that cannot be read or a value that does not fit, as a sentence that names the place.

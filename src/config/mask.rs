@@ -18,8 +18,8 @@ pub fn value(spec: &OptionSpec, text: &str) -> String {
 
 /// A database URL without its password.
 ///
-/// Masks too much rather than too little: everything between the user and the last `@`, because a password may contain one
-/// that should have been escaped, and every parameter whose name contains `pass`.
+/// When in doubt it masks more. Everything between the user and the last `@` is masked, because a password may contain
+/// an `@` that should have been escaped. So is every parameter whose name contains `pass`.
 pub fn url(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return MASK.to_owned();

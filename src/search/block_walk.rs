@@ -6,8 +6,8 @@
 //! - Blocks come in a permutation that is computed position by position, not shuffled: it needs no memory and no
 //!   preparation, and depends on the seed alone.
 //! - Neighbours in a block are often alike, so a block gives only some of its lanes (a stripe) at a time, and the
-//!   others in later rounds. A walk to providers takes eight rounds. A walk to trees takes as many as leave about four
-//!   roots to each stripe, because checking a block for one tree costs as much as for all of its trees.
+//!   others in later rounds. A walk to providers takes eight rounds. A walk to trees takes one to eight, so that
+//!   each stripe has about four roots: checking a block for one tree costs as much as for all of its trees.
 
 use super::snapshot::{Slot, Snapshot, by_block};
 

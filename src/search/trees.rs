@@ -5,14 +5,15 @@
 //! none exists. Instead:
 //!
 //! - `split_request` splits a request into parts, each of which one provider serves;
-//! - `roots` iterates over the trees that could serve (`root_filter` rejects most others 64 at a time, by `fit_cache`),
-//!   and collects what a tree and the sharing providers that reach it (`sharing`) offer (`offers`);
+//! - `root_filter` rejects most trees that cannot serve, 64 at a time, by `fit_cache`;
+//! - `roots` iterates over the other trees, and collects what each of them offers (`offers`), with the sharing providers
+//!   that reach it (`sharing`);
 //! - `backtracking` searches the solutions of one tree lazily. Dead ends are avoided by necessary conditions (`bound`),
 //!   by recorded nogoods (`nogoods`), and by an exact test of bin packing (`packing`, `bin_completion`,
 //!   `capacity_bound`);
 //! - this module takes the solutions of one tree after the other, or round-robin, and turns them into candidates.
 //!
-//! Many hosts of a cloud are alike, so a tree with the signature of a tree without a solution is not searched.
+//! Many hosts of a cloud are alike. So a tree is skipped if a tree with the same signature has no solution.
 
 mod backtracking;
 mod bin_completion;
@@ -210,8 +211,8 @@ impl<E: Explain> Trees<E> {
 
     /// Puts a tree at the end of the queue, to wait for its next round.
     ///
-    /// Most searches end in the first round. So in that round a tree is evicted, unless its search has recorded
-    /// nogoods: the next tree reuses its memory while that is still in the processor's cache.
+    /// Most searches end in the first round. So in that round a tree is evicted, unless its search recorded nogoods. The
+    /// next tree reuses its memory, which is still in the processor's cache.
     fn enqueue(&mut self, mut tree: Box<TreeSearch>) {
         let first_round = self.tree_order == TreeOrder::BreadthFirst && !self.no_more_trees;
         let words = size_of::<TreeSearch>() / 8 + tree.offers.size() + tree.search.size();

@@ -1,7 +1,10 @@
 //! Validates a value against a schema, and composes the error sentence.
 //!
-//! The sentences are those of Python's `jsonschema`. Of several violations it reports the one nearest to the root. Of several
-//! siblings it reports the last one, and of the alternatives of `anyOf` the one that fits best.
+//! The sentences are those of Python's `jsonschema`. Of several violations it reports:
+//!
+//! - the one nearest to the root;
+//! - of siblings, the last one;
+//! - of the alternatives of `anyOf`, the one that fits best.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;

@@ -103,8 +103,8 @@ fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! {
-            _ = terminate.recv() => log::info!("SIGTERM: finishing requests in flight"),
-            _ = interrupt.recv() => log::info!("SIGINT: finishing requests in flight"),
+            _ = terminate.recv() => log::info!("SIGTERM: finishing requests in flight, then exiting"),
+            _ = interrupt.recv() => log::info!("SIGINT: finishing requests in flight, then exiting"),
         }
     })
 }

@@ -1,8 +1,8 @@
 //! A streaming body: an answer is sent in chunks while it is still being made.
 //!
 //! Starting a thread takes longer than most searches. So a short search runs on the worker that read the request
-//! (`try_inline`). A longer one makes each chunk as one job on a blocking thread, while the chunk before it is sent: a
-//! client that reads slowly, or not at all, holds two chunks and no thread. After the search, the worker itself writes each
+//! (`try_inline`). A longer one makes each chunk as one job on a blocking thread, while the chunk before it is sent. So
+//! a client that reads slowly, or not at all, holds two chunks and no thread. After the search, the worker itself writes each
 //! chunk when the connection has room for it. An answer that is short, or whose search is done before the first byte is
 //! sent, has a `Content-Length`.
 
@@ -176,8 +176,8 @@ fn panicked(cause: &str) -> Error {
 
 /// Makes the first bytes of an answer on the worker that read the request. `make_source` starts it.
 ///
-/// `None` if `rounds` is 0, or if the search needed more than that many rounds: it should then start again on a blocking
-/// thread, or it would delay the other requests of this worker.
+/// `None` if `rounds` is 0, or if the search needed more than that many rounds. It should then start again on a blocking
+/// thread, because here it would delay the other requests of this worker.
 pub fn try_inline(
     make_source: impl FnOnce(Interrupt) -> Result<Box<dyn ChunkSource>>,
     rounds: u64,

@@ -14,7 +14,7 @@ options! {
         policy_file: String = "policy.yaml";
         /// Directories of more policy files, looked for like `policy_file`. Their rules override those of the file.
         policy_dirs: Repeated = "policy.d";
-        /// The rule that is used instead of one that a check names and that does not exist.
+        /// The rule that replaces an unknown rule named in a check.
         policy_default_rule: String = "default";
         /// Whether the current default rules alone hold. With `false` a request that the older default rules allow is
         /// allowed too.

@@ -162,7 +162,7 @@ impl Identity {
             .map(|_| ())
     }
 
-    /// The position that the current batch has once it is committed.
+    /// The commit that the current batch becomes if it succeeds.
     pub fn pending_commit(&self) -> Commit {
         Commit {
             writer: self.id.clone(),

@@ -12,8 +12,8 @@
 //! inserted before the locks are taken (pre-insert): that blocks only claims for the same consumers. Commands that arrive
 //! in between join the batch. Then: lock, catch up with the change feed, plan again, write the rest, COMMIT.
 //!
-//! Measured with three processes on one pool and 32 clients, before and after pre-inserts, with other work in
-//! between: PostgreSQL from 4,878 to 6,835 claims a second, MariaDB from 3,293 to 7,767.
+//! Measured in claims a second, with three processes on one pool and 32 clients, and other work in between. Pre-inserts
+//! raised PostgreSQL from 4,878 to 6,835, and MariaDB from 3,293 to 7,767.
 //!
 //! Unhappy paths, each of which rolls the transaction back, pre-inserted rows included:
 //! - A pre-insert or a guard finds that a peer was first ([`BatchFailure::Conflict`]): lock all of its providers and try
@@ -22,8 +22,8 @@
 //!   and lock again; the second time, decide from the database.
 //! - The second plan refuses a command, misses data, or no longer contains what was pre-inserted
 //!   ([`BatchFailure::NeedsDatabase`]): decide from the database.
-//! - Two batches deadlock, because here the writer's own row is locked last, and new consumers in the order of their
-//!   arrival: the engine aborts one of them, PostgreSQL after a second, and that one is retried.
+//! - Two batches deadlock: the engine aborts one of them, PostgreSQL after a second, and that one is retried. They can,
+//!   because here the writer's own row is locked last, and new consumers in the order of their arrival.
 
 use super::failure::BatchFailure;
 use super::plan::{PlanOutcome, insert_new_rows};

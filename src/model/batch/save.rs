@@ -37,8 +37,8 @@ pub struct Committed {
     pub removed: Vec<ProviderId>,
     /// Whether classes, traits or aggregates were created, renamed or deleted.
     pub catalog: bool,
-    /// Those of `reload` that this process can apply without reading them. Peers do not receive them: a delta adds an
-    /// amount, but an inventory is set to a value, so the result would depend on the order in which a peer applies the
+    /// Those of `reload` that this process can apply without reading them. Peers do not receive them. A delta adds an
+    /// amount, but an inventory is set to a value. So the result would depend on the order in which a peer applies the
     /// changes of several writers.
     pub rewritten: Vec<Rewritten>,
     /// Lines for the log of this process. Peers do not receive them.

@@ -78,7 +78,7 @@ impl Follower {
     /// Starts a reload of an invalid snapshot, and does not wait for it.
     pub fn wake(&self) {
         if self.queue.send(None).is_err() {
-            log::debug!("The follower has ended: the snapshot is not reloaded");
+            log::debug!("Shutting down: the snapshot is not reloaded");
         }
     }
 }

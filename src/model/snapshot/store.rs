@@ -50,9 +50,9 @@ struct Speculative {
     next: Arc<Snapshot>,
 }
 
-/// Peers are idle after this many polls in a row without a commit of theirs: between two busy processes one empty poll
-/// is chance. The store counts the polls of readers and the writer counts its own, because a series of searches says
-/// nothing about the next batch.
+/// Peers are idle after this many polls in a row without a commit of theirs, because one empty poll may be chance. The
+/// store counts the polls of readers, and the writer counts its own: a series of searches says nothing about the next
+/// batch.
 pub const IDLE_POLLS: u32 = 2;
 
 /// The result of applying a feed page.

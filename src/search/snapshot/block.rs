@@ -92,7 +92,7 @@ impl Block {
         *self.stale_lanes.get_or_init(find)
     }
 
-    /// Must be called if data changes from which readers may have derived other data.
+    /// Invalidates the data that readers derived from this block. Must be called when the source of that data changes.
     pub fn drop_derived(&mut self) {
         self.derived = Arc::default();
         self.stale_lanes = Arc::default();

@@ -19,8 +19,8 @@ pub(in crate::search) const IDLE_VERSIONS: u64 = 1 << 16;
 /// The number of versions between two sweeps for idle derived data.
 const SWEEP_INTERVAL: u64 = 1 << 10;
 
-/// A tree of at most this many providers is placed in one block when the first version is built, even if that leaves
-/// the end of a block empty: at most a quarter of it.
+/// A tree of at most this many providers is placed in one block when the first version is built. That may leave the end
+/// of a block empty, at most a quarter of it.
 const MAX_PADDED_TREE: usize = LANES / 4;
 
 impl Snapshot {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One value, derived by the first reader who needs it. It does not take part in comparisons of its source.
+/// One value, derived by the first reader that needs it. It does not take part in comparisons of its source.
 #[derive(Default)]
 pub(super) struct DerivedCache(OnceLock<Box<dyn Any + Send + Sync>>);
 

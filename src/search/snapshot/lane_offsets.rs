@@ -1,4 +1,4 @@
-//! Offsets of the lanes of a block into one list that holds the entries of all lanes, one lane after the other: one
+//! Offsets of the lanes of a block into one list, which holds the entries of one lane after the other. That is one
 //! allocation of memory instead of one for each provider.
 
 use std::ops::Range;

@@ -2,15 +2,14 @@
 //!
 //! It places one part after the other (depth-first), those with the fewest options first, and undoes the last one if no
 //! option is left. Plain backtracking may enter dead ends exponentially often before it finds the next solution, or
-//! proves that there is none. So after the first dead end, each step is checked:
+//! proves that there is none. So each step is checked:
 //!
 //! - `bound`: necessary conditions, as sums of room and matchings;
 //! - `nogoods`: a state without a solution is recorded and not entered again, nor is one that differs only by an
 //!   exchange of equal providers (symmetry);
 //! - `packing`: whether the remaining parts can be packed at all, once several dead ends were met.
 //!
-//! Most searches need none of these checks, so they begin with the first dead end, and pause for some steps after each
-//! solution.
+//! Checks start after the first dead end; most searches meet none. After each solution they pause for some steps.
 
 use super::bit_matrix::union_with;
 use super::bound;
@@ -67,8 +66,8 @@ pub(super) struct BacktrackingSearch {
 /// The number of steps without a solution after which the rest of a tree is given up. A step of a very large request
 /// counts as several.
 ///
-/// Bounds, nogoods and packing decide everything that has structure in far fewer. What remains is bin packing of
-/// amounts that are all different in several classes, which no method decides fast.
+/// Bounds, nogoods and packing decide repeated amounts, amounts with a common divisor and equal providers in far fewer.
+/// What remains is bin packing of amounts that are all different in several classes, which no method decides fast.
 pub const MAX_FAILED_STEPS: u64 = 200_000;
 
 /// The number of steps without a solution after which bin packing is checked.

@@ -1,9 +1,9 @@
 //! An exact search for a packing, by bin completion: bins are filled one after the other, each with a set of items.
 //!
 //! Naively, one would place item by item and try every bin for each. With many equal bins and items, that tries the
-//! same packing in very many orders. Bin completion fills bin after bin instead, and searches only for the first
-//! packing in a lexicographic order: the counts of the first bin are compared first, then those of the second and so
-//! on; more and larger items come first. So it prunes:
+//! same packing in very many orders. Bin completion fills bin after bin instead. It searches only for the first
+//! packing in a lexicographic order. The counts of the first bin are compared first, then those of the second and so on.
+//! More and larger items come first. So it prunes:
 //!
 //! - sets to which an item could be added (a set must be maximal);
 //! - dominated sets: a larger remaining item could replace one or two smaller items of the set, which then fit wherever
@@ -160,7 +160,7 @@ impl<'a> BinCompletion<'a> {
     }
 
     /// Chooses how many of `item` and of the items after it this bin takes. `bounded`: the bin before it is equal and
-    /// has the same counts of the items so far, so that its count of the next item is the maximum for this bin.
+    /// has the same counts of the items so far. Then its count of the next item is the maximum for this bin.
     fn choose(&mut self, bin: usize, mut item: usize, bounded: bool) -> PackingVerdict {
         let items = self.remaining.len();
         while item < items && self.max_count(bin, item) == 0 {

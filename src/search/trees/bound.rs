@@ -2,8 +2,8 @@
 //!
 //! - Every part has a provider that can take it.
 //! - Parts that need a provider each (isolation) can be matched with providers (bipartite matching, Hall's condition).
-//! - For each contested class, the sum of amounts is at most the sum of room, and parts can be matched with providers
-//!   as if each were as small as the smallest.
+//! - For each contested class, the sum of amounts is at most the sum of room.
+//! - For each contested class, parts can be matched with providers as if each were as small as the smallest.
 //!
 //! Together these decide everything but bin packing, which is `packing`.
 

@@ -1,5 +1,7 @@
-//! What one tree, with the sharing providers that reach it, offers for a request: the providers that suit each kind of
-//! part, their free capacity, and what the constraints on several parts need to know of them.
+//! What one tree offers for a request, with the sharing providers that reach it.
+//!
+//! That is the providers that suit each kind of part, their free capacity, and their data for constraints on several
+//! parts.
 
 use super::super::snapshot::{LANES, Slot, Snapshot, Units, lanes_of};
 use super::bit_matrix::{BitMatrix, union_with};
@@ -14,9 +16,9 @@ pub(super) struct TreeOffers {
     pub options: Vec<Vec<u32>>,
     /// By provider and contested class, the highest sum that it could give; zero without an inventory.
     pub room: Vec<i64>,
-    /// The inventories of which a sum of allowed amounts may be no multiple of `step_size`.
+    /// The inventories whose sums of allowed amounts need not be multiples of `step_size`.
     pub unaligned: Vec<UnalignedInventory>,
-    /// By provider, the sets of required traits (of the group without a suffix) of which it has one.
+    /// By provider, the sets of required traits that it satisfies. They are those of the group without a suffix.
     pub covers: BitMatrix,
     /// By provider, itself and its ancestors, at their [`TreeOffers::bit`]. Only computed if the request has rules of
     /// `same_subtree`. Bits of providers that are not offered may be set too and have no effect.
@@ -40,7 +42,7 @@ struct OfferedBlock {
     first: usize,
 }
 
-/// An inventory of which a sum of allowed amounts may be no multiple of `step_size`, because its `min_unit` is none.
+/// An inventory whose sums of allowed amounts need not be multiples of `step_size`, because its `min_unit` is none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnalignedInventory {
     pub provider: usize,

@@ -3,9 +3,13 @@
 //! Naively, it would set the new inventories and then the new allocations. But an inventory may not be removed while an
 //! old allocation uses it. In the reverse order the new allocations would lack their inventories.
 //!
-//! So there are three steps, as in OpenStack Placement: add the new inventories to the old ones (the *interim*
-//! inventories), replace the allocations, and remove the inventories that the request leaves out. A provider's
-//! generation moves once for each step that concerns it.
+//! So there are three steps, as in OpenStack Placement:
+//!
+//! 1. Add the new inventories to the old ones (the *interim* inventories).
+//! 2. Replace the allocations.
+//! 3. Remove the inventories that the request leaves out.
+//!
+//! A provider's generation moves once for each step that concerns it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
