@@ -66,7 +66,8 @@ struct Variable {
 /// The variables that only some servers have. One that is missing here is unknown to the server.
 fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>> {
     let rows: Vec<Variable> = diesel::sql_query(
-        "SHOW SESSION VARIABLES WHERE Variable_name IN ('wsrep_on', 'idle_write_transaction_timeout')",
+        "SHOW SESSION VARIABLES WHERE Variable_name IN \
+         ('wsrep_on', 'idle_write_transaction_timeout', 'max_statement_time', 'max_execution_time')",
     )
     .load(conn)?;
     Ok(rows.into_iter().map(|row| (row.name, row.value)).collect())
@@ -75,6 +76,8 @@ fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>>
 /// Sets up the session:
 ///
 /// - `NO_AUTO_VALUE_ON_ZERO`, because VCPU has the id 0, which must not be replaced by a generated one;
+/// - no timeout of a statement, whatever the user or the server sets (MariaDB's `max_statement_time`, MySQL's
+///   `max_execution_time`): placet waits for locks until the caller's deadline, and loads whole tables;
 /// - an idle timeout, so that a transaction whose client is gone does not keep its locks;
 /// - `wsrep_sync_wait` on Galera, so that a read waits for all commits that other nodes have acknowledged.
 fn set_up_session(
@@ -92,6 +95,11 @@ fn set_up_session(
         "autocommit = 1".to_owned(),
         lock_wait_timeout(lock_timeout),
     ];
+    for timeout in ["max_statement_time", "max_execution_time"] {
+        if known.contains_key(timeout) {
+            settings.push(format!("{timeout} = 0"));
+        }
+    }
     let on_galera = is_on_galera(&known);
     if known.contains_key("idle_write_transaction_timeout") {
         let idle_timeout = if on_galera {

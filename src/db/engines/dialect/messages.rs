@@ -6,7 +6,7 @@ use diesel::result::DatabaseErrorInformation;
 use crate::db::Fault;
 
 /// Beginnings of messages, and what to do about them.
-const KNOWN: [(&str, Fault); 40] = [
+const KNOWN: [(&str, Fault); 41] = [
     // SQLite
     ("database is locked", Fault::Retry),
     ("database table is locked", Fault::Retry),
@@ -17,10 +17,11 @@ const KNOWN: [(&str, Fault); 40] = [
     ("attempt to write a readonly database", Fault::Stop),
     ("disk I/O error", Fault::Stop),
     ("unable to open database file", Fault::ConnectionLost),
-    // PostgreSQL: 40P01, 40001, 55P03, 53100, 57P01, 57P03, 25P03, and the messages of libpq itself.
+    // PostgreSQL: 40P01, 40001, 55P03, 57014, 53100, 57P01, 57P03, 25P03, and the messages of libpq itself.
     ("deadlock detected", Fault::Retry),
     ("could not serialize access", Fault::Retry),
     ("canceling statement due to lock timeout", Fault::Retry),
+    ("canceling statement due to statement timeout", Fault::Retry),
     ("could not extend file", Fault::Stop),
     ("terminating connection", Fault::ConnectionLost),
     ("the database system is", Fault::ConnectionLost),

@@ -35,21 +35,27 @@ pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Res
 
 /// Sets up the session:
 ///
+/// - no timeout of a statement or a transaction, whatever the role or the database sets: placet waits for locks until the
+///   caller's deadline, and loads whole tables;
 /// - an idle timeout, so that a transaction whose client is gone does not keep its locks;
 /// - a `random_page_cost` for solid-state disks. The default is for spinning disks, and makes PostgreSQL read whole
 ///   tables for a list of some hundred keys;
 /// - English messages, if the user may set them, because `messages` reads the texts of errors without a kind;
 /// - no `jit` (PostgreSQL 11 and newer). If the estimate of rows is too high, PostgreSQL compiles a statement for
-///   longer than any of placet's runs.
+///   longer than any of placet's runs;
+/// - `transaction_timeout` exists from PostgreSQL 17 on.
 fn set_up_session(conn: &mut PgConnection, purpose: Purpose, lock_timeout: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; \
          SET lock_timeout = {lock_timeout}; \
+         SET statement_timeout = 0; \
          SET idle_in_transaction_session_timeout = {idle}; \
          SET random_page_cost = 1.1; \
          DO $$ BEGIN PERFORM set_config('lc_messages', 'C', false); \
                EXCEPTION WHEN insufficient_privilege THEN NULL; END $$; \
          DO $$ BEGIN PERFORM set_config('jit', 'off', false); \
+               EXCEPTION WHEN undefined_object THEN NULL; END $$; \
+         DO $$ BEGIN PERFORM set_config('transaction_timeout', '0', false); \
                EXCEPTION WHEN undefined_object THEN NULL; END $$",
         access = if purpose == Purpose::Read {
             "READ ONLY"
