@@ -8,7 +8,7 @@
 #   servers      tests on PostgreSQL, MariaDB and Galera: unit tests, gabbi files, conformance, races, old databases,
 #                adoption, the guide of docs/switching.md, query plans, random requests to placet and OpenStack
 #                Placement, two processes of each on one database, read-your-writes across three processes, chaos with
-#                three processes, broken commits, failover to a standby, replicas
+#                three processes, broken commits, held rows, failover to a standby, replicas
 #   conformance  OpenStack Placement's own gabbi files, each with a new placet. The fixture is created with the API in
 #                one run, and written into the database before placet starts in the other
 #   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests
@@ -70,6 +70,7 @@ functional() {
     step python syncs "$PY" -m functional_tests.syncs.run
     step python generations "$PY" -m functional_tests.generations.run
     step python differential "$PY" -m functional_tests.differential.run
+    step python reloads "$PY" -m functional_tests.reloads.run
     step python query_plans "$PY" -m functional_tests.query_plans.run
     step python options "$PY" -m functional_tests.options.run
     step python operations "$PY" -m functional_tests.operations.run
@@ -100,6 +101,7 @@ on_engine() {
     step python "conformance, $engine" "$PY" -m functional_tests.conformance.run --jobs 2 --engine "$engine"
     step python "race, $engine" "$PY" -m functional_tests.race.run --engine "$engine"
     step python "defects, $engine" "$PY" -m functional_tests.race.defects.run --engine "$engine"
+    step python "reloads, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine"
     step python "connection_pool, $engine" "$PY" -m functional_tests.connection_pool.run --engine "$engine"
     step python "revisions, $engine" "$PY" -m functional_tests.revisions.run --engine "$engine"
     step python "adoption, $engine" "$PY" -m functional_tests.adoption.run --engine "$engine"
@@ -110,6 +112,7 @@ on_engine() {
     step python "differential, $engine" "$PY" -m functional_tests.differential.run --engine "$engine" "${size[@]}"
     step python "chaos, $engine" "$PY" -m functional_tests.chaos.run --engine "$engine" --processes 3
     step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"
+    step python "held_rows, $engine" "$PY" -m functional_tests.held_rows.run --engine "$engine"
 }
 
 on_galera() {
@@ -117,6 +120,7 @@ on_galera() {
     step python galera "$PY" -m functional_tests.galera.run
     step python "chaos, galera" "$PY" -m functional_tests.chaos.run --engine galera --durable --processes 3 --seconds 25
     step python "commit_outcome, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera commit
+    step python "held_rows, galera" "$PY" -m functional_tests.held_rows.run --engine galera
 }
 
 # Failover to a standby, replicas, and the loss of a server.
@@ -125,6 +129,8 @@ on_copies() {
     step python replica "$PY" -m functional_tests.replica.run
     step python "replica, mariadb" "$PY" -m functional_tests.replica.run --engine mariadb
     step python "server_loss, postgresql" "$PY" -m functional_tests.server_loss.run --engine postgresql
+    step python "server_settings, postgresql" "$PY" -m functional_tests.server_settings.run --engine postgresql
+    step python "server_settings, mariadb" "$PY" -m functional_tests.server_settings.run --engine mariadb
     step python "server_loss, mariadb" "$PY" -m functional_tests.server_loss.run --engine mariadb
 }
 
@@ -156,6 +162,8 @@ long() {
     for engine in postgresql mariadb; do
         step python "proxy, $engine" "$PY" -m functional_tests.lib.servers.proxy_test --engine "$engine"
         step python "mutants, commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.mutants --engine "$engine" \
+            --binary "$TOX/placet-mutants"
+        step python "mutants, held_rows, $engine" "$PY" -m functional_tests.held_rows.mutants --engine "$engine" \
             --binary "$TOX/placet-mutants"
     done
     step python "mutants, unit" "$PY" -m functional_tests.race.unit_mutants

@@ -10,8 +10,10 @@ mod route;
 mod routes;
 mod service;
 
+pub use http::body::BodyMemory;
 pub use http::cors::Cors;
 pub use http::server::serve;
+pub use http::thread_pools::ThreadPools;
 pub use openapi::text as openapi;
 pub use routes::{authorized_by, slave_routes};
 pub use service::{Listen, Service, Settings};

@@ -3,6 +3,7 @@
 mod config;
 mod data_migrations;
 mod db;
+mod log_queue;
 mod logging;
 mod openapi;
 mod policy;
@@ -159,7 +160,7 @@ impl Arguments {
                 .run(&configuration.options.oslo_policy)
                 .map(|()| ExitCode::SUCCESS);
         }
-        logging::start(&configuration.options.default)?;
+        let _log = logging::start(&configuration.options.default)?;
         match self.command {
             Some(Command::Db { command }) => command.run(&configuration.options),
             Some(Command::Status { command }) => command.run(&configuration.options),

@@ -1,10 +1,12 @@
 //! The database: connections, engines, schema, the writer and its change feed. Knows tables and transactions, and
 //! none of the API's rules.
 
+pub mod boot_instant;
 pub mod change_feed;
 pub mod connect;
 pub mod engines;
 pub mod fault;
+mod file;
 pub mod schema;
 pub mod statements;
 pub mod thread;
@@ -15,7 +17,7 @@ pub use connect::connection::DbConnection;
 pub use connect::lock::ServingLock;
 pub use connect::pool::{Database, DatabaseSettings, ReadPermit};
 pub use connect::replica::Replica;
-pub use fault::{Fault, SetupError};
+pub use fault::{Fault, SetupError, WriteError};
 pub use writer::identity::Commit;
 #[cfg(test)]
 pub use writer::identity::{CommitOutcome, Identity};

@@ -82,6 +82,14 @@ pub enum Error {
     },
     #[error("consumer generation conflict - expected {expected} but got {got}")]
     StaleConsumerGeneration { expected: String, got: String },
+    #[error(
+        "Resource provider {provider} cannot be changed: its generation cannot increase beyond 2147483647, the highest that the database stores. An operator must reset it."
+    )]
+    ProviderGenerationLimit { provider: String },
+    #[error(
+        "Consumer {consumer} cannot be changed: its generation cannot increase beyond 2147483647, the highest that the database stores. Delete its allocations, and claim them again."
+    )]
+    ConsumerGenerationLimit { consumer: String },
 
     // ---- inventories ----
     #[error("No inventory of class {class} for {provider}")]
@@ -169,7 +177,7 @@ pub enum Error {
     UnknownTraitsInCandidates { names: String },
 
     // ---- the service itself ----
-    /// The writer's queue is full, or the request timed out in the queue. Nothing was changed.
+    /// A queue is full (of the writer or of searches), or the request timed out in it. Nothing was changed.
     #[error("placet is busy: {detail} Nothing was changed; try again.")]
     Busy { detail: String },
     /// The database cannot be reached, or it refused the request. Nothing was changed.

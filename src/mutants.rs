@@ -27,8 +27,14 @@ pub enum Mutant {
     PruneWithoutEpoch,
     /// `ignore-gaps`: a gap in the changes of a writer goes unnoticed.
     IgnoreGaps,
+    /// `drop-published`: rows that were read replace the snapshot without the changes published since.
+    DropPublished,
+    /// `trust-reconnect`: a new connection is taken to be to a database that lacks nothing.
+    TrustReconnect,
     /// `keep-identity`: a writer keeps its identity although its row changed unexpectedly.
     KeepIdentity,
+    /// `wait-together`: a batch waits for a row that another transaction holds, with all of its commands.
+    WaitTogether,
 }
 
 /// Whether this process runs as `mutant`.
@@ -50,7 +56,10 @@ pub fn is(mutant: Mutant) -> bool {
             "revisions-before" => Some(Mutant::RevisionsBefore),
             "prune-without-epoch" => Some(Mutant::PruneWithoutEpoch),
             "ignore-gaps" => Some(Mutant::IgnoreGaps),
+            "drop-published" => Some(Mutant::DropPublished),
+            "trust-reconnect" => Some(Mutant::TrustReconnect),
             "keep-identity" => Some(Mutant::KeepIdentity),
+            "wait-together" => Some(Mutant::WaitTogether),
             _ => None,
         }
     });

@@ -39,6 +39,6 @@ pub use providers::providers;
 pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
 pub use selection::Selection;
 pub use snapshot::{
-    AggregateId, BlockSlots, Catalog, ClassId, Delta, Inventory, LANES, ProviderId, ProviderRow, Slot, Snapshot,
-    SnapshotChange, TraitId,
+    AggregateId, BlockSlots, Catalog, ClassId, Delta, Inventory, LANES, NameKinds, ProviderId, ProviderRow, Slot,
+    Snapshot, SnapshotChange, TraitId,
 };

@@ -28,7 +28,7 @@ pub mod integer;
 mod json;
 mod output;
 mod provider_texts;
-mod python;
+pub mod python;
 mod query;
 mod quoted;
 mod schema;

@@ -69,11 +69,11 @@ def memory_records(testbed):
 
 
 def cpu_seconds(services):
-    """The CPU time of these services' processes so far."""
+    """The CPU time of these services' processes so far, and of their descendants that have ended."""
     ticks = 0
     for pid in (pid for service in services for pid in process_tree(service.process.pid)):
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
+        ticks += sum(int(field) for field in fields[11:15])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

@@ -22,7 +22,7 @@ import signal
 import sys
 import time
 
-from benches.compare import chart, process_usage, scenarios, table
+from benches.compare import chart, claims_together, process_usage, refusals, scenarios, table
 from benches.compare.cloud import SHAPES
 from benches.compare.interleaved import ENGINES, Testbed
 from benches.compare.load_generator import LoadGenerator
@@ -88,6 +88,7 @@ def main():
                 save(chosen.json, found)
     if is_growth_chosen(chosen):
         found["records"] += growth(generator, chosen)
+    found |= separate(generator, chosen)
     found["machine"]["seconds"] = time.monotonic() - start
     save(chosen.json, found)
     print(f"\n{table.text(found)}\n\n{len(found['records'])} records in {chosen.json}")
@@ -102,7 +103,7 @@ def server(engine):
 
 def needs_clouds(chosen):
     """Whether anything but the search alone and the small cloud was chosen."""
-    return not chosen.group or set(chosen.group) - {"search", "growth"}
+    return not chosen.group or set(chosen.group) - set(scenarios.SEPARATE_GROUPS)
 
 
 def is_full(chosen):
@@ -111,7 +112,7 @@ def is_full(chosen):
 
 
 def is_group_chosen(chosen, group):
-    if chosen.scenario and group in ("start", "search"):
+    if chosen.scenario and group in ("start", *scenarios.SEPARATE_GROUPS):
         return False
     return not chosen.group or group in chosen.group
 
@@ -126,6 +127,19 @@ def growth(generator, chosen):
             Testbed(running, SHAPES[0], SMALL_CLOUD_HOSTS, generator, chosen.binary) as testbed:
         measured = filter(scenarios.is_of_growth, scenarios.scenarios(testbed.cloud))
         return [record for scenario in measured for record in testbed.measure(scenario, chosen.rounds, ["placet"])]
+
+
+def separate(generator, chosen):
+    """What claims of one kind cost plain ones, in small clouds of their own."""
+    found = {"refusals": [], "claims_together": []}
+    has_refusals, has_together = (is_group_chosen(chosen, group) for group in ("refusals", "claims-together"))
+    for kind in (chosen.engine or ENGINES) if has_refusals or has_together else ():
+        with server(kind) as running:
+            if has_refusals:
+                found["refusals"] += refusals.records(running, generator, chosen.binary)
+            if has_together:
+                found["claims_together"].append(claims_together.record(running, generator, chosen.binary))
+    return found
 
 
 def compare(engine, shape, generator, chosen):

@@ -16,7 +16,9 @@ WRITE_SECONDS, READ_SECONDS = 0.6, 0.4
 # Searches that take OpenStack Placement longest.
 SLOW_CANDIDATES = ("no limit", "traits", "granular, same_subtree")
 
-GROUPS = ("candidates", "list", "claims", "processes", "scheduler", "report", "start", "search", "growth")
+# Groups that have clouds of their own.
+SEPARATE_GROUPS = ("search", "growth", "refusals", "claims-together")
+GROUPS = ("candidates", "list", "claims", "processes", "scheduler", "report", "start", *SEPARATE_GROUPS)
 
 
 class Scenario:

@@ -30,6 +30,8 @@ pub struct Host {
 #[derive(Deserialize)]
 pub struct Cloud {
     pub hosts: Vec<Host>,
+    /// A host without free capacity, whose claims are refused. Only some clouds have one.
+    full_host: Option<Host>,
     pub classes: ClassIds,
     pub project: i32,
     pub user: i32,
@@ -49,6 +51,12 @@ pub struct ClassIds {
 impl Cloud {
     pub fn read(path: &Path) -> Result<Cloud, Box<dyn std::error::Error>> {
         Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+    }
+
+    /// The full host.
+    pub fn full_host(&self) -> Result<&Host, std::io::Error> {
+        let missing = || std::io::Error::other("--refused needs a cloud with a full host");
+        self.full_host.as_ref().ok_or_else(missing)
     }
 
     /// The providers of a claim on a random host: of compute, and of disk (of the first host if `one_pool`).

@@ -30,6 +30,9 @@ pub struct Arguments {
     /// The path of a GET; {host} is replaced by the uuid of a random host
     #[arg(long, default_value = "/")]
     path: String,
+    /// The share of `claims` that are for the cloud's full host, which refuses them: 0 to 1
+    #[arg(long, default_value_t = 0.0)]
+    refused: f64,
     #[command(flatten)]
     options: ClientOptions,
 }
@@ -39,12 +42,16 @@ enum Scenario {
     Get,
     Claims,
     ClaimsOnePool,
+    ClaimsTogether,
     Scheduler,
     Report,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let cloud = Rc::new(Cloud::read(&arguments.options.cloud)?);
+    if arguments.refused > 0.0 {
+        cloud.full_host()?; // otherwise each refused claim would fail
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let start = Instant::now();
     let statistics = LocalSet::new().block_on(&runtime, async {
@@ -71,6 +78,7 @@ struct Client {
     cloud: Rc<Cloud>,
     scenario: Scenario,
     path: String,
+    refused: f64,
     /// Its number among `clients`. Two clients never report for the same host.
     number: usize,
     clients: usize,
@@ -84,6 +92,7 @@ impl Client {
             cloud,
             scenario: arguments.scenario,
             path: arguments.path.clone(),
+            refused: arguments.refused,
             number,
             clients: arguments.options.clients,
         }
@@ -116,8 +125,16 @@ impl Client {
                 }
                 Ok(())
             }
-            Scenario::Claims => claim::claim(connection, cloud, random, false, statistics).await,
-            Scenario::ClaimsOnePool => claim::claim(connection, cloud, random, true, statistics).await,
+            Scenario::Claims if random.is_chosen(self.refused) => {
+                let full = cloud.full_host()?;
+                claim::claim(connection, (&full.compute[0], &full.disk), random, statistics).await
+            }
+            Scenario::Claims | Scenario::ClaimsOnePool => {
+                let one_pool = matches!(self.scenario, Scenario::ClaimsOnePool);
+                let target = cloud.claim_target(random, one_pool);
+                claim::claim(connection, target, random, statistics).await
+            }
+            Scenario::ClaimsTogether => claim::claim_together(connection, cloud, random, statistics).await,
             Scenario::Scheduler => scheduler::schedule(connection, &self.path, random, statistics).await,
             Scenario::Report => {
                 let host = cloud.host_of(random, self.number, self.clients);

@@ -19,6 +19,11 @@ impl Random {
         &all[(self.next() % all.len() as u64) as usize]
     }
 
+    /// True with this probability.
+    pub fn is_chosen(&mut self, probability: f64) -> bool {
+        (self.next() as f64) < probability * u64::MAX as f64
+    }
+
     pub fn uuid(&mut self) -> uuid::Uuid {
         let bits = u128::from(self.next()) << 64 | u128::from(self.next());
         uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid()

@@ -11,7 +11,8 @@ There must be an order of its operations that is consistent with their times and
 
 A request on several consumers happened for all of them or for none. This is checked for each request with an unknown
 outcome by itself, if every consumer has such an order. Reads of providers must lie within the bounds that the writes
-around them set (bounds.py): generations, which never decrease, and usages, which never exceed the totals.
+around them set (bounds.py): generations, which never decrease, and usages, which never exceed the totals. Requests that
+a fault does not concern are neither refused nor late (liveness.py).
 """
 
 import pathlib
@@ -19,7 +20,7 @@ import sys
 from collections import defaultdict
 from typing import NamedTuple
 
-from functional_tests.chaos import bounds, history as histories
+from functional_tests.chaos import bounds, history as histories, liveness
 from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
 
 FOREVER = float("inf")
@@ -40,11 +41,12 @@ class Violation(NamedTuple):
         return f"{self.kind}: {self.text}"
 
 
-def check(operations, initial, consumers=None, totals=None):
+def check(operations, initial, consumers=None, totals=None, local_faults=(), calm_seconds=()):
     """All violations in a history.
 
     `initial` has the providers' generations before the first operation. `consumers` has the allocations and generations
     of the consumers that existed then. `totals` has the highest total that each provider and class had during the run.
+    The last two are those of liveness.py.
     """
     known = consumers or {}
     faults = [Violation(kind, consumer, text) for kind, consumer, text in unexplained_consumers(operations, known)]
@@ -53,7 +55,8 @@ def check(operations, initial, consumers=None, totals=None):
     faults += [Violation("generation", *it) for it in bounds.decreasing_generations(operations)]
     used = bounds.Used(operations, known)
     faults += [Violation("usage", *it) for it in used.wrong_usages()]
-    return faults + [Violation("oversubscribed", *it) for it in used.oversubscribed(totals or {})]
+    faults += [Violation("oversubscribed", *it) for it in used.oversubscribed(totals or {})]
+    return faults + [Violation("late", None, text) for text in liveness.check(operations, local_faults, calm_seconds)]
 
 
 def by_consumer(operations):

@@ -6,7 +6,7 @@
 import pathlib
 import tempfile
 
-from functional_tests.chaos import checker, history
+from functional_tests.chaos import checker, history, liveness
 from functional_tests.chaos.history import OK, REFUSED, UNKNOWN, Operation
 from functional_tests.lib.test_counts import TestCounts
 
@@ -14,8 +14,12 @@ HOST, POOL = "host", "pool"
 ONE, TWO = {HOST: {"VCPU": 1}}, {POOL: {"DISK_GB": 2}}
 INITIAL = {HOST: 1, POOL: 1}
 TOTALS = {HOST: {"VCPU": 2}, POOL: {"DISK_GB": 4}}
-ORDER, RELEASED_TWICE, HALF_DONE, GENERATION, USAGE, OVERSUBSCRIBED = (
-    "no order", "released twice", "half done", "generation", "usage", "oversubscribed")
+ORDER, RELEASED_TWICE, HALF_DONE, GENERATION, USAGE, OVERSUBSCRIBED, LATE = (
+    "no order", "released twice", "half done", "generation", "usage", "oversubscribed", "late")
+# A fault that concerns process 1, and bystanders' requests without a fault.
+FAULT = {"name": "fault", "began": 100, "ended": 110, "touched": [1]}
+CALM_SECONDS = [0.1] * 20
+START = {"initial": INITIAL, "consumers": {}, "totals": TOTALS, "local_faults": [FAULT], "calm_seconds": CALM_SECONDS}
 
 
 class Builder:
@@ -51,6 +55,14 @@ class Builder:
         return self.add("candidates", OK, sees={f"usage:{provider}": amounts}, **more)
 
 
+def bystanders(seconds, outcome=OK, process=0, began=100.5):
+    """A request of a bystander for each duration, all sent during FAULT unless `began` is another time."""
+    story = Builder()
+    for number, each in enumerate(seconds):
+        story.put(f"bystander {number}", {}, None, outcome, began=began, ended=began + each, bystander=process)
+    return story
+
+
 VALID_HISTORIES = {
     "claim, replacement, release": lambda: (
         Builder().put("a", ONE, None).put("a", TWO, 1).read("a", TWO, 2).delete("a").read("a", {}, None)),
@@ -83,6 +95,12 @@ VALID_HISTORIES = {
         Builder().put("a", ONE, None).put("b", ONE, None).delete("a").put("c", ONE, None)),
     "a claim of units that an unknown release may have freed": lambda: (
         Builder().put("a", ONE, None).put("b", ONE, None).delete("a", UNKNOWN).put("c", ONE, None)),
+    "bystanders take nine times as long during a fault": lambda: bystanders([0.9] * 10),
+    "one bystander of ten is late during a fault": lambda: bystanders([5.0] + [0.1] * 9),
+    "bystanders of the process that the fault concerns are late": lambda: bystanders([5.0] * 10, process=1),
+    "bystanders of the process that the fault concerns are refused": lambda: bystanders([0.1] * 10, REFUSED, process=1),
+    "bystanders are late after a fault": lambda: bystanders([5.0] * 10, began=111),
+    "other clients are late during a fault": lambda: bystanders([5.0] * 10, process=None),
 }
 INVALID_HISTORIES = {
     "an acknowledged claim is lost": (ORDER, lambda: Builder().put("a", ONE, None).read("a", {}, None)),
@@ -128,24 +146,48 @@ INVALID_HISTORIES = {
         Builder().put("a", ONE, None).put("b", ONE, None).put("c", ONE, None))),
     "three claims for two units were granted, and two released later": (OVERSUBSCRIBED, lambda: (
         Builder().put("a", ONE, None).put("b", ONE, None).put("c", ONE, None).delete("a").delete("b"))),
+    "bystanders take eleven times as long during a fault": (LATE, lambda: bystanders([1.1] * 10)),
+    "two bystanders of ten are late during a fault": (LATE, lambda: bystanders([5.0] * 2 + [0.1] * 8)),
+    "bystanders of one process of two are late during a fault": (LATE, lambda: (
+        bystanders([0.1] * 40).put("late", {}, None, began=101, ended=105, bystander=2))),
+    "a bystander is refused during a fault": (LATE, lambda: bystanders([0.1], REFUSED)),
+    "a bystander is not answered during a fault": (LATE, lambda: Builder().put(
+        "a", {}, None, UNKNOWN, began=101, bystander=0)),
 }
+
+
+def check(operations):
+    return checker.check(operations, **START)
 
 
 def check_saved(story):
     """Writes a history to a file, reads it again, and checks it."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "history")
-        history.save({"initial": INITIAL, "consumers": {}, "totals": TOTALS}, story.operations, path)
+        history.save(START, story.operations, path)
         start, operations = history.load(path)
     return checker.check(operations, **start)
 
 
+def calm_requests(tests):
+    """Requests are compared with those that no fault can have delayed."""
+    calm, during = bystanders([0.2], began=90), bystanders([0.3], began=99.9)
+    operations = [*calm.operations, *during.operations, *bystanders([0.4], process=None, began=90).operations]
+    tests.equal("calm requests are those of bystanders without a fault", [0.2],
+                [round(each, 6) for each in liveness.calm(operations, [FAULT])])
+    few = checker.check(bystanders([5.0] * 10).operations, INITIAL, local_faults=[FAULT], calm_seconds=[0.1])
+    tests.equal("nothing is late without enough calm requests to compare with", [], few)
+    short = checker.check(bystanders([0.4] * 10).operations, INITIAL, local_faults=[FAULT], calm_seconds=[0.01] * 20)
+    tests.equal("nothing is late below the floor", [], short)
+
+
 def main():
     tests = TestCounts()
+    calm_requests(tests)
     for name, story in VALID_HISTORIES.items():
-        tests.equal(f"valid: {name}", [], checker.check(story().operations, INITIAL, totals=TOTALS))
+        tests.equal(f"valid: {name}", [], check(story().operations))
     for name, (kind, story) in INVALID_HISTORIES.items():
-        faults = checker.check(story().operations, INITIAL, totals=TOTALS)
+        faults = check(story().operations)
         tests.equal(f"invalid, {kind}: {name}", {kind}, {fault.kind for fault in faults})
         kinds, saved = ([fault.kind for fault in each] for each in (faults, check_saved(story())))
         tests.equal(f"invalid after saving, {kind}: {name}", kinds, saved, show=False)

@@ -9,6 +9,7 @@ import random
 import threading
 
 from functional_tests.chaos import topology
+from functional_tests.chaos.bystanders import CLIENTS, Bystander
 from functional_tests.chaos.history import OK, UNKNOWN
 from functional_tests.chaos.request_recorder import ANSWER_TIMEOUT_SECONDS, RequestRecorder
 
@@ -28,6 +29,8 @@ class ClientGroup:
         self.shared = []  # consumers that other clients may also change
         self.contended = {}  # consumer -> number of requests
         self.clients = [Client(self, n, random.Random(f"{options.seed}/{n}")) for n in range(options.clients)]
+        self.clients += [Bystander(self, n, f"{options.seed}/{n}/bystander {m}")
+                         for n in range(len(services)) for m in range(CLIENTS)]
         self.wrong = []  # unexpected answers
         self.errors = []
 

@@ -6,13 +6,15 @@ A new fault is a class here and a name in FAULTS.
 
 class Fault:
     seconds = (0.2, 2.0)  # the bounds of its duration
+    is_local = False  # whether requests go on that do not need what it concerns
+    target = None  # the process that it concerns
 
     def __init__(self, chance, members, engine):
         self.chance, self.members, self.engine = chance, members, engine
 
     @classmethod
-    def possible(cls, engine):
-        """Whether the fault applies to this engine."""
+    def possible(cls, engine, server):
+        """Whether the fault applies to this engine and this kind of service."""
         return True
 
     def inject(self):
@@ -48,7 +50,7 @@ class PausePlacet(Fault):
 
 class DatabaseFault(Fault):
     @classmethod
-    def possible(cls, engine):
+    def possible(cls, engine, server):
         return engine.kind in ("postgresql", "mariadb", "galera")
 
     def inject(self):
@@ -97,7 +99,7 @@ class Isolate(DatabaseFault):
     seconds = (1.0, 10.0)
 
     @classmethod
-    def possible(cls, engine):
+    def possible(cls, engine, server):
         return engine.kind == "galera"
 
     def act(self):
@@ -114,7 +116,7 @@ class FailOver(Fault):
     seconds = (0.0, 1.0)
 
     @classmethod
-    def possible(cls, engine):
+    def possible(cls, engine, server):
         return engine.kind == "postgresql-pair"
 
     def inject(self):

@@ -21,6 +21,7 @@ class Operation:
     - `touches`: the providers whose generation is incremented.
     - `sees`, of a read: `consumer:` -> (what it holds, its generation), `provider:` -> its generation, `usage:` -> the
       usage of a provider by class.
+    - `bystander`: the number of the process, if no other client uses the rows of this request.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Operation:
     ended: float = None
     outcome: str = UNKNOWN
     answer: str = ""
+    bystander: int = None
 
     def end(self, outcome, answer=""):
         self.ended = time.monotonic()

@@ -12,9 +12,10 @@ CONTROL_SECONDS, MUTANT_SECONDS = "20", "120"
 SEVERAL_PROCESSES = ["--engine", "postgresql", "--processes", "3"]
 NO_FAULTS = ["--faults", ""]
 LATE_COMMITS = ["--faults", "late-commit"]
+HELD_ROWS = ["--faults", "hold-provider,hold-consumer,pause-in-transaction"]
 # The beginning of each kind's violations.
-ORDER, RELEASED_TWICE, GENERATION, USAGE, OVERSUBSCRIBED, DIFFERENT_ANSWERS = (
-    "no order: ", "released twice: ", "generation: ", "usage: ", "oversubscribed: ", "answers differ: ")
+ORDER, RELEASED_TWICE, GENERATION, USAGE, OVERSUBSCRIBED, DIFFERENT_ANSWERS, LATE = (
+    "no order: ", "released twice: ", "generation: ", "usage: ", "oversubscribed: ", "answers differ: ", "late: ")
 
 CASES = [
     # Without the guard of generations a claim may be planned on an outdated usage.
@@ -24,6 +25,8 @@ CASES = [
     # Without the fence an in-doubt commit may happen after it was answered as undone.
     Case("drop-fence", [*SEVERAL_PROCESSES, *LATE_COMMITS], (ORDER,)),
     Case("drop-fence", ["--engine", "mariadb", "--processes", "3", *LATE_COMMITS], (ORDER,)),
+    # A batch that waits for a held row makes all of its commands, and those behind it, wait.
+    Case("wait-together", [*SEVERAL_PROCESSES, *HELD_ROWS], (LATE,)),
     # The snapshot lags behind the tables, or diverges from them.
     Case("share-in-flight", [*SEVERAL_PROCESSES, *NO_FAULTS, "--mostly", "read_own_write"], (GENERATION, USAGE)),
     Case("subtract-unremoved", [*SEVERAL_PROCESSES, *NO_FAULTS, "--mostly", "contend"],

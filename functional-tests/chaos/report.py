@@ -5,6 +5,8 @@ import os
 import statistics
 from collections import Counter, defaultdict
 
+from functional_tests.chaos import liveness
+
 
 class Report:
     def __init__(self, options):
@@ -20,6 +22,15 @@ class Report:
         self.recoveries[name].append(took)
         self.baseline.append(baseline)
         print(f"{name}: lasted {lasted:.2f} s, recovery took {took:.2f} s ({baseline:.2f} s without fault)", flush=True)
+
+    @staticmethod
+    def waits(local_faults, operations, calm_seconds):
+        """Prints how long bystanders waited during each local fault, and without a fault."""
+        for fault in local_faults:
+            spared = liveness.spared_by(fault, operations)
+            longest = max((liveness.percentile(liveness.durations_of(each)) for each in spared.values()), default=0)
+            print(f"{fault['name']}: requests for other rows took {longest:.2f} s, and without a fault "
+                  f"{liveness.percentile(calm_seconds):.2f} s ({liveness.PERCENTILE:.0%} were not slower)", flush=True)
 
     def violated(self, violations):
         self.kinds += Counter(violation.kind for violation in violations)

@@ -23,7 +23,8 @@ import time
 from collections import Counter
 
 from functional_tests.chaos import (
-    checker, clients, faults, foreign_writer, history as histories, late_commit, quiescent, services, topology, watcher)
+    checker, clients, faults, foreign_writer, history as histories, late_commit, liveness, local_faults, quiescent, services,
+    topology, watcher)
 from functional_tests.chaos.checker import Violation
 from functional_tests.chaos.history import UNKNOWN
 from functional_tests.chaos.report import Report
@@ -31,7 +32,7 @@ from functional_tests.galera import lost_writes
 from functional_tests.lib import command_line, engines
 from functional_tests.lib.test_counts import TestCounts
 
-FAULTS = faults.FAULTS | late_commit.FAULTS
+FAULTS = faults.FAULTS | late_commit.FAULTS | local_faults.FAULTS
 CALM_SECONDS = (0.5, 3.0)  # between a check and the next fault
 RECOVERY_SECONDS = 90
 QUIESCENT_SECONDS_UPSTREAM = 15  # the same, if a client has disconnected
@@ -49,6 +50,8 @@ class Chaos:
         self.history = histories.History()
         self.tests = TestCounts()
         self.report = Report(options)
+        self.local_faults, self.injected = [], []  # since the last check: local faults, and all; see liveness.py
+        self.calm_seconds = []
         self.causes = []  # on Galera: whether the cluster or placet lost a write, by the nodes' binary logs
 
     def run(self):
@@ -102,7 +105,11 @@ class Chaos:
         time.sleep(self.chance.uniform(*fault.seconds))
         fault.heal()
         healed = time.monotonic()
+        touched = [n for n, member in enumerate(self.members) if member is fault.target]
+        lasted = {"name": name, "began": injected, "ended": healed, "touched": touched}
+        self.local_faults += [lasted] if fault.is_local else []
         found += self.recovered(name, healed + RECOVERY_SECONDS)
+        self.injected.append(lasted | {"ended": time.monotonic()})
         self.report.recovered(name, injected - ready, healed - injected, time.monotonic() - healed)
         return found
 
@@ -137,8 +144,11 @@ class Chaos:
         state = quiescent.QuiescentState(self.database, unchanged)
         asked = sorted({c for op in self.history.operations for c in op.sets})
         state.record(self.history, asked)
-        start = {"initial": self.generations, "consumers": self.consumers, "totals": topology.TOTALS}
         operations = self.history.take()
+        self.calm_seconds += liveness.calm(operations, self.injected)
+        self.report.waits(self.local_faults, operations, self.calm_seconds)
+        start = {"initial": self.generations, "consumers": self.consumers, "totals": topology.TOTALS,
+                 "local_faults": self.local_faults, "calm_seconds": self.calm_seconds}
         self.report.counts += histories.counts(operations)
         self.report.checks += 1
         found = checker.check(operations, **start)
@@ -156,6 +166,7 @@ class Chaos:
             if self.engine.kind == "galera":
                 self.causes = lost_writes.explain(self.engine, self.database, operations, [str(it) for it in found])
         self.generations, self.consumers = state.generations, state.consumers
+        self.local_faults, self.injected = [], []
         self.client_group.wrong.clear()
         self.client_group.errors.clear()
         self.client_group.resume()
@@ -220,7 +231,7 @@ def main():
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
     with engines.Engine(options.engine, options.durable) as engine:
         if options.faults == "all":
-            options.faults = [name for name, fault in FAULTS.items() if fault.possible(engine)]
+            options.faults = [name for name, fault in FAULTS.items() if fault.possible(engine, options.server)]
         database = engine.create()
         nodes = [engine.at(database, n) for n in range(len(engine.nodes) if engine.kind == "galera" else 1)]
         with services.members(options, nodes, environment) as members:

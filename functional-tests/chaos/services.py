@@ -7,6 +7,7 @@ from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
 from functional_tests.lib import live
 from functional_tests.lib.rest import Rest
 
+PROXIED = {"late-commit", "pause-in-transaction"}  # faults that need a process behind a proxy
 OUTCOME_UNKNOWN = "The outcome of this request is unknown"
 
 
@@ -40,13 +41,13 @@ class Member(live.Service):
 
 @contextlib.contextmanager
 def members(options, databases, environment=None):
-    """Starts `options.processes` processes, on the nodes in turn. With late COMMITs the first is behind a proxy."""
+    """Starts `options.processes` processes, on the nodes in turn. Some faults need the first behind a proxy."""
     settings = {"placement_database": {"max_overflow": "60"}} if options.server == "upstream" else {}
     with contextlib.ExitStack() as stack:
         found = []
         for n in range(options.processes):
             database, proxy = databases[n % len(databases)], None
-            if n == 0 and "late-commit" in options.faults:
+            if n == 0 and PROXIED.intersection(options.faults):
                 from functional_tests.lib.servers.proxy import Proxy
 
                 proxy = stack.enter_context(Proxy(database))

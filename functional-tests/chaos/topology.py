@@ -1,5 +1,5 @@
 """The providers of a run: hosts with fixed totals, a shared pool, elastic hosts whose totals change, hosts that are
-nearly always full, and a private host for each client."""
+nearly always full, a private host for each client, a host for the bystanders of each process, and a full one."""
 
 import uuid
 
@@ -9,6 +9,9 @@ NEARLY_FULL = [f"00000000-0000-4000-8000-00000000020{n}" for n in range(2)]
 PRIVATE_HOSTS = [f"00000000-0000-4000-8000-0000000003{n:02}" for n in range(12)]
 POOL = "00000000-0000-4000-8000-0000000000ff"
 HOST_TOTAL, POOL_TOTAL, NEARLY_FULL_TOTAL, PRIVATE_HOST_TOTAL = 40, 100, 4, 10
+BYSTANDER_HOSTS = [f"00000000-0000-4000-8000-00000000040{n}" for n in range(3)]
+FULL, FULL_CONSUMER = "00000000-0000-4000-8000-0000000005ff", "00000000-0000-4000-8000-0000000006ff"
+BYSTANDER_TOTAL = 100_000
 SMALL_ELASTIC_TOTAL, LARGE_ELASTIC_TOTAL = 30, 50  # the two totals of an elastic host
 TOTALS = {
     **{host: {"VCPU": HOST_TOTAL} for host in HOSTS}, **{host: {"VCPU": LARGE_ELASTIC_TOTAL} for host in ELASTIC},
@@ -19,12 +22,14 @@ PROVIDERS = [*TOTALS]
 
 
 def prepare(rest):
-    """Makes the providers; returns their generations."""
-    for provider, totals in TOTALS.items():
+    """Makes the providers; returns the generations of those whose usage is checked."""
+    others = {**{host: {"VCPU": BYSTANDER_TOTAL} for host in BYSTANDER_HOSTS}, FULL: {"VCPU": 1}}
+    for provider, totals in (TOTALS | others).items():
         rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
         inventories = {name: {"total": total} for name, total in totals.items()}
         rest.must("PUT", f"/resource_providers/{provider}/inventories", {
             "resource_provider_generation": 0, "inventories": inventories})
+    rest.must("PUT", f"/allocations/{FULL_CONSUMER}", body({FULL: {"VCPU": 1}}, None))
     return dict.fromkeys(PROVIDERS, 1)
 
 

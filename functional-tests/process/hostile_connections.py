@@ -1,6 +1,7 @@
 """Hostile connections: none of them keeps placet from serving other connections."""
 
 import json
+import signal
 import threading
 import time
 
@@ -44,6 +45,56 @@ def half_open():
             for raw in halves + silent:
                 raw.socket.close()
         placet.alive()
+
+
+@case("a request that arrives while the process does not run is answered, however long ago its connection was opened")
+def suspended():
+    with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
+        raw.send("GET / HT")
+        time.sleep(0.2)
+        placet.signal(signal.SIGSTOP)
+        try:
+            time.sleep(11)
+            raw.send("TP/1.1\r\nHost: x\r\n\r\n")
+        finally:
+            placet.signal(signal.SIGCONT)
+        equal(raw.reply().status, 200)
+
+
+@case("half a request line on a connection that served a request before is closed after the timeout")
+def half_open_again():
+    with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port, timeout=30) as raw:
+        raw.send(request("GET", "/"))
+        equal(raw.reply().status, 200)
+        raw.send("GET / HT")
+        check(raw.is_closed())
+
+
+@case("a new client is served at max_connections if others are idle: the idlest connection is closed")
+def too_many_idle():
+    options = {"placet": {"max_connections": "20", "workers": "1"}}
+    with folder() as here, Placet(here, options) as placet:
+        raws = [RawConnection(placet.port, timeout=30) for _ in range(18)]
+        try:
+            for raw in raws:
+                raw.send(request("GET", "/"))
+                equal(raw.reply().status, 200)
+            for raw in (raws[0], raws[1]):
+                raw.send(request("GET", "/"))
+                equal(raw.reply().status, 200)
+            for _ in range(10):
+                equal(once(placet.port, request("GET", "/")).status, 200)
+            more = [RawConnection(placet.port, timeout=5) for _ in range(5)]
+            raws += more
+            for raw in more:
+                raw.send(request("GET", "/"))
+                equal(raw.reply().status, 200)
+            check(raws[2].is_closed(), "the idlest connection is open")
+            raws[1].send(request("GET", "/"))
+            equal(raws[1].reply().status, 200)
+        finally:
+            for raw in raws:
+                raw.socket.close()
 
 
 @case(f"{CONNECTIONS} connections that announce a body and do not send it block no other request")

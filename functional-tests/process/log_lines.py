@@ -1,6 +1,8 @@
 """The log: one line per request, the configured verbosity, and no lines forged by clients."""
 
 import re
+import signal
+import subprocess
 
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.configuration import names
@@ -88,6 +90,34 @@ def log_file():
                 placet.stop()
                 equal(placet.log(), "")
         equal(len(requests_in((here / "logs" / "mine.log").read_text())), 2)
+
+
+@case("a log that is not read delays neither requests nor the end of the process, and no line is lost if it is read later")
+def unread_log():
+    for is_read in (False, True):
+        with folder() as here, Placet(here, {}, stderr=subprocess.PIPE) as placet, placet.process.stderr as log:
+            # A pipe holds 64 KB, which is less than 1000 lines.
+            for _ in range(1000):
+                equal(placet.rest("GET", "/").status, 200)
+            placet.signal(signal.SIGTERM)
+            lines = log.read().decode() if is_read else ""
+            equal(placet.ended(10), 0, "exit code")
+            if is_read:
+                equal(len(requests_in(lines)), 1000, "lines")
+                check("stopped" in lines.splitlines()[-1], lines[-300:])
+
+
+@case("a long request line and an unreadable request are one short line of the log each")
+def long_requests():
+    with folder() as here, Placet(here, {}) as placet:
+        for data in (request("GET", "/" + "a" * 50_000), request("A" * 50_000, "/"), b"NO HTTP\r\n\r\n",
+                     b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n"):
+            once(placet.port, data)
+        placet.stop()
+        lines = [line for line in placet.log().splitlines() if "placet::access" in line]
+        equal(len(lines), 4, lines)
+        check(all(len(line) < 2000 for line in lines), [len(line) for line in lines])
+        check(" ERROR " not in placet.log(), placet.log()[-1000:])
 
 
 @case("no client can forge a line or put control characters into the log")

@@ -17,8 +17,9 @@ from functional_tests.lib.test_counts import TestCounts
 from functional_tests.process import cases
 
 TOPICS = [
-    "first_run", "configuration", "commands", "exclusive", "log_lines", "protocol", "hostile_bodies",
-    "hostile_connections", "searches", "locked", "full_disk", "read_only", "damaged_file", "stopping",
+    "first_run", "configuration", "commands", "exclusive", "log_lines", "protocol", "hostile_bodies", "large_bodies",
+    "hostile_connections", "searches", "locked", "whole_file", "old_log", "backup", "lost_file", "full_disk",
+    "small_disk", "read_only", "damaged_file", "stopping",
     "killing",
 ]
 

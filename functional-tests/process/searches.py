@@ -1,16 +1,19 @@
-"""Long searches and long answers: a search ends when its client disconnects, and an answer that its client does not
-read holds neither a thread nor much memory."""
+"""Long searches and long answers: a search ends when its client disconnects, many at once delay no other request, and
+an answer that its client does not read holds neither a thread nor much memory."""
 
 import os
 import pathlib
+import select
 import signal
 import socket
 import struct
 import time
 
-from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.cases import case, chance, check, equal, folder, settings
+from functional_tests.process.hostile_connections import serves_well
 from functional_tests.process.locked import serving
 from functional_tests.process.placet_process import Placet
+from functional_tests.process.protocol import refusal
 from functional_tests.process.raw_http import RawConnection, request
 
 # An idle process computes for less than this share of the time.
@@ -105,6 +108,53 @@ def disconnecting():
             began = time.monotonic()
             placet.stop()
             check(time.monotonic() - began < 3, f"stopping took {time.monotonic() - began:.1f} s")
+
+
+def unpackable(rest):
+    """Makes a tree, and returns a request that is given up after 0.3 s of a release build's CPU time, without a result.
+
+    The children have almost equal totals, and the request needs almost all of them in parts of all sizes.
+    """
+    random = chance("unpackable")
+    tree(rest, 0, [1000 + n for n in range(20)])
+    amounts = [random.randint(204, 467) for _ in range(60)]
+    return path(amounts[:-1] + [20_190 - sum(amounts[:-1])], "&limit=1")
+
+
+@case("long searches from many clients delay no other request, are refused beyond the queue's size, and end with them")
+def many_searches():
+    clients, queue = (400, 256) if settings["full"] else (40, 4)
+    with folder() as here, Placet(here, {"placet": {"search_queue_size": str(queue)}}) as placet:
+        asked = unpackable(placet.rest)
+        placet.rest.must("PUT", "/traits/CUSTOM_ONE")
+        raws = [RawConnection(placet.port, timeout=30) for _ in range(clients)]
+        try:
+            for raw in raws:
+                raw.send(request("GET", asked))
+            serves_well(placet)
+            refused = 0
+            while refused < (clients - queue) // 4:
+                ready, _, _ = select.select([raw.socket for raw in raws], [], [], 30)
+                check(ready, f"only {refused} of {clients} searches were refused")
+                for raw in [raw for raw in raws if raw.socket in ready]:
+                    reply = raw.reply()
+                    check(reply.status in (400, 503), reply)
+                    if reply.status == 503:
+                        check("[placet] search_queue_size" in refusal(reply, 503).error["detail"], reply)
+                        refused += 1
+                    raws.remove(raw)
+                    raw.socket.close()
+            for each in ("/resource_providers", "/resource_providers?name=none", "/traits/CUSTOM_ONE",
+                         "/allocation_candidates?resources=VCPU:1"):
+                began = time.monotonic()
+                check(placet.rest("GET", each).status < 300, each)
+                took = time.monotonic() - began
+                check(took < 2, f"{each} took {took:.1f} s")
+        finally:
+            for raw in raws:
+                raw.socket.close()
+        check(is_idle_soon(placet, 4), "searches still run whose clients have left")
+        placet.alive()
 
 
 @case("a search whose client is still connected is aborted after shutdown_timeout, and the process ends")

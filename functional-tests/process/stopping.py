@@ -61,6 +61,39 @@ def stopped_at_its_start():
                     process.kill()
 
 
+@case("requests that had arrived at the signal are answered, on new connections and on idle ones")
+def arrived_requests():
+    count = 300 if settings["full"] else 100
+    for number in STOP_SIGNALS:
+        with folder() as here, Placet(here, serving(shutdown_timeout=20)) as placet:
+            prepare(placet.rest)
+            kept = [RawConnection(placet.port) for _ in range(count)]
+            for raw in kept:
+                raw.send(request("GET", "/"))
+                equal(raw.reply().status, 200)
+            for each, raw in enumerate(kept):
+                raw.send(request("PUT", f"/allocations/{consumer(each)}", claim(HOSTS[0])))
+            new = [RawConnection(placet.port) for _ in range(count)]
+            for each, raw in enumerate(new):
+                raw.send(request("PUT", f"/allocations/{consumer(count + each)}", claim(HOSTS[0])))
+            placet.signal(number)
+            replies = [raw.reply_or_end() for raw in kept + new]
+            equal([reply and reply.status for reply in replies], [204] * 2 * count)
+            equal(placet.ended(), 0, "exit code")
+            equal(len(held(placet)), 2 * count, "stored claims")
+
+
+@case("SIGHUP, SIGUSR1, SIGUSR2 and SIGALRM end nothing, and are logged")
+def other_signals():
+    with folder() as here, Placet(here, serving(shutdown_timeout=20)) as placet:
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM):
+            placet.signal(number)
+            time.sleep(0.1)
+            placet.alive()
+            check(f"{number.name}: ignored" in placet.log(), placet.log()[-500:])
+        placet.stop()
+
+
 @case("a claim whose body is still arriving is finished and answered, and new connections are refused")
 def a_slow_request():
     for number in STOP_SIGNALS:

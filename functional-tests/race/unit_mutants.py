@@ -13,12 +13,15 @@ from functional_tests.lib.test_counts import TestCounts
 
 # Each mutant, and the tests that must be among those that fail with it.
 MUTANTS = {
+    "drop-published": "reload_races::reloads_between_commits_lose_none_and_repeat_none",
+    "trust-reconnect": "reconnects::a_new_connection_to_a_database_that_lacks_a_commit_reloads",
     "share-in-flight": "", "set-deltas": "", "apply-twice": "", "revisions-before": "", "prune-without-epoch": "",
     "drop-fence": "writers::a_fence_finds_a_commit_and_waits_for_an_open_batch"
                   " writers::a_batch_cannot_be_committed_after_its_fence",
     "ignore-gaps": "writers::a_process_that_lacks_a_pruned_change_reloads",
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
-TESTS = ["following", "tests::reloads", "acknowledged", "identity::tests", "tests::writers"]
+TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
+         "tests::writers"]
 SEED = "2026"
 
 

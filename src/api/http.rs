@@ -3,7 +3,9 @@
 pub mod accept;
 pub mod access;
 pub mod base_url;
+pub mod body;
 pub mod checks;
+pub mod connections;
 pub mod cors;
 pub mod disconnect;
 pub mod dispatch;
@@ -15,5 +17,7 @@ pub mod reply;
 pub mod request_context;
 pub mod request_head;
 pub mod server;
+pub mod stopping;
 pub mod stream;
 pub mod streaming;
+pub mod thread_pools;

@@ -21,8 +21,15 @@ pub struct Route {
     /// Whether media types are checked before the version. If both are wrong, clients see the first refusal.
     pub media_first: bool,
     pub authorization: Authorization,
+    /// The longest body, if `max_body_size` allows more.
+    pub max_body_bytes: usize,
     pub handler: Handler,
 }
+
+/// The longest body about a single thing.
+const ONE_THING_BYTES: usize = 1 << 20;
+/// The longest body about the list that a provider has, such as its traits.
+const LIST_BYTES: usize = 4 << 20;
 
 /// Which API a route belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +121,7 @@ impl Route {
             media,
             media_first: false,
             authorization,
+            max_body_bytes: ONE_THING_BYTES,
             handler,
         }
     }
@@ -151,6 +159,18 @@ impl Route {
     /// Serves any `Accept` and `Content-Type`, and reads no body.
     pub const fn without_media_check(mut self) -> Route {
         self.media = Media::Unchecked;
+        self
+    }
+
+    /// The body is a list that a provider has.
+    pub const fn with_list(mut self) -> Route {
+        self.max_body_bytes = LIST_BYTES;
+        self
+    }
+
+    /// The body names any number of consumers or providers: only `max_body_size` limits it.
+    pub const fn with_long_body(mut self) -> Route {
+        self.max_body_bytes = usize::MAX;
         self
     }
 

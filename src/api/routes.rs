@@ -106,7 +106,8 @@ pub static ROUTES: &[Route] = &[
         INVENTORIES,
         rule(&rules::INVENTORIES_UPDATE),
         handler!(inventories::replace),
-    ),
+    )
+    .with_list(),
     Route::delete(
         INVENTORIES,
         rule(&rules::INVENTORIES_DELETE),
@@ -139,6 +140,7 @@ pub static ROUTES: &[Route] = &[
         rule(&rules::AGGREGATES_UPDATE),
         handler!(aggregates::replace),
     )
+    .with_list()
     .since(v::AGGREGATES)
     .media_first(),
     Route::get(
@@ -152,13 +154,15 @@ pub static ROUTES: &[Route] = &[
         rule(&rules::ALLOCATIONS_MANAGE),
         handler!(allocations::replace_many),
     )
+    .with_long_body()
     .since(v::POST_ALLOCATIONS),
     Route::get(CONSUMER, rule(&rules::ALLOCATIONS_LIST), handler!(allocations::show)),
     Route::put(
         CONSUMER,
         rule(&rules::ALLOCATIONS_UPDATE),
         handler!(allocations::replace),
-    ),
+    )
+    .with_long_body(),
     Route::delete(
         CONSUMER,
         rule(&rules::ALLOCATIONS_DELETE),
@@ -190,6 +194,7 @@ pub static ROUTES: &[Route] = &[
         rule(&rules::PROVIDER_TRAITS_UPDATE),
         handler!(traits::replace_of_provider),
     )
+    .with_list()
     .since(v::TRAITS),
     Route::delete(
         PROVIDER_TRAITS,
@@ -198,7 +203,9 @@ pub static ROUTES: &[Route] = &[
     )
     .since(v::TRAITS),
     //
-    Route::post(RESHAPER, rule(&rules::RESHAPE), handler!(reshaper::reshape)).since(v::RESHAPER),
+    Route::post(RESHAPER, rule(&rules::RESHAPE), handler!(reshaper::reshape))
+        .with_long_body()
+        .since(v::RESHAPER),
     Route::get(
         USAGES,
         Authorization::RuleOfProject(&rules::TOTAL_USAGES),

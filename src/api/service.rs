@@ -1,10 +1,13 @@
 //! The state that all workers of the server share, and its settings.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use uuid::Uuid;
 
+use super::http::body::BodyMemory;
 use super::http::cors::Cors;
+use super::http::thread_pools::ThreadPools;
 use crate::auth::AuthStrategy;
 use crate::model::Model;
 use crate::policy::live::LivePolicy;
@@ -15,6 +18,9 @@ pub struct Service {
     pub model: Model,
     pub policy: LivePolicy,
     pub auth: AuthStrategy,
+    /// Shared with answers that are being sent.
+    pub pools: Arc<ThreadPools>,
+    pub bodies: Arc<BodyMemory>,
     pub settings: Settings,
 }
 
@@ -23,7 +29,7 @@ pub struct Service {
 pub struct Settings {
     /// The path under which clients see the service, such as `/placement`; empty for the root. It is in links and `Location`.
     pub url_prefix: String,
-    /// The maximum length of a request body in bytes.
+    /// The maximum length of a request body in bytes, on any route.
     pub max_body_size: usize,
     /// Whether `Forwarded` and `X-Forwarded-…` are trusted.
     pub parse_proxy_headers: bool,

@@ -22,7 +22,9 @@ use actix_web::{App, test};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::http::body::BodyMemory;
 use super::http::dispatch;
+use super::http::thread_pools::ThreadPools;
 use super::service::{Service, Settings};
 use crate::auth::AuthStrategy;
 use crate::db::writer::{WalLimits, WriterSettings};
@@ -139,6 +141,8 @@ impl TestServer {
                 model,
                 policy,
                 auth,
+                pools: ThreadPools::start(100).expect("a runtime").into(),
+                bodies: BodyMemory::new(1 << 20).into(),
                 settings,
             }),
             _running: running,

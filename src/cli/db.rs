@@ -1,5 +1,6 @@
 //! `placet db …`, and the database and replica that the configuration describes.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -18,6 +19,14 @@ pub enum Command {
     Version,
     /// Record a schema revision of OpenStack's tables, `head` or `base`, without changing the tables.
     Stamp { version: String },
+    /// Write a backup of an SQLite database to a new file, also while placet serves it.
+    ///
+    /// For a database on a server it prints the command of the server's own tool.
+    Backup { file: PathBuf },
+    /// Replace an SQLite database by a backup. Stop placet and every other program that uses it first.
+    ///
+    /// For a database on a server it prints the command of the server's own tool.
+    Restore { file: PathBuf },
     /// Complete data of old releases: providers without a root, allocations without a consumer.
     ///
     /// Exit codes, as of `placement-manage`: 0, nothing is left to do; 1, with --max-count, rows were changed;
@@ -33,15 +42,23 @@ pub enum Command {
 impl Command {
     pub fn run(&self, options: &Options) -> Result<ExitCode, CommandError> {
         let database = open(options)?;
-        database.wait_until_reachable()?;
         match self {
-            Self::Sync => println!("{}", sync_message(database.sync()?)),
-            Self::Stamp { version } => database.stamp(version)?,
+            Self::Backup { file } => {
+                database.check_log()?;
+                database.back_up(file)?;
+                println!("The backup is complete: {}", file.display());
+            }
+            Self::Restore { file } => {
+                database.restore(file)?;
+                println!("The database was restored from {}", file.display());
+            }
+            Self::Sync => println!("{}", sync_message(reachable(&database)?.sync()?)),
+            Self::Stamp { version } => reachable(&database)?.stamp(version)?,
             Self::OnlineDataMigrations { max_count } => {
-                return data_migrations::run(&database, &options.placement, max_count.as_deref());
+                return data_migrations::run(reachable(&database)?, &options.placement, max_count.as_deref());
             }
             Self::Version => {
-                let version = database.version()?;
+                let version = reachable(&database)?.version()?;
                 // Without tables `placement-manage db version` prints Python's `None`, which scripts expect.
                 println!("{}", version.alembic.as_deref().unwrap_or("None"));
                 println!("placet {}", version.placet.as_deref().unwrap_or("None"));
@@ -49,6 +66,13 @@ impl Command {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The database, once its log was checked and its server answers.
+fn reachable(database: &Database) -> Result<&Database, CommandError> {
+    database.check_log()?;
+    database.wait_until_reachable()?;
+    Ok(database)
 }
 
 /// The result of a sync, as a sentence for operators.

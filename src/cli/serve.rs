@@ -7,7 +7,7 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 
 use super::{CommandError, db, policy};
-use crate::api::{self, Listen, Service};
+use crate::api::{self, BodyMemory, Listen, Service, ThreadPools};
 use crate::auth::AuthStrategy;
 use crate::config::{self, Configuration, GenerationStrategy, Options, masked_url};
 use crate::db::writer::{WalLimits, WriterSettings};
@@ -37,6 +37,9 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
     // Held until the process ends. Taken before the schema is changed, because another process may use the database.
     let serving = Serving::from(database.lock_for_serving()?);
     database.wait_until_reachable()?;
+    for warning in database.check_server()? {
+        log::warn!("{warning}");
+    }
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options), serving)?;
     let model = model.with_replica(replica);
@@ -48,13 +51,17 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         model,
         policy,
         auth: AuthStrategy::NoAuth2,
+        pools: ThreadPools::start(options.placet.search_queue_size)
+            .map_err(CommandError::Serve)?
+            .into(),
+        bodies: BodyMemory::new(options.placet.max_body_memory).into(),
         settings: settings(options, slave_routes),
     };
     let ready = || {
         print_greeting(options, address);
         log::info!("serving on {address}");
     };
-    api::serve(service, vec![listener], &listen_settings(options), ready).map_err(CommandError::Serve)?;
+    api::serve(service, listener, &listen_settings(options), ready).map_err(CommandError::Serve)?;
     comparison.stop();
     writer.finish();
     log::info!("stopped");

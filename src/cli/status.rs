@@ -45,7 +45,10 @@ struct UpgradeCheck {
 impl Command {
     pub fn run(&self, options: &Options) -> Result<ExitCode, CommandError> {
         let Self::Upgrade(Upgrade::Check) = self;
-        let connection = db::open(options).and_then(|database| Ok(database.connect()?));
+        let connection = db::open(options).and_then(|database| {
+            database.check_log()?;
+            Ok(database.connect()?)
+        });
         let checks = connection.and_then(|mut conn| {
             Ok(vec![
                 roots(&mut conn).map_err(SetupError::from)?,

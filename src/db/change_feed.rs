@@ -7,6 +7,7 @@
 //! Happy path: a page has all changes after those revisions, and they are applied. Unhappy path: changes were pruned,
 //! or the database was restored. Then [`FeedPage::after`] returns the reason, and all tables have to be read again.
 
+mod pruned;
 mod query;
 
 use std::borrow::Cow;
@@ -17,6 +18,7 @@ use super::engines::guarded::GuardedWrite;
 use super::engines::rows::{CountFrom, Value};
 use super::{Database, DbConnection, DbResult, SetupError};
 use crate::mutants::{self, Mutant};
+pub use pruned::{carry_over, forget as forget_epochs, record as record_pruned};
 use query::FeedRow;
 
 /// How far a writer has been followed: a revision, and the commit token of that commit. The default is the position of
@@ -72,13 +74,15 @@ pub struct FeedPage {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedError {
     #[error("a writer without a heartbeat was pruned, with its changes")]
-    EpochChanged,
+    EpochChanged { epoch: String },
     #[error("the row of writer {0} is gone (restored backup?)")]
     WriterMissing(String),
     #[error("writer {0} is at an older revision, or at another one of the same number (restored backup?)")]
     WriterRewound(String),
     #[error("changes of writer {0} were pruned before they were read")]
     Gap(String),
+    #[error("a change of writer {0} cannot be read by this version of placet")]
+    Unreadable(String),
 }
 
 impl FeedPage {
@@ -88,7 +92,9 @@ impl FeedPage {
     /// If changes may be missing from the page.
     pub fn after(&self, known: &Revisions) -> Result<&[ChangeRecord], FeedError> {
         if self.revisions.epoch != known.epoch {
-            return Err(FeedError::EpochChanged);
+            return Err(FeedError::EpochChanged {
+                epoch: self.revisions.epoch.clone(),
+            });
         }
         for (writer, expected) in &known.writers {
             match self.revisions.writers.get(writer) {
@@ -112,6 +118,29 @@ impl FeedPage {
         }
         Ok(&self.changes)
     }
+
+    /// Whether the page shows that the writer was at this position.
+    fn shows(&self, writer: &str, position: &Position) -> bool {
+        let is_same = |change: &ChangeRecord| {
+            change.writer == writer && change.revision == position.revision && change.token == position.token
+        };
+        self.revisions
+            .writers
+            .get(writer)
+            .is_some_and(|found| found == position || position.revision == 0 || self.changes.iter().any(is_same))
+    }
+}
+
+/// Whether the database has every commit up to `known`. False if it went back, by a failover or a restore, and if
+/// changes were pruned that would show it.
+pub fn contains(conn: &mut DbConnection, known: &Revisions) -> DbResult<bool> {
+    let mut before = known.clone();
+    for position in before.writers.values_mut() {
+        position.revision = (position.revision - 1).max(0);
+    }
+    let page = read_page(conn, &before)?;
+    let carried = carry_over(conn, known, &page.revisions.epoch)?;
+    Ok(carried.is_some_and(|it| it.writers.iter().all(|(writer, position)| page.shows(writer, position))))
 }
 
 /// Opens a read-only connection for following the feed.
@@ -250,7 +279,8 @@ mod tests {
             Ok(1),
             "a new writer"
         );
-        assert_eq!(applicable("f", &[("a", 2, "t")], &[]), Err(FeedError::EpochChanged));
+        let changed = Err(FeedError::EpochChanged { epoch: "f".into() });
+        assert_eq!(applicable("f", &[("a", 2, "t")], &[]), changed);
         let missing = Err(FeedError::WriterMissing("a".into()));
         assert_eq!(applicable("e", &[("b", 0, "")], &[]), missing);
         let rewound = Err(FeedError::WriterRewound("a".into()));

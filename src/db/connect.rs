@@ -2,6 +2,8 @@
 
 pub mod connection;
 pub mod lock;
+mod open_connections;
+mod opener;
 pub mod pool;
 pub mod replica;
 #[cfg(all(feature = "mariadb", target_os = "linux"))]

@@ -3,3 +3,4 @@
 pub mod dialect;
 pub mod guarded;
 pub mod rows;
+mod server_check;

@@ -59,6 +59,31 @@ pub fn is_constraint(error: &DieselError) -> bool {
     )
 }
 
+/// Why a write of a batch failed.
+#[derive(Debug)]
+pub enum WriteError {
+    Database(DieselError),
+    /// A guard did not hold: another writer changed what the batch rests on. The transaction must be rolled back.
+    Conflict,
+}
+
+impl From<DieselError> for WriteError {
+    fn from(error: DieselError) -> WriteError {
+        WriteError::Database(error)
+    }
+}
+
+impl WriteError {
+    /// A conflict unless the statement touched as many rows as its guard expects.
+    pub fn unless_touched(expected: usize, touched: usize) -> Result<(), WriteError> {
+        if expected == touched {
+            Ok(())
+        } else {
+            Err(WriteError::Conflict)
+        }
+    }
+}
+
 impl From<DieselError> for Error {
     fn from(error: DieselError) -> Self {
         let detail = error.to_string();
@@ -105,6 +130,34 @@ pub enum SetupError {
     Missing { place: String },
     #[error("cannot open the database at {place}: {detail}{}", dialect::advice(.detail))]
     Connect { place: String, detail: String },
+    #[error(
+        "the log {log} is not that of {place}: {why}. To serve {place} as it is now, such as a backup that was copied there, remove {log} and {index} and start again. To keep what is in the log, put the former file back"
+    )]
+    ForeignLog {
+        place: String,
+        log: String,
+        index: String,
+        why: &'static str,
+    },
+    #[error("{place} exists already, and a backup overwrites no file: give another name")]
+    FileExists { place: String },
+    #[error("{place}: {detail}")]
+    File { place: String, detail: String },
+    #[error("{place} is no backup that can be used, and nothing was replaced: {detail}")]
+    BadBackup { place: String, detail: String },
+    #[error("another program has the database at {place} open, and nothing was replaced: stop it first")]
+    InUse { place: String },
+    #[error("the database is on a server, whose own tool does that: `{command}`")]
+    OnServer { command: String },
+    #[error("{detail}")]
+    FileLost { detail: String },
+    #[error(
+        "its file is damaged ({detail}), and nothing is written to it until placet is restarted{}",
+        dialect::RESTORE_ADVICE
+    )]
+    FileDamaged { detail: String },
+    #[error("cannot serve the database at {place}: {detail}")]
+    Unsuitable { place: String, detail: String },
     #[error("another placet serves the database at {place}: stop it first, or give this one a database of its own")]
     Served { place: String },
     #[error("placet could not start a thread: {detail}")]

@@ -15,23 +15,29 @@
 //! Under steady load it copies pages until few are left, flushes the database file, and asks the writer.
 //!
 //! Unhappy path: a long-running reader pins old pages. The WAL grows until the reader ends, and no commit waits for it.
+//! A full disk: before each batch the writer tries to copy all pages, until that succeeds, and refuses the batch if the
+//! disk is still full. So room that comes back goes to the database first, and not to the WAL.
+//!
 //! If the thread is gone or far behind, SQLite's own checkpoint takes over at twice [`WalLimits::force_pages`].
 //!
 //! SQLite ensures durability: it flushes the database file before it restarts the WAL. Flushing here only leaves less
 //! to do then.
 
 mod handshake;
+mod room;
 
 use std::fs::File;
 use std::mem::ManuallyDrop;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::engines::dialect::{self, CheckpointMode, Purpose, WalStatus};
 use super::{Database, DbConnection, SetupError, thread};
+use crate::db::file::paths::FilePaths;
 use handshake::{Handshake, Wakeup};
+use room::DiskRoom;
 
 /// When the WAL is checkpointed, in pages that are not in the database file yet, or that the WAL has.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +77,8 @@ const PASSIVE_ROUNDS: usize = 5;
 /// How long the thread waits for the writer to begin. A writer that does not begin has no batch, so the WAL does not
 /// grow.
 const WRITER_TIMEOUT: Duration = Duration::from_millis(50);
+/// The interval at which the file and the log are inspected, with or without commits.
+const INSPECT_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the writer waits for readers of the WAL when it copies the rest.
 const READER_TIMEOUT: Duration = Duration::from_millis(10);
 
@@ -78,29 +86,38 @@ const READER_TIMEOUT: Duration = Duration::from_millis(10);
 pub struct WalCheckpointer {
     handshake: Arc<Handshake>,
     limits: WalLimits,
+    /// Whether a commit found the disk full, and not all pages were copied since.
+    is_disk_full: AtomicBool,
     thread: Option<JoinHandle<()>>,
 }
 
 impl WalCheckpointer {
     /// Starts the thread. `None` on a server, which checkpoints by itself.
     pub fn start(database: &Database, limits: WalLimits) -> Result<Option<WalCheckpointer>, SetupError> {
-        let Some(path) = database.target().file().map(Path::to_owned) else {
+        let Some(path) = database.target().file() else {
             return Ok(None);
         };
+        let paths = FilePaths::of(path).map_err(|error| SetupError::Connect {
+            place: path.display().to_string(),
+            detail: error.to_string(),
+        })?;
         let handshake = Arc::new(Handshake::default());
         let mut checkpointer = CheckpointThread {
             database: database.clone(),
-            path,
+            paths,
+            roomy_limits: limits,
             limits,
             handshake: handshake.clone(),
             conn: None,
             file: None,
             incomplete: None,
+            inspected: Instant::now(),
         };
         let thread = thread::spawn("placet-checkpt", move || checkpointer.run())?;
         Ok(Some(WalCheckpointer {
             handshake,
             limits,
+            is_disk_full: AtomicBool::new(false),
             thread: Some(thread),
         }))
     }
@@ -109,6 +126,23 @@ impl WalCheckpointer {
     /// the WAL gets much too long.
     pub fn defer_auto_checkpoint(&self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
         dialect::set_wal_limit(conn, self.limits.force_pages.saturating_mul(2))
+    }
+
+    /// Reports that a batch found the disk full.
+    pub fn note_full_disk(&self) {
+        self.is_disk_full.store(true, Ordering::Relaxed);
+    }
+
+    /// After a full disk: copies the pages into the database before the WAL takes more room.
+    ///
+    /// # Errors
+    /// If the disk is still full.
+    pub fn before_batch(&self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
+        if self.is_disk_full.load(Ordering::Relaxed) {
+            let wal = dialect::wal_checkpoint(conn, CheckpointMode::Passive)?.unwrap_or_default();
+            self.is_disk_full.store(wal.remaining() > 0, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Reports a commit to the thread. If the thread requested it, copies the rest of the pages on the writer's
@@ -144,7 +178,10 @@ impl Drop for WalCheckpointer {
 /// The state of the thread.
 struct CheckpointThread {
     database: Database,
-    path: PathBuf,
+    paths: FilePaths,
+    /// The limits on a disk with room enough.
+    roomy_limits: WalLimits,
+    /// The limits with the room that there was at the last look.
     limits: WalLimits,
     handshake: Arc<Handshake>,
     conn: Option<DbConnection>,
@@ -153,6 +190,7 @@ struct CheckpointThread {
     file: Option<ManuallyDrop<File>>,
     /// The last checkpoint that could not copy all pages.
     incomplete: Option<Incomplete>,
+    inspected: Instant,
 }
 
 #[derive(Clone, Copy)]
@@ -167,8 +205,22 @@ impl CheckpointThread {
         // The first round polls, because an earlier process may have left a long WAL.
         let (mut timeout, mut pause) = (Some(POLL_INTERVAL), POLL_INTERVAL);
         while let Some(wakeup) = self.handshake.wait_for_commit(timeout, pause) {
-            (timeout, pause) = match self.checkpoint_if_due(wakeup) {
-                Ok(wal) => (self.next_timeout(wal), POLL_INTERVAL),
+            // What is left of a lost or damaged file stays as it is.
+            if self.database.guard().has_failed() {
+                (timeout, pause) = (None, RETRY_INTERVAL);
+                continue;
+            }
+            (timeout, pause) = match self
+                .checkpoint_if_due(wakeup)
+                .and_then(|wal| self.inspect_if_due().map(|()| wal))
+            {
+                Ok(wal) => (Some(self.next_timeout(wal)), POLL_INTERVAL),
+                Err(_) if self.database.guard().has_failed() => (None, RETRY_INTERVAL),
+                // Tried again soon after a batch: room that comes back must not be left to the WAL alone. The writer
+                // logs the full disk.
+                Err(SetupError::Database(error)) if dialect::is_disk_full(&error) => {
+                    (Some(RETRY_INTERVAL), POLL_INTERVAL)
+                }
                 Err(error) => {
                     log::warn!("SQLite's WAL could not be checkpointed and will be tried again in a second: {error}");
                     self.conn = None;
@@ -178,18 +230,31 @@ impl CheckpointThread {
         }
     }
 
-    /// The time until the WAL is polled even without a commit. `None` if it is polled after the next commit only.
-    fn next_timeout(&self, wal: WalStatus) -> Option<Duration> {
-        let timeout = if self.incomplete.is_some() {
-            RETRY_INTERVAL
-        } else {
-            IDLE_AFTER
-        };
-        (wal.remaining() >= self.limits.idle_checkpoint_pages).then_some(timeout)
+    fn inspect_if_due(&mut self) -> Result<(), SetupError> {
+        if self.inspected.elapsed() >= INSPECT_INTERVAL
+            && let Some(conn) = &mut self.conn
+        {
+            self.database.guard().inspect(conn)?;
+            self.inspected = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// The time until the WAL is polled even without a commit.
+    fn next_timeout(&self, wal: WalStatus) -> Duration {
+        match self.incomplete {
+            _ if wal.remaining() < self.limits.idle_checkpoint_pages => INSPECT_INTERVAL,
+            Some(_) => RETRY_INTERVAL,
+            None => IDLE_AFTER,
+        }
     }
 
     /// Checkpoints the WAL if it is long enough, and returns its status after that.
     fn checkpoint_if_due(&mut self, wakeup: Wakeup) -> Result<WalStatus, SetupError> {
+        self.limits = match DiskRoom::of(&self.paths) {
+            Ok(room) => self.roomy_limits.within(room),
+            Err(_) => self.roomy_limits,
+        };
         let limit = match wakeup {
             Wakeup::Commits => self.limits.checkpoint_pages,
             Wakeup::Idle => self.limits.idle_checkpoint_pages,
@@ -241,12 +306,12 @@ impl CheckpointThread {
     /// Flushes the copied pages to the disk, so that the writer has less to flush when it copies the rest.
     fn flush(&mut self) -> Result<(), SetupError> {
         let failed = |error: std::io::Error| SetupError::Connect {
-            place: self.path.display().to_string(),
+            place: self.paths.database.display().to_string(),
             detail: error.to_string(),
         };
         let file = match self.file.take() {
             Some(file) => file,
-            None => ManuallyDrop::new(File::open(&self.path).map_err(failed)?),
+            None => ManuallyDrop::new(File::open(&self.paths.database).map_err(failed)?),
         };
         let flushed = file.sync_data().map_err(failed);
         self.file = Some(file);
@@ -256,11 +321,12 @@ impl CheckpointThread {
     fn checkpoint(&mut self, mode: CheckpointMode) -> Result<WalStatus, SetupError> {
         let conn = match self.conn.take() {
             Some(conn) => conn,
-            // This connection is not instrumented, so that its statements are not counted among those of requests.
-            None => dialect::connect(self.database.target(), Purpose::Write, self.database.lock_timeout())?,
+            None => self.database.connect_uncounted(Purpose::Write)?,
         };
         let conn = self.conn.insert(conn);
-        Ok(dialect::wal_checkpoint(conn, mode)?.unwrap_or_default())
+        let wal = dialect::wal_checkpoint(conn, mode)
+            .inspect_err(|error| self.database.guard().note_error(&error.to_string()))?;
+        Ok(wal.unwrap_or_default())
     }
 }
 

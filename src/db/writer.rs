@@ -9,6 +9,8 @@
 //! (`pipeline.rs`).
 //!
 //! Unhappy paths:
+//! - a command is refused on the snapshot: the batch is written without it, and its caller verifies the refusal;
+//! - a row is held by another transaction: the commands that need it are parked (`held_rows.rs`);
 //! - a guard fails: the batch is tried again by the next [`CommitStrategy`], until its commands' deadlines pass;
 //! - the database refuses something, and one command may be the cause: the batch is halved until that one is alone;
 //! - COMMIT ends with an error: its outcome is in doubt, and a fence decides it (`in_doubt.rs`).
@@ -19,14 +21,15 @@ mod batch;
 mod commit_thread;
 pub mod failure;
 mod heartbeat;
+mod held_rows;
 pub mod identity;
 mod in_doubt;
-mod lock_timeout;
 mod pessimistic;
 mod pipeline;
 mod plan;
 pub mod pruning;
 pub mod queue;
+mod strategy;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -35,19 +38,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::boot_instant::BootInstant;
 use super::engines::dialect;
 use super::engines::dialect::Capabilities;
 use super::wal_checkpointer::WalCheckpointer;
 pub use super::wal_checkpointer::WalLimits;
 use super::{Database, DbConnection, SetupError, thread};
-use crate::error::{Error, Result};
-pub use batch::{Batch, RunOutcome};
+use crate::error::Error;
+use crate::mutants::{self, Mutant};
+pub use batch::{Batch, Decision, Executed, HeldRows, LockSet};
 use commit_thread::CommitThread;
 use failure::BatchFailure;
+use held_rows::Parked;
 use identity::Identity;
-pub use plan::{BatchPlan, PlanOutcome};
+pub use plan::BatchPlan;
 use queue::{Job, WriterHandle, queue};
-use transaction::Executed;
+use strategy::CommitStrategy;
 
 /// How the writer works.
 #[derive(Debug, Clone)]
@@ -112,6 +118,11 @@ fn connect(
     Ok((conn, capabilities))
 }
 
+/// How long the writer waits for a lock.
+fn lock_wait(database: &Database) -> Duration {
+    dialect::LOCK_WAIT.min(database.lock_timeout())
+}
+
 struct Writer<B: Batch> {
     database: Database,
     /// `None` while the commit thread uses it, and from its loss until the next attempt.
@@ -136,38 +147,12 @@ struct Writer<B: Batch> {
     pipelined: u64,
     /// `commit_timeout`.
     timeout: Duration,
-    /// The session's lock timeout is below its default.
-    is_lock_timeout_short: bool,
+    /// Jobs that wait for rows which other transactions have locked.
+    parked: Parked<B>,
     last_heartbeat: Instant,
 }
 
 type BatchResult<T> = std::result::Result<T, BatchFailure>;
-
-/// How a batch is tried. Each strategy is slower than the one before, and less exposed to conflicts.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
-enum CommitStrategy {
-    /// Plan on the snapshot before BEGIN, if all commands are plannable. Lock only providers that are known to be
-    /// contended.
-    Optimistic,
-    /// Lock all providers that the commands name, then plan.
-    Locked,
-    /// Decide on rows that are read under locks inside the transaction.
-    FromDatabase,
-}
-
-impl CommitStrategy {
-    /// The strategy after a failed attempt.
-    fn after(self, failure: &BatchFailure, was_stale: bool, is_plannable: bool) -> CommitStrategy {
-        match failure {
-            // The change feed is read before the next attempt. One repetition is enough.
-            BatchFailure::Stale if !was_stale => self,
-            BatchFailure::Stale | BatchFailure::NeedsDatabase => CommitStrategy::FromDatabase,
-            _ if !failure.is_conflict() => self,
-            _ if self == CommitStrategy::Optimistic && is_plannable => CommitStrategy::Locked,
-            _ => CommitStrategy::FromDatabase,
-        }
-    }
-}
 
 impl<B: Batch> Writer<B> {
     fn new<T>(
@@ -179,6 +164,8 @@ impl<B: Batch> Writer<B> {
         let checkpointer = WalCheckpointer::start(&database, settings.wal)?;
         let (mut conn, capabilities) = connect(&database, checkpointer.as_ref())?;
         let identity = Identity::register(&mut conn)?;
+        database.guard().begin(&database, identity.id())?;
+        dialect::set_lock_timeout(&mut conn, lock_wait(&database))?;
         let (batch, built) = build(&mut conn)?;
         let commit_thread = capabilities.compound_writes.then(CommitThread::start).transpose()?;
         let writer = Writer {
@@ -195,7 +182,7 @@ impl<B: Batch> Writer<B> {
             has_waiters: false,
             pipelined: 0,
             timeout: settings.commit_timeout,
-            is_lock_timeout_short: false,
+            parked: Parked::new(),
             last_heartbeat: Instant::now(),
         };
         Ok((writer, built))
@@ -209,15 +196,13 @@ impl<B: Batch> Writer<B> {
                 .chain([first])
                 .chain(self.queue.try_iter().take(room))
                 .collect();
-            let (plannable, unplannable): (Vec<_>, Vec<_>) =
-                waiting.into_iter().partition(|job| B::is_plannable(&job.command));
+            let (plannable, unplannable): (Vec<_>, Vec<_>) = waiting.into_iter().partition(Job::is_plannable);
             let has_waiters = !unplannable.is_empty();
             for (jobs, has_waiters) in [(plannable, has_waiters), (unplannable, false)] {
-                let jobs = refuse_expired(jobs);
+                let jobs = self.park(refuse_expired(jobs));
                 if !jobs.is_empty() {
                     self.has_waiters = has_waiters;
                     self.commit_or_refuse(jobs);
-                    self.restore_lock_timeout();
                     self.notify_checkpointer();
                 }
             }
@@ -230,13 +215,13 @@ impl<B: Batch> Writer<B> {
         let (Some(checkpointer), Some(conn)) = (&self.checkpointer, &mut self.conn) else {
             return;
         };
-        if !checkpointer.after_batch(conn, self.database.lock_timeout()) {
+        if !checkpointer.after_batch(conn, lock_wait(&self.database)) {
             self.conn = None;
         }
     }
 
-    /// Waits for the next job; `None` once the queue is closed and empty. Sends the heartbeat when it is due, with or
-    /// without jobs.
+    /// Waits for the next job; `None` once the queue is closed and empty, and no job is parked. Sends the heartbeat when
+    /// it is due, with or without jobs.
     fn next_job(&mut self) -> Option<Job<B>> {
         loop {
             let until_heartbeat = HEARTBEAT_INTERVAL.saturating_sub(self.last_heartbeat.elapsed());
@@ -244,25 +229,37 @@ impl<B: Batch> Writer<B> {
                 self.last_heartbeat = Instant::now();
                 self.heartbeat();
             }
+            self.retry_parked();
             if let Some(job) = self.deferred.pop() {
                 return Some(job);
             }
-            match self.queue.recv_timeout(until_heartbeat) {
+            let until_due = self
+                .parked
+                .due_at()
+                .map(|due_at| due_at.saturating_duration_since(Instant::now()));
+            match self
+                .queue
+                .recv_timeout(until_heartbeat.min(until_due.unwrap_or(until_heartbeat)))
+            {
                 Ok(job) => return Some(job),
-                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Disconnected) => match until_due {
+                    Some(until_due) => std::thread::sleep(until_due),
+                    None => return None,
+                },
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    /// The connection, opened again if it was lost. A new connection invalidates the snapshot: after a failover or a
-    /// restore, the database may lack what the snapshot shows.
+    /// The connection, opened again if it was lost. After a failover or a restore, the database may lack what the
+    /// snapshot shows.
     fn connected(&mut self) -> BatchResult<&mut DbConnection> {
         if self.conn.is_none() {
-            let (conn, capabilities) = connect(&self.database, self.checkpointer.as_ref())?;
+            let (mut conn, capabilities) = connect(&self.database, self.checkpointer.as_ref())?;
+            dialect::set_lock_timeout(&mut conn, lock_wait(&self.database))?;
+            catch_panic(|| self.batch.reconnected(&mut conn)).ok_or(BatchFailure::Panicked)??;
             self.capabilities = capabilities;
             self.conn = Some(conn);
-            self.batch.invalidate();
         }
         require_conn(&mut self.conn)
     }
@@ -279,11 +276,8 @@ impl<B: Batch> Writer<B> {
     /// cause, the batch is halved until that command is alone.
     fn commit_or_refuse(&mut self, mut jobs: Vec<Job<B>>) {
         match self.try_until_timeout(&mut jobs) {
-            Ok(answers) => {
-                for (job, result) in jobs.into_iter().zip(answers) {
-                    job.answer(result);
-                }
-            }
+            Ok(decisions) => answer(jobs, decisions),
+            Err(failure) if failure.is_lock_timeout() => self.commit_each(jobs),
             Err(failure) if jobs.len() > 1 && failure.may_be_caused_by_one_command() => {
                 let second_half = jobs.split_off(jobs.len() / 2);
                 let has_waiters = std::mem::replace(&mut self.has_waiters, true);
@@ -297,18 +291,21 @@ impl<B: Batch> Writer<B> {
 
     /// Retries the batch until it is committed, or until no retry can help. Between two attempts, expired and cancelled
     /// jobs are refused and removed from `jobs`.
-    fn try_until_timeout(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Vec<Result<B::Answer>>> {
-        let (mut strategy, mut was_stale) = (CommitStrategy::Optimistic, false);
+    fn try_until_timeout(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Vec<Decision<B::Answer>>> {
+        let (mut strategy, mut was_stale) = (CommitStrategy::first(jobs), false);
+        let mut had_lock_timeout = false;
         loop {
-            let is_plannable = jobs.iter().all(|job| B::is_plannable(&job.command));
+            let is_plannable = jobs.iter().all(Job::is_plannable);
             let pipelined = self.pipelined;
-            let shortened = self.shorten_lock_timeout(jobs);
-            let failure = match shortened.and_then(|()| self.transaction(jobs, strategy)) {
-                Ok(answers) => return Ok(answers),
+            let failure = match self.transaction(jobs, strategy) {
+                Ok(decisions) => return Ok(decisions),
                 Err(failure) => failure,
             };
             if failure.is_connection_lost() {
                 self.conn = None;
+            }
+            if let Some(checkpointer) = self.checkpointer.as_ref().filter(|_| failure.is_disk_full()) {
+                checkpointer.note_full_disk();
             }
             if matches!(failure, BatchFailure::IdentityLost) {
                 self.register_new_identity();
@@ -326,13 +323,26 @@ impl<B: Batch> Writer<B> {
             if jobs.is_empty() {
                 return Ok(Vec::new());
             }
+            if failure.is_conflict() && self.park_held(jobs)? {
+                if jobs.is_empty() {
+                    return Ok(Vec::new());
+                }
+                (strategy, was_stale) = (CommitStrategy::first(jobs), false);
+                continue;
+            }
+            if failure.is_lock_timeout() && !mutants::is(Mutant::WaitTogether) && !self.is_own_row_held()? {
+                // After the first time the lock may be gone.
+                if std::mem::replace(&mut had_lock_timeout, true) {
+                    return Err(failure);
+                }
+            }
             log::debug!("Retrying a batch of {} commands: {failure}", jobs.len());
             if strategy == CommitStrategy::FromDatabase || !failure.is_conflict() {
                 std::thread::sleep(RETRY_PAUSE);
             }
             if self.pipelined != pipelined {
                 // `jobs` are now those that were pipelined behind the first ones, and this was their first attempt.
-                (strategy, was_stale) = (CommitStrategy::Optimistic, false);
+                (strategy, was_stale) = (CommitStrategy::first(jobs), false);
             }
             strategy = strategy.after(&failure, was_stale, is_plannable);
             was_stale |= matches!(failure, BatchFailure::Stale);
@@ -342,9 +352,9 @@ impl<B: Batch> Writer<B> {
 
 /// Refuses the jobs whose deadline has passed, and returns the rest.
 fn refuse_expired<B: Batch>(jobs: Vec<Job<B>>) -> Vec<Job<B>> {
-    let (timely, expired): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.deadline > Instant::now());
+    let (timely, expired): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.deadline > BootInstant::now());
     for job in expired {
-        job.answer(Err(Error::Busy {
+        job.answer(Decision::Refused(Error::Busy {
             detail: "The database is too slow to keep up.".to_owned(),
         }));
     }
@@ -360,11 +370,18 @@ fn require_conn(conn: &mut Option<DbConnection>) -> BatchResult<&mut DbConnectio
     conn.as_mut().ok_or(BatchFailure::Conflict)
 }
 
+/// Answers each job with its decision.
+fn answer<B: Batch>(jobs: Vec<Job<B>>, decisions: Vec<Decision<B::Answer>>) {
+    jobs.into_iter()
+        .zip(decisions)
+        .for_each(|(job, decision)| job.answer(decision));
+}
+
 /// Answers all jobs with an error: nothing of them was committed, or the outcome is unknown.
 fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
     log::error!("A batch of {} commands was not committed: {error}", jobs.len());
     for job in jobs {
-        job.answer(Err(error.clone()));
+        job.answer(Decision::Refused(error.clone()));
     }
 }
 

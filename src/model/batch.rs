@@ -8,9 +8,10 @@ pub mod contention;
 pub mod decide;
 pub mod decider;
 pub mod footprint;
-pub mod lock_set;
+pub mod generation_moves;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 pub mod optimistic;
+pub mod refusals;
 pub mod save;
 pub mod state;

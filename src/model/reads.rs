@@ -3,4 +3,5 @@
 pub mod coalescer;
 pub mod provider_reads;
 pub mod reader;
+pub mod refusal_checks;
 pub mod unknown_names;

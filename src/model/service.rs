@@ -9,13 +9,14 @@ use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::reads::provider_reads::ProviderReads;
 use super::reads::reader::{on_blocking_thread, within_timeout};
+use super::reads::refusal_checks::RefusalChecks;
 use super::reads::unknown_names::NamedSearch;
 use super::snapshot::comparison::{self, SliceResult};
 use super::snapshot::follower::Follower;
 use super::snapshot::store::SnapshotStore;
 use super::standard;
 use crate::db::engines::dialect::{self, Precision};
-use crate::db::writer::queue::WriterHandle;
+use crate::db::writer::queue::{Submitted, WriterHandle};
 use crate::db::writer::{self, WriterSettings};
 use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, change_feed};
 use crate::error::{Error, Result};
@@ -29,6 +30,7 @@ pub struct Model {
     store: Arc<SnapshotStore>,
     follower: Follower,
     writer: WriterHandle<Decider>,
+    refusal_checks: RefusalChecks,
     exclusive: bool,
     /// Whether the database compares names as the snapshot does, byte by byte.
     compares_exactly: bool,
@@ -63,16 +65,19 @@ impl From<Option<ServingLock>> for Serving {
 /// The writer's thread, to join when the service ends.
 pub struct Running {
     thread: JoinHandle<()>,
+    database: Database,
     /// Keeps the lock on the file until the service ends.
     _serving: Serving,
 }
 
 impl Running {
-    /// Waits until the writer has executed its queue. Drop every `Model` first, or this never returns.
+    /// Waits until the writer has executed its queue, and closes the database: an embedded one is then one file. Drop
+    /// every `Model` first, or this never returns.
     pub fn finish(self) {
         if self.thread.join().is_err() {
             log::error!("The writer ended in a panic; what it had acknowledged is committed");
         }
+        self.database.close();
     }
 }
 
@@ -86,13 +91,21 @@ impl Model {
     ) -> std::result::Result<(Model, Running), SetupError> {
         standard::sync(&mut database.connect()?)?;
         let exclusive = matches!(serving, Serving::Exclusive { .. });
-        let (follower_database, timeout) = (database.clone(), settings.commit_timeout);
+        let (follower_database, timeout, checked_rules) = (database.clone(), settings.commit_timeout, rules.clone());
         let (writer, (store, follower, compares_exactly), thread) =
             writer::start(database.clone(), settings, move |conn| {
                 let compares_exactly = dialect::compares_exactly(conn);
+                let data_version = dialect::data_version(conn)?;
                 let store = Arc::new(SnapshotStore::load(conn)?);
-                let follower = Follower::start(follower_database, store.clone(), timeout)?;
-                let decider = Decider::new(store.clone(), follower.clone(), exclusive, rules, Precision::of(conn));
+                let follower = Follower::start(follower_database, store.clone(), exclusive, timeout)?;
+                let decider = Decider::new(
+                    store.clone(),
+                    follower.clone(),
+                    exclusive,
+                    data_version,
+                    rules,
+                    Precision::of(conn),
+                );
                 Ok((decider, (store, follower, compares_exactly)))
             })?;
         let provider_reads = if exclusive {
@@ -100,27 +113,41 @@ impl Model {
         } else {
             Some(Arc::new(ProviderReads::start(&database, store.clone())?))
         };
+        let refusal_checks = RefusalChecks::start(&database, store.clone(), checked_rules, timeout, !exclusive)?;
+        let running = Running {
+            thread,
+            database: database.clone(),
+            _serving: serving,
+        };
         let model = Model {
             database,
             replica: None,
             store,
             follower,
             writer,
+            refusal_checks,
             exclusive,
             compares_exactly,
             provider_reads,
             timeout,
-        };
-        let running = Running {
-            thread,
-            _serving: serving,
         };
         Ok((model, running))
     }
 
     /// As `submit`, with the answer of any command.
     pub(super) async fn send(&self, command: Command) -> Result<Answer> {
-        self.writer.submit(command).await
+        let deadline = self.writer.deadline();
+        let refused = match self.writer.submit(command, deadline).await? {
+            Submitted::Committed(answer) => return Ok(answer),
+            Submitted::Unverified(command) => command,
+        };
+        let command = self.refusal_checks.check(refused).await?;
+        match self.writer.submit_from_database(command, deadline).await? {
+            Submitted::Committed(answer) => Ok(answer),
+            Submitted::Unverified(_) => Err(Error::Internal {
+                detail: "the writer decided a command on the snapshot that it was to decide on rows".into(),
+            }),
+        }
     }
 
     /// Executes a command: returns when it is committed or refused.
@@ -175,13 +202,19 @@ impl Model {
                 store.reload_catalog(&mut change_feed::connect(&database)?)?;
             }
             search.respell(&stored);
-            Ok(PreparedSearch {
-                search,
-                snapshot: store.newest(),
-                stale: None,
-            })
+            Ok(search)
         });
-        within_timeout(self.timeout, look_up).await
+        let search = within_timeout(self.timeout, look_up).await?;
+        let snapshot = if self.store.is_invalid() {
+            self.follower.fresh().await?
+        } else {
+            self.store.newest()
+        };
+        Ok(PreparedSearch {
+            search,
+            snapshot,
+            stale: None,
+        })
     }
 
     /// A fresh snapshot. If the database is unreachable, the newest one with its age, if that is at most `max_age`.

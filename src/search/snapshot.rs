@@ -35,7 +35,7 @@ mod version;
 mod zone_map;
 
 pub use block_slots::BlockSlots;
-pub use catalog::Catalog;
+pub use catalog::{Catalog, NameKinds};
 pub use change::{Delta, ProviderRow, SnapshotChange};
 pub use ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId};
 pub use inventory::Inventory;

@@ -2,7 +2,7 @@
 //! `Expecting value: line 1 column 1 (char 0)`.
 //!
 //! Like Python it accepts `NaN` and infinities, and refuses integers of more than 4300 digits. Unlike Python it refuses very
-//! deep nesting, which only an attack contains, and lone surrogates, which no database can store. A lone surrogate is reported
+//! deep nesting and millions of values, which only an attack contains, and lone surrogates, which no database can store. A lone surrogate is reported
 //! only if nothing else is wrong with the body.
 
 use std::ops::RangeInclusive;
@@ -13,6 +13,10 @@ use crate::error::{Error, Result};
 
 /// The limit on nesting. Valid bodies of the API have at most seven levels.
 const MAX_DEPTH: usize = 300;
+
+/// The limit on values. Each takes many times its length in memory, and a body of the greatest length has room for less
+/// than half as many that are of use.
+const MAX_VALUES: usize = 4_000_000;
 
 /// Private-use characters that represent lone surrogates in parsed texts, because a `char` cannot be a surrogate.
 const SURROGATE_STAND_INS: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
@@ -110,6 +114,7 @@ fn parse(text: &str) -> Parsed<(Value, Option<Problem>)> {
         bytes: text.as_bytes(),
         at: 0,
         depth: 0,
+        values: 0,
         lone_surrogate: None,
     };
     parser.skip_space();
@@ -126,6 +131,7 @@ struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
+    values: usize,
     lone_surrogate: Option<Problem>,
 }
 
@@ -157,6 +163,10 @@ impl Parser<'_> {
             ("Infinity", Value::Float(f64::INFINITY)),
             ("-Infinity", Value::Float(f64::NEG_INFINITY)),
         ];
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return fail(&format!("More than {MAX_VALUES} values"), self.at);
+        }
         match self.peek() {
             Some(b'"') => self.string().map(Value::String),
             Some(b'{') => self.nested(Self::object),

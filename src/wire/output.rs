@@ -149,16 +149,6 @@ pub enum Number {
 }
 
 impl Number {
-    /// Rounds towards zero. A number too large for `i128` stays a float.
-    pub fn truncated(number: f64) -> Number {
-        let whole = number.trunc();
-        if whole.abs() < 1e38 {
-            Number::Whole(whole as i128)
-        } else {
-            Number::Float(whole)
-        }
-    }
-
     /// The number of a value, as the client spelled it; `None` if the value is not a number.
     pub fn from_value(value: &Value) -> Option<Number> {
         match value {

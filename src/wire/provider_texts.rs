@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use super::output::{Number, append, digits, quote};
+use super::output::{digits, quote};
 use super::quoted::QuotedNames;
 use crate::search::{ClassId, LANES, Slot, Snapshot};
 
@@ -207,10 +207,15 @@ pub const NO_CLASS_END: &[u8] = b"}";
 fn write_class(out: &mut Vec<u8>, name: &[u8], capacity: f64) {
     out.extend_from_slice(name);
     out.extend_from_slice(br#":{"capacity":"#);
-    // The API shows the capacity rounded towards zero.
-    match Number::truncated(capacity) {
-        Number::Whole(number) if i64::try_from(number).is_ok() => digits(out, number as i64),
-        other => append(out, "", &other),
+    // The API shows the capacity rounded towards zero, as an integer of any length.
+    let whole = capacity.trunc();
+    if whole.abs() < 1e18 {
+        digits(out, whole as i64);
+    } else if whole.is_finite() {
+        out.extend_from_slice(format!("{whole:.0}").as_bytes());
+    } else {
+        // Another program stored a ratio that the API refuses.
+        out.extend_from_slice(b"null");
     }
     out.extend_from_slice(br#","used":"#);
 }

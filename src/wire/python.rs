@@ -14,17 +14,29 @@ pub fn repr(value: &Value) -> String {
     write(value, MAX_PART_BYTES).0
 }
 
-/// `repr(text)`.
+/// `repr(text)`, cut off if it is too long for an error message.
 pub fn repr_str(text: &str) -> String {
     let mut out = String::new();
-    write_str(text, &mut out);
+    write_str(text, MAX_PART_BYTES, &mut out);
     out
+}
+
+/// `repr` of several strings, separated by commas. Cut off if it is too long for an error message.
+pub fn repr_all<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
+    let mut out = String::new();
+    for (index, item) in items.into_iter().enumerate() {
+        out.push_str(if index == 0 { "" } else { ", " });
+        write_str(item, MAX_PART_BYTES, &mut out);
+        if out.len() > MAX_PART_BYTES {
+            break;
+        }
+    }
+    cut(out)
 }
 
 /// `repr` of a list of strings.
 pub fn repr_list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
-    let items: Vec<_> = items.into_iter().map(repr_str).collect();
-    format!("[{}]", items.join(", "))
+    format!("[{}]", repr_all(items))
 }
 
 /// `pprint.pformat(value, width=72, sort_dicts=False)` with every line after the first indented by four columns.
@@ -35,13 +47,15 @@ pub fn pretty(value: &Value) -> String {
 }
 
 /// Cuts off a text that is too long for an error message.
-pub fn cut(mut text: String) -> String {
-    if text.len() > MAX_PART_BYTES {
-        let end = (0..=MAX_PART_BYTES)
-            .rev()
-            .find(|&at| text.is_char_boundary(at))
-            .unwrap_or(0);
-        text.truncate(end);
+pub fn cut(text: String) -> String {
+    cut_at(text, MAX_PART_BYTES)
+}
+
+/// Cuts off a text after this many bytes.
+pub fn cut_at(mut text: String, bytes: usize) -> String {
+    if text.len() > bytes {
+        let end = (0..=bytes).rev().find(|&at| text.is_char_boundary(at));
+        text.truncate(end.unwrap_or_default());
         text.push('…');
     }
     text
@@ -62,7 +76,7 @@ fn write_value(value: &Value, limit: usize, out: &mut String) -> bool {
         Value::Int(number) => out.push_str(&number.to_string()),
         Value::BigInt(digits) => out.push_str(digits),
         Value::Float(number) => out.push_str(&repr_float(*number)),
-        Value::String(text) => write_str(text, out),
+        Value::String(text) => write_str(text, limit, out),
         Value::Array(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
@@ -77,7 +91,7 @@ fn write_value(value: &Value, limit: usize, out: &mut String) -> bool {
             out.push('{');
             for (index, (key, item)) in object.iter().enumerate() {
                 out.push_str(if index == 0 { "" } else { ", " });
-                write_str(key, out);
+                write_str(key, limit, out);
                 out.push_str(": ");
                 if !write_value(item, limit, out) {
                     return false;
@@ -89,7 +103,10 @@ fn write_value(value: &Value, limit: usize, out: &mut String) -> bool {
     out.len() <= limit
 }
 
-fn write_str(text: &str, out: &mut String) {
+/// Writes at least `limit` bytes, if the text has them. A text of megabytes is cut off before it is quoted.
+fn write_str(text: &str, limit: usize, out: &mut String) {
+    // One more character than the limit, so that the result is seen to be too long.
+    let text = prefix(text, limit + 1);
     let quote = if text.contains('\'') && !text.contains('"') {
         '"'
     } else {
@@ -118,10 +135,19 @@ fn write_str(text: &str, out: &mut String) {
     out.push(quote);
 }
 
+/// The first `bytes` of a text, up to the end of a character.
+fn prefix(text: &str, bytes: usize) -> &str {
+    let end = (bytes..text.len()).find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(text.len())]
+}
+
 /// Python's `str.isprintable`. Rust's debug form escapes the same categories of Unicode. It also escapes a combining mark
 /// after a quote, so a letter is put before the character.
 fn is_printable(c: char) -> bool {
-    format!("a{c}").escape_debug().nth(1) != Some('\\')
+    let mut bytes = [b'a', 0, 0, 0, 0];
+    let length = 1 + c.encode_utf8(&mut bytes[1..]).len();
+    let text = std::str::from_utf8(&bytes[..length]).expect("a letter and a character are UTF-8");
+    text.escape_debug().nth(1) != Some('\\')
 }
 
 /// The shortest digits that parse to `number`, with an exponent from 1e16 on and below 1e-4.
@@ -211,6 +237,8 @@ impl Printer {
             (indent, allowance)
         };
         let free_columns = WIDTH.saturating_sub(indent);
+        // What is behind the longest part of a message is cut off later, so it is not split.
+        let text = prefix(text, MAX_PART_BYTES + 1);
         let chunks = chunks(text, free_columns, free_columns.saturating_sub(allowance));
         if let [only] = chunks.as_slice() {
             self.out.push_str(only);

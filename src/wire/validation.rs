@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::python::{cut, pretty, repr, repr_str};
+use super::python::{cut, pretty, repr, repr_all, repr_str};
 use super::schema::{Assertion, Schema, SchemaRule};
 use super::value::{Object, Value};
 
@@ -215,14 +215,12 @@ fn identity(value: &Value) -> String {
         Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => (*number as i64).to_string(),
         Value::Array(items) => format!("[{}]", items.iter().map(identity).collect::<Vec<_>>().join(", ")),
         Value::Object(object) => {
-            let mut members: Vec<_> = object
-                .iter()
-                .map(|(key, item)| (repr_str(key), identity(item)))
-                .collect();
+            let mut members: Vec<_> = object.iter().map(|(key, item)| (key, identity(item))).collect();
             members.sort();
             format!("{members:?}")
         }
-        Value::String(text) => repr_str(text),
+        // Not `repr`, which cuts off.
+        Value::String(text) => format!("{text:?}"),
         other => repr(other),
     }
 }
@@ -300,7 +298,7 @@ impl<'a> Violation<'a> {
         let mut names: Vec<_> = unknown_members(self.schema, object).collect();
         names.sort_unstable();
         let single = names.len() == 1;
-        let names = names.into_iter().map(repr_str).collect::<Vec<_>>().join(", ");
+        let names = repr_all(names);
         let mut patterns: Vec<_> = self
             .schema
             .source
@@ -310,15 +308,12 @@ impl<'a> Violation<'a> {
             .collect();
         if patterns.is_empty() {
             let verb = if single { "was" } else { "were" };
-            return format!(
-                "Additional properties are not allowed ({} {verb} unexpected)",
-                cut(names)
-            );
+            return format!("Additional properties are not allowed ({names} {verb} unexpected)");
         }
         patterns.sort_unstable();
         let patterns = patterns.into_iter().map(repr_str).collect::<Vec<_>>().join(", ");
         let verb = if single { "does" } else { "do" };
-        format!("{} {verb} not match any of the regexes: {patterns}", cut(names))
+        format!("{names} {verb} not match any of the regexes: {patterns}")
     }
 }
 
@@ -328,7 +323,7 @@ fn subscripts(path: &[Step<'_>]) -> String {
         Step::Key(key) => format!("[{}]", repr_str(key)),
         Step::Index(index) => format!("[{index}]"),
     });
-    steps.collect()
+    cut(steps.collect())
 }
 
 #[cfg(test)]

@@ -64,6 +64,10 @@ impl Connection {
         self.send("PUT", path, body, false).await
     }
 
+    pub async fn post(&mut self, path: &str, body: &[u8]) -> Result<Response> {
+        self.send("POST", path, body, false).await
+    }
+
     async fn send(&mut self, method: &str, path: &str, body: &[u8], keep: bool) -> Result<Response> {
         self.request.clear();
         self.request.extend_from_slice(

@@ -13,7 +13,10 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn replace(context: RequestContext) -> Result<Reply> {
-    let read = wire::read_replace(context.version, context.field("uuid"), &context.body);
+    let (version, uuid) = (context.version, context.field("uuid").to_owned());
+    let read = context
+        .read_body(move |body| wire::read_replace(version, &uuid, body))
+        .await;
     let replace = prefer_not_found(&context, read).await?;
     let found = context.model().submit(replace).await?;
     Ok(Reply::json(wire::write(context.version, &found)).modified(None))

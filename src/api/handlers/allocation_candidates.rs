@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::api::http::access::shortened;
 use crate::api::http::reply::Reply;
-use crate::api::http::request_context::RequestContext;
+use crate::api::http::request_context::{Effort, RequestContext};
 use crate::api::http::streaming::{ChunkSource, LogContext};
 use crate::error::Result;
 use crate::model::PreparedSearch;
@@ -15,9 +16,9 @@ use crate::wire::allocation_candidates as wire;
 /// of candidates does not bound memory: a candidate of many groups has some kilobytes, and a limit may be any number.
 const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
 
-/// A search of at most this many rounds runs on the worker. They take between one and a few times as long as waking another
+/// A search of at most this many rounds runs on the worker, or before longer ones. They take between one and a few times as long as waking another
 /// thread. Visiting a block of 64 roots is one round; visiting a tree, or a choice within it, is some rounds.
-const MAX_INLINE_ROUNDS: u64 = 2048;
+const MAX_SHORT_ROUNDS: u64 = 2048;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let request = wire::read_list(context.version, &context.query)?;
@@ -50,7 +51,9 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let reply = context
         .stream(
             log_context,
-            MAX_INLINE_ROUNDS,
+            Effort::Search {
+                short_rounds: MAX_SHORT_ROUNDS,
+            },
             has_limit.then_some(MAX_BUFFERED_BYTES),
             make_source,
         )
@@ -73,7 +76,7 @@ impl ChunkSource for CandidatesSource {
                 "More than {} candidates for {:?}: the answer ends there; ask with a limit, or raise [placet] \
                  max_candidates",
                 self.ceiling,
-                self.query
+                shortened(&self.query)
             );
         }
         Ok(more)

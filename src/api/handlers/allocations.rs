@@ -16,13 +16,17 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn replace(context: RequestContext) -> Result<Reply> {
-    let claim = wire::read_put(context.version, context.field("consumer_uuid"), &context.body)?;
+    let (version, consumer) = (context.version, context.field("consumer_uuid").to_owned());
+    let claim = context
+        .read_body(move |body| wire::read_put(version, &consumer, body))
+        .await?;
     context.model().submit(claim).await?;
     Ok(Reply::no_content())
 }
 
 pub async fn replace_many(context: RequestContext) -> Result<Reply> {
-    let claim = wire::read_post(context.version, &context.body)?;
+    let version = context.version;
+    let claim = context.read_body(move |body| wire::read_post(version, body)).await?;
     context.model().submit(claim).await?;
     Ok(Reply::no_content())
 }

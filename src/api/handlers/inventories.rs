@@ -14,13 +14,19 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn replace(context: RequestContext) -> Result<Reply> {
-    let read = wire::read_replace(context.version, context.field("uuid"), &context.body);
+    let (version, uuid) = (context.version, context.field("uuid").to_owned());
+    let read = context
+        .read_body(move |body| wire::read_replace(version, &uuid, body))
+        .await;
     let (replace, raw) = prefer_not_found(&context, read).await?;
     Ok(list_reply(&context.model().submit(replace).await?, Some(&raw)))
 }
 
 pub async fn add(context: RequestContext) -> Result<Reply> {
-    let read = wire::read_add(context.version, context.field("uuid"), &context.body);
+    let (version, uuid) = (context.version, context.field("uuid").to_owned());
+    let read = context
+        .read_body(move |body| wire::read_add(version, &uuid, body))
+        .await;
     let (add, raw) = prefer_not_found(&context, read).await?;
     let url = context.location(&format!(
         "/resource_providers/{}/inventories/{}",
@@ -53,8 +59,14 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn update(context: RequestContext) -> Result<Reply> {
-    let (uuid, class) = (context.field("uuid"), context.field("resource_class"));
-    let read = wire::read_update(context.version, uuid, class, &context.body);
+    let version = context.version;
+    let (uuid, class) = (
+        context.field("uuid").to_owned(),
+        context.field("resource_class").to_owned(),
+    );
+    let read = context
+        .read_body(move |body| wire::read_update(version, &uuid, &class, body))
+        .await;
     let (update, raw) = prefer_not_found(&context, read).await?;
     inventory_reply(&context.model().submit(update).await?, Some(&raw))
 }

@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::wire::reshaper as wire;
 
 pub async fn reshape(context: RequestContext) -> Result<Reply> {
-    let reshape = wire::read_post(context.version, &context.body)?;
+    let version = context.version;
+    let reshape = context.read_body(move |body| wire::read_post(version, body)).await?;
     context.model().submit(reshape).await?;
     Ok(Reply::no_content())
 }

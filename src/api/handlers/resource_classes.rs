@@ -13,7 +13,8 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn create(context: RequestContext) -> Result<Reply> {
-    let create = wire::read_create(context.version, &context.body)?;
+    let version = context.version;
+    let create = context.read_body(move |body| wire::read_create(version, body)).await?;
     let url = url(&context, &create.name);
     context.model().submit(create).await?;
     Ok(Reply::created(true).location(url))
@@ -38,7 +39,10 @@ pub async fn ensure(context: RequestContext) -> Result<Reply> {
 
 /// Before 1.7.
 pub async fn rename(context: RequestContext) -> Result<Reply> {
-    let rename = wire::read_rename(context.version, context.field("name"), &context.body)?;
+    let (version, from) = (context.version, context.field("name").to_owned());
+    let rename = context
+        .read_body(move |body| wire::read_rename(version, &from, body))
+        .await?;
     let name = rename.to.clone();
     context.model().submit(rename).await?;
     Ok(Reply::json(wire::write_one(context.prefix(), &name)))

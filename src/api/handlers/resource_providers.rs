@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use chrono::DateTime;
 
 use crate::api::http::reply::Reply;
-use crate::api::http::request_context::RequestContext;
+use crate::api::http::request_context::{Effort, RequestContext};
 use crate::api::http::streaming::{ChunkSource, LogContext};
 use crate::error::Result;
 use crate::model::PreparedSearch;
@@ -32,7 +32,9 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     };
     let newest = Arc::new(OnceLock::new());
     let finds_few = query.in_tree.is_some() || query.uuid.is_some() || query.name.is_some();
-    let rounds = if finds_few { MAX_INLINE_ROUNDS } else { 0 };
+    let effort = Effort::Listing {
+        inline_rounds: if finds_few { MAX_INLINE_ROUNDS } else { 0 },
+    };
     let make_source = {
         let newest = Arc::clone(&newest);
         move |interrupt: Interrupt| {
@@ -44,7 +46,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
             Ok(source)
         }
     };
-    let reply = context.stream(log_context, rounds, None, make_source).await?;
+    let reply = context.stream(log_context, effort, None, make_source).await?;
     let newest = newest.get().copied().flatten();
     let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
     Ok(reply.modified(newest).stale(stale))
@@ -68,19 +70,17 @@ impl ChunkSource for ProvidersSource {
 
 /// From 1.20 the answer shows the provider.
 pub async fn create(context: RequestContext) -> Result<Reply> {
-    let provider = context
-        .model()
-        .submit(wire::read_create(context.version, &context.body)?)
-        .await?;
+    let version = context.version;
+    let create = context.read_body(move |body| wire::read_create(version, body)).await?;
+    let provider = context.model().submit(create).await?;
     Ok(provider_reply(&context, &provider).location(url(&context, &provider)))
 }
 
 /// Before 1.20 the answer has only the provider's location.
 pub async fn create_without_body(context: RequestContext) -> Result<Reply> {
-    let provider = context
-        .model()
-        .submit(wire::read_create(context.version, &context.body)?)
-        .await?;
+    let version = context.version;
+    let create = context.read_body(move |body| wire::read_create(version, body)).await?;
+    let provider = context.model().submit(create).await?;
     Ok(Reply::created(true).location(url(&context, &provider)))
 }
 
@@ -100,7 +100,10 @@ pub async fn update(context: RequestContext) -> Result<Reply> {
         .model()
         .ask(move |conn| resource_providers::last_update(conn, &uuid))
         .await?;
-    let update = wire::read_update(context.version, context.field("uuid"), &context.body)?;
+    let (version, uuid) = (context.version, context.field("uuid").to_owned());
+    let update = context
+        .read_body(move |body| wire::read_update(version, &uuid, body))
+        .await?;
     let provider = context.model().submit(update).await?;
     Ok(Reply::json(wire::write_one(context.version, context.prefix(), &provider)).modified_if(before))
 }

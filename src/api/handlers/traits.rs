@@ -44,7 +44,10 @@ pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
 
 /// Unlike on other routes, the body is validated before the provider is looked up.
 pub async fn replace_of_provider(context: RequestContext) -> Result<Reply> {
-    let replace = wire::read_replace(context.version, context.field("uuid"), &context.body)?;
+    let (version, uuid) = (context.version, context.field("uuid").to_owned());
+    let replace = context
+        .read_body(move |body| wire::read_replace(version, &uuid, body))
+        .await?;
     Ok(provider_traits_reply(&context.model().submit(replace).await?))
 }
 

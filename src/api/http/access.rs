@@ -22,12 +22,22 @@ pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, d
         head.request_id,
         GlobalId(head.global_id.as_deref()),
         Escaped(&head.remote),
-        head.method,
-        Escaped(request.uri().path_and_query().map_or("-", |path| path.as_str())),
+        Escaped(shortened(head.method.as_str())),
+        Escaped(shortened(request.uri().path_and_query().map_or("-", |path| path.as_str()))),
         response.status().as_u16(),
         NegotiatedVersion(head),
         duration.as_secs_f64() * 1000.0,
     );
+}
+
+/// A longer method or path is cut off in the log.
+const MAX_LOGGED_BYTES: usize = 1024;
+
+/// The beginning of a text from the client, for the log.
+pub fn shortened(text: &str) -> &str {
+    let longest = text.len().min(MAX_LOGGED_BYTES);
+    let end = (0..=longest).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or_default()]
 }
 
 /// Text from the client, escaped: it must not end the log line or move the terminal's cursor.

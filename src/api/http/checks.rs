@@ -1,11 +1,7 @@
 //! The checks of dispatch, one function each.
 
-use std::time::Duration;
-
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
-use actix_web::web::{Bytes, Payload};
-use tokio::time::timeout;
 
 use super::negotiate::{self, Unserved};
 use super::refusal::Refusal;
@@ -20,8 +16,6 @@ use crate::version::Version;
 use crate::wire::usages;
 
 const JSON: &str = "application/json";
-/// How long a client may take to send a body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The rows of the route table that match this path.
 pub fn rows(path: &str) -> Vec<&'static Route> {
@@ -165,29 +159,5 @@ pub fn authorize(
             StatusCode::INTERNAL_SERVER_ERROR,
             format!("The policy {} cannot be decided: {reason}.", rule.name),
         )),
-    }
-}
-
-/// Reads the whole body, up to the limit.
-pub async fn read_body(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Bytes, Refusal> {
-    let too_large = || {
-        Refusal::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!("Request is too large. Larger than {limit}."),
-        )
-    };
-    let announced = text(request, "content-length").and_then(|length| length.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limit) {
-        return Err(too_large());
-    }
-    let refused = |status, detail| Err(Refusal::new(status, detail));
-    match timeout(BODY_TIMEOUT, payload.to_bytes_limited(limit)).await {
-        Ok(Ok(Ok(body))) => Ok(body),
-        Ok(Ok(Err(error))) => refused(StatusCode::BAD_REQUEST, format!("The body could not be read: {error}")),
-        Ok(Err(_)) => Err(too_large()),
-        Err(_) => refused(
-            StatusCode::REQUEST_TIMEOUT,
-            "Its body did not arrive in time.".to_owned(),
-        ),
     }
 }

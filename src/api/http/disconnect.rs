@@ -36,6 +36,11 @@ impl DisconnectSignal {
 pub struct DisconnectWatch(Receiver<bool>);
 
 impl DisconnectWatch {
+    /// Whether the client has closed its side.
+    pub fn has_closed(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Completes one grace period after the client has closed its side: work for it should then be cancelled.
     pub async fn disconnected(mut self) {
         if self.0.wait_for(|ended| *ended).await.is_err() {

@@ -6,6 +6,7 @@
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
@@ -16,12 +17,13 @@ use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::base_url::{self, BaseUrl};
+use super::connections::Connection;
 use super::disconnect::DisconnectWatch;
 use super::refusal::Refusal;
 use super::reply::Reply;
 use super::request_context::RequestContext;
 use super::request_head::RequestHead;
-use super::{access, checks, streaming};
+use super::{access, body, checks, streaming};
 use crate::api::route::{self, Media};
 use crate::api::service::Service;
 use crate::version::Version;
@@ -32,6 +34,7 @@ pub(in crate::api) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static
 /// Answers any request.
 pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Service>) -> HttpResponse {
     let started = Instant::now();
+    let _answering = request.conn_data::<Rc<Connection>>().map(Connection::begin_request);
     let mut head = RequestHead::of(&request, &service.settings);
     let service = service.into_inner();
     let id = head.request_id.clone();
@@ -124,7 +127,10 @@ async fn serve(
     let route = checks::find_route(request, &rows, version, head)?;
     checks::authorize(request, route, caller, &service)?;
     let body = match route.media {
-        Media::ConsumesJson => checks::read_body(request, payload, service.settings.max_body_size).await?,
+        Media::ConsumesJson => {
+            let limit = service.settings.max_body_size.min(route.max_body_bytes);
+            body::read(request, payload, limit, &service.bodies).await?
+        }
         Media::Unchecked | Media::ProducesJson => Bytes::new(),
     };
     let context = RequestContext {

@@ -82,6 +82,8 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::ClassExistsForRename { .. }
         | E::ClassInUse { .. }
         | E::TraitInUse { .. }
+        | E::ProviderGenerationLimit { .. }
+        | E::ConsumerGenerationLimit { .. }
         | E::ClaimWithoutInventory { .. }
         | E::CapacityExceeded { .. }
         | E::ConstraintsViolated { .. } => (StatusCode::CONFLICT, UNDEFINED),

@@ -12,6 +12,12 @@ use super::native_codes::native_code;
 use super::request_head::RequestHead;
 use crate::error::Error;
 use crate::version::{self, Version};
+use crate::wire::python::cut_at;
+
+/// A longer detail is cut off: a request of megabytes is not sent back. The longest sentences of the schemas fit.
+const MAX_DETAIL_BYTES: usize = 128 * 1024;
+/// The explanation quotes a method or a header.
+const MAX_EXPLANATION_BYTES: usize = 4 * 1024;
 
 /// An error answer to a request.
 #[derive(Debug, Clone)]
@@ -52,7 +58,7 @@ impl Refusal {
         Refusal {
             status,
             explanation: Explanation::Standard,
-            detail: detail.into(),
+            detail: cut_at(detail.into(), MAX_DETAIL_BYTES),
             code: UNDEFINED,
             allow: None,
             varies: true,
@@ -66,7 +72,7 @@ impl Refusal {
 
     fn with_explanation(status: StatusCode, explanation: String, detail: &str) -> Refusal {
         Refusal {
-            explanation: Explanation::Custom(explanation),
+            explanation: Explanation::Custom(cut_at(explanation, MAX_EXPLANATION_BYTES)),
             ..Refusal::new(status, detail)
         }
     }
@@ -94,6 +100,7 @@ impl Refusal {
     /// The route does not accept the body's media type.
     pub fn unsupported_media_type(content_type: Option<&str>, supported: &str) -> Refusal {
         let requested = content_type.filter(|text| !text.is_empty()).unwrap_or("None");
+        let requested = &*cut_at(requested.to_owned(), MAX_EXPLANATION_BYTES / 2);
         let explanation = format!("The request media type {requested} is not supported by this server. ");
         let without_parameters = requested.split(';').next().unwrap_or(requested);
         let detail = format!("The media type {without_parameters} is not supported, use {supported}");

@@ -5,19 +5,27 @@ use std::sync::Arc;
 
 use actix_web::web::Bytes;
 
-use tokio::task::spawn_blocking;
-
 use super::base_url::BaseUrl;
+use super::body::SMALL_BODY_BYTES;
 use super::disconnect::DisconnectWatch;
 use super::reply::Reply;
 use super::streaming::{
-    self, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, PartialAnswer, StreamingBody,
+    self, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, PartialAnswer, StreamingBody, attempt,
 };
+use super::thread_pools::ThreadPools;
 use crate::api::service::{Service, Settings};
 use crate::error::Result;
 use crate::model::{Model, Reader};
 use crate::search::Interrupt;
 use crate::version::Version;
+
+/// How long the beginning of an answer may take, and so on which thread it is made.
+pub enum Effort {
+    /// A list, whose cost is bounded by the number of providers. With at most this many the worker makes it.
+    Listing { inline_rounds: u64 },
+    /// A search, whose cost has no useful bound. With at most this many rounds it does not wait behind longer ones.
+    Search { short_rounds: u64 },
+}
 
 /// A request that may be answered: it is authenticated and authorized, its route and version are known, its body is read.
 pub struct RequestContext {
@@ -25,7 +33,7 @@ pub struct RequestContext {
     pub version: Version,
     /// The query string as it was sent.
     pub query: String,
-    pub body: Bytes,
+    pub(in crate::api) body: Bytes,
     pub(in crate::api) base_url: BaseUrl,
     /// Watches the client that waits for the answer; `None` in tests, which have no connection.
     pub(in crate::api) client: Option<DisconnectWatch>,
@@ -61,6 +69,18 @@ impl RequestContext {
         self.model().reader(self.may_lag)
     }
 
+    /// Reads the body with `read`. A large body would delay the other requests of this worker, so another thread reads it.
+    pub async fn read_body<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        if self.body.len() <= SMALL_BODY_BYTES {
+            return read(&self.body);
+        }
+        let body = self.body.clone();
+        self.service.pools.bodies.start(move || read(&body)).await
+    }
+
     pub fn settings(&self) -> &Settings {
         &self.service.settings
     }
@@ -68,39 +88,26 @@ impl RequestContext {
     /// Answers with a body that is sent in chunks while it is made. A short body is sent whole.
     ///
     /// Up to `bound` bytes are made before the first is sent, so that an error until then is a refusal. A later error
-    /// truncates the answer. A search of at most `rounds` rounds runs on this worker. A longer one would delay the other
-    /// requests of the worker, so it runs on a blocking thread. The interrupt that `make_source` gets is set when the
-    /// response is dropped.
+    /// truncates the answer. The interrupt that `make_source` gets is set when the response is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if too many searches wait.
     pub async fn stream(
         self,
         log_context: LogContext,
-        rounds: u64,
+        effort: Effort,
         bound: Option<usize>,
-        make_source: impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + 'static,
+        make_source: impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + Sync + 'static,
     ) -> Result<Reply> {
-        let (interrupt, partial) = match streaming::try_inline(&make_source, rounds, bound) {
-            Some((interrupt, result)) => match result? {
-                InlineResult::SearchDone(first) => {
-                    return Ok(self.reply(log_context, InterruptOnDrop(interrupt), first));
-                }
-                InlineResult::Unfinished(partial) => (InterruptOnDrop(interrupt), Some(partial)),
-            },
-            None => (InterruptOnDrop(Interrupt::default()), None),
-        };
-        let search_interrupt = interrupt.0.clone();
-        let job = spawn_blocking(move || match partial {
-            Some(partial) => partial.finish(bound),
-            None => PartialAnswer::new(make_source(search_interrupt)?).finish(bound),
-        });
-        let client = self.client.clone();
+        let (client, pools) = (self.client.clone(), Arc::clone(&self.service.pools));
         let disconnected = async move {
             match client {
                 Some(client) => client.disconnected().await,
                 None => pending().await,
             }
         };
-        let first = tokio::select! {
-            joined = job => streaming::job_result(joined)?,
+        let (interrupt, first) = tokio::select! {
+            made = first_chunks(&pools, effort, bound, Arc::new(make_source)) => made?,
             () = disconnected => return Err(streaming::client_disconnected()),
         };
         Ok(self.reply(log_context, interrupt, first))
@@ -111,7 +118,51 @@ impl RequestContext {
             FirstChunks { chunks, rest: None, .. } if chunks.len() == 1 => {
                 Reply::json(chunks.remove(0).unwrap_or_default())
             }
-            _ => Reply::streaming(StreamingBody::new(log_context, self.client, interrupt, first)),
+            _ => Reply::streaming(StreamingBody::new(
+                log_context,
+                self.client,
+                Arc::clone(&self.service.pools),
+                interrupt,
+                first,
+            )),
         }
     }
+}
+
+/// Makes the first chunks of an answer, on the worker that read the request or on another thread.
+async fn first_chunks(
+    pools: &ThreadPools,
+    effort: Effort,
+    bound: Option<usize>,
+    make_source: Arc<impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + Sync + 'static>,
+) -> Result<(InterruptOnDrop, FirstChunks)> {
+    let (inline_rounds, pool) = match effort {
+        Effort::Listing { inline_rounds } => (inline_rounds, &pools.answers),
+        // While every thread searches, there may be many more to come, and their attempts would delay this worker.
+        Effort::Search { short_rounds } if pools.searches.is_saturated() => {
+            pools.attempts.check_queue()?;
+            let make_source = Arc::clone(&make_source);
+            let attempt = move || Ok(attempt(&*make_source, short_rounds, |partial| partial.finish(bound)));
+            if let Some((interrupt, first)) = pools.attempts.start(attempt).await? {
+                return Ok((interrupt, first?));
+            }
+            pools.searches.check_queue()?;
+            (0, &pools.searches)
+        }
+        Effort::Search { short_rounds } => (short_rounds, &pools.searches),
+    };
+    let begun = attempt(&*make_source, inline_rounds, |partial| partial.begin(bound));
+    let (interrupt, partial) = match begun {
+        Some((interrupt, result)) => match result? {
+            InlineResult::SearchDone(first) => return Ok((interrupt, first)),
+            InlineResult::Unfinished(partial) => (interrupt, Some(partial)),
+        },
+        None => (InterruptOnDrop(Interrupt::default()), None),
+    };
+    let search_interrupt = interrupt.0.clone();
+    let job = pool.start(move || match partial {
+        Some(partial) => partial.finish(bound),
+        None => PartialAnswer::new(make_source(search_interrupt)?).finish(bound),
+    });
+    Ok((interrupt, job.await?))
 }

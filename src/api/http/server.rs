@@ -1,9 +1,9 @@
 //! The HTTP server: listeners, workers, timeouts, and shutdown on a signal.
 
-use std::future::Future;
 use std::io;
 use std::net::TcpListener;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -15,15 +15,14 @@ use actix_web::dev::AppConfig;
 use actix_web::rt::System;
 use actix_web::rt::net::TcpStream;
 use actix_web::web::{Data, to};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_io_timeout::TimeoutStream;
 
+use super::connections::{Connection, Connections};
 use super::dispatch;
+use super::stopping::{self, Settling};
 use super::stream::Stream;
 use crate::api::service::{Listen, Service};
 
-/// How long a client may take to send the head of a request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may be idle between requests.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// How long a client may take to read more of an answer.
@@ -31,80 +30,92 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may take to close a connection that the server closed.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The blocking threads for searches and long answers. The threads that wait for the database come on top of these, so that
-/// no search waits behind one. Threads start when they are needed.
-const SEARCH_THREADS: usize = 512;
-
-/// Serves on these listeners until SIGTERM or SIGINT, and then finishes the requests in flight.
+/// Serves on this listener until SIGTERM or SIGINT, and then finishes the requests in flight.
 ///
 /// `ready` is called after the handlers of these signals are installed. Earlier, a signal would kill the process.
-pub fn serve(service: Service, listeners: Vec<TcpListener>, listen: &Listen, ready: impl FnOnce()) -> io::Result<()> {
+pub fn serve(service: Service, listener: TcpListener, listen: &Listen, ready: impl FnOnce()) -> io::Result<()> {
     System::new().block_on(async {
         let service = Data::new(service);
         let workers = match listen.workers {
             0 => available_parallelism().map_or(1, usize::from),
             workers => workers,
         };
+        let (max_connections, settling) = (listen.max_connections.div_ceil(workers), Settling::new());
         let mut server = Server::build()
             .workers(workers)
-            .worker_max_blocking_threads(SEARCH_THREADS.div_ceil(workers) + service.model.waiting_threads())
-            .max_concurrent_connections(listen.max_connections.div_ceil(workers))
+            // Only reads that wait for the database run there. Threads start when they are needed.
+            .worker_max_blocking_threads(service.model.waiting_threads())
+            .max_concurrent_connections(max_connections)
             .shutdown_timeout(listen.shutdown_timeout.as_secs())
-            .shutdown_signal(stop_signal()?);
-        let draining = server.graceful_shutdown_signal();
-        for listener in listeners {
-            let (service, draining) = (service.clone(), draining.clone());
-            server = server.listen("placet", listener, move || http(service.clone(), draining.clone()))?;
-        }
-        drop(service);
+            .shutdown_signal(stopping::stop_signal(
+                settling.clone(),
+                vec![listener.try_clone()?],
+                workers,
+            )?);
+        let worker = WorkerSettings {
+            service,
+            max_connections,
+            settling,
+            draining: server.graceful_shutdown_signal(),
+        };
+        server = server.listen("placet", listener, move || http(worker.clone()))?;
+        stopping::ignore_other_signals()?;
         ready();
         server.run().await
     })
 }
 
-type Connection = Stream<Pin<Box<TimeoutStream<TcpStream>>>>;
+type ClientStream = Stream<Pin<Box<TimeoutStream<TcpStream>>>>;
+
+/// What each worker is started with.
+#[derive(Clone)]
+struct WorkerSettings {
+    service: Data<Service>,
+    /// The maximum number of connections of one worker.
+    max_connections: usize,
+    settling: Settling,
+    draining: GracefulShutdownSignal,
+}
 
 /// The service of one worker.
 fn http(
-    service: Data<Service>,
-    draining: GracefulShutdownSignal,
+    settings: WorkerSettings,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), InitError = (), Error = impl std::fmt::Debug> {
+    let WorkerSettings {
+        service,
+        max_connections,
+        settling,
+        draining,
+    } = settings;
+    let connections = Rc::new(Connections::default());
+    settling.watch(Rc::clone(&connections));
     let app = App::new().app_data(service).default_service(to(dispatch::answer));
     let app = app
         .into_factory()
         .map_err(|error: actix_web::Error| error.error_response());
     let requests = HttpService::build()
-        .graceful_shutdown_signal(move || {
-            let draining = draining.clone();
-            async move { draining.notified().await }
-        })
+        .graceful_shutdown_signal(move || stopping::drained(draining.clone()))
         .keep_alive(KEEP_ALIVE)
-        .client_request_timeout(HEAD_TIMEOUT)
+        // The stream has a timeout for heads.
+        .client_request_timeout(Duration::ZERO)
         .client_disconnect_timeout(DISCONNECT_TIMEOUT)
-        .on_connect_ext(|stream: &Connection, data| {
+        .on_connect_ext(|stream: &ClientStream, data| {
             data.insert(stream.disconnect_watch());
+            data.insert::<Rc<Connection>>(stream.connection());
         })
         .finish(map_config(app, |()| AppConfig::default()));
-    fn_service(|connection: TcpStream| async {
-        let peer = connection.peer_addr().ok();
-        // Without TCP_NODELAY the last chunk of an answer waits until the client has acknowledged the one before.
-        if let Err(error) = connection.set_nodelay(true) {
-            log::debug!("Cannot set TCP_NODELAY on a connection, so its answers may be delayed: {error}");
+    fn_service(move |connection: TcpStream| {
+        let open = connections.open(max_connections);
+        async move {
+            let peer = connection.peer_addr().ok();
+            // Without TCP_NODELAY the last chunk of an answer waits until the client has acknowledged the one before.
+            if let Err(error) = connection.set_nodelay(true) {
+                log::debug!("Cannot set TCP_NODELAY on a connection, so its answers may be delayed: {error}");
+            }
+            let mut timed = TimeoutStream::new(connection);
+            timed.set_write_timeout(Some(WRITE_TIMEOUT));
+            Ok((Stream::new(Box::pin(timed), open), Protocol::Http1, peer))
         }
-        let mut timed = TimeoutStream::new(connection);
-        timed.set_write_timeout(Some(WRITE_TIMEOUT));
-        Ok((Stream::new(Box::pin(timed)), Protocol::Http1, peer))
     })
     .and_then(requests)
-}
-
-/// Completes at SIGTERM or SIGINT.
-fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => log::info!("SIGTERM: finishing requests in flight, then exiting"),
-            _ = interrupt.recv() => log::info!("SIGINT: finishing requests in flight, then exiting"),
-        }
-    })
 }

@@ -1,16 +1,20 @@
-//! A connection that answers unparsable requests in the API's error form.
+//! A connection that answers unparsable requests in the API's error form, and ends when its client is too slow.
 //!
 //! A request that cannot be parsed as HTTP never reaches dispatch: actix refuses it with a status and an empty body. This
 //! stream recognises such a refusal when it is written (it alone has no request id), and replaces it by an error document.
 
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
 use uuid::Uuid;
 
+use super::connections::{Connection, OpenConnection};
 use super::disconnect::{DisconnectSignal, DisconnectWatch};
 use super::refusal::Refusal;
 
@@ -18,6 +22,10 @@ use super::refusal::Refusal;
 const MAX_KEPT_BYTES: usize = 4096;
 /// The maximum length of a refusal by actix.
 const MAX_BARE_REFUSAL_BYTES: usize = 256;
+/// How long a client may take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time between two looks at the socket before a client is too slow.
+const RECHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A connection to a client.
 pub struct Stream<S> {
@@ -26,15 +34,31 @@ pub struct Stream<S> {
     /// The replacement that is being written, and how many bytes of it are written.
     replacement: Option<(Vec<u8>, usize)>,
     disconnect: DisconnectSignal,
+    open: OpenConnection,
+    head: Option<HeadDeadline>,
+    /// Wakes the task no later than at the deadline of a head. Kept for many requests, because most heads are complete
+    /// at once.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+/// The time until which the head of a request must have arrived.
+struct HeadDeadline {
+    at: Instant,
+    /// The requests that had begun before.
+    begun: u64,
+    is_checked_again: bool,
 }
 
 impl<S> Stream<S> {
-    pub fn new(inner: S) -> Stream<S> {
+    pub fn new(inner: S, open: OpenConnection) -> Stream<S> {
         Stream {
             inner,
             last_read: Vec::new(),
             replacement: None,
             disconnect: DisconnectSignal::open(),
+            head: Some(HeadDeadline::after(&open)),
+            timer: None,
+            open,
         }
     }
 
@@ -42,44 +66,89 @@ impl<S> Stream<S> {
     pub fn disconnect_watch(&self) -> DisconnectWatch {
         self.disconnect.watch()
     }
+
+    pub fn connection(&self) -> Rc<Connection> {
+        Rc::clone(self.open.connection())
+    }
+
+    /// Bytes have arrived: if they are no part of a request whose head is known, the rest of a head must follow.
+    fn expect_head(&mut self) {
+        let connection = self.open.connection();
+        let is_expected = self.head.as_ref().is_some_and(|head| head.begun == connection.begun());
+        if connection.awaits_request() && !is_expected {
+            self.head = Some(HeadDeadline::after(&self.open));
+        }
+    }
+
+    /// Whether a head should have arrived by now. If not, the task is woken when that time comes.
+    ///
+    /// It is called when nothing can be read. actix looks at its own timer first: after a delay of the worker it would
+    /// refuse a request that has arrived.
+    fn is_head_late(&mut self, task: &mut Context<'_>) -> bool {
+        let begun = self.open.connection().begun();
+        let Some(head) = self.head.as_mut().filter(|head| head.begun == begun) else {
+            return false;
+        };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(head.at)));
+        while timer.as_mut().poll(task).is_ready() {
+            let now = Instant::now();
+            if now >= head.at && head.is_checked_again {
+                return true;
+            }
+            if now >= head.at {
+                // The event loop may not have looked at the socket since the process was suspended.
+                (head.at, head.is_checked_again) = (now + RECHECK_INTERVAL, true);
+            }
+            timer.as_mut().reset(head.at);
+        }
+        false
+    }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
+impl HeadDeadline {
+    fn after(open: &OpenConnection) -> HeadDeadline {
+        HeadDeadline {
+            at: Instant::now() + HEAD_TIMEOUT,
+            begun: open.connection().begun(),
+            is_checked_again: false,
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
     fn poll_read(mut self: Pin<&mut Self>, task: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.inner).poll_read(task, buffer))?;
+        if Pin::new(&mut this.inner).poll_read(task, buffer)?.is_pending() {
+            let is_late = this.is_head_late(task);
+            if is_late && this.open.connection().begun() == 0 {
+                // Nothing was written before, so the socket has room for it.
+                let refusal = error_response(StatusCode::REQUEST_TIMEOUT, &this.last_read);
+                let _ = Pin::new(&mut this.inner).poll_write(task, &refusal)?;
+            }
+            // To actix it looks as if the client had closed its side.
+            let ends = is_late || this.open.is_closing(task.waker());
+            return if ends { Poll::Ready(Ok(())) } else { Poll::Pending };
+        }
+        this.open.used();
         let new = &buffer.filled()[before..];
         if new.is_empty() && buffer.remaining() > 0 {
-            self.disconnect.set();
+            this.disconnect.set();
+        } else {
+            this.expect_head();
         }
-        self.last_read.clear();
-        self.last_read.extend_from_slice(&new[..new.len().min(MAX_KEPT_BYTES)]);
+        this.last_read.clear();
+        this.last_read.extend_from_slice(&new[..new.len().min(MAX_KEPT_BYTES)]);
         Poll::Ready(Ok(()))
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(mut self: Pin<&mut Self>, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let this = &mut *self;
-        if this.replacement.is_none() {
-            match bare_refusal(bytes) {
-                Some((0, status)) => this.replacement = Some((error_response(status, &this.last_read), 0)),
-                // Answers to earlier requests go first.
-                Some((start, _)) => return Pin::new(&mut this.inner).poll_write(task, &bytes[..start]),
-                None => {}
-            }
-        }
-        let Some((replacement, written)) = &mut this.replacement else {
-            return Pin::new(&mut this.inner).poll_write(task, bytes);
-        };
-        while *written < replacement.len() {
-            match ready!(Pin::new(&mut this.inner).poll_write(task, &replacement[*written..]))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                more => *written += more,
-            }
-        }
-        this.replacement = None;
-        Poll::Ready(Ok(bytes.len()))
+        let written = self.write_or_replace(task, bytes);
+        self.open.used();
+        self.open.write_is_blocked(written.is_pending());
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -88,6 +157,31 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(task)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Stream<S> {
+    /// Writes `bytes`, or its replacement if it is a refusal by actix.
+    fn write_or_replace(&mut self, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.replacement.is_none() {
+            match bare_refusal(bytes) {
+                Some((0, status)) => self.replacement = Some((error_response(status, &self.last_read), 0)),
+                // Answers to earlier requests go first.
+                Some((start, _)) => return Pin::new(&mut self.inner).poll_write(task, &bytes[..start]),
+                None => {}
+            }
+        }
+        let Some((replacement, written)) = &mut self.replacement else {
+            return Pin::new(&mut self.inner).poll_write(task, bytes);
+        };
+        while *written < replacement.len() {
+            match ready!(Pin::new(&mut self.inner).poll_write(task, &replacement[*written..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                more => *written += more,
+            }
+        }
+        self.replacement = None;
+        Poll::Ready(Ok(bytes.len()))
     }
 }
 

@@ -1,8 +1,8 @@
 //! A streaming body: an answer is sent in chunks while it is still being made.
 //!
 //! Starting a thread takes longer than most searches. So a short search runs on the worker that read the request
-//! (`try_inline`). A longer one makes each chunk as one job on a blocking thread, while the chunk before it is sent. So
-//! a client that reads slowly, or not at all, holds two chunks and no thread. After the search, the worker itself writes each
+//! (`attempt`). A longer one makes each chunk as one job of a thread pool, while the chunk before it is sent. So a client
+//! that reads slowly, or not at all, holds two chunks and no thread. After the search, the worker itself writes each
 //! chunk when the connection has room for it. An answer that is short, or whose search is done before the first byte is
 //! sent, has a `Content-Length`.
 
@@ -13,14 +13,16 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::{ConnectionType, Version};
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse};
-use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
+use super::access::shortened;
 use super::disconnect::DisconnectWatch;
+use super::thread_pools::{Job, ThreadPools};
 use crate::error::{Error, Result};
 use crate::search::Interrupt;
 
@@ -28,8 +30,10 @@ use crate::search::Interrupt;
 pub const CHUNK_BYTES: usize = 60 * 1024;
 /// An answer of at most this length is sent whole, with its length.
 pub const WHOLE_ANSWER_BYTES: usize = 64 * 1024;
-/// The length that is written inline before the rest goes to a blocking thread.
+/// The length that is written inline before the rest goes to another thread.
 const INLINE_BYTES: usize = 4 * 1024;
+/// A search that took longer for a chunk computes more than it sends: its next chunk waits with the other searches.
+const MAX_CHUNK_TIME: Duration = Duration::from_millis(20);
 /// Reserved beyond `CHUNK_BYTES`, because the last item of a chunk usually exceeds it.
 const CHUNK_MARGIN_BYTES: usize = 3 * 1024;
 
@@ -85,6 +89,16 @@ impl PartialAnswer {
         !self.more || self.source.is_search_done()
     }
 
+    /// Makes the first bytes; on the worker that read the request there is no time for more.
+    pub fn begin(mut self, bound: Option<usize>) -> Result<InlineResult> {
+        self.write(INLINE_BYTES)?;
+        Ok(if self.is_search_done() {
+            InlineResult::SearchDone(self.finish(bound)?)
+        } else {
+            InlineResult::Unfinished(self)
+        })
+    }
+
     /// Makes the first chunks, until the search is done or `bound` bytes are written. An error until then is still a
     /// refusal, because no byte has been sent.
     pub fn finish(mut self, bound: Option<usize>) -> Result<FirstChunks> {
@@ -116,18 +130,28 @@ impl PartialAnswer {
 pub enum InlineResult {
     /// The search is done.
     SearchDone(FirstChunks),
-    /// The search goes on. The rest belongs on a blocking thread.
+    /// The search goes on. The rest belongs on another thread.
     Unfinished(PartialAnswer),
 }
 
 /// A chunk, and the source of the next one if there is more.
-type Chunk = (Vec<u8>, Option<Box<dyn ChunkSource>>);
+struct Chunk {
+    bytes: Vec<u8>,
+    rest: Option<Box<dyn ChunkSource>>,
+    /// How long it took to make.
+    time: Duration,
+}
 
 fn next_chunk(mut source: Box<dyn ChunkSource>, mut bytes: Vec<u8>) -> Result<Chunk> {
+    let started = Instant::now();
     bytes.clear();
     bytes.reserve(CHUNK_BYTES + CHUNK_MARGIN_BYTES);
     let more = source.write(&mut bytes, CHUNK_BYTES)?;
-    Ok((bytes, more.then_some(source)))
+    Ok(Chunk {
+        bytes,
+        rest: more.then_some(source),
+        time: started.elapsed(),
+    })
 }
 
 /// Memory for one chunk, reused: a chunk that was sent gives its memory back here.
@@ -163,45 +187,30 @@ impl Drop for PooledChunk {
     }
 }
 
-/// The result of a job on a blocking thread; a panic there is an internal error.
-pub fn job_result<T>(joined: std::result::Result<Result<T>, JoinError>) -> Result<T> {
-    joined.unwrap_or_else(|error| Err(panicked(&error.to_string())))
-}
-
-fn panicked(cause: &str) -> Error {
-    Error::Internal {
-        detail: format!("a search ended in a panic: {cause}"),
-    }
-}
-
-/// Makes the first bytes of an answer on the worker that read the request. `make_source` starts it.
+/// Starts an answer with a budget of rounds, and makes its beginning with `make`.
 ///
-/// `None` if `rounds` is 0, or if the search needed more than that many rounds. It should then start again on a blocking
-/// thread, because here it would delay the other requests of this worker.
-pub fn try_inline(
+/// `None` if `rounds` is 0, or if the search needed more than that many rounds. It should then start again where it delays no other request.
+pub fn attempt<T>(
     make_source: impl FnOnce(Interrupt) -> Result<Box<dyn ChunkSource>>,
     rounds: u64,
-    bound: Option<usize>,
-) -> Option<(Interrupt, Result<InlineResult>)> {
+    make: impl FnOnce(PartialAnswer) -> Result<T>,
+) -> Option<(InterruptOnDrop, Result<T>)> {
     if rounds == 0 {
         return None;
     }
     let interrupt = Interrupt::after(rounds);
-    let first = || {
-        let mut partial = PartialAnswer::new(make_source(interrupt.clone())?);
-        partial.write(INLINE_BYTES)?;
-        Ok(if partial.is_search_done() {
-            InlineResult::SearchDone(partial.finish(bound)?)
-        } else {
-            InlineResult::Unfinished(partial)
+    let begin = || make(PartialAnswer::new(make_source(interrupt.clone())?));
+    let panicked = |_| {
+        Err(Error::Internal {
+            detail: "a search ended in a panic".to_owned(),
         })
     };
-    let result = std::panic::catch_unwind(AssertUnwindSafe(first)).unwrap_or_else(|_| Err(panicked("on its worker")));
+    let result = std::panic::catch_unwind(AssertUnwindSafe(begin)).unwrap_or_else(panicked);
     if interrupt.ran_out() {
         return None;
     }
     interrupt.lift();
-    Some((interrupt, result))
+    Some((InterruptOnDrop(interrupt), result))
 }
 
 /// Interrupts a search when it is dropped, with the response that waits for it.
@@ -228,6 +237,9 @@ pub struct StreamingBody {
     ready: VecDeque<Vec<u8>>,
     length: Option<usize>,
     next: NextChunk,
+    pools: Arc<ThreadPools>,
+    /// How long the last chunk took to make.
+    last_time: Duration,
     spare: ChunkBuffer,
     sent: usize,
     _interrupt: InterruptOnDrop,
@@ -237,11 +249,8 @@ pub struct StreamingBody {
 enum NextChunk {
     /// Its job has not started. After the search there is none: the chunk is written when it is polled.
     Idle(Box<dyn ChunkSource>),
-    /// A blocking thread makes it; the future, if any, completes when the client has disconnected.
-    InProgress(
-        JoinHandle<Result<Chunk>>,
-        Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    ),
+    /// A thread pool makes it; the future, if any, completes when the client has disconnected.
+    InProgress(Job<Chunk>, Option<Pin<Box<dyn Future<Output = ()> + Send>>>),
     /// The answer has no more chunks.
     End,
 }
@@ -250,6 +259,7 @@ impl StreamingBody {
     pub fn new(
         log_context: LogContext,
         client: Option<DisconnectWatch>,
+        pools: Arc<ThreadPools>,
         interrupt: InterruptOnDrop,
         first: FirstChunks,
     ) -> StreamingBody {
@@ -259,6 +269,8 @@ impl StreamingBody {
             ready: first.chunks,
             length: first.length,
             next: first.rest.map_or(NextChunk::End, NextChunk::Idle),
+            pools,
+            last_time: Duration::ZERO,
             spare: ChunkBuffer::default(),
             sent: 0,
             _interrupt: interrupt,
@@ -271,7 +283,12 @@ impl StreamingBody {
         self.next = match std::mem::replace(&mut self.next, NextChunk::End) {
             NextChunk::Idle(source) if !source.is_search_done() => {
                 let spare = self.spare.take();
-                NextChunk::InProgress(spawn_blocking(move || next_chunk(source, spare)), None)
+                let pool = if self.last_time > MAX_CHUNK_TIME {
+                    &self.pools.searches
+                } else {
+                    &self.pools.answers
+                };
+                NextChunk::InProgress(pool.start(move || next_chunk(source, spare)), None)
             }
             other => other,
         };
@@ -286,8 +303,8 @@ impl StreamingBody {
         let NextChunk::InProgress(job, disconnected) = &mut self.next else {
             return Poll::Ready(None);
         };
-        if let Poll::Ready(joined) = Pin::new(job).poll(task) {
-            return Poll::Ready(Some(job_result(joined)));
+        if let Poll::Ready(chunk) = Pin::new(job).poll(task) {
+            return Poll::Ready(Some(chunk));
         }
         if disconnected.is_none() {
             *disconnected = self.client.clone().map(|client| Box::pin(client.disconnected()) as _);
@@ -329,9 +346,10 @@ impl MessageBody for StreamingBody {
         let bytes = match self.ready.pop_front() {
             Some(ready) => ready,
             None => match std::task::ready!(self.poll_chunk(task)) {
-                Some(Ok((bytes, rest))) => {
-                    self.next = rest.map_or(NextChunk::End, NextChunk::Idle);
-                    bytes
+                Some(Ok(chunk)) => {
+                    self.next = chunk.rest.map_or(NextChunk::End, NextChunk::Idle);
+                    self.last_time = chunk.time;
+                    chunk.bytes
                 }
                 Some(Err(error)) => {
                     self.log_broken_off(&error);
@@ -352,7 +370,7 @@ impl StreamingBody {
     fn log_broken_off(&self, reason: &dyn fmt::Display) {
         log::warn!(
             "The answer to {:?} was broken off after {} bytes: {reason}{}",
-            self.log_context.what,
+            shortened(&self.log_context.what),
             self.sent,
             self.log_context.advice,
         );

@@ -58,6 +58,12 @@ pub fn all() -> Vec<Error> {
             expected: text("expected"),
             got: text("got"),
         },
+        E::ProviderGenerationLimit {
+            provider: text("provider"),
+        },
+        E::ConsumerGenerationLimit {
+            consumer: text("consumer"),
+        },
         E::InventoryNotFound {
             class: text("class"),
             provider: text("provider"),

@@ -15,8 +15,9 @@ use super::candidates::{uuid, write};
 use super::{TestServer, admin};
 use crate::api::http::disconnect::DisconnectSignal;
 use crate::api::http::streaming::{
-    CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, StreamingBody, try_inline,
+    CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, StreamingBody, attempt,
 };
+use crate::api::http::thread_pools::ThreadPools;
 use crate::error::{Error, Result};
 use crate::search::Interrupt;
 
@@ -33,6 +34,10 @@ fn log_context() -> LogContext {
         what: "a".into(),
         advice: "",
     }
+}
+
+fn pools() -> Arc<ThreadPools> {
+    Arc::new(ThreadPools::start(10).expect("a runtime"))
 }
 
 /// A source whose chunks come from a function.
@@ -76,7 +81,7 @@ fn counting(last: Result<bool>, after: usize, found: bool) -> (StreamingBody, Ar
     let waiting = InterruptOnDrop(interrupt.clone());
     let chunks = first_chunks(FunctionSource { write, found });
     (
-        StreamingBody::new(log_context(), None, waiting, chunks),
+        StreamingBody::new(log_context(), None, pools(), waiting, chunks),
         calls,
         interrupt,
     )
@@ -228,7 +233,7 @@ async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
     };
     let waiting = InterruptOnDrop(interrupt.clone());
     let chunks = first_chunks(FunctionSource { write, found: false });
-    let mut body = StreamingBody::new(log_context(), Some(side.watch()), waiting, chunks);
+    let mut body = StreamingBody::new(log_context(), Some(side.watch()), pools(), waiting, chunks);
     side.set();
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert!(matches!(next(&mut body).await, Some(Err(Error::BadRequest { .. }))));
@@ -237,7 +242,7 @@ async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
 }
 
 /// Runs a search of `used` rounds inline, with a limit of `rounds`. Its answer has this many `bytes`.
-fn run_inline(rounds: u64, used: usize, bytes: Result<usize>) -> Option<(Interrupt, Result<InlineResult>)> {
+fn run_inline(rounds: u64, used: usize, bytes: Result<usize>) -> Option<(InterruptOnDrop, Result<InlineResult>)> {
     let make = |interrupt: Interrupt| {
         for _ in 0..used {
             interrupt.is_set();
@@ -253,7 +258,7 @@ fn run_inline(rounds: u64, used: usize, bytes: Result<usize>) -> Option<(Interru
         let source: Box<dyn ChunkSource> = Box::new(FunctionSource { write, found: false });
         Ok(source)
     };
-    try_inline(make, rounds, None)
+    attempt(make, rounds, |partial| partial.begin(None))
 }
 
 #[test]
@@ -269,7 +274,7 @@ fn a_search_with_too_many_rounds_for_the_worker_starts_again_on_another_thread()
             "the limit may be the cause of the result"
         );
         let (interrupt, result) = run_inline(3, 2, bytes.clone()).expect("it had rounds left");
-        (0..3).for_each(|_| assert!(!interrupt.is_set(), "later rounds are not counted"));
+        (0..3).for_each(|_| assert!(!interrupt.0.is_set(), "later rounds are not counted"));
         let (length, chunks) = match (result, bytes) {
             (Ok(InlineResult::SearchDone(all)), Ok(10)) => (all.length, all.chunks),
             // Another thread continues at the same position.
@@ -290,6 +295,6 @@ fn a_search_with_too_many_rounds_for_the_worker_starts_again_on_another_thread()
 #[test]
 fn a_panic_of_an_inline_search_is_an_internal_error() {
     let make = |_| -> Result<Box<dyn ChunkSource>> { panic!("a defect") };
-    let (_, result) = try_inline(make, 3, None).expect("it had rounds left");
+    let (_, result) = attempt(make, 3, |partial| partial.begin(None)).expect("it had rounds left");
     assert!(matches!(result, Err(Error::Internal { .. })));
 }

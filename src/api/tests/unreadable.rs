@@ -1,8 +1,11 @@
 //! Tests of requests that cannot be parsed as HTTP, and of handlers that panic.
 
+use std::rc::Rc;
+
 use actix_web::http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
+use crate::api::http::connections::Connections;
 use crate::api::http::dispatch::catch_panic;
 use crate::api::http::reply::Reply;
 use crate::api::http::stream::Stream;
@@ -10,7 +13,7 @@ use crate::api::http::stream::Stream;
 /// The answer that a client gets when the server writes `response` to `request`.
 async fn exchange(request: &str, response: &str) -> String {
     let (mut client, server) = duplex(1 << 16);
-    let mut stream = Stream::new(server);
+    let mut stream = Stream::new(server, Rc::new(Connections::default()).open(10));
     client.write_all(request.as_bytes()).await.expect("space in the buffer");
     let mut read = vec![0; request.len()];
     stream.read_exact(&mut read).await.expect("the request");

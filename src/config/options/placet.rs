@@ -15,8 +15,12 @@ options! {
         url_prefix: UrlPrefix = "";
         /// Allow `auth_strategy = noauth2` (no authentication) on an address that other machines can reach.
         allow_noauth2_anywhere: bool = false;
-        /// The longest request body. A longer one is answered with 413.
+        /// The longest request body, for allocations and the reshaper. On other routes it is at most 4 MiB for a list,
+        /// and 1 MiB for a single thing. A longer one is answered with 413.
         max_body_size: usize = 33_554_432, 1..=1_073_741_824 bytes;
+        /// The most bytes of all request bodies in memory together. Beyond it, a body of more than 64 KiB is answered
+        /// with 503.
+        max_body_memory: usize = 268_435_456, 1..=2_147_483_647 bytes;
         /// How long requests in flight may take to finish after SIGTERM or SIGINT.
         shutdown_timeout: u64 = 30, 0..=3_600 seconds;
         /// Timeout for a write, queueing and retries together, and for a read that waits for the database; then the
@@ -24,6 +28,9 @@ options! {
         commit_timeout: u64 = 10, 1..=600 seconds;
         /// The maximum number of writes in the writer's queue. When the queue is full, a write is answered with 503.
         queue_size: usize = 1024, 1..=1_000_000;
+        /// The maximum number of searches that wait for a processor, while as many as there are cores run. When they are
+        /// more, a search is answered with 503.
+        search_queue_size: usize = 256, 0..=1_000_000;
         /// Threads that serve HTTP. 0 starts one for each core.
         workers: usize = 0, 0..=1_024;
         /// The maximum number of open client connections; further ones wait to be accepted. The process's limit of open

@@ -3,57 +3,98 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::db::file::log_record;
+use crate::db::file::paths::FilePaths;
 use crate::db::{Database, SetupError};
 
-/// Held while a process serves an embedded database. The kernel releases it when the process ends, however it ends.
+/// Held while a process serves an embedded database, or restores it. The kernel releases it when the process ends,
+/// however it ends.
 pub struct ServingLock {
-    _file: File,
+    file: File,
+}
+
+impl ServingLock {
+    /// Checks that the log of the database is its own.
+    pub(in crate::db) fn check(&self, paths: &FilePaths) -> Result<(), SetupError> {
+        log_record::check(paths, &self.file)
+    }
+
+    /// Removes the record of the process that last served: the database is another one.
+    pub(in crate::db) fn forget_record(&self) -> io::Result<()> {
+        log_record::forget(&self.file)
+    }
 }
 
 impl Database {
-    /// Locks the embedded database for this process. `None` if the database is on a server, which processes share.
+    /// Locks the embedded database for this process, and checks that its log is its own. `None` if the database is on a
+    /// server, which processes share.
     ///
     /// # Errors
-    /// [`SetupError::Served`] if another process holds the lock.
+    /// [`SetupError::Served`] if another process holds the lock, and [`SetupError::ForeignLog`].
     pub fn lock_for_serving(&self) -> Result<Option<ServingLock>, SetupError> {
-        self.target().file().map(lock).transpose()
+        let Some(path) = self.target().file() else {
+            return Ok(None);
+        };
+        let connect = |error: io::Error| connect_error(path, &error);
+        let paths = FilePaths::of(path).map_err(connect)?;
+        let lock = self.lock(&paths)?;
+        lock.check(&paths)?;
+        log_record::forget_if_replaced(&paths, &lock.file).map_err(connect)?;
+        self.guard().set_lock(lock.file.try_clone().map_err(connect)?);
+        Ok(Some(lock))
+    }
+
+    /// Locks an embedded database for this process.
+    pub(in crate::db) fn lock(&self, paths: &FilePaths) -> Result<ServingLock, SetupError> {
+        let connect = |error: io::Error| connect_error(&paths.database, &error);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&paths.lock)
+            .map_err(connect)?;
+        match file.try_lock() {
+            Ok(()) => Ok(ServingLock { file }),
+            Err(TryLockError::WouldBlock) => Err(SetupError::Served {
+                place: paths.database.display().to_string(),
+            }),
+            Err(TryLockError::Error(error)) => Err(connect(error)),
+        }
+    }
+
+    /// For a command that does not serve: checks that the log of an embedded database is its own. A database that is
+    /// being served is not checked.
+    ///
+    /// # Errors
+    /// [`SetupError::ForeignLog`] if it is not.
+    pub fn check_log(&self) -> Result<(), SetupError> {
+        let Some(path) = self.target().file() else {
+            return Ok(());
+        };
+        // Without a directory or a record there is nothing to compare.
+        let Ok(paths) = FilePaths::of(path) else {
+            return Ok(());
+        };
+        let Ok(file) = File::open(&paths.lock) else {
+            return Ok(());
+        };
+        match log_record::check(&paths, &file) {
+            Err(_) if is_served(&file) => Ok(()),
+            result => result,
+        }
     }
 }
 
-fn lock(path: &Path) -> Result<ServingLock, SetupError> {
-    let place = path.display().to_string();
-    let connect = |error: io::Error| SetupError::Connect {
-        place: place.clone(),
+fn is_served(file: &File) -> bool {
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+fn connect_error(path: &Path, error: &io::Error) -> SetupError {
+    SetupError::Connect {
+        place: path.display().to_string(),
         detail: error.to_string(),
-    };
-    // Links are resolved, so that every path to one file leads to the same lock.
-    let mut name = resolve(path).map_err(connect)?.into_os_string();
-    name.push("-placet-lock");
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&name)
-        .map_err(connect)?;
-    match file.try_lock() {
-        Ok(()) => Ok(ServingLock { _file: file }),
-        Err(TryLockError::WouldBlock) => Err(SetupError::Served {
-            place: path.display().to_string(),
-        }),
-        Err(TryLockError::Error(error)) => Err(connect(error)),
     }
-}
-
-/// Returns the path of a file without links. The file may not exist yet; its directory must.
-fn resolve(path: &Path) -> io::Result<PathBuf> {
-    path.canonicalize().or_else(|_| {
-        let folder = std::path::absolute(path)?;
-        let (folder, name) = (
-            folder.parent().unwrap_or(Path::new("/")),
-            path.file_name().unwrap_or_default(),
-        );
-        Ok(folder.canonicalize()?.join(name))
-    })
 }

@@ -3,28 +3,24 @@
 #[cfg(test)]
 mod tests;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use diesel::Connection;
-use diesel::connection::InstrumentationEvent;
-use diesel::r2d2::R2D2Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::open_connections::OpenConnections;
+use super::opener::Opener;
 use super::url::{self, Target};
 use crate::db::engines::dialect::{self, Purpose};
+use crate::db::file::guard::FileGuard;
 use crate::db::{DbConnection, SetupError};
 use crate::error::Error;
 
 /// The interval at which the pool tries again to open a connection, and at which a waiting read checks whether
 /// connections can be opened at all.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
-
-/// How long after its last answer a connection is used without a ping. If it broke since, the read is repeated once, on
-/// another connection.
-const TRUSTED_AFTER_ANSWER: Duration = Duration::from_secs(1);
 
 /// How to reach the database.
 #[derive(Debug, Clone)]
@@ -81,6 +77,8 @@ impl Database {
             statements: Arc::default(),
             failed: Arc::default(),
             lost: Arc::default(),
+            open: OpenConnections::default(),
+            guard: FileGuard::default(),
             recycle_time: settings.recycle_time,
         };
         let readers = r2d2::Pool::builder()
@@ -174,6 +172,7 @@ impl Database {
     /// Waits for a connection of the pool while all are busy. Fails at once if the pool is empty and no connection can
     /// be opened.
     fn reader(&self, began: Instant) -> Result<r2d2::PooledConnection<Opener>, Error> {
+        self.opener.guard.check_readable()?;
         loop {
             let left = self.left(began);
             match self.readers.get_timeout(left.min(RETRY_INTERVAL)) {
@@ -207,9 +206,28 @@ impl Database {
         self.opener.open(purpose)
     }
 
+    /// As [`Database::connect_to`], for a connection whose statements are not counted among those of requests.
+    pub(in crate::db) fn connect_uncounted(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
+        self.opener.open_uncounted(purpose)
+    }
+
     /// How long a statement waits for the lock of another connection.
     pub(in crate::db) fn lock_timeout(&self) -> Duration {
         self.opener.lock_timeout
+    }
+
+    /// What shows that nothing uses the database any more.
+    pub(in crate::db) fn use_count(&self) -> UseCount {
+        UseCount {
+            open: self.opener.open.clone(),
+            read_permits: self.read_permits.clone(),
+            readers: self.readers(),
+        }
+    }
+
+    /// What guards the file of an embedded database that this process serves.
+    pub(in crate::db) fn guard(&self) -> &FileGuard {
+        &self.opener.guard
     }
 
     pub(in crate::db) fn target(&self) -> &Target {
@@ -219,6 +237,20 @@ impl Database {
     /// The number of statements that all connections together have sent so far.
     pub fn statements(&self) -> u64 {
         self.opener.statements.load(Ordering::Relaxed)
+    }
+}
+
+/// Shows whether connections are open, or permits to read are taken.
+pub(in crate::db) struct UseCount {
+    open: OpenConnections,
+    read_permits: Arc<Semaphore>,
+    readers: usize,
+}
+
+impl UseCount {
+    /// Whether no connection is open, and no read is about to open one.
+    pub fn is_zero(&self) -> bool {
+        self.open.count() == 0 && self.read_permits.available_permits() >= self.readers
     }
 }
 
@@ -240,129 +272,5 @@ impl ReadPermit {
     /// is a consistent read by itself.
     pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.database.ask_since(self.began, ask)
-    }
-}
-
-/// Opens connections, in the pool and outside of it.
-#[derive(Debug, Clone)]
-struct Opener {
-    target: Target,
-    lock_timeout: Duration,
-    recycle_time: Duration,
-    statements: Arc<AtomicU64>,
-    /// The last failure of the pool to open a connection.
-    failed: Arc<Mutex<Option<ConnectFailure>>>,
-    /// When a connection was last found broken. Connections that answered before then are pinged before they are used.
-    lost: Arc<Mutex<Option<Instant>>>,
-}
-
-#[derive(Debug)]
-struct ConnectFailure {
-    at: Instant,
-    detail: String,
-}
-
-/// A connection of the pool, with what decides whether it is handed out again.
-struct TrackedConnection {
-    conn: DbConnection,
-    opened: Instant,
-    /// Whether it was handed out before. A connection that was not is never too old, even if `recycle_time` is 0.
-    used: bool,
-    /// When it last answered without an error. `None` if it must be pinged before it is used.
-    answered: Option<Instant>,
-    /// Whether its last statement failed in the database. It is then closed, because statements that it prepared may
-    /// never be answered again (docs/internals/engines.md).
-    failed: bool,
-    /// Whether it was handed out without a ping, because it had just answered.
-    skipped_ping: bool,
-}
-
-impl TrackedConnection {
-    fn ask<T>(&mut self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
-        self.answered = None;
-        let result = ask(&mut self.conn);
-        self.answered = result.is_ok().then(Instant::now);
-        self.failed = matches!(result, Err(Error::Unavailable { .. } | Error::Internal { .. }));
-        result
-    }
-}
-
-impl Opener {
-    fn open(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
-        let mut conn = dialect::connect(&self.target, purpose, self.lock_timeout)?;
-        let statements = self.statements.clone();
-        conn.set_instrumentation(move |event: InstrumentationEvent<'_>| {
-            if let InstrumentationEvent::StartQuery { query, .. } = event {
-                statements.fetch_add(1, Ordering::Relaxed);
-                log::trace!("{query}");
-            }
-        });
-        Ok(conn)
-    }
-
-    fn distrust_earlier_answers(&self) {
-        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    }
-
-    /// Whether a connection that last answered at that moment needs no ping.
-    fn trusts(&self, answered: Instant) -> bool {
-        let lost = *self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        answered.elapsed() < TRUSTED_AFTER_ANSWER && lost.is_none_or(|lost| lost < answered)
-    }
-
-    fn failed_since(&self, moment: Instant) -> Option<String> {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed
-            .as_ref()
-            .filter(|failure| failure.at >= moment)
-            .map(|failure| failure.detail.clone())
-    }
-}
-
-impl r2d2::ManageConnection for Opener {
-    type Connection = TrackedConnection;
-    type Error = SetupError;
-
-    fn connect(&self) -> Result<TrackedConnection, SetupError> {
-        let conn = self.open(Purpose::Read).inspect_err(|error| {
-            log::debug!("The pool could not open a connection: {error}");
-            let failure = ConnectFailure {
-                at: Instant::now(),
-                detail: error.to_string(),
-            };
-            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
-        })?;
-        Ok(TrackedConnection {
-            conn,
-            opened: Instant::now(),
-            used: false,
-            answered: None,
-            failed: false,
-            skipped_ping: false,
-        })
-    }
-
-    /// The pool calls this before it hands a connection out. Refuses one that is too old or lost; the pool then opens
-    /// another one.
-    fn is_valid(&self, tracked: &mut TrackedConnection) -> Result<(), SetupError> {
-        let refuse = |detail: &str| {
-            Err(SetupError::Connect {
-                place: "the pool".to_string(),
-                detail: detail.to_string(),
-            })
-        };
-        if std::mem::replace(&mut tracked.used, true) && tracked.opened.elapsed() > self.recycle_time {
-            return refuse("connection too old");
-        }
-        tracked.skipped_ping = tracked.answered.is_some_and(|moment| self.trusts(moment));
-        if tracked.skipped_ping || dialect::is_alive(&mut tracked.conn) {
-            Ok(())
-        } else {
-            refuse("connection lost")
-        }
-    }
-
-    fn has_broken(&self, tracked: &mut TrackedConnection) -> bool {
-        std::thread::panicking() || tracked.failed || tracked.conn.is_broken()
     }
 }

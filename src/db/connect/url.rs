@@ -2,6 +2,7 @@
 
 mod server;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -20,12 +21,54 @@ pub enum Target {
 }
 
 impl Target {
+    /// An embedded database in this file.
+    pub fn of_file(path: &Path) -> Target {
+        Target::Sqlite(path.to_owned())
+    }
+
     /// The file of an embedded database; `None` for a database on a server.
     pub fn file(&self) -> Option<&Path> {
         match self {
             Target::Sqlite(path) => Some(path),
             #[cfg(any(feature = "postgresql", feature = "mariadb"))]
             _ => None,
+        }
+    }
+}
+
+/// The path of a file, or a server without its user and password.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Sqlite(path) => path.display().fmt(f),
+            #[cfg(feature = "postgresql")]
+            Target::Postgresql(server) => server.fmt(f),
+            #[cfg(feature = "mariadb")]
+            Target::Mariadb(server) => server.fmt(f),
+        }
+    }
+}
+
+impl Target {
+    /// The command of a server's own tool that writes a backup to a file; `None` for an embedded database.
+    pub fn backup_command(&self, _file: &Path) -> Option<String> {
+        match self {
+            Target::Sqlite(_) => None,
+            #[cfg(feature = "postgresql")]
+            Target::Postgresql(server) => Some(server.backup_command(_file)),
+            #[cfg(feature = "mariadb")]
+            Target::Mariadb(server) => Some(server.backup_command(_file)),
+        }
+    }
+
+    /// The command of a server's own tool that restores a backup; `None` for an embedded database.
+    pub fn restore_command(&self, _file: &Path) -> Option<String> {
+        match self {
+            Target::Sqlite(_) => None,
+            #[cfg(feature = "postgresql")]
+            Target::Postgresql(server) => Some(server.restore_command(_file)),
+            #[cfg(feature = "mariadb")]
+            Target::Mariadb(server) => Some(server.restore_command(_file)),
         }
     }
 }

@@ -4,7 +4,9 @@
 mod among;
 mod capabilities;
 mod change_feed;
+mod copies;
 mod lists;
+mod lock_rows;
 #[cfg(feature = "mariadb")]
 pub(in crate::db) mod mariadb;
 mod messages;
@@ -27,15 +29,23 @@ use crate::db::{DbConnection, SetupError};
 pub use among::among;
 pub use capabilities::{Capabilities, capabilities, commit_prepared};
 pub use change_feed::{bigint_cast, changes_after};
+pub use copies::{allow_writes, copy_into, integrity_fault};
 pub use lists::{LIST_MAX, each_chunk, in_lists, padded, rows_at_once};
-pub use messages::{advice, classify_message, constraint_name, is_disk_full, is_unreachable, was_rolled_back};
+#[cfg(feature = "mariadb")]
+pub(crate) use lock_rows::BoundedWait;
+pub use lock_rows::LOCK_WAIT;
+pub(crate) use lock_rows::{free_rows, lock_rows};
+pub use messages::{
+    RESTORE_ADVICE, advice, classify_message, constraint_name, is_disk_full, is_lock_timeout, is_unreachable,
+    says_damaged, was_rolled_back,
+};
 pub use migrations::{migrations, placet_migrations};
 pub use precision::{Precision, now, ratio, row_time};
 pub use transactions::{
-    begin_write, change_schema, checked_rollback, commit, hold_registrations, hold_writers, read_transaction, rollback,
-    set_lock_timeout, write_transaction,
+    begin_write, change_schema, checked_rollback, commit, data_version, hold_registrations, hold_writers,
+    read_transaction, rollback, set_lock_timeout, write_transaction,
 };
-pub use wal::{CheckpointMode, WalStatus, set_wal_limit, wal_checkpoint};
+pub use wal::{CheckpointMode, WalStatus, database_size, set_user_version, set_wal_limit, wal_checkpoint};
 
 /// Runs one diesel expression on the connection inside a [`DbConnection`].
 ///
@@ -98,28 +108,8 @@ macro_rules! insert_rows {
     };
 }
 
-/// Locks the rows of a query until the transaction ends, and loads them. The locks are taken in the query's order: if
-/// all transactions use the same order, none deadlocks. Read what the locks guard in another statement, after this one.
-///
-/// On SQLite it sends nothing and returns no rows, because `begin_write` holds the only lock.
-macro_rules! lock_rows {
-    ($conn:expr, $query:expr) => {{
-        let query = $query;
-        match &mut *$conn {
-            $crate::db::DbConnection::Sqlite(_) => {
-                let _unused = query;
-                diesel::QueryResult::Ok(Vec::new())
-            }
-            #[cfg(feature = "postgresql")]
-            $crate::db::DbConnection::Postgresql(inner) => query.for_update().load(inner),
-            #[cfg(feature = "mariadb")]
-            $crate::db::DbConnection::Mariadb(inner) => query.for_update().load(inner),
-        }
-    }};
-}
-
 use engine;
-pub(crate) use {insert_rows, lock_rows, on_each};
+pub(crate) use {insert_rows, on_each};
 
 /// How long a transaction may be idle before the server ends it and releases its locks. Longer than any pause of a live
 /// process.

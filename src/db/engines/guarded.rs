@@ -17,7 +17,7 @@ use diesel::QueryResult;
 
 use super::dialect::Capabilities;
 use super::rows::{CountFrom, CountKeys, InsertFromRows, OneRow, Rows, UpdateFromRows, Value};
-use crate::db::DbConnection;
+use crate::db::{DbConnection, WriteError};
 pub use subtract::subtract;
 
 /// A change of many rows with its guard, or a guard alone. The guard is the number of rows that are changed or found.
@@ -40,6 +40,23 @@ impl GuardedWrite {
     /// that batch plans insert into.
     pub fn inserts_only(&self) -> bool {
         matches!(self, GuardedWrite::Insert(..) | GuardedWrite::AssertNone(..))
+    }
+
+    /// Whether it changes and finds nothing, for lack of rows or keys.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            GuardedWrite::Update(_, rows) | GuardedWrite::Insert(_, rows) => rows.is_empty(),
+            GuardedWrite::AssertNone(_, keys) => keys.is_empty(),
+            GuardedWrite::UpdateOne(..) | GuardedWrite::AssertExists(..) => false,
+        }
+    }
+
+    /// Runs it alone, within a transaction.
+    ///
+    /// # Errors
+    /// [`WriteError::Conflict`] if its guard does not hold.
+    pub fn run_checked(&self, conn: &mut DbConnection, now: NaiveDateTime) -> Result<(), WriteError> {
+        WriteError::unless_touched(self.expected(), self.run(conn, now)?)
     }
 
     /// The number of rows that it must change or find.

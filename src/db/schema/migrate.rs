@@ -60,16 +60,7 @@ impl Database {
     /// # Errors
     /// If it is not; the error says what to do.
     pub fn check(&self) -> Result<(), SetupError> {
-        let found = find_schema(&mut self.connect_to(Purpose::Read)?)?;
-        found.refuse_unknown()?;
-        if let Some(old) = found.alembic.as_ref().filter(|found| *found != ALEMBIC_HEAD) {
-            return Err(SetupError::OldRevision { found: old.clone() });
-        }
-        match (found.alembic, found.placet.last() == known()?.last()) {
-            (None, _) => Err(SetupError::NotSynced),
-            (Some(_), false) => Err(SetupError::NotCurrent),
-            (Some(_), true) => Ok(()),
-        }
+        check_schema(&mut self.connect_to(Purpose::Read)?)
     }
 
     /// The versions of the schema. A missing database has none.
@@ -85,6 +76,20 @@ impl Database {
                 })
             }
         }
+    }
+}
+
+/// As [`Database::check`], on a connection.
+pub(in crate::db) fn check_schema(conn: &mut DbConnection) -> Result<(), SetupError> {
+    let found = find_schema(conn)?;
+    found.refuse_unknown()?;
+    if let Some(old) = found.alembic.as_ref().filter(|found| *found != ALEMBIC_HEAD) {
+        return Err(SetupError::OldRevision { found: old.clone() });
+    }
+    match (found.alembic, found.placet.last() == known()?.last()) {
+        (None, _) => Err(SetupError::NotSynced),
+        (Some(_), false) => Err(SetupError::NotCurrent),
+        (Some(_), true) => Ok(()),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tests of database servers: concurrent writers, sessions that end, schemas that are created table by table. On SQLite
 //! they test nothing.
 
+mod timeouts;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -70,48 +72,6 @@ fn kill_statement(kind: Kind, session: &str) -> String {
         Kind::Mariadb => format!("KILL {session}"),
         _ => format!("SELECT pg_terminate_backend({session})"),
     }
-}
-
-/// Many servers have such a timeout for the sake of other programs. A claim that waits for a locked row would be refused by
-/// it, and the reload of a large cloud would never end.
-#[test]
-fn a_statement_timeout_of_the_server_does_not_hold_in_a_session_of_placet() {
-    let Some((kept, database, kind)) = on_server() else {
-        return;
-    };
-    let mut conn = database.connect().expect("a connection");
-    let user = format!("placet_{}", &uuid::Uuid::new_v4().simple().to_string()[..16]);
-    let (set, unset, url, slow) = match kind {
-        Kind::Mariadb => {
-            let (scheme, rest) = kept.url.split_once("://").expect("a URL");
-            let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-            (
-                vec![
-                    format!("CREATE USER {user}@'%' WITH MAX_STATEMENT_TIME 0.01"),
-                    format!("GRANT ALL ON *.* TO {user}@'%'"),
-                ],
-                format!("DROP USER {user}@'%'"),
-                format!("{scheme}://{user}@{place}"),
-                "SELECT CAST(SLEEP(0.2) AS CHAR) AS t",
-            )
-        }
-        _ => (
-            vec![
-                "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = 10', current_database()); END $$"
-                    .to_owned(),
-            ],
-            "SELECT 1".to_owned(),
-            kept.url.clone(),
-            "SELECT '0' || pg_sleep(0.2)::text AS t",
-        ),
-    };
-    for statement in &set {
-        conn.batch_execute(statement).expect(statement);
-    }
-    let database = Database::open(&DatabaseSettings::new(&url)).expect("a URL");
-    let slept = database.connect().map(|mut conn| try_text(&mut conn, slow));
-    conn.batch_execute(&unset).expect(&unset);
-    assert_eq!(slept.expect("a connection").expect("it is not cancelled"), "0");
 }
 
 #[test]
@@ -347,19 +307,6 @@ fn a_reader_cannot_write() {
     assert!(matches!(refused, crate::error::Error::Unavailable { .. }), "{refused}");
     let mut reader = database.connect_to(Purpose::Read).expect("a connection");
     touch(&mut reader, "A").expect_err("a reader that writes outside of a transaction");
-}
-
-#[test]
-fn the_server_ends_a_transaction_that_is_idle_for_30_seconds() {
-    let Some((_kept, database, kind)) = on_server() else {
-        return;
-    };
-    let sql = match kind {
-        Kind::Mariadb => "SELECT CAST(@@idle_write_transaction_timeout AS CHAR) AS t",
-        _ => "SELECT current_setting('idle_in_transaction_session_timeout') AS t",
-    };
-    let shown = text(&mut database.connect().expect("a connection"), sql);
-    assert_eq!(shown.trim_end_matches('s'), "30");
 }
 
 #[test]

@@ -131,12 +131,14 @@ fn the_writer_is_asked_although_a_reader_has_just_begun() {
     load.conn.batch_execute("PRAGMA wal_autocheckpoint = 0").unwrap();
     let mut thread = CheckpointThread {
         database: load.database.clone(),
-        path: load.wal.clone(),
+        paths: FilePaths::of(&load.wal.with_file_name("placet.sqlite")).unwrap(),
+        roomy_limits: SMALL,
         limits: SMALL,
         handshake: Arc::default(),
         conn: None,
         file: None,
         incomplete: None,
+        inspected: Instant::now(),
     };
     let mut copies_after = |load: &mut CommitLoad, pages: i32| {
         let least = load.status().pages + pages;

@@ -1,9 +1,12 @@
 //! The interface between the writer, which commits, and the model, which decides what commands do.
 
-use super::plan::{BatchPlan, PlanOutcome};
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::plan::BatchPlan;
 use crate::db::change_feed::Revisions;
-use crate::db::{Commit, DbConnection, DbResult};
-use crate::error::Result;
+use crate::db::{Commit, DbConnection, DbResult, WriteError};
+use crate::error::Error;
 
 /// Decides commands for the writer. One value lives on the writer's thread.
 pub trait Batch: Send + 'static {
@@ -16,13 +19,12 @@ pub trait Batch: Send + 'static {
     fn is_plannable(command: &Self::Command) -> bool;
 
     /// Decides the commands in order, on the snapshot alone. The optimistic strategy calls it before BEGIN; the
-    /// locked one calls it inside the transaction, before and after it takes the locks. If it cannot decide,
-    /// [`Self::run`] does.
-    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<PlanOutcome<Self>>;
+    /// locked one calls it inside the transaction, before and after it takes the locks. `None` if it lacks data: then
+    /// [`Self::run`] decides.
+    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<Option<BatchPlan<Self>>>;
 
     /// As [`Self::plan`], on a speculative snapshot: as if `change` had been published, which is about to be
-    /// committed as `commit`. The plan is written only after that commit. Has no connection; `None` if it cannot
-    /// decide.
+    /// committed as `commit`. The plan is written only after that commit. Has no connection, so it may lack more data.
     fn speculate(
         &mut self,
         change: &Self::Change,
@@ -32,59 +34,112 @@ pub trait Batch: Send + 'static {
 
     /// Decides the commands in order inside the transaction, and writes what they change.
     ///
-    /// `from_database`: use nothing from memory, because an attempt had a conflict, or a plan refused a command.
+    /// `from_database`: use nothing from memory, because an attempt had a conflict, or a command was refused on the
+    /// snapshot and would be granted on the rows.
+    ///
+    /// # Errors
+    /// [`WriteError::Conflict`]: another writer changed what the batch rests on.
     fn run(
         &mut self,
         conn: &mut DbConnection,
         commands: &[&Self::Command],
         from_database: bool,
-    ) -> DbResult<RunOutcome<Self>>;
+    ) -> Result<Executed<Self>, WriteError>;
 
     /// The body of the row of `placet_changes`, from which peers apply the change.
-    fn encode(&self, change: &Self::Change) -> String;
+    fn encode(change: &Self::Change) -> String;
 
-    /// Applies a committed change to the snapshot. Callers are answered after that. False if the change alone does not
-    /// determine what the snapshot must show: then [`Self::reload`] has to read it.
-    fn publish(&mut self, change: Self::Change, commit: &Commit) -> bool;
-
-    /// Brings the snapshot up to date, by reading what [`Self::publish`] could not apply.
-    fn reload(&mut self, conn: &mut DbConnection) -> DbResult<()>;
+    /// Applies a committed change to the snapshot. Callers are answered after that. If the change alone does not
+    /// determine what the snapshot must show, rows are read on `conn`. Without a connection, or if that fails, the
+    /// snapshot is invalidated.
+    fn publish(&mut self, conn: Option<&mut DbConnection>, change: Self::Change, commit: &Commit);
 
     /// Applies what peers committed to the snapshot. Called before each attempt outside of the transaction, unless
     /// the batch is planned and [`Self::expected_peers`] answers.
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()>;
+
+    /// As [`Self::follow`], inside the transaction. False if rows would have to be read, which only [`Self::follow`]
+    /// does.
+    fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool>;
 
     /// The revision that each writer is expected to have, if the peers have been idle. Then a plan needs no
     /// [`Self::follow`]: the statement that writes it checks these revisions, and fails if a peer has committed
     /// since.
     fn expected_peers(&self) -> Option<Revisions>;
 
-    /// Whether the commands, all of them plannable, need locks before they are planned: their providers are
-    /// contended, or an attempt for them just had a conflict. Remembers the locks for [`Self::lock`] and
-    /// [`Self::can_join`].
-    fn needs_locks(&mut self, commands: &[&Self::Command], after_conflict: bool) -> bool;
+    /// Locks the providers inside the transaction, in the order of their ids.
+    fn lock(&mut self, conn: &mut DbConnection, lock_set: &LockSet) -> DbResult<()>;
 
-    /// Takes, inside the transaction, the locks that the last [`Self::needs_locks`] chose.
-    fn lock(&mut self, conn: &mut DbConnection) -> DbResult<()>;
+    /// Finds which of the rows that the commands need are locked by other transactions. Does not wait. May miss some.
+    fn held_rows(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<HeldRows>;
 
-    /// Whether one more command can be planned under the locks that the last [`Self::needs_locks`] chose.
-    fn can_join(&self, command: &Self::Command) -> bool;
+    /// Whether the command needs one of the rows.
+    fn needs(&self, command: &Self::Command, rows: &HeldRows) -> bool;
 
-    /// As [`Self::follow`], inside the transaction. False if rows would have to be read, which only [`Self::follow`]
-    /// does.
-    fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool>;
+    /// Called on a new connection, after the first: invalidates the snapshot unless the database still has every commit
+    /// that it shows.
+    fn reconnected(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
     /// Invalidates the snapshot. Returns at once; the reload follows later.
     fn invalidate(&mut self);
 }
 
-/// What [`Batch::run`] did. Nothing is committed yet.
-pub enum RunOutcome<B: Batch + ?Sized> {
-    /// An answer for each command. Without a change there is nothing to commit.
-    Decided {
-        answers: Vec<Result<B::Answer>>,
-        change: Option<B::Change>,
-    },
-    /// Another writer changed what the batch rests on: roll back and decide again.
-    Conflict,
+/// What a batch decided about one command.
+#[derive(Debug, Clone)]
+pub enum Decision<A> {
+    Granted(A),
+    /// Refused on rows that were read after the command came.
+    Refused(Error),
+    /// Refused on the snapshot, which may be out of date. The caller has to check it against the tables.
+    Unverified,
 }
+
+/// What a transaction wrote, before COMMIT.
+pub struct Executed<B: Batch + ?Sized> {
+    /// One for each command, in their order.
+    pub decisions: Vec<Decision<B::Answer>>,
+    /// `None` if there is nothing to commit.
+    pub change: Option<B::Change>,
+}
+
+/// Rows that other transactions have locked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeldRows {
+    /// The ids of providers.
+    pub providers: BTreeSet<i32>,
+    /// The uuids of consumers, as commands spell them.
+    pub consumers: BTreeSet<String>,
+}
+
+impl HeldRows {
+    pub fn is_empty(&self) -> bool {
+        self.providers.is_empty() && self.consumers.is_empty()
+    }
+
+    pub fn extend(&mut self, other: HeldRows) {
+        self.providers.extend(other.providers);
+        self.consumers.extend(other.consumers);
+    }
+}
+
+/// For the log: an operator looks for these in the tables.
+impl fmt::Display for HeldRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids: Vec<String> = self.providers.iter().take(SHOWN_ROWS).map(i32::to_string).collect();
+        let uuids: Vec<&str> = self.consumers.iter().take(SHOWN_ROWS).map(String::as_str).collect();
+        write!(
+            f,
+            "{} of resource_providers (id {}), {} of consumers (uuid {})",
+            self.providers.len(),
+            ids.join(", "),
+            self.consumers.len(),
+            uuids.join(", ")
+        )
+    }
+}
+
+/// How many rows of a table a log line names.
+const SHOWN_ROWS: usize = 5;
+
+/// The ids of the providers that a batch locks.
+pub type LockSet = BTreeSet<i32>;

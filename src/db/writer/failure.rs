@@ -1,6 +1,7 @@
 //! Why an attempt to commit a batch failed, and what the writer does about it.
 
-use crate::db::{Fault, SetupError, fault};
+use crate::db::engines::dialect;
+use crate::db::{Fault, SetupError, WriteError, fault};
 use crate::error::Error;
 
 /// Why an attempt to commit a batch failed.
@@ -19,13 +20,22 @@ pub(in crate::db) enum BatchFailure {
     IdentityLost,
     /// Peers committed changes that this process has not applied yet. Nothing was decided.
     Stale,
-    /// The locked strategy could not decide on the snapshot: a command is refused, or needs data that is not in memory.
+    /// The locked strategy could not decide on the snapshot: a command needs data that is not in memory.
     NeedsDatabase,
 }
 
 impl From<diesel::result::Error> for BatchFailure {
     fn from(error: diesel::result::Error) -> Self {
         BatchFailure::Database(error)
+    }
+}
+
+impl From<WriteError> for BatchFailure {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Database(error) => BatchFailure::Database(error),
+            WriteError::Conflict => BatchFailure::Conflict,
+        }
     }
 }
 
@@ -45,6 +55,16 @@ impl BatchFailure {
 
     pub fn is_connection_lost(&self) -> bool {
         matches!(self.fault(), Some(Fault::ConnectionLost)) || matches!(self, BatchFailure::UnknownOutcome(_))
+    }
+
+    /// Whether an embedded database found its disk full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, BatchFailure::Database(error) if dialect::is_disk_full(error))
+    }
+
+    /// Whether another transaction held a row for longer than a batch waits.
+    pub fn is_lock_timeout(&self) -> bool {
+        matches!(self, BatchFailure::Database(error) if dialect::is_lock_timeout(error))
     }
 
     pub fn is_retryable(&self) -> bool {

@@ -12,7 +12,7 @@ use diesel::prelude::*;
 use uuid::Uuid;
 
 use super::{RETRY_PAUSE, pruning};
-use crate::db::engines::dialect;
+use crate::db::engines::dialect::{self, free_rows};
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::{OneRow, Value};
 use crate::db::schema::{placet_changes, placet_writers};
@@ -88,6 +88,11 @@ impl Identity {
         Ok(identity)
     }
 
+    /// The writer's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Inserts the writer's row. Its times are the database's: processes compare them, and their clocks need not
     /// agree.
     fn insert(&self, conn: &mut DbConnection) -> DbResult<()> {
@@ -115,51 +120,45 @@ impl Identity {
     }
 
     fn raise_with(&self, conn: &mut DbConnection, token: &str) -> DbResult<bool> {
-        use placet_writers as w;
-        let own = w::table
-            .filter(w::id.eq(&self.id))
-            .filter(w::revision.eq(self.revision))
-            .filter(w::token.eq(&self.token));
-        let raised = diesel::update(own)
-            .set((
-                w::revision.eq(self.revision + 1),
-                w::token.eq(token),
-                w::seen_at.eq(diesel::dsl::now),
-            ))
-            .execute(conn)?;
-        Ok(raised == 1)
+        Ok(RAISE.run(conn, &self.raise_values(token))? == 1)
+    }
+
+    fn raise_values(&self, token: &str) -> Vec<Value> {
+        let text = |value: &str| Value::Text(value.to_owned());
+        vec![
+            text(token),
+            text(&self.id),
+            Value::Int(self.revision),
+            text(&self.token),
+        ]
     }
 
     /// [`Self::raise_revision`] and [`Self::record`] as guarded writes: the first and the last of a plan's statement.
     pub fn raise_and_record(&mut self, body: String) -> (GuardedWrite, GuardedWrite) {
         self.draw_tokens();
-        let text = |value: &str| Value::Text(value.to_owned());
-        let (revision, next) = (Value::Int(self.revision), Value::Int(self.revision + 1));
-        let raise = vec![text(&self.batch_token), text(&self.id), revision, text(&self.token)];
-        let record = vec![text(&self.id), next, text(&self.batch_token), Value::Text(body)];
         (
-            GuardedWrite::UpdateOne(RAISE, raise),
-            GuardedWrite::UpdateOne(RECORD, record),
+            GuardedWrite::UpdateOne(RAISE, self.raise_values(&self.batch_token)),
+            GuardedWrite::UpdateOne(RECORD, self.record_values(&self.batch_token, body)),
         )
     }
 
     /// Inserts the row of `placet_changes` that says what the batch changed.
-    pub fn record(&self, conn: &mut DbConnection, body: &str) -> DbResult<()> {
+    pub fn record(&self, conn: &mut DbConnection, body: String) -> DbResult<()> {
         self.record_with(conn, &self.batch_token, body)
     }
 
-    fn record_with(&self, conn: &mut DbConnection, token: &str, body: &str) -> DbResult<()> {
-        use placet_changes as c;
-        diesel::insert_into(c::table)
-            .values((
-                c::writer.eq(&self.id),
-                c::revision.eq(self.revision + 1),
-                c::token.eq(token),
-                c::committed_at.eq(diesel::dsl::now),
-                c::body.eq(body),
-            ))
-            .execute(conn)
-            .map(|_| ())
+    fn record_with(&self, conn: &mut DbConnection, token: &str, body: String) -> DbResult<()> {
+        RECORD.run(conn, &self.record_values(token, body)).map(|_| ())
+    }
+
+    fn record_values(&self, token: &str, body: String) -> Vec<Value> {
+        let text = |value: &str| Value::Text(value.to_owned());
+        vec![
+            text(&self.id),
+            Value::Int(self.revision + 1),
+            text(token),
+            Value::Text(body),
+        ]
     }
 
     /// The commit that the current batch becomes if it succeeds.
@@ -196,7 +195,7 @@ impl Identity {
         }
         dialect::begin_write(conn)?;
         if self.raise_with(conn, &self.fence_token)? {
-            self.record_with(conn, &self.fence_token, "{}")?;
+            self.record_with(conn, &self.fence_token, "{}".to_owned())?;
             dialect::commit(conn)?;
             self.advance(self.fence_token.clone());
             return Ok(CommitOutcome::NotCommitted);
@@ -244,6 +243,16 @@ impl Identity {
         }
         let own = w::table.filter(w::id.eq(&self.id)).filter(w::revision.eq(next));
         own.select(w::token).first(conn).optional()
+    }
+
+    /// Whether another transaction has locked the row. Does not wait.
+    pub fn is_row_held(&self, conn: &mut DbConnection) -> DbResult<bool> {
+        use placet_writers as w;
+        if !dialect::has_other_writers(conn) {
+            return Ok(false);
+        }
+        let free: Vec<String> = free_rows!(conn, w::table.filter(w::id.eq(&self.id)).select(w::id))?;
+        Ok(free.is_empty())
     }
 
     /// Whether the row is as this writer left it.

@@ -11,13 +11,16 @@
 //!   committed.
 //! - Neither is known before the timeout: callers get 503, with the detail that the outcome is unknown.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::failure::BatchFailure;
 use super::identity::CommitOutcome;
-use super::{Batch, BatchResult, RETRY_PAUSE, Writer};
+use super::{Batch, BatchResult, RETRY_PAUSE, Writer, lock_wait};
 use crate::db::engines::dialect;
 use crate::db::{Fault, fault};
+
+/// How long one attempt of a fence waits for the lock of the old COMMIT.
+const FENCE_LOCK_WAIT: Duration = Duration::from_secs(5);
 
 impl<B: Batch> Writer<B> {
     /// Decides by a fence whether a batch was committed, after its COMMIT ended with `error`. `Ok` if it was.
@@ -53,9 +56,9 @@ impl<B: Batch> Writer<B> {
         let Some(mut conn) = self.conn.take() else {
             return Ok(CommitOutcome::InDoubt);
         };
-        let default = self.database.lock_timeout();
+        let default = lock_wait(&self.database);
         let left = deadline.saturating_duration_since(Instant::now());
-        dialect::set_lock_timeout(&mut conn, left.clamp(RETRY_PAUSE, default.max(RETRY_PAUSE)))?;
+        dialect::set_lock_timeout(&mut conn, left.clamp(RETRY_PAUSE, FENCE_LOCK_WAIT))?;
         let outcome = self.identity.fence(&mut conn)?;
         // The outcome is known. If only the timeout cannot be restored, a new connection replaces this one.
         if dialect::set_lock_timeout(&mut conn, default).is_ok() {

@@ -16,95 +16,119 @@
 //! raised PostgreSQL from 4,878 to 6,835, and MariaDB from 3,293 to 7,767.
 //!
 //! Unhappy paths, each of which rolls the transaction back, pre-inserted rows included:
-//! - A pre-insert or a guard finds that a peer was first ([`BatchFailure::Conflict`]): lock all of its providers and try
-//!   again; if they were all locked, decide from the database.
-//! - The feed cannot be applied without reading rows ([`BatchFailure::Stale`]): read them outside of the transaction,
-//!   and lock again; the second time, decide from the database.
-//! - The second plan refuses a command, misses data, or no longer contains what was pre-inserted
-//!   ([`BatchFailure::NeedsDatabase`]): decide from the database.
-//! - Two batches deadlock: the engine aborts one of them, PostgreSQL after a second, and that one is retried. They can,
+//! - A pre-insert or a guard finds that a peer was first ([`BatchFailure::Conflict`]): lock all providers that the plan
+//!   writes and try again; if they were all locked, decide from the database.
+//! - The feed cannot be applied without reading rows, or the second plan no longer contains what was pre-inserted
+//!   ([`BatchFailure::Stale`]): read the feed outside of the transaction, plan and lock again; the second time, decide
+//!   from the database.
+//! - The second plan misses data ([`BatchFailure::NeedsDatabase`]): decide from the database.
+//! - Two batches deadlock: the engine aborts one of them, or its lock timeout does, and that one is retried. They can,
 //!   because here the writer's own row is locked last, and new consumers in the order of their arrival.
 
+use super::batch::{Decision, Executed, LockSet};
 use super::failure::BatchFailure;
-use super::plan::{PlanOutcome, insert_new_rows};
-use super::{
-    Batch, BatchResult, Executed, Job, MAX_BATCH, Writer, catch_panic, commands, refuse_expired, require_conn,
-};
+use super::plan::{BatchPlan, insert_new_rows};
+use super::{Batch, BatchResult, Job, MAX_BATCH, Writer, catch_panic, commands, refuse_expired, require_conn};
 use crate::db::engines::dialect;
 use crate::db::engines::guarded::{self, ExecMode, GuardedWrite};
-use crate::error::Result;
 
-/// The maximum number of rounds in which arrivals are admitted and pre-inserted, if commands keep coming. By then, clients
-/// that were answered after the last locked batch have sent their next command.
+/// The maximum number of rounds in which rows are pre-inserted, if commands keep coming. By then, clients that were
+/// answered after the last locked batch have sent their next command.
 const PREINSERT_ROUNDS: usize = 3;
 
+/// What a locked batch did before it takes its locks.
+#[derive(Default)]
+struct Preinserted {
+    writes: Vec<GuardedWrite>,
+    /// The providers to lock.
+    lock_set: LockSet,
+}
+
 impl<B: Batch> Writer<B> {
-    /// Commits the jobs, and those that join them, by a plan that is made under locks.
-    pub(super) fn commit_locked(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Vec<Result<B::Answer>>> {
-        self.connected()?;
-        if std::mem::take(&mut self.is_stale) {
-            // An earlier attempt found that peers had committed more than the snapshot shows.
-            self.follow()?;
-        }
+    /// Commits the jobs, and those that join them, by a plan that is made under locks. `plan` is the one without them.
+    pub(super) fn commit_locked(
+        &mut self,
+        jobs: &mut Vec<Job<B>>,
+        plan: BatchPlan<B>,
+        locks_all: bool,
+    ) -> BatchResult<Vec<Decision<B::Answer>>> {
         let conn = require_conn(&mut self.conn)?;
         dialect::begin_write(conn)?;
-        let executed = catch_panic(|| self.execute_locked(jobs));
+        let executed = catch_panic(|| self.execute_locked(jobs, plan, locks_all));
         self.end(jobs, executed)
     }
 
-    fn execute_locked(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Executed<B>> {
-        let inserted = self.preinsert(jobs)?;
+    fn execute_locked(
+        &mut self,
+        jobs: &mut Vec<Job<B>>,
+        plan: BatchPlan<B>,
+        locks_all: bool,
+    ) -> BatchResult<Executed<B>> {
+        let preinserted = self.preinsert(jobs, plan, locks_all)?;
         let conn = require_conn(&mut self.conn)?;
-        self.batch.lock(conn)?;
+        self.batch.lock(conn, &preinserted.lock_set)?;
         if !self.batch.catch_up(conn)? {
             return Err(BatchFailure::Stale);
         }
-        match self.batch.plan(conn, &commands(jobs))? {
-            PlanOutcome::Plan(plan) => {
-                // The pre-inserted rows were planned before the locks, and this plan may differ.
-                let writes = guarded::subtract(plan.writes, &inserted).ok_or(BatchFailure::NeedsDatabase)?;
-                let prepared = self.prepare(&plan.change, writes, plan.now, None)?;
-                prepared.write(
-                    require_conn(&mut self.conn)?,
-                    ExecMode::in_transaction(self.capabilities),
-                )?;
-                Ok(Executed {
-                    answers: plan.answers.into_iter().map(Ok).collect(),
-                    change: Some(plan.change),
-                })
-            }
-            // A decision from the database takes its locks in another order, so it needs a transaction of its own.
-            PlanOutcome::Refused | PlanOutcome::MissingData => Err(BatchFailure::NeedsDatabase),
+        // A decision from the database takes its locks in another order, so it needs a transaction of its own.
+        let plan = self
+            .batch
+            .plan(conn, &commands(jobs))?
+            .ok_or(BatchFailure::NeedsDatabase)?;
+        // What was pre-inserted for a command that this plan refuses must not be committed.
+        let is_empty = plan.writes.is_empty();
+        let writes = guarded::subtract(plan.writes, &preinserted.writes).ok_or(BatchFailure::Stale)?;
+        let change = (!is_empty).then_some(plan.change);
+        if let Some(change) = &change {
+            let prepared = self.prepare(change, writes, plan.now, None)?;
+            prepared.write(
+                require_conn(&mut self.conn)?,
+                ExecMode::in_transaction(self.capabilities),
+            )?;
         }
+        Ok(Executed {
+            decisions: plan.decisions,
+            change,
+        })
     }
 
-    /// Pre-inserts the new rows of the jobs, and of those that arrive at the same time. Returns the writes.
-    fn preinsert(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Vec<GuardedWrite>> {
-        let (mut inserted, mut planned) = (Vec::new(), 0);
-        for _ in 0..PREINSERT_ROUNDS {
+    /// Pre-inserts the new rows of the jobs, and of those that arrive at the same time.
+    fn preinsert(&mut self, jobs: &mut Vec<Job<B>>, plan: BatchPlan<B>, locks_all: bool) -> BatchResult<Preinserted> {
+        let mut preinserted = Preinserted::default();
+        self.insert_new_rows(&mut preinserted, plan, locks_all)?;
+        for _ in 1..PREINSERT_ROUNDS {
+            let planned = jobs.len();
             self.admit_arrivals(jobs);
             if jobs.len() == planned {
                 break;
             }
-            let conn = require_conn(&mut self.conn)?;
-            // If this plan refuses a command, nothing is inserted, and the plan under the locks decides.
-            if let PlanOutcome::Plan(plan) = self.batch.plan(conn, &commands(&jobs[planned..]))? {
-                inserted.extend(insert_new_rows(
-                    conn,
-                    plan,
-                    ExecMode::in_transaction(self.capabilities),
-                )?);
+            // Without a plan nothing is inserted, and the plan under the locks decides.
+            if let Some(plan) = self.plan(&commands(&jobs[planned..]))? {
+                self.insert_new_rows(&mut preinserted, plan, locks_all)?;
             }
-            planned = jobs.len();
         }
-        Ok(inserted)
+        Ok(preinserted)
     }
 
-    /// Takes the queued jobs. Adds those that can be planned under the chosen locks, and defers the others.
+    fn insert_new_rows(
+        &mut self,
+        preinserted: &mut Preinserted,
+        plan: BatchPlan<B>,
+        locks_all: bool,
+    ) -> BatchResult<()> {
+        preinserted.lock_set.extend(plan.lock_set(locks_all));
+        let conn = require_conn(&mut self.conn)?;
+        let mode = ExecMode::in_transaction(self.capabilities);
+        preinserted.writes.extend(insert_new_rows(conn, plan, mode)?);
+        Ok(())
+    }
+
+    /// Takes the queued jobs. Adds those that can be planned, and defers the others.
     fn admit_arrivals(&mut self, jobs: &mut Vec<Job<B>>) {
         let room = MAX_BATCH.saturating_sub(jobs.len() + self.deferred.len());
-        for job in refuse_expired(self.queue.try_iter().take(room).collect()) {
-            if self.batch.can_join(&job.command) {
+        let arrived = refuse_expired(self.queue.try_iter().take(room).collect());
+        for job in self.park(arrived) {
+            if job.is_plannable() {
                 jobs.push(job);
             } else {
                 self.deferred.push(job);

@@ -20,71 +20,41 @@ use std::cmp::Ordering;
 use chrono::NaiveDateTime;
 use diesel::result::Error as DbError;
 
+use super::batch::{Decision, LockSet};
 use super::failure::BatchFailure;
 use super::{Batch, BatchResult, Writer, catch_panic, require_conn};
 use crate::db::change_feed::{self, Revisions};
 use crate::db::engines::guarded::{self, ExecMode, GuardedWrite};
 use crate::db::{DbConnection, fault};
 
-/// The result of [`Batch::plan`].
-pub enum PlanOutcome<B: Batch + ?Sized> {
-    Plan(BatchPlan<B>),
-    /// A command is refused, and a refusal must not rest on the snapshot.
-    Refused,
-    /// The plan needs data that is not in memory.
-    MissingData,
-}
-
 /// The writes of a batch that was decided before its transaction began.
 pub struct BatchPlan<B: Batch + ?Sized> {
-    /// An answer for each command.
-    pub answers: Vec<B::Answer>,
+    /// One for each command, in their order. The writes are those of the granted commands, as if the others had not
+    /// come.
+    pub decisions: Vec<Decision<B::Answer>>,
     pub change: B::Change,
-    /// The writes, each with its guard.
+    /// The writes, each with its guard; none if every command is refused.
     pub writes: Vec<GuardedWrite>,
     /// The time that is written into the rows.
     pub now: NaiveDateTime,
+    /// The providers that it writes.
+    pub written: LockSet,
+    /// Those of `written` that peers keep updating.
+    pub contended: LockSet,
 }
 
-/// What a transaction executes.
-pub(super) enum TransactionInput<B: Batch> {
-    /// A plan to write. With `expected_peers` the change feed was not read: the statement must still find the peers
-    /// at these revisions.
-    Plan {
-        plan: BatchPlan<B>,
-        expected_peers: Option<Revisions>,
-    },
-    /// Commands for [`Batch::run`]. The change feed was read. `refused`: a plan refused one of them.
-    Commands { refused: bool },
+impl<B: Batch> BatchPlan<B> {
+    /// The providers to lock: all that it writes after a conflict, otherwise the contended ones.
+    pub(super) fn lock_set(&self, locks_all: bool) -> &LockSet {
+        if locks_all { &self.written } else { &self.contended }
+    }
 }
 
 impl<B: Batch> Writer<B> {
-    /// Plans the commands if they are plannable. Otherwise, or if that fails, reads the change feed for [`Batch::run`].
-    pub(super) fn transaction_input(
-        &mut self,
-        commands: &[&B::Command],
-        is_plannable: bool,
-    ) -> BatchResult<TransactionInput<B>> {
-        self.connected()?;
-        let expected_peers = self.batch.expected_peers().filter(|_| is_plannable && !self.is_stale);
-        if expected_peers.is_none() {
-            self.follow()?;
-            self.is_stale = false;
-        }
-        if !is_plannable {
-            return Ok(TransactionInput::Commands { refused: false });
-        }
+    /// Plans the commands on the snapshot.
+    pub(super) fn plan(&mut self, commands: &[&B::Command]) -> BatchResult<Option<BatchPlan<B>>> {
         let conn = require_conn(&mut self.conn)?;
-        let planned = catch_panic(|| self.batch.plan(conn, commands)).ok_or(BatchFailure::Panicked)??;
-        let refused = match planned {
-            PlanOutcome::Plan(plan) => return Ok(TransactionInput::Plan { plan, expected_peers }),
-            PlanOutcome::Refused => true,
-            PlanOutcome::MissingData => false,
-        };
-        if expected_peers.is_some() {
-            self.follow()?;
-        }
-        Ok(TransactionInput::Commands { refused })
+        Ok(catch_panic(|| self.batch.plan(conn, commands)).ok_or(BatchFailure::Panicked)??)
     }
 
     /// Completes the writes of a plan: the check of the peers' revisions, if they are given, and the writer's next
@@ -96,7 +66,7 @@ impl<B: Batch> Writer<B> {
         now: NaiveDateTime,
         expected_peers: Option<&Revisions>,
     ) -> BatchResult<PreparedWrite> {
-        let body = catch_panic(|| self.batch.encode(change)).ok_or(BatchFailure::Panicked)?;
+        let body = catch_panic(|| B::encode(change)).ok_or(BatchFailure::Panicked)?;
         let (raise, record) = self.identity.raise_and_record(body);
         let mut writes: Vec<GuardedWrite> = expected_peers
             .map(change_feed::assert_peers_unchanged)

@@ -9,6 +9,7 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use uuid::Uuid;
 
+use crate::db::change_feed::{self, Position};
 use crate::db::engines::dialect;
 use crate::db::schema::{placet_changes, placet_epoch, placet_writers};
 use crate::db::{DbConnection, DbResult};
@@ -35,35 +36,52 @@ pub fn prune_own_changes(conn: &mut DbConnection, writer: &str, revision: i64) -
     diesel::delete(c::table.filter(c::writer.eq(writer)).filter(old)).execute(conn)
 }
 
-/// Deletes silent writers with their changes, and replaces the epoch in the same transaction. A process that never knew
-/// such a writer notices by the epoch that changes are missing.
+/// Deletes silent writers with their changes, and replaces the epoch in the same transaction. A process that lacks a
+/// commit of such a writer notices it by the epoch. Any other process finds the writer's last position
+/// (`change_feed::carry_over`), and goes on.
 pub fn prune_silent_writers(conn: &mut DbConnection, own: &str) -> DbResult<usize> {
     use {placet_changes as c, placet_writers as w};
     let oldest = seen_at(conn, own)? - SILENT_AFTER;
-    let silent = w::table.filter(w::seen_at.lt(oldest)).order(w::id).select(w::id);
-    if silent.first::<String>(conn).optional()?.is_none() {
+    let silent = w::table
+        .filter(w::seen_at.lt(oldest))
+        .order(w::id)
+        .select((w::id, w::revision, w::token));
+    if silent.first::<(String, i64, String)>(conn).optional()?.is_none() {
         return Ok(0);
     }
     dialect::write_transaction(conn, |conn| {
         // The same lock order as `dialect::hold_writers`.
         dialect::hold_registrations(conn)?;
-        let silent: Vec<String> = silent.load(conn)?;
+        let silent: Vec<(String, i64, String)> = silent.load(conn)?;
         let mut pruned = Vec::new();
-        for id in silent {
-            // The statement checks the age again, because a heartbeat may have come in between.
+        for (id, revision, token) in silent {
+            // The statement checks the age again, because a heartbeat or a commit may have come in between.
             let row = w::table.filter(w::id.eq(&id)).filter(w::seen_at.lt(oldest));
             if diesel::delete(row).execute(conn)? == 1 {
-                pruned.push(id);
+                pruned.push((id, Position { revision, token }));
             }
         }
         if pruned.is_empty() {
             return Ok(0);
         }
-        diesel::delete(c::table.filter(c::writer.eq_any(&pruned))).execute(conn)?;
+        let ids = pruned.iter().map(|(id, _)| id);
+        diesel::delete(c::table.filter(c::writer.eq_any(ids))).execute(conn)?;
         if !mutants::is(Mutant::PruneWithoutEpoch) {
-            let epoch = placet_epoch::epoch.eq(Uuid::new_v4().to_string());
-            diesel::update(placet_epoch::table).set(epoch).execute(conn)?;
+            replace_epoch(conn, &pruned, oldest)?;
         }
         Ok(pruned.len())
     })
+}
+
+/// Replaces the epoch, records the pruned writers under the old one, and forgets epochs that ended before `oldest`.
+fn replace_epoch(conn: &mut DbConnection, pruned: &[(String, Position)], oldest: NaiveDateTime) -> DbResult<()> {
+    use placet_epoch as e;
+    let next = Uuid::new_v4().to_string();
+    // There is no epoch if only OpenStack's tables were restored.
+    if let Some(epoch) = e::table.select(e::epoch).first::<String>(conn).optional()? {
+        change_feed::record_pruned(conn, &epoch, &next, pruned)?;
+        change_feed::forget_epochs(conn, &next, oldest)?;
+    }
+    diesel::update(e::table).set(e::epoch.eq(next)).execute(conn)?;
+    Ok(())
 }

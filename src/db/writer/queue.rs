@@ -6,12 +6,14 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use super::batch::Decision;
 use super::{Batch, WriterSettings};
+use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
 
 /// Extra time for the caller, so that the writer's more precise answer arrives first.
@@ -20,9 +22,19 @@ const CALLER_GRACE: Duration = Duration::from_millis(500);
 /// A command that waits to be committed.
 pub(in crate::db) struct Job<B: Batch> {
     pub command: B::Command,
-    pub deadline: Instant,
+    pub deadline: BootInstant,
     pub gate: CommitGate,
-    reply: oneshot::Sender<Result<B::Answer>>,
+    /// Whether it is decided on rows that the transaction reads, never on the snapshot.
+    pub from_database: bool,
+    reply: oneshot::Sender<Result<Submitted<B>>>,
+}
+
+/// What the writer did with a command that it did not refuse.
+pub enum Submitted<B: Batch> {
+    /// It was granted and is committed.
+    Committed(B::Answer),
+    /// It was refused on the snapshot, which may be out of date: check it against the tables. Nothing was done.
+    Unverified(B::Command),
 }
 
 /// Whether a command may still be cancelled. Its caller and the writer share one state; a clone refers to the same.
@@ -81,12 +93,22 @@ impl CommitGate {
 impl<B: Batch> Job<B> {
     /// Not cancelled, and before its deadline.
     pub fn is_live(&self) -> bool {
-        !self.gate.is_cancelled() && self.deadline > Instant::now()
+        !self.gate.is_cancelled() && self.deadline > BootInstant::now()
     }
 
-    /// Answers the caller if it still waits. A committed command stays committed either way.
-    pub fn answer(self, result: Result<B::Answer>) {
-        if self.reply.send(result).is_err() {
+    /// Whether it may be planned on the snapshot.
+    pub fn is_plannable(&self) -> bool {
+        !self.from_database && B::is_plannable(&self.command)
+    }
+
+    /// Answers the caller with what was decided. A committed command stays committed even if the caller is gone.
+    pub fn answer(self, decision: Decision<B::Answer>) {
+        let answer = match decision {
+            Decision::Granted(answer) => Ok(Submitted::Committed(answer)),
+            Decision::Refused(error) => Err(error),
+            Decision::Unverified => Ok(Submitted::Unverified(self.command)),
+        };
+        if self.reply.send(answer).is_err() {
             log::debug!("A client disconnected before its command was answered");
         }
     }
@@ -115,14 +137,29 @@ impl<B: Batch> Clone for WriterHandle<B> {
 }
 
 impl<B: Batch> WriterHandle<B> {
+    /// The deadline of a command that arrives now.
+    pub fn deadline(&self) -> BootInstant {
+        BootInstant::now() + self.timeout
+    }
+
     /// Submits a command, and waits until it is committed, refused, or cancelled because the database hangs.
-    pub async fn submit(&self, command: B::Command) -> Result<B::Answer> {
+    pub async fn submit(&self, command: B::Command, deadline: BootInstant) -> Result<Submitted<B>> {
+        self.enqueue(command, deadline, false).await
+    }
+
+    /// As [`Self::submit`], for a command that was refused on the snapshot: it is decided on rows.
+    pub async fn submit_from_database(&self, command: B::Command, deadline: BootInstant) -> Result<Submitted<B>> {
+        self.enqueue(command, deadline, true).await
+    }
+
+    async fn enqueue(&self, command: B::Command, deadline: BootInstant, from_database: bool) -> Result<Submitted<B>> {
         let (reply, mut answer) = oneshot::channel();
         let gate = CommitGate::open();
         let job = Job {
             command,
-            deadline: Instant::now() + self.timeout,
+            deadline,
             gate: gate.clone(),
+            from_database,
             reply,
         };
         self.queue.try_send(job).map_err(|error| match error {
@@ -136,7 +173,8 @@ impl<B: Batch> WriterHandle<B> {
         let unknown = |detail: &str| Error::UnknownOutcome {
             detail: detail.to_owned(),
         };
-        let answered = match timeout(2 * self.timeout + CALLER_GRACE, &mut answer).await {
+        let cancel_after = deadline.saturating_duration_since(BootInstant::now()) + self.timeout + CALLER_GRACE;
+        let answered = match timeout(cancel_after, &mut answer).await {
             Err(_) if gate.cancel() => {
                 return Err(Error::Unavailable {
                     detail: "it does not answer".to_owned(),

@@ -1,8 +1,10 @@
 //! Tests of the writer with a batch that inserts numbers into a table. Some numbers make it fail, each in its own way.
 
+mod held_rows;
 mod pessimistic;
 mod pipeline;
 mod preinserts;
+mod suspension;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,11 +14,11 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-use super::queue::WriterHandle;
-use super::{Batch, BatchPlan, PlanOutcome, RunOutcome, WalLimits, WriterSettings, start};
+use super::queue::{Submitted, WriterHandle};
+use super::{Batch, BatchPlan, Decision, Executed, HeldRows, LockSet, WalLimits, WriterSettings, start};
 use crate::db::engines::dialect;
 use crate::db::tests::support::{Kind, TestDatabase};
-use crate::db::{Commit, Database, DatabaseSettings, DbConnection, DbResult};
+use crate::db::{Commit, Database, DatabaseSettings, DbConnection, DbResult, WriteError};
 use crate::error::{Error, Result};
 use pessimistic::Script;
 
@@ -30,6 +32,8 @@ const UNPUBLISHABLE: i64 = -3;
 const ROLLED_BACK: i64 = -4;
 /// Takes longer than its caller waits, as a paused database does.
 const HANGS: i64 = -5;
+/// The machine is suspended while it runs, for the writer's thread.
+const SUSPENDS: i64 = -6;
 
 /// Inserts numbers; each batch is published into `published`.
 struct Numbers {
@@ -48,7 +52,7 @@ impl Batch for Numbers {
         pessimistic::is_plannable(*number)
     }
 
-    fn plan(&mut self, _: &mut DbConnection, commands: &[&i64]) -> DbResult<PlanOutcome<Self>> {
+    fn plan(&mut self, _: &mut DbConnection, commands: &[&i64]) -> DbResult<Option<BatchPlan<Self>>> {
         Ok(self.script.plan(commands))
     }
 
@@ -56,7 +60,12 @@ impl Batch for Numbers {
         self.script.speculate(change, commands)
     }
 
-    fn run(&mut self, conn: &mut DbConnection, commands: &[&i64], from_database: bool) -> DbResult<RunOutcome<Self>> {
+    fn run(
+        &mut self,
+        conn: &mut DbConnection,
+        commands: &[&i64],
+        from_database: bool,
+    ) -> std::result::Result<Executed<Self>, WriteError> {
         self.script.record(pessimistic::Call::Run { from_database });
         for number in commands.iter().filter(|number| !pessimistic::is_refused(***number)) {
             assert!(**number != PANICS, "a defect");
@@ -66,37 +75,36 @@ impl Batch for Numbers {
             if **number == HANGS {
                 std::thread::sleep(5 * SHORT_TIMEOUT);
             }
+            if **number == SUSPENDS {
+                suspension::suspend();
+            }
             let times = if **number == DUPLICATE { 2 } else { 1 };
             for _ in 0..times {
                 diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({number})")).execute(conn)?;
             }
         }
-        let answers: Vec<Result<i64>> = commands.iter().map(|number| pessimistic::answer(**number)).collect();
-        let granted = commands.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
-        let written: Vec<i64> = granted.map(|(number, _)| **number).collect();
-        Ok(RunOutcome::Decided {
-            answers,
+        let granted = commands.iter().filter(|number| !pessimistic::is_refused(***number));
+        let written: Vec<i64> = granted.map(|number| **number).collect();
+        let decision = |number: &&i64| match pessimistic::answer(**number) {
+            Ok(answer) => Decision::Granted(answer),
+            Err(refusal) => Decision::Refused(refusal),
+        };
+        Ok(Executed {
+            decisions: commands.iter().map(decision).collect(),
             change: (!written.is_empty()).then_some(written),
         })
     }
 
-    fn encode(&self, change: &Vec<i64>) -> String {
+    fn encode(change: &Vec<i64>) -> String {
         format!("{change:?}")
     }
 
-    fn publish(&mut self, change: Vec<i64>, commit: &Commit) -> bool {
-        if change.contains(&UNPUBLISHABLE) {
-            return false;
-        }
+    fn publish(&mut self, _: Option<&mut DbConnection>, change: Vec<i64>, commit: &Commit) {
+        assert!(!change.contains(&UNPUBLISHABLE), "a defect");
         self.script.committed(commit);
         // A caller that is answered too early has time to notice.
         std::thread::sleep(Duration::from_millis(5));
         self.published.lock().unwrap().push(change);
-        true
-    }
-
-    fn reload(&mut self, _: &mut DbConnection) -> DbResult<()> {
-        panic!("a defect");
     }
 
     fn follow(&mut self, _: &mut DbConnection) -> DbResult<()> {
@@ -108,28 +116,46 @@ impl Batch for Numbers {
         self.script.expected_peers()
     }
 
-    fn needs_locks(&mut self, commands: &[&i64], after_conflict: bool) -> bool {
-        self.script.needs_locks(commands, after_conflict)
-    }
-
-    fn lock(&mut self, conn: &mut DbConnection) -> DbResult<()> {
-        if self.script.lock() {
+    fn lock(&mut self, conn: &mut DbConnection, lock_set: &LockSet) -> DbResult<()> {
+        if self.script.lock(lock_set) {
             Ok(())
         } else {
             conn.batch_execute("ROLLBACK")
         }
     }
 
-    fn can_join(&self, number: &i64) -> bool {
-        self.script.can_join(*number)
-    }
-
     fn catch_up(&mut self, _: &mut DbConnection) -> DbResult<bool> {
         Ok(self.script.catch_up())
     }
 
+    fn reconnected(&mut self, _: &mut DbConnection) -> DbResult<()> {
+        Ok(())
+    }
+
+    fn held_rows(&mut self, _: &mut DbConnection, commands: &[&i64]) -> DbResult<HeldRows> {
+        Ok(self.script.held_rows(commands))
+    }
+
+    fn needs(&self, number: &i64, rows: &HeldRows) -> bool {
+        rows.providers.contains(&pessimistic::provider(*number))
+    }
+
     fn invalidate(&mut self) {
         self.is_invalid.store(true, Ordering::Release);
+    }
+}
+
+/// Submits a number as the service does. One that is refused on the snapshot is submitted again, as if the tables would
+/// grant it.
+async fn submit(handle: &WriterHandle<Numbers>, number: i64) -> Result<i64> {
+    let deadline = handle.deadline();
+    let refused = match handle.submit(number, deadline).await? {
+        Submitted::Committed(answer) => return Ok(answer),
+        Submitted::Unverified(number) => number,
+    };
+    match handle.submit_from_database(refused, deadline).await? {
+        Submitted::Committed(answer) => Ok(answer),
+        Submitted::Unverified(number) => panic!("{number} was not decided from the database"),
     }
 }
 
@@ -207,7 +233,7 @@ impl NumberWriter {
     /// Submits a number on another task.
     fn submit(&self, number: i64) -> actix_web::rt::task::JoinHandle<Result<i64>> {
         let handle = self.handle.clone();
-        actix_web::rt::spawn(async move { handle.submit(number).await })
+        actix_web::rt::spawn(async move { submit(&handle, number).await })
     }
 
     fn count(&mut self) -> i64 {
@@ -258,7 +284,7 @@ async fn only_the_command_at_fault_is_refused() {
             }
         }
         assert_eq!(writer.count(), 5);
-        assert_eq!(writer.handle.submit(9).await, Ok(90), "the writer continues");
+        assert_eq!(submit(&writer.handle, 9).await, Ok(90), "the writer continues");
     }
 }
 
@@ -272,18 +298,18 @@ async fn commands_whose_timeout_passes_during_a_lock_are_refused_and_not_committ
             "{answer:?}"
         );
     }
-    assert_eq!(writer.handle.submit(4).await, Ok(40));
+    assert_eq!(submit(&writer.handle, 4).await, Ok(40));
     assert_eq!(writer.count(), 1, "a refused command is not committed later");
 }
 
 #[actix_web::test]
 async fn a_cancelled_command_is_never_committed() {
     let mut writer = number_writer(100, SHORT_TIMEOUT);
-    let cancelled = writer.handle.submit(HANGS).await;
+    let cancelled = submit(&writer.handle, HANGS).await;
     assert!(matches!(cancelled, Err(Error::Unavailable { .. })), "{cancelled:?}");
     // The writer still runs the command, and looks at its gate before COMMIT.
     actix_web::rt::time::sleep(3 * SHORT_TIMEOUT).await;
-    assert_eq!(writer.handle.submit(1).await, Ok(10));
+    assert_eq!(submit(&writer.handle, 1).await, Ok(10));
     assert_eq!(writer.count(), 1, "its caller was answered that nothing was done");
 }
 
@@ -295,7 +321,7 @@ async fn the_timeout_bounds_waiting_and_retries_together() {
     let began = Instant::now();
     let submit = |number: i64| {
         let handle = writer.handle.clone();
-        actix_web::rt::spawn(async move { (handle.submit(number).await, began.elapsed()) })
+        actix_web::rt::spawn(async move { (submit(&handle, number).await, began.elapsed()) })
     };
     let first = submit(1);
     actix_web::rt::time::sleep(timeout / 2).await;
@@ -334,9 +360,9 @@ async fn a_full_queue_refuses_immediately() {
 #[actix_web::test]
 async fn a_commit_that_cannot_be_published_is_granted_and_invalidates_the_snapshot() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
-    assert_eq!(writer.handle.submit(1).await, Ok(10));
+    assert_eq!(submit(&writer.handle, 1).await, Ok(10));
     assert!(!writer.is_invalid.load(Ordering::Acquire));
-    let answer = writer.handle.submit(UNPUBLISHABLE).await;
+    let answer = submit(&writer.handle, UNPUBLISHABLE).await;
     assert_eq!(answer, Ok(UNPUBLISHABLE * 10), "it is committed");
     assert!(writer.is_invalid.load(Ordering::Acquire));
     assert_eq!(writer.count(), 2);

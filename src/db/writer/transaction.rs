@@ -2,24 +2,17 @@
 
 use diesel::QueryResult;
 
+use super::batch::{Decision, Executed};
 use super::failure::BatchFailure;
 use super::identity::{Commit, Identity};
-use super::plan::TransactionInput;
+use super::plan::BatchPlan;
 use super::queue::CommitGate;
-use super::{Batch, BatchResult, CommitStrategy, Job, RunOutcome, Writer, catch_panic, commands, require_conn};
+use super::{Batch, BatchResult, CommitStrategy, Job, Writer, catch_panic, commands, require_conn};
 use crate::db::DbConnection;
+use crate::db::change_feed::Revisions;
 use crate::db::engines::dialect;
 use crate::db::engines::dialect::Capabilities;
 use crate::db::engines::guarded::ExecMode;
-use crate::error::Result;
-
-/// What a transaction wrote, before COMMIT.
-pub(super) struct Executed<B: Batch> {
-    /// An answer for each command.
-    pub answers: Vec<Result<B::Answer>>,
-    /// `None` if there is nothing to commit.
-    pub change: Option<B::Change>,
-}
 
 /// How a transaction ended.
 pub(super) enum TransactionEnd {
@@ -30,7 +23,7 @@ pub(super) enum TransactionEnd {
 }
 
 impl<B: Batch> Writer<B> {
-    /// Makes one attempt to commit the jobs, and returns an answer for each.
+    /// Makes one attempt to commit the jobs, and returns a decision for each.
     ///
     /// `jobs` may change: jobs that join the transaction are added. If batches are pipelined, jobs of earlier batches
     /// are answered and removed.
@@ -38,37 +31,63 @@ impl<B: Batch> Writer<B> {
         &mut self,
         jobs: &mut Vec<Job<B>>,
         strategy: CommitStrategy,
-    ) -> BatchResult<Vec<Result<B::Answer>>> {
-        let commands = commands(jobs);
-        let is_plannable =
-            strategy < CommitStrategy::FromDatabase && commands.iter().all(|command| B::is_plannable(command));
-        if is_plannable && self.batch.needs_locks(&commands, strategy == CommitStrategy::Locked) {
-            return self.commit_locked(jobs);
+    ) -> BatchResult<Vec<Decision<B::Answer>>> {
+        self.database.guard().check_writable()?;
+        if let (Some(checkpointer), Some(conn)) = (&self.checkpointer, &mut self.conn) {
+            checkpointer.before_batch(conn)?;
         }
-        let executed = match self.transaction_input(&commands, is_plannable)? {
-            TransactionInput::Plan { plan, expected_peers } if self.can_pipeline(jobs) => {
-                return self.run_pipeline(jobs, plan, expected_peers.as_ref());
+        self.connected()?;
+        let is_plannable = strategy < CommitStrategy::FromDatabase && jobs.iter().all(Job::is_plannable);
+        let expected_peers = self.batch.expected_peers().filter(|_| is_plannable && !self.is_stale);
+        if expected_peers.is_none() {
+            self.follow()?;
+            self.is_stale = false;
+        }
+        if is_plannable {
+            if let Some(plan) = self.plan(&commands(jobs))? {
+                return self.commit_plan(jobs, plan, expected_peers.as_ref(), strategy);
             }
-            TransactionInput::Plan { plan, expected_peers } => {
-                let prepared = self.prepare(&plan.change, plan.writes, plan.now, expected_peers.as_ref())?;
-                let conn = require_conn(&mut self.conn)?;
-                let mode = ExecMode::with_begin(self.capabilities);
-                if mode != ExecMode::CombinedWithBegin {
-                    dialect::begin_write(conn)?;
-                }
-                let executed = Executed {
-                    answers: plan.answers.into_iter().map(Ok).collect(),
-                    change: Some(plan.change),
-                };
-                catch_panic(|| prepared.write(conn, mode).map(|()| executed))
+            if expected_peers.is_some() {
+                self.follow()?;
             }
-            TransactionInput::Commands { refused } => {
-                let from_database = refused || strategy == CommitStrategy::FromDatabase;
-                let conn = require_conn(&mut self.conn)?;
-                dialect::begin_write(conn)?;
-                catch_panic(|| execute(&mut self.batch, &mut self.identity, conn, &commands, from_database))
-            }
+        }
+        let conn = require_conn(&mut self.conn)?;
+        dialect::begin_write(conn)?;
+        let from_database = strategy == CommitStrategy::FromDatabase;
+        let (batch, identity) = (&mut self.batch, &mut self.identity);
+        let executed = catch_panic(|| execute(batch, identity, conn, &commands(jobs), from_database));
+        self.end(jobs, executed)
+    }
+
+    /// Commits a plan: under locks if it writes contended providers, or after a conflict; otherwise at once.
+    fn commit_plan(
+        &mut self,
+        jobs: &mut Vec<Job<B>>,
+        plan: BatchPlan<B>,
+        expected_peers: Option<&Revisions>,
+        strategy: CommitStrategy,
+    ) -> BatchResult<Vec<Decision<B::Answer>>> {
+        if plan.writes.is_empty() {
+            return Ok(plan.decisions);
+        }
+        let locks_all = strategy == CommitStrategy::Locked;
+        if !plan.lock_set(locks_all).is_empty() {
+            return self.commit_locked(jobs, plan, locks_all);
+        }
+        if self.can_pipeline(jobs) {
+            return self.run_pipeline(jobs, plan, expected_peers);
+        }
+        let prepared = self.prepare(&plan.change, plan.writes, plan.now, expected_peers)?;
+        let conn = require_conn(&mut self.conn)?;
+        let mode = ExecMode::with_begin(self.capabilities);
+        if mode != ExecMode::CombinedWithBegin {
+            dialect::begin_write(conn)?;
+        }
+        let executed = Executed {
+            decisions: plan.decisions,
+            change: Some(plan.change),
         };
+        let executed = catch_panic(|| prepared.write(conn, mode).map(|()| executed));
         self.end(jobs, executed)
     }
 
@@ -77,20 +96,20 @@ impl<B: Batch> Writer<B> {
         &mut self,
         jobs: &[Job<B>],
         executed: Option<BatchResult<Executed<B>>>,
-    ) -> BatchResult<Vec<Result<B::Answer>>> {
+    ) -> BatchResult<Vec<Decision<B::Answer>>> {
         let conn = require_conn(&mut self.conn)?;
-        let Executed { answers, change } = match executed.unwrap_or(Err(BatchFailure::Panicked)) {
+        let Executed { decisions, change } = match executed.unwrap_or(Err(BatchFailure::Panicked)) {
             Ok(executed) => executed,
             Err(failure) => return self.settle(TransactionEnd::NotCommitted(failure)).map(|_| Vec::new()),
         };
         let Some(change) = change else {
             dialect::checked_rollback(conn)?;
-            return Ok(answers);
+            return Ok(decisions);
         };
         let ended = send_commit(conn, jobs.iter().map(|job| &job.gate), self.capabilities);
         let commit = self.settle(ended)?;
         self.publish(change, &commit);
-        Ok(answers)
+        Ok(decisions)
     }
 
     /// Settles the outcome of a transaction: returns the commit, or an error if nothing of the batch was committed or
@@ -110,7 +129,12 @@ impl<B: Batch> Writer<B> {
                 return Err(error.into());
             }
             TransactionEnd::CommitSent(Err(error)) => self.resolve_in_doubt(error)?,
-            TransactionEnd::CommitSent(Ok(())) => {}
+            // A commit into a file that was removed or replaced is lost with this process.
+            TransactionEnd::CommitSent(Ok(())) => self
+                .database
+                .guard()
+                .check_path()
+                .map_err(|detail| BatchFailure::UnknownOutcome(format!("{detail}.")))?,
         }
         Ok(self.identity.committed())
     }
@@ -122,22 +146,13 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Applies a committed change to the snapshot. If that fails, the snapshot is invalidated, so that no answer is
+    /// Applies a committed change to the snapshot. If that panics, the snapshot is invalidated, so that no answer is
     /// stale.
     pub(super) fn publish(&mut self, change: B::Change, commit: &Commit) {
-        let published = catch_panic(|| self.batch.publish(change, commit));
-        let reason = match (published, self.conn.as_mut()) {
-            (Some(true), _) => return,
-            (Some(false), Some(conn)) => match catch_panic(|| self.batch.reload(conn)) {
-                Some(Ok(())) => return,
-                Some(Err(error)) => error.to_string(),
-                None => "a defect of placet".to_owned(),
-            },
-            (Some(false), None) => "the connection is committing the next batch".to_owned(),
-            (None, _) => "a defect of placet".to_owned(),
-        };
-        log::warn!("A committed change could not be read back; reads wait until the snapshot is reloaded: {reason}");
-        self.batch.invalidate();
+        if catch_panic(|| self.batch.publish(self.conn.as_mut(), change, commit)).is_none() {
+            log::warn!("A defect of placet: a commit could not be shown; reads wait until the snapshot is reloaded");
+            self.batch.invalidate();
+        }
     }
 }
 
@@ -152,15 +167,11 @@ fn execute<B: Batch>(
     if !identity.raise_revision(conn)? {
         return Err(BatchFailure::IdentityLost);
     }
-    match batch.run(conn, commands, from_database)? {
-        RunOutcome::Conflict => Err(BatchFailure::Conflict),
-        RunOutcome::Decided { answers, change } => {
-            if let Some(change) = &change {
-                identity.record(conn, &batch.encode(change))?;
-            }
-            Ok(Executed { answers, change })
-        }
+    let executed = batch.run(conn, commands, from_database)?;
+    if let Some(change) = &executed.change {
+        identity.record(conn, B::encode(change))?;
     }
+    Ok(executed)
 }
 
 /// Sends COMMIT, unless a command of the batch was cancelled.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use crate::search::{Catalog, ProviderId, ProviderRow, Snapshot};
 
-/// Providers and names as they were before the batch.
+/// Providers and names as they were before the batch. Clones share them.
+#[derive(Clone)]
 pub enum Base {
     /// All providers as the snapshot shows them, without traits and aggregates: no command that is decided on it needs
     /// those.
     Snapshot(Arc<Snapshot>),
     /// The providers that the batch names, as the tables show them.
-    Rows(Rows),
+    Rows(Arc<Rows>),
 }
 
 /// Rows of the tables, by id, uuid and name.
@@ -98,7 +99,9 @@ impl Base {
         &mut self,
         used: impl Fn(ProviderId) -> std::collections::BTreeMap<crate::search::ClassId, i64>,
     ) {
-        if let Base::Rows(rows) = self {
+        if let Base::Rows(rows) = self
+            && let Some(rows) = Arc::get_mut(rows)
+        {
             for row in rows.rows.values_mut() {
                 row.used = used(row.id);
             }

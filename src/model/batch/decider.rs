@@ -13,31 +13,32 @@
 //! (`batch_rows`) in these cases:
 //! - A command does more than claim or release, and was not planned.
 //! - A guard failed, because another writer committed in between.
-//! - A command was refused. A refusal writes nothing, so no guard would notice that the snapshot was out of date.
 //! - The snapshot is invalid.
+//!
+//! A refusal writes nothing, so no guard would notice that the snapshot was out of date. A command that is refused on the
+//! snapshot is left out of the batch, and verified outside of it (`refusals`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::base::Base;
-use super::batch_rows;
+use super::batch_rows::{self, RowAccess};
 use super::collation::CollatedNames;
 use super::command::{Answer, Command};
 use super::decide::{Rules, decide};
 use super::footprint::Footprint;
-use super::lock_set::LockSet;
 use super::optimistic;
-use super::save::{self, Committed, OwnerIds, Saved, save};
+use super::save::{self, Committed, OwnerIds, save};
 use super::state::{ConsumerRow, State};
 use crate::db::change_feed::Revisions;
 use crate::db::engines::dialect::{self, Precision};
-use crate::db::writer::{Batch, BatchPlan, PlanOutcome, RunOutcome};
-use crate::db::{Commit, DbConnection, DbResult, fault};
-use crate::error::{Error, Result};
+use crate::db::writer::{Batch, BatchPlan, Decision, Executed, HeldRows, LockSet};
+use crate::db::{Commit, DbConnection, DbResult, WriteError, fault};
+use crate::error::Error;
 use crate::model::snapshot::follower::Follower;
 use crate::model::snapshot::store::{IDLE_POLLS, SnapshotStore};
 use crate::mutants::{self, Mutant};
-use crate::search::{Catalog, Snapshot};
+use crate::search::{ProviderId, Snapshot};
 
 /// Implements [`Batch`] for placet's commands. It lives on the writer's thread.
 pub struct Decider {
@@ -50,10 +51,10 @@ pub struct Decider {
     idle_polls: u32,
     /// Ids of projects, users and consumer types that earlier plans looked up.
     owner_ids: OwnerIds,
-    /// The store's count of reloads when `owner_ids` was last used. After a reload the database may be another one,
-    /// with other ids.
-    owner_ids_reload_count: u64,
-    lock_set: LockSet,
+    /// The store's `ids_version` when `owner_ids` was last used.
+    owner_ids_version: u64,
+    /// The last `dialect::data_version`.
+    data_version: Option<i64>,
     rules: Rules,
     precision: Precision,
     #[cfg(feature = "mutants")]
@@ -68,10 +69,12 @@ enum StateSource {
 }
 
 impl Decider {
+    /// `data_version` is that of the writer's connection before the store was loaded.
     pub fn new(
         store: Arc<SnapshotStore>,
         follower: Follower,
         exclusive: bool,
+        data_version: Option<i64>,
         rules: Rules,
         precision: Precision,
     ) -> Decider {
@@ -81,8 +84,8 @@ impl Decider {
             exclusive,
             idle_polls: 0,
             owner_ids: OwnerIds::default(),
-            owner_ids_reload_count: 0,
-            lock_set: LockSet::default(),
+            owner_ids_version: 0,
+            data_version,
             rules,
             precision,
             #[cfg(feature = "mutants")]
@@ -107,6 +110,23 @@ impl Decider {
         Ok(followed)
     }
 
+    /// Has the snapshot reloaded in the background if no decision may rest on it.
+    fn wake_if_outdated(&self) {
+        if !self.store.may_decide() {
+            self.follower.wake();
+        }
+    }
+
+    /// On SQLite, where no change feed is followed: notices that another program has committed.
+    fn note_foreign_commits(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+        let version = dialect::data_version(conn)?;
+        if self.exclusive && version != self.data_version {
+            self.store.note_foreign_commit();
+        }
+        self.data_version = version;
+        Ok(())
+    }
+
     /// The state that `run` decides on: consumers always from the database, providers from `source`.
     fn load_state(&self, conn: &mut DbConnection, footprint: &Footprint<'_>, source: StateSource) -> DbResult<State> {
         if !footprint.removed_classes.is_empty() {
@@ -114,17 +134,18 @@ impl Decider {
             dialect::hold_writers(conn)?;
         }
         let newest = self.store.newest();
+        // If the snapshot is invalid, the ids of classes may have changed as well.
+        let known = self.store.may_decide().then(|| newest.catalog());
         let now = dialect::row_time(conn);
-        let consumers = batch_rows::consumers(conn, footprint, now)?;
+        let consumers = batch_rows::consumers(conn, footprint, RowAccess::Locked { now })?;
         #[cfg(feature = "mutants")]
         let consumers = self.earlier_reads.replace_allocations(consumers);
         let base = match source {
             StateSource::Snapshot => Base::Snapshot(newest),
-            StateSource::Database if self.store.is_invalid() => {
-                // The ids of classes may have changed as well: read the catalog again.
-                Base::Rows(batch_rows::providers(conn, footprint, &consumers, &Catalog::default())?)
+            StateSource::Database => {
+                let rows = batch_rows::providers(conn, footprint, &consumers, known, RowAccess::Locked { now })?;
+                Base::Rows(Arc::new(rows))
             }
-            StateSource::Database => Base::Rows(batch_rows::providers(conn, footprint, &consumers, newest.catalog())?),
         };
         #[cfg(feature = "mutants")]
         let base = self.earlier_reads.replace_usage(base);
@@ -137,56 +158,32 @@ impl Decider {
         Ok(state)
     }
 
-    /// Decides on the snapshot if possible, and falls back to the database in the same transaction if that refused a
-    /// command. A failed guard is different: statements were written by then, so the writer must roll back first.
-    fn attempt_with_fallback(
-        &self,
-        conn: &mut DbConnection,
-        commands: &[&Command],
-        footprint: &Footprint<'_>,
-        from_database: bool,
-    ) -> DbResult<Attempt> {
-        if !footprint.beyond_claims && !from_database && !self.store.is_invalid() {
-            let attempt = self.attempt(conn, commands, footprint, StateSource::Snapshot)?;
-            if !matches!(attempt, Attempt::RefusedOnSnapshot) {
-                return Ok(attempt);
-            }
-        }
-        self.attempt(conn, commands, footprint, StateSource::Database)
-    }
-
-    /// Decides and writes once, on the providers of `source`.
-    fn attempt(
+    /// Decides the commands and writes what the granted ones change.
+    ///
+    /// A command that is refused on the snapshot is left out, because the snapshot may be out of date. A failed guard is
+    /// different: statements were written by then, so the writer must roll back first.
+    fn decide_and_save(
         &self,
         conn: &mut DbConnection,
         commands: &[&Command],
         footprint: &Footprint<'_>,
         source: StateSource,
-    ) -> DbResult<Attempt> {
+    ) -> std::result::Result<Executed<Decider>, WriteError> {
         let mut state = self.load_state(conn, footprint, source)?;
-        let answers: Vec<Result<Answer>> = commands
-            .iter()
-            .map(|command| decide(&mut state, &self.rules, command))
-            .collect();
-        if source == StateSource::Snapshot && answers.iter().any(|answer| answer.is_err()) {
-            return Ok(Attempt::RefusedOnSnapshot);
-        }
-        match save(conn, &state)? {
-            Saved::Conflict => Ok(Attempt::Conflict),
-            Saved::Written { wrote: false, .. } => Ok(Attempt::Decided {
-                answers,
-                committed: None,
-            }),
-            Saved::Written { mut committed, .. } => {
-                if source == StateSource::Database {
-                    reload_foreign_changes(&self.store.newest(), &state, &mut committed);
-                }
-                Ok(Attempt::Decided {
-                    answers,
-                    committed: Some(committed),
-                })
+        let decisions = commands.iter().map(|command| {
+            let decided = decide(&mut state, &self.rules, command);
+            match (decided, source) {
+                (Ok(answer), _) => Decision::Granted(answer),
+                (Err(_), StateSource::Snapshot) => Decision::Unverified,
+                (Err(refusal), StateSource::Database) => Decision::Refused(refusal),
             }
+        });
+        let decisions = decisions.collect();
+        let mut change = save(conn, &state)?;
+        if let (StateSource::Database, Some(committed)) = (source, &mut change) {
+            reload_foreign_changes(&self.store.newest(), &state, committed);
         }
+        Ok(Executed { decisions, change })
     }
 
     /// A plan on the snapshot `base`. `find_owner_ids` completes the ids of the consumers' owners, and returns false
@@ -196,33 +193,46 @@ impl Decider {
         base: Arc<Snapshot>,
         commands: &[&Command],
         find_owner_ids: impl FnOnce(&mut OwnerIds, &[&ConsumerRow]) -> DbResult<bool>,
-    ) -> DbResult<PlanOutcome<Self>> {
+    ) -> DbResult<Option<BatchPlan<Self>>> {
         let now = self.precision.row_time();
         let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), now.and_utc());
-        let answers = commands.iter().map(|command| decide(&mut state, &self.rules, command));
-        let Ok(answers) = answers.collect::<Result<Vec<Answer>>>() else {
-            return Ok(PlanOutcome::Refused);
-        };
+        let decisions = commands
+            .iter()
+            .map(|command| decide(&mut state, &self.rules, command).map_or(Decision::Unverified, Decision::Granted));
+        let decisions = decisions.collect();
         // A warning depends on usage, and the snapshot may show more than is used now.
         if !optimistic::keeps_classes(&state) || !state.warnings.is_empty() {
-            return Ok(PlanOutcome::MissingData);
+            return Ok(None);
         }
         let consumers = state.consumers.values();
         let rows: Vec<&ConsumerRow> = consumers.filter_map(|entry| entry.now.as_ref()).collect();
-        let reload_count = self.store.reload_count();
-        if self.owner_ids_reload_count != reload_count {
-            self.owner_ids_reload_count = reload_count;
+        let ids_version = self.store.ids_version();
+        if self.owner_ids_version != ids_version {
+            self.owner_ids_version = ids_version;
             self.owner_ids = OwnerIds::default();
         }
         if !find_owner_ids(&mut self.owner_ids, &rows)? {
-            return Ok(PlanOutcome::MissingData);
+            return Ok(None);
         }
         let (writes, change) = save::plan(self.precision, &state, &self.owner_ids);
-        Ok(PlanOutcome::Plan(BatchPlan {
-            answers,
+        let written: LockSet = state.written_providers().map(|id| id.0).collect();
+        let contended = if self.exclusive {
+            LockSet::new()
+        } else {
+            let contended = self.store.contended_providers();
+            written
+                .iter()
+                .copied()
+                .filter(|id| contended.contains(&ProviderId(*id)))
+                .collect()
+        };
+        Ok(Some(BatchPlan {
+            decisions,
             change,
             writes,
             now,
+            written,
+            contended,
         }))
     }
 }
@@ -237,19 +247,6 @@ fn names_one_consumer_twice(conn: &DbConnection, footprint: &Footprint<'_>) -> b
     CollatedNames::distinct(conn, &consumers).is_err()
 }
 
-/// The outcome of one attempt of `run`.
-enum Attempt {
-    /// Decided, and written unless there is no change.
-    Decided {
-        answers: Vec<Result<Answer>>,
-        committed: Option<Committed>,
-    },
-    /// A command was refused on the snapshot, which may be out of date. Nothing has been written.
-    RefusedOnSnapshot,
-    /// A guard failed. The transaction must be rolled back.
-    Conflict,
-}
-
 impl Batch for Decider {
     type Command = Command;
     type Answer = Answer;
@@ -259,9 +256,9 @@ impl Batch for Decider {
         optimistic::is_eligible(command)
     }
 
-    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<PlanOutcome<Self>> {
-        if self.store.is_invalid() || self.mutant_forbids_plans() || !optimistic::fits_one_batch(commands) {
-            return Ok(PlanOutcome::MissingData);
+    fn plan(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Option<BatchPlan<Self>>> {
+        if !self.store.may_decide() || self.mutant_forbids_plans() || !optimistic::fits_one_batch(commands) {
+            return Ok(None);
         }
         self.plan_on(self.store.newest(), commands, |owner_ids, rows| {
             owner_ids.load_missing(conn, rows)
@@ -273,10 +270,9 @@ impl Batch for Decider {
             return None;
         }
         let base = self.store.speculate(change, commit)?;
-        match self.plan_on(base, commands, |owner_ids, rows| Ok(owner_ids.has_all(rows))) {
-            Ok(PlanOutcome::Plan(plan)) => Some(plan),
-            _ => None,
-        }
+        self.plan_on(base, commands, |owner_ids, rows| Ok(owner_ids.has_all(rows)))
+            .ok()
+            .flatten()
     }
 
     fn run(
@@ -284,79 +280,97 @@ impl Batch for Decider {
         conn: &mut DbConnection,
         commands: &[&Command],
         from_database: bool,
-    ) -> DbResult<RunOutcome<Self>> {
+    ) -> std::result::Result<Executed<Self>, WriteError> {
         let footprint = Footprint::of(commands);
         if commands.len() == 1 && names_one_consumer_twice(conn, &footprint) {
-            return Ok(RunOutcome::Decided {
-                answers: vec![Err(Error::StaleConsumerGeneration {
+            return Ok(Executed {
+                decisions: vec![Decision::Refused(Error::StaleConsumerGeneration {
                     expected: "0".to_owned(),
                     got: "None".to_owned(),
                 })],
                 change: None,
             });
         }
-        let attempt = match self.attempt_with_fallback(conn, commands, &footprint, from_database) {
+        let source = if footprint.beyond_claims || from_database || !self.store.may_decide() {
+            StateSource::Database
+        } else {
+            StateSource::Snapshot
+        };
+        match self.decide_and_save(conn, commands, &footprint, source) {
             // The writes of a single command cannot violate each other's constraints, so another process wrote the
             // row first.
-            Err(error) if commands.len() == 1 && dialect::has_other_writers(conn) && fault::is_constraint(&error) => {
-                Attempt::Conflict
+            Err(WriteError::Database(error))
+                if commands.len() == 1 && dialect::has_other_writers(conn) && fault::is_constraint(&error) =>
+            {
+                Err(WriteError::Conflict)
             }
-            result => result?,
-        };
-        Ok(match attempt {
-            Attempt::Decided { answers, committed } => RunOutcome::Decided {
-                answers,
-                change: committed,
-            },
-            Attempt::RefusedOnSnapshot | Attempt::Conflict => RunOutcome::Conflict,
-        })
+            executed => executed,
+        }
     }
 
-    fn encode(&self, change: &Committed) -> String {
+    fn encode(change: &Committed) -> String {
         crate::model::snapshot::change::encode(change)
     }
 
-    fn publish(&mut self, change: Committed, commit: &Commit) -> bool {
+    fn publish(&mut self, conn: Option<&mut DbConnection>, change: Committed, commit: &Commit) {
         change.warnings.iter().for_each(|warning| log::warn!("{warning}"));
-        self.store.publish(change, commit)
-    }
-
-    fn reload(&mut self, conn: &mut DbConnection) -> DbResult<()> {
-        self.store.reload(conn)
+        if self.store.publish(change, commit) {
+            return;
+        }
+        let reason = match conn.map(|conn| self.store.reload(conn)) {
+            Some(Ok(())) => return,
+            Some(Err(error)) => error.to_string(),
+            None => "the connection is committing the next batch".to_owned(),
+        };
+        log::warn!("A committed change could not be read back; reads wait until the snapshot is reloaded: {reason}");
+        self.invalidate();
     }
 
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()> {
         #[cfg(feature = "mutants")]
         self.earlier_reads.read(conn)?;
-        if self.store.is_invalid() {
-            // The batch does not wait for the reload: until then it decides on rows that it reads itself.
-            self.follower.wake();
-        } else if !self.exclusive {
-            self.count_idle_polls(|store| store.follow(conn))?;
+        self.note_foreign_commits(conn)?;
+        if !self.exclusive && !self.store.is_invalid() {
+            self.count_idle_polls(|store| store.try_follow(conn))?;
         }
+        // The batch does not wait for a reload: until then it decides on rows that it reads itself.
+        self.wake_if_outdated();
         Ok(())
     }
 
     fn expected_peers(&self) -> Option<Revisions> {
-        let are_peers_idle = self.idle_polls >= IDLE_POLLS && !self.store.is_invalid() && !self.mutant_forbids_plans();
+        let are_peers_idle = self.idle_polls >= IDLE_POLLS && self.store.may_decide() && !self.mutant_forbids_plans();
         are_peers_idle.then(|| self.store.revisions())
     }
 
-    fn needs_locks(&mut self, commands: &[&Command], after_conflict: bool) -> bool {
-        let may_plan = !self.exclusive && !self.store.is_invalid() && !self.mutant_forbids_plans();
-        may_plan && self.lock_set.choose(&self.store, commands, after_conflict)
+    fn lock(&mut self, conn: &mut DbConnection, lock_set: &LockSet) -> DbResult<()> {
+        let ids: Vec<i32> = lock_set.iter().copied().collect();
+        batch_rows::lock_providers(conn, &ids)
     }
 
-    fn lock(&mut self, conn: &mut DbConnection) -> DbResult<()> {
-        self.lock_set.lock(conn)
+    fn held_rows(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<HeldRows> {
+        let footprint = Footprint::of(commands);
+        let providers = footprint.known_providers(&self.store.newest());
+        batch_rows::held_rows(conn, &providers, &footprint)
     }
 
-    fn can_join(&self, command: &Command) -> bool {
-        Self::is_plannable(command) && self.lock_set.covers(&self.store, command)
+    fn needs(&self, command: &Command, rows: &HeldRows) -> bool {
+        let footprint = Footprint::of(&[command]);
+        let providers = footprint.known_providers(&self.store.newest());
+        providers.iter().any(|id| rows.providers.contains(id))
+            || footprint.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))
     }
 
     fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool> {
         self.count_idle_polls(|store| store.catch_up(conn))
+    }
+
+    fn reconnected(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+        self.store.revalidate(conn)?;
+        // The numbers of two connections cannot be compared.
+        self.data_version = None;
+        self.wake_if_outdated();
+        Ok(())
     }
 
     fn invalidate(&mut self) {

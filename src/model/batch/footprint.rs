@@ -8,11 +8,14 @@ use std::collections::BTreeSet;
 use super::command::Command;
 use crate::model::allocations::ConsumerClaim;
 use crate::model::resource_providers::NewParent;
+use crate::search::Snapshot;
 
 /// What the commands of a batch name, by kind.
 #[derive(Debug, Default)]
 pub struct Footprint<'a> {
     pub consumers: BTreeSet<&'a str>,
+    /// Those of `consumers` that a claim wipes: the generations of the providers that they use will move.
+    pub wiped: BTreeSet<&'a str>,
     /// Uuids of providers.
     pub providers: BTreeSet<&'a str>,
     /// Those of `providers` whose roots are needed too.
@@ -21,10 +24,10 @@ pub struct Footprint<'a> {
     pub trees: BTreeSet<&'a str>,
     /// Names that commands give to providers.
     pub names: BTreeSet<&'a str>,
-    /// Names of the classes in claims.
-    pub classes: BTreeSet<&'a str>,
     /// Names of traits that commands create, or give to providers.
     pub traits: BTreeSet<&'a str>,
+    /// Uuids of aggregates that commands give to providers.
+    pub aggregates: BTreeSet<&'a str>,
     /// Classes that commands delete or rename. A renamed one counts, because a later command may delete it by its new
     /// name.
     pub removed_classes: Vec<&'a str>,
@@ -44,6 +47,12 @@ impl<'a> Footprint<'a> {
         footprint
     }
 
+    /// The ids of `providers`, of those that the snapshot knows in this spelling.
+    pub fn known_providers(&self, snapshot: &Snapshot) -> Vec<i32> {
+        let slots = self.providers.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
+        slots.map(|slot| snapshot.id(slot).0).collect()
+    }
+
     fn add(&mut self, command: &'a Command) {
         match command {
             Command::Claim(claim) => self.add_claims(&claim.consumers),
@@ -61,10 +70,11 @@ impl<'a> Footprint<'a> {
     fn add_claims(&mut self, consumers: &'a [ConsumerClaim]) {
         for claim in consumers {
             self.consumers.insert(&claim.consumer);
-            for (provider, resources) in &claim.allocations {
-                self.providers.insert(provider);
-                self.classes.extend(resources.iter().map(|(class, _)| class.as_str()));
+            if claim.allocations.is_empty() {
+                self.wiped.insert(&claim.consumer);
             }
+            self.providers
+                .extend(claim.allocations.iter().map(|(provider, _)| provider.as_str()));
         }
     }
 
@@ -105,6 +115,10 @@ impl<'a> Footprint<'a> {
                 self.providers.insert(&command.provider);
                 self.traits.extend(command.traits.iter().map(String::as_str));
             }
+            Command::ReplaceAggregates(command) => {
+                self.providers.insert(&command.provider);
+                self.aggregates.extend(command.aggregates.iter().map(String::as_str));
+            }
             Command::CreateClass(_) | Command::EnsureClass(_) => {}
             other => self.providers.extend(provider_of(other)),
         }
@@ -122,7 +136,7 @@ fn changes_inventories(command: &Command) -> bool {
     )
 }
 
-/// The provider of a command on one provider's inventories, traits or aggregates.
+/// The provider of a command on one provider's inventories or traits.
 fn provider_of(command: &Command) -> Option<&str> {
     Some(match command {
         Command::ReplaceInventories(command) => &command.provider,
@@ -131,7 +145,6 @@ fn provider_of(command: &Command) -> Option<&str> {
         Command::RemoveInventory(command) => &command.provider,
         Command::ClearInventories(command) => &command.provider,
         Command::ClearTraits(command) => &command.provider,
-        Command::ReplaceAggregates(command) => &command.provider,
         _ => return None,
     })
 }

@@ -22,8 +22,9 @@ use chrono::NaiveDateTime;
 
 use super::state::{NameEntry, ProviderEntry, State};
 use crate::db::engines::dialect::Precision;
-use crate::db::{DbConnection, DbResult};
-use crate::search::{AggregateId, ClassId, Delta, Inventory, ProviderId, ProviderRow, TraitId};
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::{DbConnection, WriteError};
+use crate::search::{AggregateId, ClassId, Delta, Inventory, NameKinds, ProviderId, ProviderRow, TraitId};
 pub use owner_ids::OwnerIds;
 pub use plan::plan;
 
@@ -35,8 +36,8 @@ pub struct Committed {
     /// Providers that are new, or of which more changed: peers must read them again.
     pub reload: BTreeSet<ProviderId>,
     pub removed: Vec<ProviderId>,
-    /// Whether classes, traits or aggregates were created, renamed or deleted.
-    pub catalog: bool,
+    /// The kinds of names of which some were created, renamed or deleted.
+    pub names: NameKinds,
     /// Those of `reload` that this process can apply without reading them. Peers do not receive them. A delta adds an
     /// amount, but an inventory is set to a value. So the result would depend on the order in which a peer applies the
     /// changes of several writers.
@@ -50,14 +51,6 @@ pub struct Committed {
 pub struct Rewritten {
     pub delta: Delta,
     pub inventories: BTreeMap<ClassId, Inventory>,
-}
-
-/// The outcome of [`save`].
-pub enum Saved {
-    /// Every guard held. `wrote` is false if there was nothing to write.
-    Written { committed: Committed, wrote: bool },
-    /// A guard failed: the state that the batch was decided on is out of date.
-    Conflict,
 }
 
 /// Ids that the database gave to the batch's new rows, by their provisional negative ids.
@@ -82,23 +75,6 @@ impl NewRowIds {
     }
 }
 
-/// Whether a guarded statement touched as many rows as expected.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum GuardOutcome {
-    Held,
-    Failed,
-}
-
-impl GuardOutcome {
-    fn expect(expected: usize, touched: usize) -> GuardOutcome {
-        if expected == touched {
-            GuardOutcome::Held
-        } else {
-            GuardOutcome::Failed
-        }
-    }
-}
-
 /// One save in progress.
 struct Save<'a> {
     conn: &'a mut DbConnection,
@@ -107,12 +83,27 @@ struct Save<'a> {
     ids: NewRowIds,
 }
 
-/// Writes one part of the difference.
-type SaveStep = fn(&mut Save<'_>) -> DbResult<GuardOutcome>;
+impl Save<'_> {
+    /// Runs a write, which may have no rows.
+    ///
+    /// # Errors
+    /// [`WriteError::Conflict`] if its guard does not hold.
+    fn write(&mut self, write: &GuardedWrite) -> SaveResult {
+        write.run_checked(self.conn, self.now)
+    }
+}
 
-/// Writes the difference between `base` and `now` of all entries.
-pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
-    let wrote = has_changes(state);
+/// [`WriteError::Conflict`] if the state that the batch was decided on is out of date.
+type SaveResult = Result<(), WriteError>;
+
+/// Writes one part of the difference.
+type SaveStep = fn(&mut Save<'_>) -> SaveResult;
+
+/// Writes the difference between `base` and `now` of all entries. `None` if there is none.
+pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>, WriteError> {
+    if !has_changes(state) {
+        return Ok(None);
+    }
     let mut save = Save {
         conn,
         state,
@@ -122,23 +113,20 @@ pub fn save(conn: &mut DbConnection, state: &State) -> DbResult<Saved> {
     let steps: &[SaveStep] = &[
         // Consumers before providers: all writers lock in this order, so they cannot deadlock.
         consumers::update,
-        resource_providers::move_generations,
+        |save| save.write(&resource_providers::move_generations(save.state)),
         allocations::delete,
         resource_providers::delete,
         catalog::write,
         resource_providers::write,
         inventories::write,
         consumers::insert_and_delete,
-        allocations::insert,
+        |save| save.write(&allocations::insert(save.state, &save.ids)),
         catalog::delete,
     ];
     for step in steps {
-        if step(&mut save)? == GuardOutcome::Failed {
-            return Ok(Saved::Conflict);
-        }
+        step(&mut save)?;
     }
-    let committed = committed_change(Precision::of(save.conn), state, &save.ids);
-    Ok(Saved::Written { committed, wrote })
+    Ok(Some(committed_change(Precision::of(save.conn), state, &save.ids)))
 }
 
 /// Whether there is anything to write.
@@ -218,9 +206,11 @@ fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
         }
     }
     let is_changed = |entry: &NameEntry| entry.base != entry.now;
-    committed.catalog = state.classes.values().any(is_changed)
-        || state.traits.values().any(is_changed)
-        || !state.new_aggregates.is_empty();
+    committed.names = NameKinds {
+        classes: state.classes.values().any(is_changed),
+        traits: state.traits.values().any(is_changed),
+        aggregates: !state.new_aggregates.is_empty(),
+    };
     committed
 }
 

@@ -174,8 +174,8 @@ impl State {
         }
     }
 
-    /// Moves a provider's generation by one; `updated_at` moves with it.
-    pub fn move_generation(&mut self, id: ProviderId) {
+    /// Moves a provider's generation by one; `updated_at` moves with it. Called for moves that `generation_moves` checked.
+    pub(super) fn move_generation(&mut self, id: ProviderId) {
         let now = self.now.timestamp_micros();
         if let Some(entry) = self.entry(id) {
             entry.moves += 1;
@@ -301,6 +301,12 @@ impl State {
         let untouched =
             |(user, provider): &(TraitId, ProviderId)| *user == id && !self.providers.contains_key(provider);
         self.trait_users.iter().any(untouched) || self.current_rows().any(|row| row.traits.contains(&id))
+    }
+
+    /// The providers whose generation moves.
+    pub fn written_providers(&self) -> impl Iterator<Item = ProviderId> {
+        let moved = self.providers.iter().filter(|(_, entry)| entry.moves > 0);
+        moved.map(|(id, _)| *id)
     }
 
     /// The current rows of the providers that the batch read.

@@ -5,7 +5,7 @@
 //! Changes of aggregates may move no generation, and allocations are not in memory, so both are read from the tables. If
 //! the snapshot and the row differ, or the uuid is spelled in another way, the request reads by itself.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::coalescer::Coalescer;
@@ -25,9 +25,9 @@ use crate::search::{Catalog, Slot, Snapshot, TraitId};
 /// The coalesced reads, and the caches that answer some of them.
 pub struct ProviderReads {
     store: Arc<SnapshotStore>,
-    versions: Coalescer<ProviderVersion>,
-    aggregates: Coalescer<Arc<ProviderAggregates>>,
-    allocations: Coalescer<Arc<ProviderAllocations>>,
+    versions: Coalescer<String, Option<ProviderVersion>>,
+    aggregates: Coalescer<String, Option<Arc<ProviderAggregates>>>,
+    allocations: Coalescer<String, Option<Arc<ProviderAllocations>>>,
     trait_times: RwLock<TraitTimes>,
 }
 
@@ -38,15 +38,28 @@ struct TraitTimes {
     by_id: HashMap<TraitId, Moment>,
 }
 
+/// Reads each of several providers by a statement that reads them all. `None` for a uuid that the tables do not have in
+/// this spelling.
+fn each<T: Clone>(
+    read_all: impl Fn(&mut DbConnection, &[&str]) -> Result<HashMap<String, T>>,
+) -> impl Fn(&Database, &[&String]) -> Result<Vec<Option<T>>> {
+    move |database, uuids| {
+        let distinct: BTreeSet<&str> = uuids.iter().map(|uuid| uuid.as_str()).collect();
+        let distinct: Vec<&str> = distinct.into_iter().collect();
+        let found = database.ask(|conn| read_all(conn, &distinct))?;
+        Ok(uuids.iter().map(|uuid| found.get(*uuid).cloned()).collect())
+    }
+}
+
 impl ProviderReads {
     pub fn start(database: &Database, store: Arc<SnapshotStore>) -> std::result::Result<ProviderReads, SetupError> {
         // One thread for reads that take hardly longer than their round trip, so that many requests share each. Two for
         // allocations, which have many rows: while one thread processes them, the server works for the other.
         Ok(ProviderReads {
             store,
-            versions: Coalescer::start(database, 1, resource_providers::versions)?,
-            aggregates: Coalescer::start(database, 1, aggregates::of_providers)?,
-            allocations: Coalescer::start(database, 2, allocations::of_providers)?,
+            versions: Coalescer::start(database, 1, each(resource_providers::versions))?,
+            aggregates: Coalescer::start(database, 1, each(aggregates::of_providers))?,
+            allocations: Coalescer::start(database, 2, each(allocations::of_providers))?,
             trait_times: RwLock::new(TraitTimes {
                 catalog: Catalog::default(),
                 by_id: HashMap::new(),
@@ -56,7 +69,7 @@ impl ProviderReads {
 
     /// The provider in the newest snapshot, if the database has the same version of it.
     async fn verified(&self, uuid: &str) -> Result<Option<(Arc<Snapshot>, Slot, ProviderVersion)>> {
-        let Some(version) = self.versions.read(uuid).await? else {
+        let Some(version) = self.versions.read(uuid.to_owned()).await? else {
             return Ok(None);
         };
         let snapshot = self.store.newest();
@@ -183,14 +196,14 @@ impl Reader {
 
     /// See [`aggregates::of_provider`].
     pub async fn aggregates(self, uuid: String) -> Result<Arc<ProviderAggregates>> {
-        let coalesced = async |reads: &ProviderReads, uuid: &str| reads.aggregates.read(uuid).await;
+        let coalesced = async |reads: &ProviderReads, uuid: &str| reads.aggregates.read(uuid.to_owned()).await;
         let single = |conn: &mut DbConnection, uuid: &str| aggregates::of_provider(conn, uuid).map(Arc::new);
         self.coalesced_or(uuid, coalesced, single).await
     }
 
     /// See [`allocations::of_provider`].
     pub async fn allocations(self, uuid: String) -> Result<Arc<ProviderAllocations>> {
-        let coalesced = async |reads: &ProviderReads, uuid: &str| reads.allocations.read(uuid).await;
+        let coalesced = async |reads: &ProviderReads, uuid: &str| reads.allocations.read(uuid.to_owned()).await;
         let single = |conn: &mut DbConnection, uuid: &str| allocations::of_provider(conn, uuid).map(Arc::new);
         self.coalesced_or(uuid, coalesced, single).await
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::batch::save::Committed;
-use crate::search::{ClassId, Delta, ProviderId};
+use crate::search::{ClassId, Delta, NameKinds, ProviderId};
 
 /// Provider id, by how much its generation moved, its new time in microseconds, usage changes by class, and its new
 /// generation, which receivers compare with their own.
@@ -22,9 +22,15 @@ struct ChangeBody {
     /// Ids of deleted providers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     x: Vec<i32>,
-    /// Whether to read classes, traits and aggregates again.
+    /// Whether to read the names of all classes again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    c: bool,
+    rc: bool,
+    /// Whether to read the names of all traits again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    t: bool,
+    /// Whether to read the uuids of all aggregates again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    a: bool,
 }
 
 /// The body of a commit's record.
@@ -40,7 +46,9 @@ pub fn encode(committed: &Committed) -> String {
             .collect(),
         r: committed.reload.iter().map(|id| id.0).collect(),
         x: committed.removed.iter().map(|id| id.0).collect(),
-        c: committed.catalog,
+        rc: committed.names.classes,
+        t: committed.names.traits,
+        a: committed.names.aggregates,
     };
     serde_json::to_string(&body).unwrap_or_else(|error| {
         // Numbers and lists cannot fail to serialise. If they did, every process that reads this record would reload
@@ -67,7 +75,11 @@ pub fn decode(body: &str) -> Option<Committed> {
         deltas: body.d.into_iter().map(delta).collect(),
         reload: body.r.into_iter().map(ProviderId).collect(),
         removed: body.x.into_iter().map(ProviderId).collect(),
-        catalog: body.c,
+        names: NameKinds {
+            classes: body.rc,
+            traits: body.t,
+            aggregates: body.a,
+        },
         ..Committed::default()
     })
 }
@@ -88,7 +100,10 @@ mod tests {
             }],
             reload: [ProviderId(5)].into(),
             removed: vec![ProviderId(6)],
-            catalog: true,
+            names: NameKinds {
+                traits: true,
+                ..NameKinds::default()
+            },
             ..Committed::default()
         };
         assert_eq!(decode(&encode(&committed)), Some(committed));

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::store::SnapshotStore;
+use crate::db::boot_instant::BootInstant;
 use crate::db::{Database, DbConnection, Fault, SetupError, change_feed, fault, thread};
 use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
@@ -18,6 +19,14 @@ use crate::search::Snapshot;
 
 /// The time between attempts to reload an invalid snapshot while no request waits for it.
 const RELOAD_RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The time after which the change feed is read if no request asks for it. Far less than changes are kept
+/// (`db::writer::pruning`), so a process without requests lacks none.
+const IDLE_FOLLOW_INTERVAL: Duration = Duration::from_secs(60);
+
+/// After a reload because of foreign commits, the next one comes after this many times its duration. So a foreign writer
+/// that commits all the time does not keep the thread busy.
+const FOREIGN_RELOAD_PAUSE_FACTOR: u32 = 9;
 
 type SnapshotReply = oneshot::Sender<Result<Arc<Snapshot>>>;
 
@@ -28,22 +37,27 @@ pub struct Follower {
     queue: Sender<Option<SnapshotReply>>,
     timeout: Duration,
     /// When the last successful query was sent; before the first one, when the thread was started.
-    last_query: Arc<Mutex<Instant>>,
+    last_query: Arc<Mutex<BootInstant>>,
 }
 
 impl Follower {
-    /// Starts the thread. `timeout`: the longest that a request waits for the database.
+    /// Starts the thread. `exclusive`: no other process writes, so that there is nothing to follow while no request
+    /// asks. `timeout`: the longest that a request waits for the database.
     pub fn start(
         database: Database,
         store: Arc<SnapshotStore>,
+        exclusive: bool,
         timeout: Duration,
     ) -> std::result::Result<Follower, SetupError> {
         let (queue, requests) = channel();
-        let last_query = Arc::new(Mutex::new(Instant::now()));
+        let last_query = Arc::new(Mutex::new(BootInstant::now()));
         let mut thread = FollowerThread {
             database,
             store,
+            exclusive,
             conn: None,
+            was_connected: false,
+            foreign_reload_due: Instant::now(),
             last_query: last_query.clone(),
         };
         thread::spawn("placet-follower", move || thread.work(&requests))?;
@@ -94,27 +108,27 @@ fn arrived_in_flight(requests: &Receiver<Option<SnapshotReply>>) -> impl Iterato
 struct FollowerThread {
     database: Database,
     store: Arc<SnapshotStore>,
+    exclusive: bool,
     /// `None` until it is needed, and after an error.
     conn: Option<DbConnection>,
+    /// Whether there was a connection before.
+    was_connected: bool,
+    /// When everything may be read again because of foreign commits.
+    foreign_reload_due: Instant,
     /// When the last successful query was sent.
-    last_query: Arc<Mutex<Instant>>,
+    last_query: Arc<Mutex<BootInstant>>,
 }
 
 impl FollowerThread {
     fn work(&mut self, requests: &Receiver<Option<SnapshotReply>>) {
         loop {
-            let timeout = if self.store.is_invalid() {
-                RELOAD_RETRY_INTERVAL
-            } else {
-                Duration::MAX
-            };
-            let first = match requests.recv_timeout(timeout) {
-                Ok(request) => request,
-                Err(RecvTimeoutError::Timeout) => None,
+            let (first, is_due) = match requests.recv_timeout(self.idle_time()) {
+                Ok(request) => (request, false),
+                Err(RecvTimeoutError::Timeout) => (None, true),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let waiting: Vec<SnapshotReply> = std::iter::once(first).chain(requests.try_iter()).flatten().collect();
-            if waiting.is_empty() && !self.store.is_invalid() {
+            if waiting.is_empty() && !is_due && !self.store.is_invalid() {
                 continue;
             }
             let result = self.follow();
@@ -124,12 +138,44 @@ impl FollowerThread {
                     log::debug!("The client was gone before the answer was ready");
                 }
             }
+            if self.store.has_foreign_commits() && self.foreign_reload_due <= Instant::now() {
+                self.reload_foreign_commits();
+            }
+        }
+    }
+
+    /// Reads everything while the snapshot stays in use.
+    fn reload_foreign_commits(&mut self) {
+        let began = Instant::now();
+        let reloaded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match self.conn.as_mut() {
+            Some(conn) => self.store.reload_everything(conn),
+            // The change feed could not be read either.
+            None => Ok(()),
+        }));
+        if !matches!(reloaded, Ok(Ok(()))) {
+            log::debug!("The snapshot could not be reloaded after a foreign commit; this is tried again");
+            self.conn = None;
+        }
+        let pause = began.elapsed().max(RELOAD_RETRY_INTERVAL) * FOREIGN_RELOAD_PAUSE_FACTOR;
+        self.foreign_reload_due = Instant::now() + pause;
+    }
+
+    /// How long to wait for a request before the feed is read without one.
+    fn idle_time(&self) -> Duration {
+        if self.store.is_invalid() {
+            RELOAD_RETRY_INTERVAL
+        } else if self.store.has_foreign_commits() {
+            self.foreign_reload_due.saturating_duration_since(Instant::now())
+        } else if self.exclusive {
+            Duration::MAX
+        } else {
+            IDLE_FOLLOW_INTERVAL
         }
     }
 
     /// Reads the feed, and catches a panic: it must not end the thread.
     fn follow(&mut self) -> Result<Arc<Snapshot>> {
-        let sent = Instant::now();
+        let sent = BootInstant::now();
         let followed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.follow_or_reconnect()));
         let result = followed.unwrap_or_else(|_| {
             Err(Error::Internal {
@@ -158,6 +204,9 @@ impl FollowerThread {
             }
         }
         let conn = self.conn.insert(change_feed::connect(&self.database)?);
+        if std::mem::replace(&mut self.was_connected, true) {
+            self.store.revalidate(conn)?;
+        }
         Ok(self.store.follow(conn)?)
     }
 }

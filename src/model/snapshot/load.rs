@@ -17,7 +17,7 @@ use crate::db::schema::{
     resource_provider_traits, resource_providers, traits,
 };
 use crate::db::{DbConnection, DbResult};
-use crate::search::{AggregateId, Catalog, ClassId, ProviderRow, TraitId};
+use crate::search::{AggregateId, Catalog, ClassId, NameKinds, ProviderRow, TraitId};
 
 /// Usage by provider and class, of all allocations or of those that a filter selects. A macro, because the type of the
 /// query has no name in diesel.
@@ -39,22 +39,60 @@ pub fn classes(conn: &mut DbConnection) -> DbResult<Vec<(ClassId, Arc<str>)>> {
 
 /// The names of all classes, traits and aggregates.
 pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
-    let classes = classes(conn)?;
-    let traits: Vec<(i32, String)> = traits::table.select((traits::id, traits::name)).load(conn)?;
-    let aggregates: Vec<(i32, Option<String>)> = placement_aggregates::table
-        .select((placement_aggregates::id, placement_aggregates::uuid))
-        .load(conn)?;
-    Ok(Catalog::new(
-        classes,
-        traits
-            .into_iter()
-            .map(|(id, name)| (TraitId(id), name.into()))
-            .collect(),
-        aggregates
-            .into_iter()
-            .filter_map(|(id, uuid)| Some((AggregateId(id), uuid?.into())))
-            .collect(),
-    ))
+    renewed_catalog(conn, &Catalog::default(), NameKinds::ALL)
+}
+
+/// `known`, with the names of these kinds as the tables have them now.
+pub fn renewed_catalog(conn: &mut DbConnection, known: &Catalog, kinds: NameKinds) -> DbResult<Catalog> {
+    let classes = kinds.classes.then(|| classes(conn)).transpose()?;
+    let traits = kinds.traits.then(|| traits(conn)).transpose()?;
+    let aggregates = kinds.aggregates.then(|| aggregates(conn)).transpose()?;
+    Ok(known.renewed(classes, traits, aggregates))
+}
+
+fn traits(conn: &mut DbConnection) -> DbResult<Vec<(TraitId, Arc<str>)>> {
+    use traits as t;
+    Ok(trait_names(t::table.select((t::id, t::name)).load(conn)?))
+}
+
+fn aggregates(conn: &mut DbConnection) -> DbResult<Vec<(AggregateId, Arc<str>)>> {
+    use placement_aggregates as t;
+    Ok(aggregate_uuids(t::table.select((t::id, t::uuid)).load(conn)?))
+}
+
+/// Those of the traits that exist. MariaDB may find another spelling.
+pub fn traits_named(conn: &mut DbConnection, names: &[&str]) -> DbResult<Vec<(TraitId, Arc<str>)>> {
+    use traits as t;
+    let rows = in_lists(names, |names| {
+        t::table
+            .filter(t::name.eq_any(names))
+            .select((t::id, t::name))
+            .load(&mut *conn)
+    })?;
+    Ok(trait_names(rows))
+}
+
+/// Those of the aggregates that exist. MariaDB may find another spelling.
+pub fn aggregates_named(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<(AggregateId, Arc<str>)>> {
+    use placement_aggregates as t;
+    let rows = in_lists(uuids, |uuids| {
+        t::table
+            .filter(t::uuid.eq_any(uuids))
+            .select((t::id, t::uuid))
+            .load(&mut *conn)
+    })?;
+    Ok(aggregate_uuids(rows))
+}
+
+fn trait_names(rows: Vec<(i32, String)>) -> Vec<(TraitId, Arc<str>)> {
+    rows.into_iter().map(|(id, name)| (TraitId(id), name.into())).collect()
+}
+
+fn aggregate_uuids(rows: Vec<(i32, Option<String>)>) -> Vec<(AggregateId, Arc<str>)> {
+    let named = rows
+        .into_iter()
+        .filter_map(|(id, uuid)| Some((AggregateId(id), uuid?.into())));
+    named.collect()
 }
 
 /// Everything: the catalog and every provider, tree by tree.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::model::batch::save::{Committed, Rewritten};
 use crate::mutants::{self, Mutant};
-use crate::search::{Catalog, Delta, ProviderId, ProviderRow, Snapshot, SnapshotChange};
+use crate::search::{Catalog, Delta, NameKinds, ProviderId, ProviderRow, Snapshot, SnapshotChange};
 
 /// The sum of some change records.
 #[derive(Debug, Default)]
@@ -14,31 +14,30 @@ pub struct MergedChanges {
     rewritten: Vec<Rewritten>,
     /// Providers to read again. If the tables lack one then, it was deleted.
     pub marked: BTreeSet<ProviderId>,
-    /// Whether to read classes, traits and aggregates again.
-    pub catalog: bool,
+    /// The kinds of names to read again.
+    pub names: NameKinds,
 }
 
 impl MergedChanges {
-    /// Adds a record. Deltas of different writers may come in any order.
-    pub fn add(&mut self, committed: Committed) {
-        self.deltas.extend(committed.deltas);
-        self.marked.extend(committed.reload);
-        self.marked.extend(committed.removed);
-        self.catalog |= committed.catalog;
+    /// The sum of commits that are applied together. Deltas of different writers may come in any order.
+    ///
+    /// A commit of this process need not read again what it wrote. Precondition: the snapshot shows every earlier commit
+    /// that concerns the written rows.
+    pub fn of_commits(commits: impl IntoIterator<Item = Committed>) -> MergedChanges {
+        let mut merged = MergedChanges::default();
+        commits.into_iter().for_each(|committed| merged.add(committed));
+        merged
     }
 
-    /// A commit of this process, which need not read again what it wrote. Precondition: the snapshot shows every earlier
-    /// commit that concerns the written rows.
-    pub fn of_own_commit(mut committed: Committed) -> MergedChanges {
+    fn add(&mut self, mut committed: Committed) {
         for rewritten in &committed.rewritten {
             committed.reload.remove(&rewritten.delta.provider);
         }
-        let mut merged = MergedChanges {
-            rewritten: std::mem::take(&mut committed.rewritten),
-            ..MergedChanges::default()
-        };
-        merged.add(committed);
-        merged
+        self.rewritten.extend(committed.rewritten);
+        self.deltas.extend(committed.deltas);
+        self.marked.extend(committed.reload);
+        self.marked.extend(committed.removed);
+        self.names = self.names.or(committed.names);
     }
 
     /// Marks providers that `snapshot` does not have: deltas alone cannot bring them up to date.
@@ -55,10 +54,10 @@ impl MergedChanges {
 
     /// Whether something must be read before the change can be published.
     pub fn needs_reload(&self) -> bool {
-        self.catalog || !self.marked.is_empty()
+        self.names.any() || !self.marked.is_empty()
     }
 
-    /// The change of `snapshot`, with what was read: rows of the marked providers, and the catalog if it was marked. A
+    /// The change of `snapshot`, with what was read: rows of the marked providers, and the catalog if names were marked. A
     /// row already contains the deltas of its provider.
     pub fn snapshot_change(
         &self,

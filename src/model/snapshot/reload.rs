@@ -4,24 +4,23 @@
 //! revisions, so that a delta is never added to a sum that already contains it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use diesel::prelude::*;
 
 use super::change;
 use super::load;
 use super::merged_changes::MergedChanges;
-use crate::db::change_feed::{self, ChangeRecord, FeedPage, Revisions};
+use crate::db::change_feed::{self, ChangeRecord, FeedError, FeedPage, Revisions};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::resource_providers;
 use crate::db::{DbConnection, DbResult};
-use crate::search::{ProviderId, ProviderRow, Snapshot};
+use crate::search::{NameKinds, ProviderId, ProviderRow, Snapshot};
 
 /// The result of a reload.
 pub struct Reload {
-    pub snapshot: Snapshot,
+    pub snapshot: Arc<Snapshot>,
     pub revisions: Revisions,
-    /// Everything was reloaded: feed pages that were fetched before are obsolete.
-    pub is_full: bool,
     /// Suspects that differed from the snapshot.
     pub differing: Vec<ProviderId>,
 }
@@ -31,34 +30,27 @@ pub fn everything(conn: &mut DbConnection) -> DbResult<Reload> {
     let revisions = change_feed::revisions(conn)?;
     let (catalog, rows) = load::snapshot_parts(conn)?;
     Ok(Reload {
-        snapshot: Snapshot::lay_out(catalog, rows),
+        snapshot: Arc::new(Snapshot::lay_out(catalog, rows)),
         revisions,
-        is_full: true,
         differing: Vec::new(),
     })
 }
 
 /// Advances `snapshot` from the revisions `known` to those of `page`. Reads the providers that the page marks and the
-/// `suspects`, and the catalog if it is marked or asked for. Reads everything if the page is not enough.
+/// `suspects`, and the `names` with those that are marked. An error if the page is not enough: then everything must be read.
 pub fn marked(
     conn: &mut DbConnection,
     snapshot: &Snapshot,
     known: &Revisions,
     page: FeedPage,
     suspects: &BTreeSet<ProviderId>,
-    with_catalog: bool,
-) -> DbResult<Reload> {
-    let merged = match page.after(known) {
-        Ok(records) => merge(records),
-        Err(error) => {
-            log::info!("The snapshot is reloaded: {error}");
-            None
-        }
+    names: NameKinds,
+) -> DbResult<Result<Reload, FeedError>> {
+    let mut merged = match page.after(known).and_then(merge) {
+        Ok(merged) => merged,
+        Err(error) => return Ok(Err(error)),
     };
-    let Some(mut merged) = merged else {
-        return everything(conn);
-    };
-    merged.catalog |= with_catalog;
+    merged.names = merged.names.or(names);
     merged.mark_unknown(snapshot);
     let expected = snapshot.apply(&merged.snapshot_change(snapshot, Vec::new(), None));
     let compared: Vec<ProviderId> = suspects.difference(&merged.marked).copied().collect();
@@ -67,34 +59,36 @@ pub fn marked(
         let next = read_marked(conn, snapshot, &merged)?;
         let mut to_mark = merged.lagging_providers(&next);
         to_mark.extend(incomplete_trees(conn, &next, &merged.marked)?);
-        let lacks_names = !merged.catalog && has_unknown_names(&next, &merged.marked);
+        let lacks_names = merged.names != NameKinds::ALL && has_unknown_names(&next, &merged.marked);
         if !lacks_names && to_mark.is_subset(&merged.marked) {
             break next;
         }
-        merged.catalog |= lacks_names;
+        if lacks_names {
+            merged.names = NameKinds::ALL;
+        }
         merged.marked.extend(to_mark);
     };
     let differs = |id: &ProviderId| row_without_time(&expected, *id) != row_without_time(&next, *id);
-    Ok(Reload {
+    Ok(Ok(Reload {
         differing: compared.into_iter().filter(differs).collect(),
-        snapshot: next,
+        snapshot: Arc::new(next),
         revisions: page.revisions,
-        is_full: false,
-    })
+    }))
 }
 
-/// Merges the records; `None` if one cannot be decoded.
-pub fn merge<'a>(records: impl IntoIterator<Item = &'a ChangeRecord>) -> Option<MergedChanges> {
-    let mut merged = MergedChanges::default();
-    for record in records {
-        merged.add(change::decode(&record.body)?);
-    }
-    Some(merged)
+/// Merges the records.
+fn merge(records: &[ChangeRecord]) -> Result<MergedChanges, FeedError> {
+    let decode = |record: &ChangeRecord| {
+        change::decode(&record.body).ok_or_else(|| FeedError::Unreadable(record.writer.clone()))
+    };
+    let commits = records.iter().map(decode).collect::<Result<Vec<_>, _>>()?;
+    Ok(MergedChanges::of_commits(commits))
 }
 
 fn read_marked(conn: &mut DbConnection, snapshot: &Snapshot, merged: &MergedChanges) -> DbResult<Snapshot> {
     let ids: Vec<i32> = merged.marked.iter().map(|id| id.0).collect();
-    let catalog = merged.catalog.then(|| load::catalog(conn)).transpose()?;
+    let renewed = || load::renewed_catalog(conn, snapshot.catalog(), merged.names);
+    let catalog = merged.names.any().then(renewed).transpose()?;
     let rows = load::providers(conn, &ids)?;
     Ok(snapshot.apply(&merged.snapshot_change(snapshot, rows, catalog)))
 }

@@ -2,24 +2,31 @@
 //!
 //! A snapshot is published only under the lock of `Applied`, the position in the change feed that the snapshot shows.
 //! It is a lock and not a thread, because two threads publish: the writer, before it acknowledges a commit, and the
-//! follower. Each has a connection of its own, and neither waits for the other's query. Readers take no lock.
+//! follower. Each has a connection of its own. Readers take no lock.
+//!
+//! No statement runs while the lock is held, so no thread waits for another's connection. Rows are read without it
+//! (`row_reads.rs`).
+
+mod own_commits;
+mod row_reads;
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 
+use self::row_reads::{PublishedChange, PublishedLog};
+use super::change;
 use super::merged_changes::MergedChanges;
-use super::reload::{self, Reload};
-use crate::db::change_feed::{self, FeedPage, Position, Revisions};
+use super::reload;
+use crate::db::change_feed::{self, ChangeRecord, FeedPage, Position, Revisions};
 use crate::db::engines::dialect;
 use crate::db::{Commit, DbConnection, DbResult};
 use crate::model::batch::contention::ContentionTracker;
-use crate::model::batch::save::Committed;
 use crate::mutants::{self, Mutant};
-use crate::search::{ProviderId, Snapshot};
+use crate::search::{NameKinds, ProviderId, Snapshot};
 
 /// The newest snapshot, with the position that it shows.
 pub struct SnapshotStore {
@@ -27,19 +34,46 @@ pub struct SnapshotStore {
     applied: Mutex<Applied>,
     /// Whether the snapshot may lack a commit that the change feed cannot supply. Then it must not be used.
     invalid: AtomicBool,
+    /// Whether a foreign writer has committed since everything was read. Then no decision rests on the snapshot.
+    has_foreign_commits: AtomicBool,
 }
 
 /// The applied position. It is replaced together with the snapshot, under its lock.
 struct Applied {
     revisions: Revisions,
-    /// How often everything was reloaded: feed pages fetched before a reload are obsolete.
-    reload_count: u64,
+    stamp: Stamp,
+    /// The changes that were published while rows are being read.
+    published: PublishedLog,
     /// This process's writer, once it has committed anything.
     own_writer: Option<String>,
     contention: ContentionTracker,
     /// How many polls in a row found no commit of a peer.
     idle_polls: u32,
     speculative: Option<Speculative>,
+}
+
+/// Counts the events after which something that was read before may be obsolete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Stamp {
+    /// How often everything was reloaded.
+    reloads: u64,
+    invalidations: u64,
+    /// How often marked rows were read and published.
+    row_reads: u64,
+    foreign_commits: u64,
+    comparison_rounds: u64,
+}
+
+impl Stamp {
+    /// Whether the snapshot was neither reloaded nor invalidated between the two.
+    fn is_same_reload(&self, other: &Stamp) -> bool {
+        (self.reloads, self.invalidations) == (other.reloads, other.invalidations)
+    }
+
+    /// Whether no rows were published either.
+    fn is_same_read(&self, other: &Stamp) -> bool {
+        self.is_same_reload(other) && self.row_reads == other.row_reads
+    }
 }
 
 /// The speculative snapshot: `base` with a commit in flight. It is published when the commit has happened, if `base` is
@@ -55,14 +89,22 @@ struct Speculative {
 /// batch.
 pub const IDLE_POLLS: u32 = 2;
 
+/// The snapshot and its position, as they were together at one moment.
+struct Shown {
+    snapshot: Arc<Snapshot>,
+    revisions: Revisions,
+    stamp: Stamp,
+    peers_are_idle: bool,
+}
+
 /// The result of applying a feed page.
 enum PageOutcome {
     /// The snapshot that shows the page.
     Published(Arc<Snapshot>),
-    /// Everything was reloaded since the page was fetched.
+    /// The snapshot was reloaded or invalidated since the page was fetched.
     Obsolete,
     /// Deltas are not enough: rows must be read.
-    NeedsReload,
+    NeedsRows,
 }
 
 impl SnapshotStore {
@@ -70,16 +112,18 @@ impl SnapshotStore {
     pub fn load(conn: &mut DbConnection) -> DbResult<SnapshotStore> {
         let loaded = dialect::read_transaction(conn, reload::everything)?;
         Ok(SnapshotStore {
-            current: ArcSwap::from_pointee(loaded.snapshot),
+            current: ArcSwap::new(loaded.snapshot),
             applied: Mutex::new(Applied {
                 revisions: loaded.revisions,
-                reload_count: 0,
+                stamp: Stamp::default(),
+                published: PublishedLog::default(),
                 own_writer: None,
                 contention: ContentionTracker::default(),
                 idle_polls: 0,
                 speculative: None,
             }),
             invalid: AtomicBool::new(false),
+            has_foreign_commits: AtomicBool::new(false),
         })
     }
 
@@ -91,8 +135,44 @@ impl SnapshotStore {
     /// Marks the snapshot as invalid: nothing is answered from it until everything was reloaded.
     pub fn invalidate(&self) {
         // Under the lock: a reload that began before this must not make the snapshot valid again.
-        let _applied = self.applied();
+        let mut applied = self.applied();
+        applied.stamp.invalidations += 1;
         self.invalid.store(true, Ordering::Release);
+    }
+
+    /// For a new connection: invalidates the snapshot, unless the database still has every commit that it shows. After
+    /// a failover or a restore it may lack some.
+    pub fn revalidate(&self, conn: &mut DbConnection) -> DbResult<()> {
+        if mutants::is(Mutant::TrustReconnect) || self.is_invalid() {
+            return Ok(());
+        }
+        if !change_feed::contains(conn, &self.revisions())? {
+            log::info!("The snapshot is reloaded: on a new connection the database lacks a commit that it shows");
+            self.invalidate();
+        }
+        Ok(())
+    }
+
+    /// A foreign writer has committed: commands are decided on rows until everything was read again. Searches go on.
+    pub fn note_foreign_commit(&self) {
+        let mut applied = self.applied();
+        applied.stamp.foreign_commits += 1;
+        if !self.has_foreign_commits.swap(true, Ordering::AcqRel) {
+            log::info!(
+                "A program other than placet wrote to the database: commands are decided on rows until the snapshot \
+                 was reloaded"
+            );
+        }
+    }
+
+    /// Whether a foreign writer has committed since everything was read.
+    pub fn has_foreign_commits(&self) -> bool {
+        self.has_foreign_commits.load(Ordering::Acquire)
+    }
+
+    /// Whether a decision may rest on the snapshot, with guards.
+    pub fn may_decide(&self) -> bool {
+        !self.is_invalid() && !self.has_foreign_commits()
     }
 
     /// The revisions up to which the snapshot shows everything.
@@ -100,9 +180,22 @@ impl SnapshotStore {
         self.applied().revisions.clone()
     }
 
-    /// How often everything was reloaded. After a reload the database may be another one, with other ids.
+    /// Changes when ids that were looked up before may be others. After a reload the database may be another one. During
+    /// a round of the comparison a foreign writer may have deleted the rows.
+    pub fn ids_version(&self) -> u64 {
+        let stamp = self.applied().stamp;
+        stamp.reloads + stamp.comparison_rounds
+    }
+
+    /// The comparison has compared all providers.
+    pub fn end_comparison_round(&self) {
+        self.applied().stamp.comparison_rounds += 1;
+    }
+
+    /// How often everything was reloaded.
+    #[cfg(test)]
     pub fn reload_count(&self) -> u64 {
-        self.applied().reload_count
+        self.applied().stamp.reloads
     }
 
     /// Whether the snapshot is invalid.
@@ -110,41 +203,65 @@ impl SnapshotStore {
         self.invalid.load(Ordering::Acquire)
     }
 
-    /// Brings the snapshot up to everything committed before the call. That takes one query; more only if rows must be
-    /// read, or if a peer that was idle has committed.
+    /// Brings the snapshot up to everything committed before the call, and reloads everything if it must. For a thread
+    /// that may take as long as that.
     pub fn follow(&self, conn: &mut DbConnection) -> DbResult<Arc<Snapshot>> {
         loop {
-            let (known, reload_count, peers_are_idle) = {
-                let applied = self.applied();
-                if self.is_invalid() {
-                    return self.reload_everything(conn, applied);
-                }
-                let peers_are_idle = applied.idle_polls >= IDLE_POLLS;
-                (applied.revisions.clone(), applied.reload_count, peers_are_idle)
-            };
-            // Idle peers: only their revisions are queried.
-            if peers_are_idle && change_feed::revisions(conn)? == known {
-                return Ok(self.newest());
-            }
-            let page = change_feed::read_page(conn, &known)?;
-            if let Some(newest) = self.apply_or_reload(conn, &known, reload_count, page)? {
+            if let Some(newest) = self.try_follow(conn)? {
                 return Ok(newest);
             }
+            self.reload_everything(conn)?;
         }
     }
 
-    /// As `follow`, but with deltas alone, inside the caller's transaction; false if they are not enough.
-    pub fn catch_up(&self, conn: &mut DbConnection) -> DbResult<bool> {
-        let (known, reload_count) = {
-            let applied = self.applied();
-            (applied.revisions.clone(), applied.reload_count)
-        };
-        if self.is_invalid() {
-            return Ok(false);
+    /// Brings the snapshot up to everything committed before the call. That takes one query; more only if rows must be
+    /// read, or if a peer that was idle has committed. `None` if everything must be reloaded: the snapshot is invalid.
+    pub fn try_follow(&self, conn: &mut DbConnection) -> DbResult<Option<Arc<Snapshot>>> {
+        while let Some(shown) = self.shown() {
+            // Idle peers: only their revisions are queried.
+            if shown.peers_are_idle && change_feed::revisions(conn)? == shown.revisions {
+                return Ok(Some(self.newest()));
+            }
+            let page = change_feed::read_page(conn, &shown.revisions)?;
+            if page.revisions == shown.revisions && matches!(page.after(&shown.revisions), Ok([])) {
+                let mut applied = self.applied();
+                applied.idle_polls = applied.idle_polls.saturating_add(1);
+                return Ok(Some(self.newest()));
+            }
+            match self.apply_page(&shown, page) {
+                PageOutcome::Published(newest) => return Ok(Some(newest)),
+                PageOutcome::Obsolete => {}
+                PageOutcome::NeedsRows => {
+                    if self
+                        .read_marked(conn, &BTreeSet::new(), NameKinds::default())?
+                        .is_some()
+                    {
+                        return Ok(Some(self.newest()));
+                    }
+                }
+            }
         }
-        let page = change_feed::read_page(conn, &known)?;
-        let outcome = self.apply_page(&mut self.applied(), &known, reload_count, page);
-        Ok(matches!(outcome, PageOutcome::Published(_)))
+        Ok(None)
+    }
+
+    /// As `try_follow`, but with deltas alone, inside the caller's transaction; false if they are not enough.
+    pub fn catch_up(&self, conn: &mut DbConnection) -> DbResult<bool> {
+        let Some(shown) = self.shown() else {
+            return Ok(false);
+        };
+        let page = change_feed::read_page(conn, &shown.revisions)?;
+        Ok(matches!(self.apply_page(&shown, page), PageOutcome::Published(_)))
+    }
+
+    /// What the snapshot shows now; `None` if it is invalid.
+    fn shown(&self) -> Option<Shown> {
+        let applied = self.applied();
+        (!self.is_invalid()).then(|| Shown {
+            snapshot: self.newest(),
+            revisions: applied.revisions.clone(),
+            stamp: applied.stamp,
+            peers_are_idle: applied.idle_polls >= IDLE_POLLS,
+        })
     }
 
     /// Providers that other processes updated at least twice in the last second.
@@ -152,37 +269,14 @@ impl SnapshotStore {
         self.applied().contention.contended(Instant::now())
     }
 
-    /// Applies a feed page that was fetched at `known` and after `reload_count` reloads, and reads rows if deltas are not
-    /// enough. `None` if everything was reloaded since.
-    fn apply_or_reload(
-        &self,
-        conn: &mut DbConnection,
-        known: &Revisions,
-        reload_count: u64,
-        page: FeedPage,
-    ) -> DbResult<Option<Arc<Snapshot>>> {
+    /// Applies a feed page that was queried after `shown`, with its deltas alone.
+    fn apply_page(&self, shown: &Shown, page: FeedPage) -> PageOutcome {
         let mut applied = self.applied();
-        if page.revisions == *known && matches!(page.after(known), Ok([])) {
-            applied.idle_polls = applied.idle_polls.saturating_add(1);
-            return Ok(Some(self.newest()));
-        }
-        match self.apply_page(&mut applied, known, reload_count, page) {
-            PageOutcome::Published(newest) => Ok(Some(newest)),
-            PageOutcome::Obsolete => Ok(None),
-            PageOutcome::NeedsReload => {
-                self.reload_marked(conn, &mut applied, &BTreeSet::new(), false)?;
-                Ok(Some(self.newest()))
-            }
-        }
-    }
-
-    /// Applies a feed page with its deltas alone.
-    fn apply_page(&self, applied: &mut Applied, known: &Revisions, reload_count: u64, page: FeedPage) -> PageOutcome {
-        if applied.reload_count != reload_count {
+        if !applied.stamp.is_same_reload(&shown.stamp) || applied.revisions.epoch != shown.revisions.epoch {
             return PageOutcome::Obsolete;
         }
-        let Ok(records) = page.after(known) else {
-            return PageOutcome::NeedsReload;
+        let Ok(records) = page.after(&shown.revisions) else {
+            return PageOutcome::NeedsRows;
         };
         // The writer may have published its own commits since: each is applied once.
         let revisions = &applied.revisions;
@@ -195,169 +289,45 @@ impl SnapshotStore {
             .filter(|record| Some(&record.writer) != applied.own_writer.as_ref())
             .count();
         let are_all_from_peers = from_peers == unapplied().count();
-        let merged = reload::merge(unapplied());
+        let Some(changes) = unapplied().map(published_change).collect::<Option<Vec<_>>>() else {
+            return PageOutcome::NeedsRows;
+        };
         if from_peers > 0 {
             applied.idle_polls = 0;
         }
-        let Some(merged) = merged else {
-            return PageOutcome::NeedsReload;
-        };
+        let merged = MergedChanges::of_commits(changes.iter().map(|change| change.committed.clone()));
         let updated = merged.delta_providers();
-        let Some(next) = self.next_snapshot(merged) else {
-            return PageOutcome::NeedsReload;
+        let Some(next) = next_snapshot(&self.newest(), merged) else {
+            return PageOutcome::NeedsRows;
         };
         if are_all_from_peers && !updated.is_empty() {
             applied.contention.record(Instant::now(), updated);
         }
+        applied.published.push(changes);
         applied.revisions.advance(page.revisions);
         PageOutcome::Published(self.publish_snapshot(next))
     }
 
-    /// The next snapshot, if deltas are enough to make it.
-    fn next_snapshot(&self, mut merged: MergedChanges) -> Option<Snapshot> {
-        let newest = self.newest();
-        merged.mark_unknown(&newest);
-        if merged.needs_reload() {
-            return None;
-        }
-        let next = newest.apply(&merged.snapshot_change(&newest, Vec::new(), None));
-        merged.lagging_providers(&next).is_empty().then_some(next)
-    }
-
-    /// The snapshot as if a commit of this process that is in flight had happened; `None` if deltas are not enough, or
-    /// if the follower has applied the commit already.
-    pub fn speculate(&self, committed: &Committed, commit: &Commit) -> Option<Arc<Snapshot>> {
-        let mut applied = self.applied();
-        if self.is_invalid() || applied.revisions.of(&commit.writer) + 1 != commit.revision {
-            return None;
-        }
-        let base = self.newest();
-        let next = Arc::new(self.next_snapshot(MergedChanges::of_own_commit(committed.clone()))?);
-        applied.speculative = Some(Speculative {
-            commit: commit.clone(),
-            base,
-            next: next.clone(),
-        });
-        Some(next)
-    }
-
-    /// Publishes a commit of this process. Returns false if deltas are not enough, or if the revision before it is not
-    /// applied yet. If the follower has applied the commit already, nothing is left to do.
-    pub fn publish(&self, committed: Committed, commit: &Commit) -> bool {
-        let mut applied = self.applied();
-        let speculative = applied.speculative.take();
-        if self.is_invalid() {
-            // The reload that is due reads it from the tables.
-            return true;
-        }
-        if applied.own_writer.as_ref() != Some(&commit.writer) {
-            applied.own_writer = Some(commit.writer.clone());
-        }
-        let known = applied.revisions.of(&commit.writer);
-        if known >= commit.revision && !mutants::is(Mutant::ApplyTwice) {
-            return true;
-        }
-        if known + 1 < commit.revision {
-            return false;
-        }
-        let is_current =
-            |speculative: &Speculative| speculative.commit == *commit && Arc::ptr_eq(&speculative.base, &self.newest());
-        let next = match speculative.filter(is_current) {
-            Some(speculative) => speculative.next,
-            None => match self.next_snapshot(MergedChanges::of_own_commit(committed)) {
-                Some(next) => Arc::new(next),
-                None => return false,
-            },
-        };
-        let position = Position {
-            revision: commit.revision,
-            token: commit.token.clone(),
-        };
-        applied.revisions.writers.insert(commit.writer.clone(), position);
-        self.current.store(next);
-        true
-    }
-
     /// Brings the snapshot up to date by reading the rows that deltas cannot supply. An invalid snapshot stays invalid.
     pub fn reload(&self, conn: &mut DbConnection) -> DbResult<()> {
-        let mut applied = self.applied();
-        if self.is_invalid() {
-            return Ok(());
-        }
-        self.reload_marked(conn, &mut applied, &BTreeSet::new(), false)
+        self.read_marked(conn, &BTreeSet::new(), NameKinds::default())
             .map(|_| ())
     }
 
-    /// Reads `suspects` again. Returns those of them that differed from the snapshot.
+    /// Reads `suspects` again. Returns those of them that differed from the snapshot; none if that is invalid.
     pub fn reload_suspects(
         &self,
         conn: &mut DbConnection,
         suspects: &BTreeSet<ProviderId>,
     ) -> DbResult<Vec<ProviderId>> {
-        self.reload_rows(conn, suspects, false)
+        Ok(self
+            .read_marked(conn, suspects, NameKinds::default())?
+            .unwrap_or_default())
     }
 
-    /// Reads the catalog again.
+    /// Reads the catalog again. An invalid snapshot stays invalid.
     pub fn reload_catalog(&self, conn: &mut DbConnection) -> DbResult<()> {
-        self.reload_rows(conn, &BTreeSet::new(), true).map(|_| ())
-    }
-
-    /// Reads `suspects` and, if asked for, the catalog again; everything if the snapshot is invalid.
-    fn reload_rows(
-        &self,
-        conn: &mut DbConnection,
-        suspects: &BTreeSet<ProviderId>,
-        with_catalog: bool,
-    ) -> DbResult<Vec<ProviderId>> {
-        let mut applied = self.applied();
-        if self.is_invalid() {
-            return self.reload_everything(conn, applied).map(|_| Vec::new());
-        }
-        self.reload_marked(conn, &mut applied, suspects, with_catalog)
-    }
-
-    /// Reads the marked rows and the suspects, with the lock held to the end: a commit of this process that was
-    /// published between reading and publishing would be lost.
-    fn reload_marked(
-        &self,
-        conn: &mut DbConnection,
-        applied: &mut Applied,
-        suspects: &BTreeSet<ProviderId>,
-        with_catalog: bool,
-    ) -> DbResult<Vec<ProviderId>> {
-        let (newest, known) = (self.newest(), &applied.revisions);
-        let early_page = early_page(conn, known)?;
-        let reload = dialect::read_transaction(conn, |conn| {
-            let page = match early_page {
-                Some(page) => page,
-                None => change_feed::read_page(conn, known)?,
-            };
-            reload::marked(conn, &newest, known, page, suspects, with_catalog)
-        })?;
-        Ok(self.install(applied, reload))
-    }
-
-    fn reload_everything(
-        &self,
-        conn: &mut DbConnection,
-        mut applied: MutexGuard<'_, Applied>,
-    ) -> DbResult<Arc<Snapshot>> {
-        let reload = dialect::read_transaction(conn, reload::everything)?;
-        self.install(&mut applied, reload);
-        log::info!("The snapshot was reloaded and is valid again");
-        Ok(self.newest())
-    }
-
-    /// Publishes the result of a reload. Returns the suspects that differed from the snapshot.
-    fn install(&self, applied: &mut Applied, reload: Reload) -> Vec<ProviderId> {
-        applied.revisions = reload.revisions;
-        applied.reload_count += u64::from(reload.is_full);
-        applied.speculative = None;
-        self.publish_snapshot(reload.snapshot);
-        if reload.is_full {
-            self.invalid.store(false, Ordering::Release);
-        }
-        reload.differing
+        self.read_marked(conn, &BTreeSet::new(), NameKinds::ALL).map(|_| ())
     }
 
     fn publish_snapshot(&self, next: Snapshot) -> Arc<Snapshot> {
@@ -372,12 +342,24 @@ impl SnapshotStore {
     }
 }
 
-/// With the mutant `revisions-before`, a page read before the transaction that reads the rows; `None` without it.
-fn early_page(conn: &mut DbConnection, known: &Revisions) -> DbResult<Option<FeedPage>> {
-    if !mutants::is(Mutant::RevisionsBefore) {
-        return Ok(None);
+/// `snapshot` with the changes, if deltas are enough to make it.
+fn next_snapshot(snapshot: &Snapshot, mut merged: MergedChanges) -> Option<Snapshot> {
+    merged.mark_unknown(snapshot);
+    if merged.needs_reload() {
+        return None;
     }
-    let page = change_feed::read_page(conn, known)?;
-    std::thread::sleep(Duration::from_millis(20));
-    Ok(Some(page))
+    let next = snapshot.apply(&merged.snapshot_change(snapshot, Vec::new(), None));
+    merged.lagging_providers(&next).is_empty().then_some(next)
+}
+
+/// The change of a record of the feed; `None` if this version of placet cannot read it.
+fn published_change(record: &ChangeRecord) -> Option<PublishedChange> {
+    Some(PublishedChange {
+        writer: record.writer.clone(),
+        position: Position {
+            revision: record.revision,
+            token: record.token.clone(),
+        },
+        committed: change::decode(&record.body)?,
+    })
 }

@@ -1,7 +1,14 @@
 //! A foreign writer on the same tables. It raises a provider's generation with every increase, and leaves no deltas.
 
+use std::time::{Duration, Instant};
+
+use super::process::Process;
 use super::*;
+use crate::db::writer::Batch;
 use crate::error::Error;
+use crate::model::allocations::Release;
+use crate::model::batch::command::Write;
+use crate::search::ClassId;
 
 /// Writes what OpenStack Placement writes when it grants a claim.
 pub fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
@@ -102,4 +109,102 @@ async fn a_restored_database_is_reloaded() {
     f.model.submit(claim(12, 1, "VCPU", 2, Expected::New)).await.unwrap();
     assert_eq!((f.used(1), f.generation(1)), (3, 3));
     f.check_snapshot().await;
+}
+
+/// On SQLite the id of the newest provider is used again. So id, uuid and generation may all be what they were.
+#[actix_web::test]
+async fn a_provider_that_a_foreign_writer_made_again_is_not_taken_for_the_old_one() {
+    let mut f = fixture();
+    if Kind::of(&f.conn) != Kind::Sqlite {
+        return;
+    }
+    f.host(1, 8).await.unwrap();
+    let id = f.number("SELECT id AS n FROM resource_providers");
+    f.execute("DELETE FROM inventories");
+    f.execute("DELETE FROM resource_providers");
+    f.execute(&format!(
+        "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id) \
+         VALUES ({id}, '{}', 'again', -1, {id})",
+        uuid(1)
+    ));
+    f.execute(&format!(
+        "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit, max_unit, \
+         step_size, allocation_ratio) VALUES ({id}, 0, 4, 0, 1, 100, 1, 1.0)"
+    ));
+    foreign_claim(&mut f, 20, 1, 2);
+    foreign_claim(&mut f, 21, 1, 2);
+    assert_eq!(f.generation(1), 1, "the same generation as before");
+    let refused = f.model.submit(claim(10, 1, "VCPU", 8, Expected::New)).await;
+    assert!(matches!(refused, Err(Error::CapacityExceeded { .. })), "{refused:?}");
+    assert_eq!(f.used(1), 4);
+    // Everything is read again in the background. The bound is far more than that takes.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let shown = |snapshot: &Snapshot| snapshot.by_uuid(&uuid(1)).map(|slot| snapshot.used(slot, ClassId(0)));
+    while shown(&f.model.snapshot().await.unwrap()) != Some(4) {
+        assert!(Instant::now() < deadline, "the snapshot was not reloaded");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn commits_and_checkpoints_of_placet_are_not_foreign() {
+    let f = fixture();
+    if Kind::of(&f.conn) != Kind::Sqlite {
+        return;
+    }
+    let (_kept, database) = TestDatabase::synced();
+    let mut process = Process::start(&database, true);
+    for mode in ["PASSIVE", "RESTART"] {
+        let create = Create {
+            uuid: uuid(1),
+            name: mode.to_owned(),
+            parent: None,
+        };
+        drop(process.write(&[&create.into_command()]));
+        let mut other = database.connect().unwrap();
+        diesel::sql_query(format!("PRAGMA wal_checkpoint({mode})"))
+            .execute(&mut other)
+            .unwrap();
+        process.decider.follow(&mut process.conn).unwrap();
+        assert!(process.store.may_decide(), "{mode}");
+    }
+    diesel::sql_query("DELETE FROM traits WHERE name = 'CUSTOM_NONE'")
+        .execute(&mut database.connect().unwrap())
+        .unwrap();
+    process.decider.follow(&mut process.conn).unwrap();
+    assert!(process.store.may_decide(), "nothing was written");
+    let version = process.store.ids_version();
+    diesel::sql_query("INSERT INTO traits (name) VALUES ('CUSTOM_FOREIGN')")
+        .execute(&mut database.connect().unwrap())
+        .unwrap();
+    process.decider.follow(&mut process.conn).unwrap();
+    // The follower may have reloaded everything by now.
+    assert!(!process.store.may_decide() || process.store.ids_version() > version);
+    process.store.reload_everything(&mut process.conn).unwrap();
+    assert!(process.store.may_decide());
+    process.check();
+}
+
+/// The tables of projects and users grow for ever, so an operator may delete those that no consumer has.
+#[actix_web::test]
+async fn a_deleted_project_is_made_again() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    // The first claim inserts the project, the others find its id.
+    for consumer in 10..13 {
+        f.model
+            .submit(claim(consumer, 1, "VCPU", 1, Expected::New))
+            .await
+            .unwrap();
+        let consumer = uuid(consumer);
+        f.model.submit(Release { consumer }).await.unwrap();
+    }
+    f.execute("DELETE FROM projects");
+    f.execute("DELETE FROM users");
+    f.model.compare(0, 100).unwrap();
+    f.model.submit(claim(13, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    let owned =
+        "SELECT COUNT(*) AS n FROM consumers c JOIN projects p ON p.id = c.project_id JOIN users u ON u.id = c.user_id";
+    assert_eq!(f.number(owned), 1);
 }

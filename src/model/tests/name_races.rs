@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use super::process::Process;
+use super::process::{Process, results};
 use super::*;
 use crate::db::engines::dialect;
-use crate::db::writer::{Batch, RunOutcome};
+use crate::db::writer::Batch;
 use crate::error::Error;
 use crate::model::batch::command::{Answer, Command, Write};
+use crate::model::batch::decider::Decider;
 use crate::model::{inventories, resource_classes, traits};
 
 const CLASS: &str = "CUSTOM_GOING";
@@ -71,13 +72,12 @@ fn interleaved_with(
 ) -> [Result<Answer>; 2] {
     dialect::begin_write(&mut a.conn).unwrap();
     assert!(a.identity.raise_revision(&mut a.conn).unwrap());
-    let RunOutcome::Decided { mut answers, change } = a.decider.run(&mut a.conn, &[&first], false).unwrap() else {
-        panic!("the first command has no conflict");
-    };
-    let change = a.decider.encode(&change.expect("the first writes"));
+    let executed = a.decider.run(&mut a.conn, &[&first], false).unwrap();
+    let mut answers = results(executed.decisions);
+    let change = Decider::encode(&executed.change.expect("the first writes"));
     let later = std::thread::spawn(second);
     std::thread::sleep(OVERLAP_TIME);
-    a.identity.record(&mut a.conn, &change).unwrap();
+    a.identity.record(&mut a.conn, change).unwrap();
     dialect::commit(&mut a.conn).unwrap();
     [answers.remove(0), later.join().unwrap()]
 }

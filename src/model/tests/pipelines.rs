@@ -26,7 +26,8 @@ fn finish(process: &mut Process, change: Committed) {
 }
 
 fn has_speculative_plan(process: &mut Process, change: &Committed, claim: Command) -> bool {
-    process.speculate(change, &[&claim]).is_some()
+    let plan = process.speculate(change, &[&claim]);
+    plan.is_some_and(|plan| !plan.writes.is_empty())
 }
 
 #[actix_web::test]

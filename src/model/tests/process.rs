@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::*;
 use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::{self, ExecMode};
-use crate::db::writer::{Batch, BatchPlan, PlanOutcome, RunOutcome};
-use crate::db::{Commit, DbResult, Identity};
+use crate::db::writer::{Batch, BatchPlan, Decision, Executed};
+use crate::db::{Commit, DbResult, Identity, WriteError};
 use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::batch::decider::Decider;
 use crate::model::batch::save::Committed;
@@ -40,13 +40,31 @@ pub fn claim_command(consumer: u32, provider: u32, amount: i64) -> Command {
     claim(consumer, provider, "VCPU", amount, Expected::New).into_command()
 }
 
+/// The results of commands that were decided. The test's own check of a refusal on the snapshot is another one.
+pub fn results(decisions: Vec<Decision<Answer>>) -> Vec<Result<Answer>> {
+    let result = |decision| match decision {
+        Decision::Granted(answer) => Ok(answer),
+        Decision::Refused(error) => Err(error),
+        Decision::Unverified => panic!("it is refused on the snapshot alone"),
+    };
+    decisions.into_iter().map(result).collect()
+}
+
 impl Process {
     pub fn start(database: &Database, alone: bool) -> Process {
         let mut conn = database.connect().unwrap();
         let identity = Identity::register(&mut conn).unwrap();
+        let data_version = dialect::data_version(&mut conn).unwrap();
         let store = Arc::new(SnapshotStore::load(&mut conn).unwrap());
-        let follower = Follower::start(database.clone(), store.clone(), Duration::from_secs(10)).unwrap();
-        let decider = Decider::new(store.clone(), follower, alone, rules(), Precision::of(&conn));
+        let follower = Follower::start(database.clone(), store.clone(), alone, Duration::from_secs(10)).unwrap();
+        let decider = Decider::new(
+            store.clone(),
+            follower,
+            alone,
+            data_version,
+            rules(),
+            Precision::of(&conn),
+        );
         Process {
             identity,
             decider,
@@ -69,18 +87,21 @@ impl Process {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
         match self.decider.run(&mut self.conn, commands, from_database) {
-            Ok(RunOutcome::Decided { answers, change }) => Ok(Some((answers, change))),
-            Ok(RunOutcome::Conflict) => dialect::rollback(&mut self.conn).map(|()| None),
-            Err(error) => dialect::rollback(&mut self.conn).and(Err(error)),
+            Ok(Executed { decisions, .. }) if decisions.iter().any(|it| matches!(it, Decision::Unverified)) => {
+                assert!(!from_database, "a refusal on rows is final");
+                dialect::rollback(&mut self.conn)?;
+                self.decide(commands, true)
+            }
+            Ok(Executed { decisions, change }) => Ok(Some((results(decisions), change))),
+            Err(WriteError::Conflict) => dialect::rollback(&mut self.conn).map(|()| None),
+            Err(WriteError::Database(error)) => dialect::rollback(&mut self.conn).and(Err(error)),
         }
     }
 
     /// Plans the commands on the snapshot alone, begins a transaction, and writes the plan.
     pub fn plan(&mut self, commands: &[&Command]) -> Decided<Option<Committed>> {
-        let PlanOutcome::Plan(plan) = self.decider.plan(&mut self.conn, commands)? else {
-            panic!("not planned: {commands:?}");
-        };
-        self.write_plan(plan)
+        let plan = self.decider.plan(&mut self.conn, commands)?;
+        self.write_plan(plan.expect("they can be planned"))
     }
 
     /// A plan as if a change that is not yet committed had been; `None` if there can be none.
@@ -94,7 +115,7 @@ impl Process {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
         match guarded::run(&mut self.conn, plan.now, &plan.writes, ExecMode::Sequential) {
-            Ok(None) => Ok(Some((plan.answers.into_iter().map(Ok).collect(), Some(plan.change)))),
+            Ok(None) => Ok(Some((results(plan.decisions), Some(plan.change)))),
             Ok(Some(_)) => dialect::rollback(&mut self.conn).map(|()| None),
             Err(error) => dialect::rollback(&mut self.conn).and(Err(error)),
         }
@@ -102,16 +123,14 @@ impl Process {
 
     /// Commits the transaction in which the change was decided.
     pub fn commit_decided(&mut self, change: Committed) -> DbResult<Pending> {
-        self.identity.record(&mut self.conn, &self.decider.encode(&change))?;
+        self.identity.record(&mut self.conn, Decider::encode(&change))?;
         dialect::commit(&mut self.conn)?;
         Ok(Some((change, self.identity.committed())))
     }
 
     pub fn publish(&mut self, pending: Pending) {
-        if let Some((change, commit)) = pending
-            && !self.decider.publish(change, &commit)
-        {
-            self.decider.reload(&mut self.conn).unwrap();
+        if let Some((change, commit)) = pending {
+            self.decider.publish(Some(&mut self.conn), change, &commit);
         }
     }
 

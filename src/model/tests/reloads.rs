@@ -143,7 +143,7 @@ async fn a_revision_that_is_reached_again_after_a_restore_is_another_commit() {
     // The same revision again, with another change.
     dialect::begin_write(&mut f.conn).unwrap();
     assert!(old.raise_revision(&mut f.conn).unwrap());
-    old.record(&mut f.conn, "{}").unwrap();
+    old.record(&mut f.conn, "{}".to_owned()).unwrap();
     dialect::commit(&mut f.conn).unwrap();
     b.follow();
     assert_eq!(b.shows(1).1, 0);

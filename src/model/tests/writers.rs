@@ -12,7 +12,7 @@ impl Process {
     fn open_batch(&mut self) {
         dialect::begin_write(&mut self.conn).unwrap();
         assert!(self.identity.raise_revision(&mut self.conn).unwrap());
-        self.identity.record(&mut self.conn, "{}").unwrap();
+        self.identity.record(&mut self.conn, "{}".to_owned()).unwrap();
     }
 }
 

@@ -25,15 +25,45 @@ impl<K: Copy + Ord + Hash> NameTable<K> {
     }
 }
 
+/// The kinds of names of which some were created, renamed or deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NameKinds {
+    pub classes: bool,
+    pub traits: bool,
+    pub aggregates: bool,
+}
+
+impl NameKinds {
+    pub const ALL: NameKinds = NameKinds {
+        classes: true,
+        traits: true,
+        aggregates: true,
+    };
+
+    /// Whether some names of any kind changed.
+    pub fn any(self) -> bool {
+        self != NameKinds::default()
+    }
+
+    /// The kinds of both.
+    pub fn or(self, other: NameKinds) -> NameKinds {
+        NameKinds {
+            classes: self.classes || other.classes,
+            traits: self.traits || other.traits,
+            aggregates: self.aggregates || other.aggregates,
+        }
+    }
+}
+
 /// All names in the database. A clone copies a pointer: versions share one catalog until a name is added or removed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Catalog(Arc<CatalogData>);
 
 #[derive(Debug, PartialEq)]
 struct CatalogData {
-    classes: NameTable<ClassId>,
-    traits: NameTable<TraitId>,
-    aggregates: NameTable<AggregateId>,
+    classes: Arc<NameTable<ClassId>>,
+    traits: Arc<NameTable<TraitId>>,
+    aggregates: Arc<NameTable<AggregateId>>,
     derived: DerivedCache,
 }
 
@@ -51,9 +81,31 @@ impl Catalog {
         aggregates: Vec<(AggregateId, Arc<str>)>,
     ) -> Self {
         Self(Arc::new(CatalogData {
-            classes: NameTable::new(classes),
-            traits: NameTable::new(traits),
-            aggregates: NameTable::new(aggregates),
+            classes: Arc::new(NameTable::new(classes)),
+            traits: Arc::new(NameTable::new(traits)),
+            aggregates: Arc::new(NameTable::new(aggregates)),
+            derived: DerivedCache::default(),
+        }))
+    }
+
+    /// As this catalog, with whole tables of the kinds that are given. The others are shared, so that a new trait costs
+    /// the same beside any number of aggregates.
+    pub fn renewed(
+        &self,
+        classes: Option<Vec<(ClassId, Arc<str>)>>,
+        traits: Option<Vec<(TraitId, Arc<str>)>>,
+        aggregates: Option<Vec<(AggregateId, Arc<str>)>>,
+    ) -> Self {
+        fn table<K: Copy + Ord + Hash>(
+            entries: Option<Vec<(K, Arc<str>)>>,
+            known: &Arc<NameTable<K>>,
+        ) -> Arc<NameTable<K>> {
+            entries.map_or_else(|| known.clone(), |entries| Arc::new(NameTable::new(entries)))
+        }
+        Self(Arc::new(CatalogData {
+            classes: table(classes, &self.0.classes),
+            traits: table(traits, &self.0.traits),
+            aggregates: table(aggregates, &self.0.aggregates),
             derived: DerivedCache::default(),
         }))
     }

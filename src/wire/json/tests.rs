@@ -124,6 +124,16 @@ fn very_deep_nesting_is_refused() {
     );
 }
 
+#[test]
+fn millions_of_values_are_refused() {
+    let values = |count: usize| format!("[{}0]", "0,".repeat(count - 2)).into_bytes();
+    assert!(parsed(&values(4_000_000)).is_ok());
+    assert_eq!(
+        problem(String::from_utf8(values(4_000_001)).unwrap()),
+        "More than 4000000 values: line 1 column 8000000 (char 7999999)"
+    );
+}
+
 /// Measured on OpenStack Placement, except for the refusal of the lone surrogate itself.
 #[test]
 fn a_lone_surrogate_is_refused_after_all_other_errors() {

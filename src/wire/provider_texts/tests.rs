@@ -224,3 +224,23 @@ fn the_set_of_stale_lanes_is_dropped_together_with_the_texts() {
     let rebuilt = Arc::new(build().apply(&claim(1)).apply(&rename));
     assert_eq!(shown(&unread), shown(&rebuilt));
 }
+
+/// As Python's `int()`.
+#[test]
+fn a_capacity_is_an_integer_of_any_length() {
+    for (capacity, shown) in [
+        (f64::from(i32::MAX) * 1e30, "2147483647000000178770167919580356280320"),
+        (2147483647e10, "21474836470000001024"),
+        (1e18, "1000000000000000000"),
+        (6.9, "6"),
+        (-0.5, "0"),
+        (f64::INFINITY, "null"),
+    ] {
+        let mut out = Vec::new();
+        write_class(&mut out, b"\"VCPU\"", capacity);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            format!("\"VCPU\":{{\"capacity\":{shown},\"used\":")
+        );
+    }
+}

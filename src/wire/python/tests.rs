@@ -74,4 +74,12 @@ fn a_long_sentence_is_cut_off() {
     assert!(cut(repr(&huge)).len() <= MAX_PART_BYTES + '…'.len_utf8());
     assert!(pretty(&huge).len() < 2 * MAX_PART_BYTES);
     assert!(cut("é".repeat(MAX_PART_BYTES)).ends_with("é…"));
+    // A text is cut before it is quoted.
+    for text in ["x".repeat(1_000_000), "é ".repeat(1_000_000), "\u{1}".repeat(1_000_000)] {
+        assert!(repr_str(&text).len() < 5 * MAX_PART_BYTES);
+        assert!(repr_list([&*text; 100]).len() < 5 * MAX_PART_BYTES);
+        let value = Value::Object([(text.clone(), Value::String(text))].into());
+        assert!(repr(&value).len() < 10 * MAX_PART_BYTES);
+        assert!(pretty(&value).len() < 2 * MAX_PART_BYTES);
+    }
 }

@@ -1,5 +1,8 @@
 //! A server's URL: parsed as SQLAlchemy parses it, and written in the form that each engine's client library reads.
 
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
+mod tools;
+
 use std::fmt;
 
 use percent_encoding::percent_decode_str;
@@ -130,9 +133,15 @@ impl Server {
 
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
 impl Server {
-    fn option(&self, name: &str) -> Option<&str> {
+    /// The value of an option of the URL.
+    pub fn option(&self, name: &str) -> Option<&str> {
         let found = self.options.iter().rev().find(|option| option.name == name);
         found.map(|option| option.value.as_str())
+    }
+
+    /// Whether the client may connect to one of several hosts.
+    pub fn names_several_hosts(&self) -> bool {
+        self.hosts.len() > 1
     }
 
     /// Whether the URL asks for TLS, so that a connection without it is refused.

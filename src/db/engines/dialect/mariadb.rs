@@ -35,6 +35,15 @@ const SCHEMA_LOCK_TIMEOUT_SECONDS: u32 = 300;
 /// pauses longer than this loses its transaction, and tries the batch again.
 const IDLE_TIMEOUT_ON_GALERA: Duration = Duration::from_secs(3);
 
+/// The time for which a session may be silent outside of a transaction that writes, as the servers have it by default.
+const WAIT_TIMEOUT: &str = "wait_timeout = 28800";
+/// The same inside of such a transaction, and while the schema is changed: after it the locks of a host that vanished
+/// are released ([`super::IDLE_IN_TRANSACTION_TIMEOUT`]).
+///
+/// MariaDB's `idle_write_transaction_timeout` alone would not do: until the first row is written, a transaction that
+/// holds locks is read-only for it. MySQL does not have it.
+const LOCKS_WAIT_TIMEOUT: &str = "wait_timeout = 30";
+
 /// Connects to the first host that answers. Returns the first error if none does.
 pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Result<MysqlConnection, SetupError> {
     let mut first_error = None;
@@ -67,7 +76,8 @@ struct Variable {
 fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>> {
     let rows: Vec<Variable> = diesel::sql_query(
         "SHOW SESSION VARIABLES WHERE Variable_name IN \
-         ('wsrep_on', 'idle_write_transaction_timeout', 'max_statement_time', 'max_execution_time')",
+         ('wsrep_on', 'idle_write_transaction_timeout', 'idle_readonly_transaction_timeout', \
+         'idle_transaction_timeout', 'max_statement_time', 'max_execution_time')",
     )
     .load(conn)?;
     Ok(rows.into_iter().map(|row| (row.name, row.value)).collect())
@@ -78,6 +88,8 @@ fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>>
 /// - `NO_AUTO_VALUE_ON_ZERO`, because VCPU has the id 0, which must not be replaced by a generated one;
 /// - no timeout of a statement, whatever the user or the server sets (MariaDB's `max_statement_time`, MySQL's
 ///   `max_execution_time`): placet waits for locks until the caller's deadline, and loads whole tables;
+/// - the servers' default timeouts of a silent connection, whatever the server sets. A transaction that writes has a
+///   shorter one of its own ([`begin_write`]);
 /// - an idle timeout, so that a transaction whose client is gone does not keep its locks;
 /// - `wsrep_sync_wait` on Galera, so that a read waits for all commits that other nodes have acknowledged.
 fn set_up_session(
@@ -94,8 +106,19 @@ fn set_up_session(
         "lc_messages = 'en_US'".to_owned(),
         "autocommit = 1".to_owned(),
         lock_wait_timeout(lock_timeout),
+        "net_read_timeout = 30".to_owned(),
+        "net_write_timeout = 60".to_owned(),
     ];
-    for timeout in ["max_statement_time", "max_execution_time"] {
+    settings.push(match purpose {
+        Purpose::Create => LOCKS_WAIT_TIMEOUT.to_owned(),
+        Purpose::Read | Purpose::Write => WAIT_TIMEOUT.to_owned(),
+    });
+    for timeout in [
+        "max_statement_time",
+        "max_execution_time",
+        "idle_readonly_transaction_timeout",
+        "idle_transaction_timeout",
+    ] {
         if known.contains_key(timeout) {
             settings.push(format!("{timeout} = 0"));
         }
@@ -133,10 +156,13 @@ fn is_encrypted(conn: &mut MysqlConnection) -> QueryResult<bool> {
     Ok(!cipher.value.is_empty())
 }
 
-/// The setting for the lock timeout, in whole seconds. At least one, because with 0 MariaDB does not wait at all.
+/// The setting for the lock timeout, in whole seconds. Below one second it is 0 on MariaDB, which then does not wait at
+/// all. MySQL and older versions refuse 0: for them the comment is no code, and they wait for one second.
 fn lock_wait_timeout(lock_timeout: Duration) -> String {
-    let seconds = lock_timeout.as_secs_f64().ceil().max(1.0);
-    format!("innodb_lock_wait_timeout = {seconds}")
+    match lock_timeout.as_secs() {
+        0 => "innodb_lock_wait_timeout = 1 /*M!100600 - 1 */".to_owned(),
+        seconds => format!("innodb_lock_wait_timeout = {seconds}"),
+    }
 }
 
 /// Reads are consistent within a transaction only at REPEATABLE READ. The session's level is READ COMMITTED.
@@ -146,13 +172,16 @@ pub fn begin_read(conn: &mut MysqlConnection) -> QueryResult<()> {
     )
 }
 
+/// What [`begin_write`] sends, as the beginning of a compound statement.
+pub const BEGIN_IN_COMPOUND: &str = "SET autocommit = 0, wait_timeout = 30; START TRANSACTION; SAVEPOINT placet; ";
+
 /// Begins a transaction, and marks it with a savepoint that is gone if the server rolls the transaction back.
 ///
 /// On Galera a commit of another node rolls back a transaction that conflicts with it. If a statement is being prepared
 /// or closed at that moment, the client gets no error, and each later statement would commit by itself. So `autocommit`
 /// is off, and [`end_write`] commits only a transaction that still has the savepoint.
 pub fn begin_write(conn: &mut MysqlConnection) -> QueryResult<()> {
-    let begun = conn.batch_execute("SET autocommit = 0; START TRANSACTION; SAVEPOINT placet");
+    let begun = conn.batch_execute(BEGIN_IN_COMPOUND.trim_end_matches("; "));
     if begun.is_err() {
         // The first error says more than one of rolling back.
         drop(rollback(conn));
@@ -160,14 +189,11 @@ pub fn begin_write(conn: &mut MysqlConnection) -> QueryResult<()> {
     begun
 }
 
-/// Begins a transaction within a compound statement, as [`begin_write`] does.
-pub const BEGIN_IN_COMPOUND: &str = "SET autocommit = 0; START TRANSACTION; SAVEPOINT placet; ";
-
 /// Commits as [`end_write`] does, by one prepared statement. Several statements in plain text take three round trips,
 /// because the client library turns the option for them on before and off after.
 pub fn commit_prepared(conn: &mut MysqlConnection) -> QueryResult<()> {
-    let text = "BEGIN NOT ATOMIC RELEASE SAVEPOINT placet; COMMIT; SET autocommit = 1; END";
-    let committed = Statement::<Bound>::cached::<BigInt>(text.to_owned(), Vec::new()).execute(conn);
+    let text = format!("BEGIN NOT ATOMIC RELEASE SAVEPOINT placet; COMMIT; SET autocommit = 1, {WAIT_TIMEOUT}; END");
+    let committed = Statement::<Bound>::cached::<BigInt>(text, Vec::new()).execute(conn);
     if committed.is_err() {
         // The first error says more than one of rolling back.
         drop(rollback(conn));
@@ -183,7 +209,9 @@ pub fn begin_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
 /// Ends the transaction that [`begin_write`] began, with COMMIT or ROLLBACK. Fails if the server has rolled it back
 /// since.
 pub fn end_write(conn: &mut MysqlConnection, end: &str) -> QueryResult<()> {
-    let ended = conn.batch_execute(&format!("RELEASE SAVEPOINT placet; {end}; SET autocommit = 1"));
+    let ended = conn.batch_execute(&format!(
+        "RELEASE SAVEPOINT placet; {end}; SET autocommit = 1, {WAIT_TIMEOUT}"
+    ));
     if ended.is_err() {
         // The first error says more than one of rolling back.
         drop(rollback(conn));
@@ -191,18 +219,23 @@ pub fn end_write(conn: &mut MysqlConnection, end: &str) -> QueryResult<()> {
     ended
 }
 
+/// Lets a statement wait for locks in the writer's session, which does not wait otherwise. The comment is code for
+/// MariaDB alone. Batches of peers hold the rows for some milliseconds each.
+const WAIT_FOR_LOCK: &str = "/*M!100600 SET STATEMENT innodb_lock_wait_timeout = 1 FOR */";
+
 /// Writes the epoch's row, for the reason given at [`hold_writers`]. The epoch is reversed twice, so that it stays the
 /// same: a new epoch would make every process reload its snapshot.
 pub fn hold_registrations(conn: &mut MysqlConnection) -> QueryResult<()> {
     let reverse = "UPDATE placet_epoch SET epoch = REVERSE(epoch)";
-    conn.batch_execute(&format!("{reverse}; {reverse}"))
+    conn.batch_execute(&format!("{WAIT_FOR_LOCK} {reverse}; {reverse}"))
 }
 
 /// Writes the rows of all writers. Locks would not do: on Galera they end at the node, but of two transactions that
 /// write one row the second to commit is refused. Each heartbeat moves by one microsecond only: an unchanged row is not
 /// written, and a dead writer must not look alive.
 pub fn hold_writers(conn: &mut MysqlConnection) -> QueryResult<()> {
-    conn.batch_execute("UPDATE placet_writers SET seen_at = seen_at + INTERVAL 1 MICROSECOND ORDER BY id")
+    let write = "UPDATE placet_writers SET seen_at = seen_at + INTERVAL 1 MICROSECOND ORDER BY id";
+    conn.batch_execute(&format!("{WAIT_FOR_LOCK} {write}"))
 }
 
 pub fn set_lock_timeout(conn: &mut MysqlConnection, lock_timeout: Duration) -> QueryResult<()> {
@@ -213,10 +246,10 @@ pub fn set_lock_timeout(conn: &mut MysqlConnection, lock_timeout: Duration) -> Q
 /// the transaction back; a second ROLLBACK then succeeds.
 pub fn rollback(conn: &mut MysqlConnection) -> QueryResult<()> {
     forget_prepared_statements(conn);
-    let rollback = "ROLLBACK; SET autocommit = 1";
-    conn.batch_execute(rollback).or_else(|error| {
+    let rollback = format!("ROLLBACK; SET autocommit = 1, {WAIT_TIMEOUT}");
+    conn.batch_execute(&rollback).or_else(|error| {
         if super::was_rolled_back(&error) {
-            conn.batch_execute(rollback)
+            conn.batch_execute(&rollback)
         } else {
             Err(error)
         }

@@ -67,7 +67,8 @@ pub fn classify_message(message: &str) -> Fault {
 }
 
 const WRITABLE: &str = "; let placet write the file, and make files beside it, and start it again";
-const RESTORE: &str =
+/// What the operator can do about a damaged file.
+pub const RESTORE_ADVICE: &str =
     "; stop placet and restore it from a backup, or salvage the readable rows: `sqlite3 FILE .recover`";
 
 /// Beginnings of messages about an embedded database that cannot be used, and what the operator can do.
@@ -76,8 +77,8 @@ const ADVICE: [(&str, &str); 8] = [
     ("Permission denied", WRITABLE),
     ("unable to open database file", WRITABLE),
     ("attempt to write a readonly database", WRITABLE),
-    ("database disk image is malformed", RESTORE),
-    ("file is not a database", RESTORE),
+    ("database disk image is malformed", RESTORE_ADVICE),
+    ("file is not a database", RESTORE_ADVICE),
     ("database or disk is full", "; free space on its disk"),
     (
         "disk I/O error",
@@ -89,6 +90,28 @@ const ADVICE: [(&str, &str); 8] = [
 pub fn advice(message: &str) -> &'static str {
     let known = ADVICE.iter().find(|(text, _)| message.starts_with(text));
     known.map_or("", |(_, advice)| advice)
+}
+
+/// Whether SQLite reports that its file is damaged.
+pub fn says_damaged(message: &str) -> bool {
+    ["database disk image is malformed", "file is not a database"]
+        .iter()
+        .any(|text| message.starts_with(text))
+}
+
+/// Beginnings of messages that a statement waited too long for a lock.
+const LOCK_TIMEOUTS: [&str; 3] = [
+    "canceling statement due to lock timeout",
+    "Lock wait timeout exceeded",
+    "Query execution was interrupted (max_statement_time exceeded)",
+];
+
+/// Whether a statement waited too long for the lock of a row, or of a table. Not on SQLite, which has one lock.
+pub fn is_lock_timeout(error: &diesel::result::Error) -> bool {
+    let diesel::result::Error::DatabaseError(_, information) = error else {
+        return false;
+    };
+    LOCK_TIMEOUTS.iter().any(|text| information.message().starts_with(text))
 }
 
 /// Whether SQLite reports that the disk is full. A COMMIT that fails so has certainly not happened: there is no server

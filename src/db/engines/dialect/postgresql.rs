@@ -35,7 +35,7 @@ pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Res
 
 /// Sets up the session:
 ///
-/// - no timeout of a statement or a transaction, whatever the role or the database sets: placet waits for locks until the
+/// - no timeout of a statement, a transaction or an idle session, whatever the role or the database sets: placet waits for locks until the
 ///   caller's deadline, and loads whole tables;
 /// - an idle timeout, so that a transaction whose client is gone does not keep its locks;
 /// - a `random_page_cost` for solid-state disks. The default is for spinning disks, and makes PostgreSQL read whole
@@ -43,7 +43,8 @@ pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Res
 /// - English messages, if the user may set them, because `messages` reads the texts of errors without a kind;
 /// - no `jit` (PostgreSQL 11 and newer). If the estimate of rows is too high, PostgreSQL compiles a statement for
 ///   longer than any of placet's runs;
-/// - `transaction_timeout` exists from PostgreSQL 17 on.
+/// - `transaction_timeout` exists from PostgreSQL 17 on, `idle_session_timeout` from 14 on;
+/// - `synchronous_commit`, if it is off: a commit that was acknowledged would be lost if the server crashes.
 fn set_up_session(conn: &mut PgConnection, purpose: Purpose, lock_timeout: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; \
@@ -56,7 +57,11 @@ fn set_up_session(conn: &mut PgConnection, purpose: Purpose, lock_timeout: Durat
          DO $$ BEGIN PERFORM set_config('jit', 'off', false); \
                EXCEPTION WHEN undefined_object THEN NULL; END $$; \
          DO $$ BEGIN PERFORM set_config('transaction_timeout', '0', false); \
-               EXCEPTION WHEN undefined_object THEN NULL; END $$",
+               EXCEPTION WHEN undefined_object THEN NULL; END $$; \
+         DO $$ BEGIN PERFORM set_config('idle_session_timeout', '0', false); \
+               EXCEPTION WHEN undefined_object THEN NULL; END $$; \
+         DO $$ BEGIN IF current_setting('synchronous_commit') = 'off' THEN \
+               PERFORM set_config('synchronous_commit', 'on', false); END IF; END $$",
         access = if purpose == Purpose::Read {
             "READ ONLY"
         } else {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
 use diesel_migrations::embed_migrations;
 use rustix::fs::{Access, access};
@@ -14,6 +15,7 @@ use super::Purpose;
 use super::migrations::Migrations;
 use crate::db::SetupError;
 use crate::db::connect::url;
+use crate::db::engines::rows::statement::{Bound, Statement};
 
 pub const MIGRATIONS: Migrations = Migrations {
     openstack: embed_migrations!("migrations/sqlite/openstack"),
@@ -121,6 +123,11 @@ pub fn begin_read(conn: &mut SqliteConnection) -> QueryResult<()> {
 /// first write, without a wait.
 pub fn begin_write(conn: &mut SqliteConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN IMMEDIATE")
+}
+
+/// A number that changes when another connection has committed. A checkpoint that does not truncate the WAL is no commit.
+pub fn data_version(conn: &mut SqliteConnection) -> QueryResult<i64> {
+    Statement::<Bound>::cached::<BigInt>("PRAGMA data_version".to_owned(), Vec::new()).get_result(conn)
 }
 
 /// Does nothing: `begin_write` holds the only lock.

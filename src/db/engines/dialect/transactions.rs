@@ -47,6 +47,16 @@ pub fn hold_registrations(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, hold_registrations)
 }
 
+/// A number that differs if another connection has committed since the last call on this one. `None` on servers, which
+/// have no such number: there other processes commit all the time.
+pub fn data_version(conn: &mut DbConnection) -> QueryResult<Option<i64>> {
+    match conn {
+        DbConnection::Sqlite(inner) => sqlite::data_version(inner).map(Some),
+        #[cfg(any(feature = "postgresql", feature = "mariadb"))]
+        _ => Ok(None),
+    }
+}
+
 /// Limits how long statements of this session wait for a lock, from now on.
 pub fn set_lock_timeout(conn: &mut DbConnection, lock_timeout: Duration) -> QueryResult<()> {
     engine!(conn, set_lock_timeout, lock_timeout)

@@ -37,6 +37,8 @@ pub enum CheckpointMode {
     /// Copies all pages, so that the next commit starts the log from the beginning. Blocks writes, and waits for the
     /// readers in the log.
     Restart,
+    /// As `Restart`, and truncates the log to nothing.
+    Truncate,
 }
 
 /// Runs a checkpoint. Returns the length that the log had at its beginning, and how many of those pages are in the file
@@ -46,6 +48,7 @@ pub fn wal_checkpoint(conn: &mut DbConnection, mode: CheckpointMode) -> QueryRes
         CheckpointMode::Noop => "NOOP",
         CheckpointMode::Passive => "PASSIVE",
         CheckpointMode::Restart => "RESTART",
+        CheckpointMode::Truncate => "TRUNCATE",
     };
     match conn {
         DbConnection::Sqlite(inner) => diesel::sql_query(format!("PRAGMA wal_checkpoint({name})"))
@@ -76,4 +79,45 @@ pub fn set_wal_limit(conn: &mut DbConnection, pages: i32) -> QueryResult<()> {
 struct PageSize {
     #[diesel(sql_type = Integer)]
     page_size: i32,
+}
+
+#[derive(QueryableByName)]
+struct PageCount {
+    #[diesel(sql_type = Integer)]
+    page_count: i32,
+}
+
+/// The size of the database with its log, in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DatabaseSize {
+    pub pages: u64,
+    pub page_bytes: u64,
+}
+
+/// The size of an SQLite database; zero on a server.
+pub fn database_size(conn: &mut DbConnection) -> QueryResult<DatabaseSize> {
+    match conn {
+        DbConnection::Sqlite(inner) => {
+            let count: PageCount = diesel::sql_query("PRAGMA page_count").get_result(inner)?;
+            let size: PageSize = diesel::sql_query("PRAGMA page_size").get_result(inner)?;
+            Ok(DatabaseSize {
+                pages: u64::try_from(count.page_count).unwrap_or_default(),
+                page_bytes: u64::try_from(size.page_size).unwrap_or_default(),
+            })
+        }
+        #[cfg(any(feature = "postgresql", feature = "mariadb"))]
+        _ => Ok(DatabaseSize {
+            pages: 0,
+            page_bytes: 0,
+        }),
+    }
+}
+
+/// Sets the number in the header of an SQLite file that is free for applications to use.
+pub fn set_user_version(conn: &mut DbConnection, version: u32) -> QueryResult<()> {
+    match conn {
+        DbConnection::Sqlite(inner) => inner.batch_execute(&format!("PRAGMA user_version = {version}")),
+        #[cfg(any(feature = "postgresql", feature = "mariadb"))]
+        _ => Ok(()),
+    }
 }

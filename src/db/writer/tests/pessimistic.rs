@@ -1,6 +1,5 @@
 //! Tests of planned batches: optimistic ones, and locked ones.
 
-use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
@@ -12,7 +11,7 @@ use crate::db::engines::rows::{CountFrom, InsertFromRows, Value};
 /// Numbers from this one on are plannable. Each thousand of them stands for a provider.
 const PLANNABLE: i64 = 1000;
 /// The contended providers.
-const CONTENDED: [i64; 2] = [2, 3];
+const CONTENDED: [i32; 2] = [2, 3];
 // Numbers of each thousand that behave in another way.
 /// Is refused, by a plan and from the database.
 const REFUSED: i64 = 404;
@@ -20,7 +19,7 @@ const REFUSED: i64 = 404;
 const MISSING_DATA: i64 = 405;
 /// Each plan writes it as another number.
 pub const UNSTABLE: i64 = 406;
-/// The first plan for it is refused.
+/// The first plan for it refuses it.
 pub const REFUSED_ONCE: i64 = 407;
 const PANICS_IN_PLAN: i64 = 500;
 
@@ -36,7 +35,8 @@ const INSERT: InsertFromRows = InsertFromRows {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     Follow,
-    Lock,
+    /// The providers that are locked.
+    Lock(Vec<i32>),
     CatchUp,
     Plan(Vec<i64>),
     /// A plan for the second numbers while the first are committed.
@@ -64,8 +64,8 @@ pub struct Script {
     conflicts: AtomicUsize,
     /// The peers' revisions, if the change feed need not be read. The writer's own commits are added.
     expected_peers: Mutex<Option<Revisions>>,
-    /// The providers that the last `needs_locks` chose.
-    locked: Mutex<BTreeSet<i64>>,
+    /// The providers that another transaction holds.
+    pub held: Mutex<LockSet>,
     calls: Mutex<Vec<Call>>,
 }
 
@@ -89,8 +89,8 @@ fn is(number: i64, kind: i64) -> bool {
     is_plannable(number) && number % PLANNABLE == kind
 }
 
-fn provider(number: i64) -> i64 {
-    number / PLANNABLE
+pub fn provider(number: i64) -> i32 {
+    (number / PLANNABLE) as i32
 }
 
 /// Consumes one of a fault's occurrences. False if none remains.
@@ -107,7 +107,7 @@ impl Script {
         }
     }
 
-    pub fn plan(&self, commands: &[&i64]) -> PlanOutcome<Numbers> {
+    pub fn plan(&self, commands: &[&i64]) -> Option<BatchPlan<Numbers>> {
         let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
         self.record(Plan(numbers.clone()));
         if self.is_slow.load(Ordering::Acquire) {
@@ -119,21 +119,26 @@ impl Script {
     pub fn speculate(&self, change: &[i64], commands: &[&i64]) -> Option<BatchPlan<Numbers>> {
         let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
         self.record(Speculate(change.to_vec(), numbers.clone()));
-        match self.plan_for(numbers) {
-            PlanOutcome::Plan(plan) => Some(plan),
-            _ => None,
-        }
+        self.plan_for(numbers)
     }
 
-    fn plan_for(&self, numbers: Vec<i64>) -> PlanOutcome<Numbers> {
+    fn plan_for(&self, numbers: Vec<i64>) -> Option<BatchPlan<Numbers>> {
         let any = |kind| numbers.iter().any(|number| is(*number, kind));
         assert!(!any(PANICS_IN_PLAN), "a defect");
-        if any(REFUSED) || any(REFUSED_ONCE) && !self.was_refused.swap(true, Ordering::AcqRel) {
-            return PlanOutcome::Refused;
-        }
         if any(MISSING_DATA) {
-            return PlanOutcome::MissingData;
+            return None;
         }
+        let refuses_once = any(REFUSED_ONCE) && !self.was_refused.swap(true, Ordering::AcqRel);
+        let is_granted = |number: &i64| !(is_refused(*number) || refuses_once && is(*number, REFUSED_ONCE));
+        let decision = |number: &i64| {
+            if is_granted(number) {
+                Decision::Granted(number * 10)
+            } else {
+                Decision::Unverified
+            }
+        };
+        let decisions = numbers.iter().map(decision).collect();
+        let granted: Vec<i64> = numbers.into_iter().filter(is_granted).collect();
         let written = |number: i64| {
             if is(number, UNSTABLE) {
                 self.unstable.fetch_add(-1, Ordering::AcqRel) - PLANNABLE
@@ -141,22 +146,31 @@ impl Script {
                 number
             }
         };
-        let rows = numbers
+        let rows: Vec<_> = granted
             .iter()
             .map(|number| vec![Value::Int(written(*number))])
             .collect();
         let mut writes = vec![GuardedWrite::Insert(INSERT, rows)];
-        if consume_fault(&self.conflicts) {
+        writes.retain(|write| !write.is_empty());
+        let is_held = || {
+            granted
+                .iter()
+                .any(|number| self.held.lock().unwrap().contains(&provider(*number)))
+        };
+        if !writes.is_empty() && (is_held() || consume_fault(&self.conflicts)) {
             writes.push(GuardedWrite::AssertExists(
                 CountFrom("numbers WHERE 1 = 0".to_owned()),
                 Vec::new(),
             ));
         }
-        PlanOutcome::Plan(BatchPlan {
-            answers: numbers.iter().map(|number| number * 10).collect(),
-            change: numbers,
+        let written: LockSet = granted.iter().map(|number| provider(*number)).collect();
+        Some(BatchPlan {
+            decisions,
+            change: granted,
             writes,
             now: dialect::now(),
+            contended: written.iter().copied().filter(|it| CONTENDED.contains(it)).collect(),
+            written,
         })
     }
 
@@ -175,24 +189,20 @@ impl Script {
         }
     }
 
-    pub fn needs_locks(&self, commands: &[&i64], after_conflict: bool) -> bool {
-        let providers = commands.iter().map(|number| provider(**number));
-        let mut locked = self.locked.lock().unwrap();
-        *locked = providers
-            .filter(|provider| after_conflict || CONTENDED.contains(provider))
-            .collect();
-        !locked.is_empty()
-    }
-
     /// False if the server is to roll the transaction back, as Galera does if another node commits first.
-    pub fn lock(&self) -> bool {
-        self.record(Lock);
+    pub fn lock(&self, lock_set: &LockSet) -> bool {
+        self.record(Lock(lock_set.iter().copied().collect()));
         !consume_fault(&self.rollbacks)
     }
 
-    pub fn can_join(&self, number: i64) -> bool {
-        let locked = self.locked.lock().unwrap();
-        is_plannable(number) && (locked.contains(&provider(number)) || !CONTENDED.contains(&provider(number)))
+    /// Those of the numbers' providers that another transaction holds.
+    pub fn held_rows(&self, commands: &[&i64]) -> HeldRows {
+        let held = self.held.lock().unwrap();
+        let providers = commands.iter().map(|number| provider(**number));
+        HeldRows {
+            providers: providers.filter(|id| held.contains(id)).collect(),
+            ..HeldRows::default()
+        }
     }
 
     pub fn catch_up(&self) -> bool {
@@ -296,17 +306,14 @@ async fn an_expired_command_does_not_join_a_locked_batch() {
 async fn a_locked_batch_that_cannot_catch_up_reads_the_feed_and_locks_again() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
     writer.script.fail_to_catch_up(1);
-    assert_eq!(writer.handle.submit(2001).await, Ok(20010));
+    assert_eq!(submit(&writer.handle, 2001).await, Ok(20010));
     let planned = Plan(vec![2001]);
-    let attempt = [planned.clone(), Lock, CatchUp];
-    assert_eq!(
-        writer.script.calls(),
-        [&attempt[..], &[Follow], &attempt, &[planned]].concat()
-    );
-    // The next locked batch does not follow again.
-    assert_eq!(writer.handle.submit(2002).await, Ok(20020));
+    let attempt = [Follow, planned.clone(), Lock(vec![2]), CatchUp];
+    assert_eq!(writer.script.calls(), [&attempt[..], &attempt, &[planned]].concat());
+    assert_eq!(submit(&writer.handle, 2002).await, Ok(20020));
     let planned = Plan(vec![2002]);
-    assert_eq!(writer.script.calls()[8..], [planned.clone(), Lock, CatchUp, planned]);
+    let locked = [Follow, planned.clone(), Lock(vec![2]), CatchUp, planned];
+    assert_eq!(writer.script.calls()[9..], locked);
     assert_eq!(writer.count(), 2);
 }
 
@@ -314,23 +321,24 @@ async fn a_locked_batch_that_cannot_catch_up_reads_the_feed_and_locks_again() {
 async fn a_locked_batch_that_cannot_catch_up_twice_is_decided_from_the_database() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
     writer.script.fail_to_catch_up(2);
-    assert_eq!(writer.handle.submit(2001).await, Ok(20010));
-    let attempt = [Plan(vec![2001]), Lock, CatchUp, Follow];
-    let run = [Run { from_database: true }];
+    assert_eq!(submit(&writer.handle, 2001).await, Ok(20010));
+    let attempt = [Follow, Plan(vec![2001]), Lock(vec![2]), CatchUp];
+    let run = [Follow, Run { from_database: true }];
     assert_eq!(writer.script.calls(), [&attempt[..], &attempt, &run].concat());
     assert_eq!(writer.count(), 1);
 }
 
 #[actix_web::test]
-async fn a_refusal_under_locks_is_decided_from_the_database() {
+async fn a_command_that_is_refused_or_lacks_data_under_locks_is_decided_from_the_database() {
     for (other, is_granted) in [(2000 + REFUSED, false), (2000 + MISSING_DATA, true)] {
         let writer = number_writer(100, LONG_TIMEOUT);
         let answers = submit_before_locks(&writer, 2001, &[other], HOLD_TIME).await;
         assert_eq!(answers, [Ok(20010), answer(other)]);
         let calls = [
+            Follow,
             Plan(vec![2001]),
             Plan(vec![other]),
-            Lock,
+            Lock(vec![2]),
             CatchUp,
             Plan(vec![2001, other]),
             Follow,
@@ -345,25 +353,26 @@ async fn a_refusal_under_locks_is_decided_from_the_database() {
 
 #[actix_web::test]
 async fn a_refused_plan_is_decided_from_the_database_and_one_that_lacks_data_may_use_the_snapshot() {
-    for (number, from_database) in [(1000 + REFUSED, true), (1000 + MISSING_DATA, false)] {
+    let refused = vec![Follow, Run { from_database: true }];
+    let lacks_data = vec![Run { from_database: false }];
+    for (number, then) in [(1000 + REFUSED, refused), (1000 + MISSING_DATA, lacks_data)] {
         let writer = number_writer(100, LONG_TIMEOUT);
-        assert_eq!(writer.handle.submit(number).await, answer(number));
-        assert_eq!(
-            writer.script.calls(),
-            [Follow, Plan(vec![number]), Run { from_database }]
-        );
+        assert_eq!(submit(&writer.handle, number).await, answer(number));
+        let planned = [Follow, Plan(vec![number])];
+        assert_eq!(writer.script.calls(), [&planned[..], &then].concat());
     }
 }
 
 #[actix_web::test]
 async fn a_conflict_leads_to_locks_and_a_conflict_under_locks_to_the_database() {
     let planned = Plan(vec![1001]);
-    let locked = [Follow, planned.clone(), planned.clone(), Lock, CatchUp, planned];
+    let optimistic = [Follow, planned.clone()];
+    let locked = [&optimistic[..], &optimistic, &[Lock(vec![1]), CatchUp, planned]].concat();
     // The second plan is for the pre-inserts, which have no guard that can fail.
     for (conflicts, then) in [(1, vec![]), (3, vec![Follow, Run { from_database: true }])] {
         let mut writer = number_writer(100, LONG_TIMEOUT);
         writer.script.fail_guards(conflicts);
-        assert_eq!(writer.handle.submit(1001).await, Ok(10010));
+        assert_eq!(submit(&writer.handle, 1001).await, Ok(10010));
         assert_eq!(writer.script.calls(), [&locked[..], &then].concat());
         assert_eq!(writer.count(), 1, "a failed attempt leaves no row");
     }
@@ -374,7 +383,7 @@ async fn a_plan_on_a_stale_snapshot_is_made_again_after_reading_the_feed() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
     // The plan expects no writer, but there is one.
     writer.script.expect_peers(Revisions::default());
-    assert_eq!(writer.handle.submit(1001).await, Ok(10010));
+    assert_eq!(submit(&writer.handle, 1001).await, Ok(10010));
     let planned = Plan(vec![1001]);
     assert_eq!(writer.script.calls(), [planned.clone(), Follow, planned]);
     assert_eq!(writer.count(), 1);
@@ -387,5 +396,5 @@ async fn only_the_command_at_fault_of_a_locked_batch_is_refused() {
     assert!(matches!(answers[2], Err(Error::Internal { .. })), "{:?}", answers[2]);
     assert_eq!([&answers[..2], &answers[3..]].concat(), granted(&[2001, 2002, 2003]));
     assert_eq!(writer.count(), 3);
-    assert_eq!(writer.handle.submit(2004).await, Ok(20040), "the writer continues");
+    assert_eq!(submit(&writer.handle, 2004).await, Ok(20040), "the writer continues");
 }

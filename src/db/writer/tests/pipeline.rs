@@ -52,7 +52,7 @@ fn submit(writer: &NumberWriter, numbers: &[i64]) -> Vec<Task> {
     let submit = |number: &i64| {
         let (handle, published, number) = (writer.handle.clone(), Arc::clone(&writer.published), *number);
         actix_web::rt::spawn(async move {
-            let answer = handle.submit(number).await;
+            let answer = super::submit(&handle, number).await;
             let is_published = || published.lock().unwrap().concat().contains(&number);
             assert!(
                 answer.is_err() || is_published(),
@@ -132,20 +132,6 @@ async fn no_batch_is_pipelined_past_a_command_that_waits_for_the_end_of_the_firs
     assert_eq!(batches(&writer), [FIRST.to_vec(), vec![5], OTHERS.to_vec()]);
 }
 
-/// These commands need a shorter lock timeout, which cannot be set while the commit thread uses the session.
-#[actix_web::test]
-async fn commands_with_a_near_deadline_are_not_pipelined() {
-    let (timeout, lock_timeout) = (Duration::from_millis(3500), Duration::from_millis(2900));
-    let Some(writer) = with_slow_inserts(number_writer_with(100, timeout, lock_timeout)) else {
-        return;
-    };
-    let first = [5001, 5002, 5003, 5004, 5005, 5000 + TOO_SLOW_INSERT];
-    let answers = submit_in_two_waves(&writer, &first, &OTHERS).await;
-    assert_eq!(answers, granted(&[&first[..], &OTHERS].concat()));
-    assert!(was_called(&writer, &Call::Plan(first.to_vec())));
-    assert!(was_called(&writer, &Call::Plan(OTHERS.to_vec())), "after the commit");
-}
-
 #[actix_web::test]
 async fn commands_that_need_locks_are_planned_after_the_commit() {
     let Some(writer) = pipelined_writer(LONG_TIMEOUT) else {
@@ -154,9 +140,8 @@ async fn commands_that_need_locks_are_planned_after_the_commit() {
     let others = [2001, 6001, 6002, 6003, 6004, 6005];
     let answers = submit_in_two_waves(&writer, &FIRST, &others).await;
     assert_eq!(answers, granted(&[&FIRST[..], &others].concat()));
-    assert!(was_called(&writer, &Call::Lock));
-    let speculation = Call::Speculate(FIRST.to_vec(), others.to_vec());
-    assert!(!was_called(&writer, &speculation));
+    assert!(was_called(&writer, &Call::Lock(vec![2])));
+    assert!(was_called(&writer, &Call::Plan(others.to_vec())), "after the commit");
 }
 
 #[actix_web::test]
@@ -174,7 +159,7 @@ async fn a_conflict_of_a_pipelined_batch_leads_to_locks_and_not_to_a_rollback_of
     assert_eq!(batches(&writer), [FIRST.to_vec(), OTHERS.to_vec()]);
     let calls = writer.script.calls();
     let planned = Call::Plan(OTHERS.to_vec());
-    let locked = [planned.clone(), Call::Lock, Call::CatchUp, planned];
+    let locked = [planned.clone(), Call::Lock(vec![6]), Call::CatchUp, planned];
     assert_eq!(calls[2..], [&[speculation()][..], &locked].concat());
 }
 
@@ -230,7 +215,7 @@ async fn a_cancelled_command_is_not_committed_by_the_commit_thread_either() {
         assert!(matches!(answer, Err(Error::Unavailable { .. })), "{answer:?}");
     }
     // The slow statement has ended when this is granted.
-    while writer.handle.submit(1001).await.is_err() {}
+    while super::submit(&writer.handle, 1001).await.is_err() {}
     assert_eq!(writer.count(), 2, "their callers were answered that nothing was done");
 }
 
@@ -248,7 +233,7 @@ async fn commands_of_many_clients_are_each_committed_and_published_once() {
         let (handle, submitted) = (writer.handle.clone(), numbers.clone());
         let task = actix_web::rt::spawn(async move {
             for number in numbers {
-                assert_eq!(handle.submit(number).await, Ok(number * 10));
+                assert_eq!(super::submit(&handle, number).await, Ok(number * 10));
             }
         });
         (submitted, task)

@@ -14,15 +14,14 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderAggregate
     if replace.generation.is_some_and(|expected| expected != generation) {
         return Err(Error::StaleProviderGeneration);
     }
+    let moves = state.check_moves(replace.generation.map(|_| id).into_iter().collect())?;
     let aggregates: BTreeSet<_> = replace
         .aggregates
         .iter()
         .map(|uuid| state.ensure_aggregate(uuid))
         .collect();
     state.edit(id, |row| row.aggregates = aggregates);
-    if replace.generation.is_some() {
-        state.move_generation(id);
-    }
+    state.move_generations(moves);
     let generation = state.provider(id).map_or(generation, |row| row.generation);
     Ok(ProviderAggregates {
         generation,

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Rules;
 use crate::error::{Error, Result};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release};
+use crate::model::batch::generation_moves::GENERATION_MAX;
 use crate::model::batch::state::{ConsumerRow, State};
 use crate::model::inventories::Inventory;
 use crate::search::{ClassId, ProviderId};
@@ -33,7 +34,10 @@ pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
     let requests = find_classes(state, provider_requests, |class| unknown_class(claim, class))?;
     let change = AllocationChange::of(state, &claim.consumers, requests);
     check_amounts(state, rules, &InterimInventories::new(), &change)?;
+    check_consumer_generations(state, &claim.consumers)?;
+    let moves = state.check_moves(change.moved.iter().copied().collect())?;
     apply(state, rules, &claim.consumers, &change.requests);
+    state.move_generations(moves);
     Ok(())
 }
 
@@ -67,6 +71,19 @@ pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
         (None, Some(generation)) => (generation.to_string(), "None".to_owned()),
     };
     Err(Error::StaleConsumerGeneration { expected, got })
+}
+
+/// Refuses consumers whose generation would increase beyond what the database stores.
+pub fn check_consumer_generations(state: &mut State, claims: &[ConsumerClaim]) -> Result<()> {
+    for claim in claims.iter().filter(|claim| !claim.allocations.is_empty()) {
+        let row = state.consumer(&claim.consumer).now.as_ref();
+        if row.is_some_and(|row| row.generation >= GENERATION_MAX) {
+            return Err(Error::ConsumerGenerationLimit {
+                consumer: claim.consumer.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The amounts that one consumer requests from one provider, with classes by name.
@@ -136,6 +153,8 @@ pub struct AllocationChange<'a> {
     before: Amounts,
     /// The amounts that the command's consumers release.
     pub released: Amounts,
+    /// The providers whose generations move.
+    pub moved: BTreeSet<ProviderId>,
     /// Classes that wiped consumers release. Refusals name these too.
     wiped: BTreeSet<ClassId>,
 }
@@ -147,11 +166,13 @@ impl AllocationChange<'_> {
         requests: Vec<AllocationRequest<'a>>,
     ) -> AllocationChange<'a> {
         let (mut released, mut wiped) = (Amounts::new(), BTreeSet::new());
+        let mut moved: BTreeSet<ProviderId> = requests.iter().map(|request| request.provider).collect();
         for claim in consumers {
             for (provider, class, used) in &state.consumer(&claim.consumer).allocations {
                 *released.entry((*provider, *class)).or_insert(0) += used;
                 if claim.allocations.is_empty() {
                     wiped.insert(*class);
+                    moved.insert(*provider);
                 }
             }
         }
@@ -164,6 +185,7 @@ impl AllocationChange<'_> {
             before: before.collect(),
             requests,
             released,
+            moved,
             wiped,
         }
     }
@@ -234,13 +256,11 @@ fn check_any_inventory(state: &mut State, interim: &InterimInventories, change: 
     })
 }
 
-/// Replaces the consumers' allocations by the requested ones, and moves generations.
+/// Replaces the consumers' allocations by the requested ones, and moves the consumers' generations.
 pub fn apply(state: &mut State, rules: &Rules, consumers: &[ConsumerClaim], requests: &[AllocationRequest<'_>]) {
-    let mut moved: BTreeSet<ProviderId> = requests.iter().map(|request| request.provider).collect();
     for claim in consumers {
-        let released = state.release_allocations(&claim.consumer);
+        state.release_allocations(&claim.consumer);
         if claim.allocations.is_empty() {
-            moved.extend(released.iter().map(|(provider, ..)| *provider));
             state.consumer(&claim.consumer).now = None;
         } else {
             upsert_consumer(state, rules, claim);
@@ -249,16 +269,13 @@ pub fn apply(state: &mut State, rules: &Rules, consumers: &[ConsumerClaim], requ
     for request in requests {
         state.allocate(request.consumer, request.provider, request.class, request.amount);
     }
-    for provider in moved {
-        state.move_generation(provider);
-    }
 }
 
 /// Creates the consumer's row at generation 1, or updates it and moves its generation.
 fn upsert_consumer(state: &mut State, rules: &Rules, claim: &ConsumerClaim) {
     let entry = state.consumer(&claim.consumer);
     let new = rules.new_consumer(claim);
-    entry.now = Some(match entry.now.take().or_else(|| wiped_row(entry.base.as_ref())) {
+    let row = match entry.now.take().or_else(|| wiped_row(entry.base.as_ref())) {
         Some(row) => ConsumerRow {
             id: row.id,
             generation: row.generation + 1,
@@ -266,7 +283,10 @@ fn upsert_consumer(state: &mut State, rules: &Rules, claim: &ConsumerClaim) {
             ..new
         },
         None => new,
-    });
+    };
+    let generation = row.generation;
+    entry.now = Some(row);
+    state.warn_near_limit("Consumer", &claim.consumer, generation);
 }
 
 /// The row for a consumer that this batch wiped and now creates again: a new consumer, but with the id of the row

@@ -37,12 +37,13 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<Inventories> {
             provider: replace.provider.clone(),
         });
     }
+    let moves = state.check_moves(vec![id])?;
     for (class, inventory) in &requested {
         warn_over_capacity(state, id, *class, inventory);
         state.rewrite_inventory(id, *class);
     }
     state.edit(id, |row| row.inventories = requested);
-    state.move_generation(id);
+    state.move_generations(moves);
     let written = replace
         .inventories
         .iter()
@@ -74,7 +75,7 @@ pub fn add(state: &mut State, add: &Add) -> Result<Inventories> {
             provider: add.provider.clone(),
         });
     }
-    Ok(write_one(state, id, class, &add.class, add.inventory))
+    write_one(state, id, class, &add.class, add.inventory)
 }
 
 /// `PUT …/inventories/{class}`.
@@ -101,8 +102,9 @@ pub fn update(state: &mut State, update: &Update) -> Result<Inventories> {
             provider: update.provider.clone(),
         });
     }
+    let written = write_one(state, id, class, &update.class, update.inventory)?;
     warn_over_capacity(state, id, class, &update.inventory);
-    Ok(write_one(state, id, class, &update.class, update.inventory))
+    Ok(written)
 }
 
 /// `DELETE …/inventories/{class}`.
@@ -127,10 +129,11 @@ pub fn remove(state: &mut State, remove: &Remove) -> Result<()> {
             class: remove.class.clone(),
         });
     }
+    let moves = state.check_moves(vec![id])?;
     state.edit(id, |row| {
         row.inventories.remove(&class);
     });
-    state.move_generation(id);
+    state.move_generations(moves);
     Ok(())
 }
 
@@ -143,8 +146,9 @@ pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
             provider: clear.provider.clone(),
         });
     }
+    let moves = state.check_moves(vec![id])?;
     state.edit(id, |row| row.inventories.clear());
-    state.move_generation(id);
+    state.move_generations(moves);
     Ok(())
 }
 
@@ -226,13 +230,20 @@ pub fn warn_over_capacity(state: &mut State, id: ProviderId, class: ClassId, inv
 }
 
 /// Writes one inventory, and returns it as the answer.
-fn write_one(state: &mut State, id: ProviderId, class: ClassId, name: &str, inventory: Inventory) -> Inventories {
+fn write_one(
+    state: &mut State,
+    id: ProviderId,
+    class: ClassId,
+    name: &str,
+    inventory: Inventory,
+) -> Result<Inventories> {
+    let moves = state.check_moves(vec![id])?;
     state.edit(id, |row| {
         row.inventories.insert(class, inventory);
     });
     state.rewrite_inventory(id, class);
-    state.move_generation(id);
-    answer(state, id, vec![(name.into(), inventory)])
+    state.move_generations(moves);
+    Ok(answer(state, id, vec![(name.into(), inventory)]))
 }
 
 fn answer(state: &mut State, id: ProviderId, inventories: Vec<(Arc<str>, Inventory)>) -> Inventories {

@@ -11,7 +11,7 @@
 //!
 //! A provider's generation moves once for each step that concerns it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Rules;
@@ -46,7 +46,10 @@ pub fn reshape(state: &mut State, rules: &Rules, reshape: &Reshape) -> Result<()
     let interim = interim(state, &targets);
     allocations::check_amounts(state, rules, &interim, &change)?;
     check_in_use(state, &interim, &targets, &change)?;
+    allocations::check_consumer_generations(state, &reshape.consumers)?;
+    let moves = state.check_moves(moved(&targets, &change))?;
     apply(state, rules, reshape, targets, &change.requests);
+    state.move_generations(moves);
     Ok(())
 }
 
@@ -139,6 +142,18 @@ fn check_in_use(
     Ok(())
 }
 
+/// The providers whose generations move: once for each step that concerns them. The first step concerns only providers
+/// that get inventories.
+fn moved(targets: &[TargetInventories<'_>], change: &AllocationChange<'_>) -> Vec<ProviderId> {
+    let extended = targets.iter().filter(|target| !target.inventories.is_empty());
+    let all = targets.iter().map(|target| target.id);
+    extended
+        .map(|target| target.id)
+        .chain(change.moved.iter().copied())
+        .chain(all)
+        .collect()
+}
+
 fn apply(
     state: &mut State,
     rules: &Rules,
@@ -146,15 +161,6 @@ fn apply(
     targets: Vec<TargetInventories<'_>>,
     requests: &[AllocationRequest<'_>],
 ) {
-    // The first step changes only providers that get inventories.
-    let extended: BTreeSet<ProviderId> = targets
-        .iter()
-        .filter(|target| !target.inventories.is_empty())
-        .map(|target| target.id)
-        .collect();
-    for id in extended {
-        state.move_generation(id);
-    }
     allocations::apply(state, rules, &reshape.consumers, requests);
     for target in targets {
         for (class, inventory) in &target.inventories {
@@ -162,6 +168,5 @@ fn apply(
             state.rewrite_inventory(target.id, *class);
         }
         state.edit(target.id, |row| row.inventories = target.inventories);
-        state.move_generation(target.id);
     }
 }

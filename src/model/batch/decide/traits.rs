@@ -33,7 +33,7 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderTraits> {
         });
     }
     let ids = requested.iter().filter_map(|name| state.trait_id(name)).collect();
-    set(state, id, ids);
+    set(state, id, ids)?;
     let traits = requested
         .iter()
         .map(|name| Trait {
@@ -48,16 +48,17 @@ pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderTraits> {
 /// `DELETE …/traits`.
 pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
     let id = super::resource_providers::find(state, &clear.provider)?;
-    set(state, id, BTreeSet::new());
-    Ok(())
+    set(state, id, BTreeSet::new())
 }
 
 /// Sets the provider's traits, and moves its generation if they differ.
-fn set(state: &mut State, id: ProviderId, traits: BTreeSet<TraitId>) {
+fn set(state: &mut State, id: ProviderId, traits: BTreeSet<TraitId>) -> Result<()> {
     if state.provider(id).is_some_and(|row| row.traits != traits) {
+        let moves = state.check_moves(vec![id])?;
         state.edit(id, |row| row.traits = traits);
-        state.move_generation(id);
+        state.move_generations(moves);
     }
+    Ok(())
 }
 
 /// `PUT /traits/{name}`: creates the trait unless it exists.

@@ -5,23 +5,21 @@ use std::collections::HashMap;
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 
-use super::{GuardOutcome, Save};
-use crate::db::DbResult;
+use super::{Save, SaveResult};
 use crate::db::engines::dialect::{in_lists, insert_rows};
 use crate::db::schema::{inventories, placement_aggregates, resource_classes, resource_provider_traits, traits};
+use crate::db::{DbResult, WriteError};
 use crate::model::batch::state::NameEntry;
 
 /// Inserts new classes, traits and aggregates, and renames classes.
-pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
-    if write_classes(save)? == GuardOutcome::Failed {
-        return Ok(GuardOutcome::Failed);
-    }
+pub fn write(save: &mut Save<'_>) -> SaveResult {
+    write_classes(save)?;
     write_traits(save)?;
     write_aggregates(save)?;
-    Ok(GuardOutcome::Held)
+    Ok(())
 }
 
-fn write_classes(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+fn write_classes(save: &mut Save<'_>) -> SaveResult {
     use resource_classes as t;
     let mut new = Vec::new();
     for (id, entry) in &save.state.classes {
@@ -31,15 +29,13 @@ fn write_classes(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
                 let renamed = diesel::update(t::table.filter(t::id.eq(id.0)))
                     .set((t::name.eq(now.as_ref()), t::updated_at.eq(save.now)))
                     .execute(save.conn)?;
-                if renamed != 1 {
-                    return Ok(GuardOutcome::Failed);
-                }
+                WriteError::unless_touched(1, renamed)?;
             }
             _ => {}
         }
     }
     insert_rows!(save.conn, t::table, &new)?;
-    Ok(GuardOutcome::Held)
+    Ok(())
 }
 
 fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
@@ -102,7 +98,7 @@ fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
 
 /// Deletes classes and traits. Guard: only unused ones are deleted, and their count is checked. Another writer may have
 /// begun to use one since the batch was decided.
-pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+pub fn delete(save: &mut Save<'_>) -> SaveResult {
     let is_deleted = |entry: &NameEntry| entry.base.is_some() && entry.now.is_none();
     let classes = save
         .state
@@ -133,5 +129,5 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
             .filter(not(exists(users)));
         deleted += diesel::delete(unused).execute(save.conn)?;
     }
-    Ok(GuardOutcome::expect(classes.len() + deleted_traits.len(), deleted))
+    WriteError::unless_touched(classes.len() + deleted_traits.len(), deleted)
 }

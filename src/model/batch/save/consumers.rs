@@ -3,9 +3,9 @@
 use diesel::prelude::*;
 
 use super::owner_ids::OwnerIds;
-use super::{GuardOutcome, Save, owner_ids};
-use crate::db::DbResult;
-use crate::db::engines::dialect::{LIST_MAX, insert_rows};
+use super::{Save, SaveResult, owner_ids};
+use crate::db::WriteError;
+use crate::db::engines::dialect::LIST_MAX;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::Value;
 use crate::db::schema::consumers;
@@ -13,7 +13,7 @@ use crate::db::statements::consumers as statements;
 use crate::model::batch::state::{ConsumerRow, State};
 
 /// Updates consumers that existed before the batch and still do.
-pub fn update(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+pub fn update(save: &mut Save<'_>) -> SaveResult {
     let kept: Vec<(&ConsumerRow, &ConsumerRow)> = save
         .state
         .consumers
@@ -22,7 +22,7 @@ pub fn update(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
         .filter(|(base, now)| base != now)
         .collect();
     if kept.is_empty() {
-        return Ok(GuardOutcome::Held);
+        return Ok(());
     }
     let current: Vec<&ConsumerRow> = kept.iter().map(|(_, now)| *now).collect();
     let owner_ids = owner_ids::ensure(save, &current)?;
@@ -39,14 +39,11 @@ pub fn update(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
             ]
         })
         .collect();
-    Ok(GuardOutcome::expect(
-        rows.len(),
-        statements::UPDATE.run(save.conn, save.now, &rows)?,
-    ))
+    save.write(&GuardedWrite::Update(statements::UPDATE, rows))
 }
 
 /// Inserts new consumers, and deletes those that have no allocations any more.
-pub fn insert_and_delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+pub fn insert_and_delete(save: &mut Save<'_>) -> SaveResult {
     let new: Vec<(&String, Option<i32>, &ConsumerRow)> = save
         .state
         .consumers
@@ -57,10 +54,13 @@ pub fn insert_and_delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
     if !new.is_empty() {
         let current: Vec<&ConsumerRow> = new.iter().map(|(_, _, row)| *row).collect();
         let owner_ids = owner_ids::ensure(save, &current)?;
-        if fill_lock_rows(save, &new, &owner_ids)? == GuardOutcome::Failed {
-            return Ok(GuardOutcome::Failed);
-        }
-        insert(save, &new, &owner_ids)?;
+        fill_lock_rows(save, &new, &owner_ids)?;
+        // On SQLite, which locks the whole file, no consumer has a lock row.
+        let without_lock_row = new.iter().filter(|(_, lock_row, _)| lock_row.is_none());
+        save.write(&insert(
+            without_lock_row.map(|(uuid, _, row)| (*uuid, *row)),
+            &owner_ids,
+        ))?;
     }
     delete(save)
 }
@@ -70,7 +70,7 @@ fn fill_lock_rows(
     save: &mut Save<'_>,
     new: &[(&String, Option<i32>, &ConsumerRow)],
     owner_ids: &OwnerIds,
-) -> DbResult<GuardOutcome> {
+) -> SaveResult {
     let rows: Vec<Vec<Value>> = new
         .iter()
         .filter_map(|(_, lock_row, row)| {
@@ -83,39 +83,17 @@ fn fill_lock_rows(
             ])
         })
         .collect();
-    Ok(GuardOutcome::expect(
-        rows.len(),
-        statements::FILL_LOCK_ROW.run(save.conn, save.now, &rows)?,
-    ))
+    save.write(&GuardedWrite::Update(statements::FILL_LOCK_ROW, rows))
 }
 
-/// Inserts new consumers that have no lock row. On SQLite, which locks the whole file, no consumer has one.
-fn insert(save: &mut Save<'_>, new: &[(&String, Option<i32>, &ConsumerRow)], owner_ids: &OwnerIds) -> DbResult<()> {
-    use consumers as t;
-    let rows: Vec<_> = new
-        .iter()
-        .filter(|(_, lock_row, _)| lock_row.is_none())
-        .map(|(uuid, _, row)| {
-            (
-                t::created_at.eq(save.now),
-                t::uuid.eq(uuid.as_str()),
-                t::project_id.eq(owner_ids.project(row)),
-                t::user_id.eq(owner_ids.user(row)),
-                t::generation.eq(row.generation as i32),
-                t::consumer_type_id.eq(owner_ids.consumer_type(row)),
-            )
-        })
-        .collect();
-    insert_rows!(save.conn, t::table, &rows)?;
-    Ok(())
+/// The new consumers of a plan, by uuid: all writers lock consumers in this order.
+pub fn new_consumers(state: &State) -> impl Iterator<Item = (&String, &ConsumerRow)> {
+    let new = state.consumers.iter().filter(|(_, entry)| entry.base.is_none());
+    new.filter_map(|(uuid, entry)| Some((uuid, entry.now.as_ref()?)))
 }
 
-/// Inserts the new consumers of a plan, in the order in which all writers lock consumers: by uuid.
-pub fn planned_insert(state: &State, owner_ids: &OwnerIds) -> GuardedWrite {
-    let new = state
-        .consumers
-        .iter()
-        .filter_map(|(uuid, entry)| Some((uuid, entry.now.as_ref()?)));
+/// Inserts new consumers. Guard: the uuid is unique, so the insert fails if one of them exists.
+pub fn insert<'a>(new: impl Iterator<Item = (&'a String, &'a ConsumerRow)>, owner_ids: &OwnerIds) -> GuardedWrite {
     let rows = new.map(|(uuid, row)| {
         vec![
             Value::Text(uuid.clone()),
@@ -129,7 +107,7 @@ pub fn planned_insert(state: &State, owner_ids: &OwnerIds) -> GuardedWrite {
 }
 
 /// Deletes consumers without allocations, and lock rows of consumers that were not created.
-fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+fn delete(save: &mut Save<'_>) -> SaveResult {
     let deleted_ids: Vec<i32> = save
         .state
         .consumers
@@ -138,11 +116,11 @@ fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
         .filter_map(|entry| entry.base.as_ref().map(|row| row.id).or(entry.lock_row))
         .collect();
     if deleted_ids.is_empty() {
-        return Ok(GuardOutcome::Held);
+        return Ok(());
     }
     let mut deleted = 0;
     for chunk in deleted_ids.chunks(LIST_MAX) {
         deleted += diesel::delete(consumers::table.filter(consumers::id.eq_any(chunk))).execute(save.conn)?;
     }
-    Ok(GuardOutcome::expect(deleted_ids.len(), deleted))
+    WriteError::unless_touched(deleted_ids.len(), deleted)
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use diesel::prelude::*;
 
 use super::resource_providers::with_existing_row;
-use super::{GuardOutcome, Save};
-use crate::db::DbResult;
+use super::{Save, SaveResult};
+use crate::db::WriteError;
 use crate::db::engines::dialect::insert_rows;
 use crate::db::engines::guarded::GuardedWrite;
-use crate::db::engines::rows::{DeleteRows, Rows, Value};
+use crate::db::engines::rows::{DeleteRows, Value};
 use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits};
 use crate::db::statements;
 use crate::model::batch::state::State;
@@ -34,27 +34,24 @@ impl<T: Copy + Ord> SetDifference<T> {
     }
 
     /// Deletes the rows of `removed`. Guard: their count.
-    fn delete(&self, save: &mut Save<'_>, statement: &DeleteRows, id_of: fn(&T) -> i32) -> DbResult<GuardOutcome> {
+    fn delete(&self, save: &mut Save<'_>, statement: &DeleteRows, id_of: fn(&T) -> i32) -> SaveResult {
         let rows: Vec<(i32, i32)> = self
             .removed
             .iter()
             .map(|(provider, item)| (provider.0, id_of(item)))
             .collect();
-        Ok(GuardOutcome::expect(rows.len(), statement.run(save.conn, &rows)?))
+        WriteError::unless_touched(rows.len(), statement.run(save.conn, &rows)?)
     }
 }
 
 /// Writes the differences of all three tables.
-pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
-    for write_table in [write_inventories, write_traits, write_aggregates] {
-        if write_table(save)? == GuardOutcome::Failed {
-            return Ok(GuardOutcome::Failed);
-        }
-    }
-    Ok(GuardOutcome::Held)
+pub fn write(save: &mut Save<'_>) -> SaveResult {
+    write_inventories(save)?;
+    write_traits(save)?;
+    write_aggregates(save)
 }
 
-fn write_inventories(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+fn write_inventories(save: &mut Save<'_>) -> SaveResult {
     use inventories as t;
     let keys = |row: &BTreeMap<ClassId, Inventory>| row.keys().copied().collect::<BTreeSet<_>>();
     let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
@@ -64,9 +61,7 @@ fn write_inventories(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
             keys(&now.inventories),
         )
     }));
-    if difference.delete(save, &statements::inventories::DELETE, |class| class.0)? == GuardOutcome::Failed {
-        return Ok(GuardOutcome::Failed);
-    }
+    difference.delete(save, &statements::inventories::DELETE, |class| class.0)?;
     let rows: Vec<_> = difference
         .added
         .iter()
@@ -86,15 +81,11 @@ fn write_inventories(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
         })
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
-    let kept = kept_inventories(save.state);
-    Ok(GuardOutcome::expect(
-        kept.len(),
-        statements::inventories::UPDATE.run(save.conn, save.now, &kept)?,
-    ))
+    save.write(&update(save.state))
 }
 
-/// Rows for the update of inventories that existed before the batch.
-fn kept_inventories(state: &State) -> Rows {
+/// Updates the inventories that existed before the batch. In a plan providers keep their classes, so these are all.
+pub fn update(state: &State) -> GuardedWrite {
     let mut rows = Vec::new();
     for (id, entry) in &state.providers {
         let (Some(base), Some(now)) = (&entry.base, &entry.now) else {
@@ -116,14 +107,7 @@ fn kept_inventories(state: &State) -> Rows {
             }
         }
     }
-    rows
-}
-
-/// The update of inventories as a write of a plan, in which providers keep their classes. `None` if no inventory is
-/// written.
-pub fn planned_update(state: &State) -> Option<GuardedWrite> {
-    let kept = kept_inventories(state);
-    (!kept.is_empty()).then_some(GuardedWrite::Update(statements::inventories::UPDATE, kept))
+    GuardedWrite::Update(statements::inventories::UPDATE, rows)
 }
 
 /// Precondition of a plan: the classes whose inventories it writes still have the names that the snapshot shows. A
@@ -146,7 +130,7 @@ pub fn assert_class_names(state: &State) -> Option<GuardedWrite> {
     Some(GuardedWrite::AssertExists(are_named, names.chain([count]).collect()))
 }
 
-fn write_traits(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+fn write_traits(save: &mut Save<'_>) -> SaveResult {
     use resource_provider_traits as t;
     let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
         (
@@ -170,7 +154,7 @@ fn write_traits(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
     difference.delete(save, &statements::resource_provider_traits::DELETE, |id| id.0)
 }
 
-fn write_aggregates(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+fn write_aggregates(save: &mut Save<'_>) -> SaveResult {
     use resource_provider_aggregates as t;
     let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
         (

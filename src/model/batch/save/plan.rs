@@ -9,17 +9,17 @@ use crate::model::batch::state::State;
 /// The writes, in the order in which all writers lock: consumers before providers. All consumers of `state` are new
 /// and get allocations, and `owner_ids` has the ids of all their names.
 pub fn plan(precision: Precision, state: &State, owner_ids: &OwnerIds) -> (Vec<GuardedWrite>, Committed) {
-    let mut writes = Vec::new();
-    let has_claims = !state.consumers.is_empty();
-    if has_claims {
-        writes.push(consumers::planned_insert(state, owner_ids));
-        writes.push(allocations::assert_no_allocations(state));
-    }
+    let ids = NewRowIds::default();
+    let mut writes = vec![
+        consumers::insert(consumers::new_consumers(state), owner_ids),
+        allocations::assert_no_allocations(state),
+    ];
     writes.extend(inventories::assert_class_names(state));
-    writes.push(resource_providers::planned_generations(state));
-    if has_claims {
-        writes.push(allocations::planned_insert(state));
-    }
-    writes.extend(inventories::planned_update(state));
-    (writes, committed_change(precision, state, &NewRowIds::default()))
+    writes.extend([
+        resource_providers::move_generations(state),
+        allocations::insert(state, &ids),
+        inventories::update(state),
+    ]);
+    writes.retain(|write| !write.is_empty());
+    (writes, committed_change(precision, state, &ids))
 }

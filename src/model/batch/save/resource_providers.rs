@@ -2,34 +2,20 @@
 
 use diesel::prelude::*;
 
-use super::{GuardOutcome, Save};
-use crate::db::DbResult;
+use super::{Save, SaveResult};
 use crate::db::engines::dialect::insert_rows;
 use crate::db::engines::guarded::GuardedWrite;
-use crate::db::engines::rows::{Rows, UpdateFromRows, Value};
+use crate::db::engines::rows::Value;
 use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits, resource_providers};
 use crate::db::statements::resource_providers as statements;
+use crate::db::{DbResult, WriteError};
 use crate::model::batch::state::{ProviderEntry, State};
 use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, ProviderRow};
 
-/// Moves generations. Guard: each row still has the generation that the batch read.
-pub fn move_generations(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
-    let (statement, moved) = generation_moves(save.state);
-    Ok(GuardOutcome::expect(
-        moved.len(),
-        statement.run(save.conn, save.now, &moved)?,
-    ))
-}
-
-/// As [`move_generations`], as a write of a plan. Every planned command moves the generation of each provider
-/// that it names, so all of them are guarded.
-pub fn planned_generations(state: &State) -> GuardedWrite {
-    let (statement, moved) = generation_moves(state);
-    GuardedWrite::Update(statement, moved)
-}
-
-fn generation_moves(state: &State) -> (UpdateFromRows, Rows) {
+/// Moves generations. Guard: each row still has the generation that the batch read. Every planned command moves the
+/// generation of each provider that it names, so in a plan all of them are guarded.
+pub fn move_generations(state: &State) -> GuardedWrite {
     let moved = state
         .providers
         .values()
@@ -49,11 +35,11 @@ fn generation_moves(state: &State) -> (UpdateFromRows, Rows) {
     } else {
         statements::RAISE_GENERATION
     };
-    (statement, moved.collect())
+    GuardedWrite::Update(statement, moved.collect())
 }
 
 /// Deletes providers with their inventories, aggregates and traits.
-pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+pub fn delete(save: &mut Save<'_>) -> SaveResult {
     let deleted_rows: Vec<&ProviderRow> = save
         .state
         .providers
@@ -62,7 +48,7 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
         .filter_map(|entry| entry.base.as_ref())
         .collect();
     if deleted_rows.is_empty() {
-        return Ok(GuardOutcome::Held);
+        return Ok(());
     }
     let ids: Vec<i32> = deleted_rows.iter().map(|row| row.id.0).collect();
     diesel::delete(inventories::table.filter(inventories::resource_provider_id.eq_any(&ids))).execute(save.conn)?;
@@ -81,7 +67,7 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
         ))
         .execute(save.conn)?;
     let deleted = diesel::delete(rows()).execute(save.conn)?;
-    Ok(GuardOutcome::expect(ids.len(), deleted))
+    WriteError::unless_touched(ids.len(), deleted)
 }
 
 /// Inserts new providers, and updates changed names and parents.
@@ -89,7 +75,7 @@ pub fn delete(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
 /// A new root refers to itself, and a new child may refer to a parent of the same batch. Their parent and root are set by
 /// an update, once they have ids. A child of older providers is inserted with both, and gets no `updated_at`: to clients
 /// it has not changed yet.
-pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
+pub fn write(save: &mut Save<'_>) -> SaveResult {
     let new: Vec<(&ProviderRow, u32)> = save
         .state
         .providers
@@ -112,10 +98,7 @@ pub fn write(save: &mut Save<'_>) -> DbResult<GuardOutcome> {
             ]
         })
         .collect();
-    Ok(GuardOutcome::expect(
-        rows.len(),
-        statements::RENAME.run(save.conn, save.now, &rows)?,
-    ))
+    save.write(&GuardedWrite::Update(statements::RENAME, rows))
 }
 
 fn insert(save: &mut Save<'_>, new: &[(&ProviderRow, u32)]) -> DbResult<()> {

@@ -1,0 +1,169 @@
+"""A row that another program holds delays only the requests that need it.
+
+    python -m functional_tests.held_rows.run [--engine postgresql|mariadb|galera] [--seconds S] [--seed N] [--binary PATH]
+                                             [--mutant NAME] [CASE …]
+
+One row is locked for `--seconds` (full size: 24):
+
+- `transaction`: the row of a provider, by another program's open transaction;
+- `placet`: the row of a provider, by a placet that is paused inside its transaction;
+- `upstream`: the same by a stalled OpenStack Placement;
+- `consumer`: the rows of consumers, by another program's open transaction.
+
+All the time requests for other rows are sent: ten claims a second for new consumers on other hosts, and eight others:
+claims that replace, releases, claims of two consumers at once, writes of inventories and traits, new and deleted
+providers, candidates and usages. None may be refused, or take a second longer than the slowest one without
+the lock: before it, and at the same time on another database of the same server. Every two seconds a request comes that needs the row. It succeeds once the row is free, or is answered 503 within
+`commit_timeout`. Afterwards the tables must have exactly what was answered.
+
+On Galera a lock holds on one node, so that both programs use the same node.
+"""
+
+import concurrent.futures
+import os
+import statistics
+from collections import Counter
+
+from functional_tests.held_rows.holders import OpenTransaction, PausedPlacet, PausedUpstream
+from functional_tests.held_rows.traffic import CLAIM, HELD, HELD_HOST, Traffic
+from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.test_counts import TestCounts
+
+# Longer than placet waits for one lock (5 s), so that a request that waits with others makes them late.
+SHORT_SECONDS, FULL_SECONDS = 8, 24
+FREE_SECONDS = 4  # of the same requests without a lock, to compare with
+MOST_DELAY_SECONDS = 1
+MOST_FREE_SECONDS = 3  # what is slower without a lock is compared with this
+# The control begins with the cases, and lasts longer than any of them.
+CONTROL_MORE_SECONDS = 8
+COMMIT_TIMEOUT_SECONDS = 10  # placet's default
+SLACK_SECONDS = 1.5  # for a busy machine
+CASES = {"transaction": OpenTransaction, "placet": PausedPlacet, "upstream": PausedUpstream, "consumer": OpenTransaction}
+OUTCOME_UNKNOWN = "The outcome of this request is unknown"
+
+
+class HeldRow:
+    """One case, on a database of its own."""
+
+    def __init__(self, name, options, database, control):
+        self.name, self.options, self.database, self.control = name, options, database, control
+        self.tests = TestCounts()
+
+    def run(self):
+        self.tests.step(f"{self.name}: every request is answered", self.hold_row)
+        return self.tests
+
+    def hold_row(self):
+        with measured_placet(self.options, self.database) as placet:
+            traffic = Traffic(placet.port, f"{self.options.seed}/{self.name}", self.options.seconds + FREE_SECONDS,
+                              self.name == "consumer")
+            traffic.prepare()
+            table, uuids = ("consumers", traffic.held_consumers) if self.name == "consumer" else (
+                "resource_providers", [HELD_HOST])
+            with CASES[self.name](self.database, table, uuids, self.options.binary) as holder:
+                free = traffic.run(FREE_SECONDS, False, lambda: None)
+                holder.hold()
+                self.tests.step(f"{self.name}: the row is locked", self.is_locked, table, uuids[0])
+                answered = traffic.run(self.options.seconds, True, holder.release)
+            self.judge(free, answered)
+
+    def is_locked(self, table, uuid):
+        rows = self.database.query(f"SELECT id FROM {table} WHERE uuid = ? FOR UPDATE SKIP LOCKED", [uuid])
+        assert not rows, f"{table} {uuid} can be locked by others"
+
+    def judge(self, free, answered):
+        held = [each for each in answered if each.kind == HELD]
+        others = [each for each in answered if each.kind != HELD]
+        for name, found in ("without a lock", free), ("beside it", others), ("for the held row", held):
+            print(f"{self.name}, {self.options.seconds:.0f} s, {name}: {summary(found)}", flush=True)
+        refused = [each for each in (*free, *others) if each.is_refused]
+        self.tests.step(f"{self.name}: no request for other rows is refused", none_of, refused)
+        # The slowest of all kinds: most kinds are too rare for a maximum of their own.
+        slowest = max(each.seconds for each in (*free, *self.control.result()))
+        limit = min(MOST_FREE_SECONDS, slowest) + MOST_DELAY_SECONDS
+        late = [each for each in others if each.seconds > limit]
+        self.tests.step(f"{self.name}: no request for other rows takes {MOST_DELAY_SECONDS} s longer", none_of, late)
+        self.tests.step(f"{self.name}: requests for the row succeed, or are 503 in time", self.held_are_answered, held)
+        self.tests.step(f"{self.name}: the tables are as answered", self.tables_are_right, [*free, *answered])
+
+    @staticmethod
+    def held_are_answered(held):
+        wrong = [each for each in held if each.answer is None or each.answer.status not in (204, 503)
+                 or each.seconds > COMMIT_TIMEOUT_SECONDS + SLACK_SECONDS]
+        none_of(wrong)
+        assert any(not each.is_refused for each in held), "no request for the row has succeeded"
+
+    def tables_are_right(self, answered):
+        ledger = Ledger(self.database)
+        faults = ledger.faults() + ledger.gaps()
+        assert not faults, faults
+        existing = {consumer for (consumer,) in ledger.query("SELECT uuid FROM consumers")}
+        replaced = {consumer for (consumer,) in ledger.query("SELECT uuid FROM consumers WHERE generation = 2")}
+        none_of([each for each in answered if is_untrue(each, existing, replaced)])
+
+
+def measured_placet(options, database):
+    environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
+    return live.Service("placet", binary=options.binary, database=database, environment=environment)
+
+
+def control(options, database):
+    """The same requests at the same time, where no row is held: they show how busy the machine is."""
+    seconds = FREE_SECONDS + options.seconds + CONTROL_MORE_SECONDS
+    with measured_placet(options, database) as placet:
+        traffic = Traffic(placet.port, f"{options.seed}/control", seconds, False)
+        traffic.prepare()
+        answered = traffic.run(seconds, False, lambda: None)
+    print(f"control: {summary(answered)}", flush=True)
+    return answered
+
+
+def is_untrue(each, existing, replaced):
+    """Whether the consumer of a request is not as its answer says."""
+    target, method, path, sent = each.request
+    if each.answer is None or OUTCOME_UNKNOWN in str(each.answer) or not path.startswith("/allocations"):
+        return False
+    if method == "DELETE":
+        return (target in existing) != each.is_refused
+    is_replacement = sent.get("consumer_generation") == 1
+    return (target in (replaced if is_replacement else existing)) == each.is_refused
+
+
+def none_of(wrong):
+    assert not wrong, "\n".join([f"{len(wrong)}:", *map(str, wrong[:5])])
+
+
+def summary(answered):
+    """The median and the longest of claims, the longest of each other kind, and the refusals."""
+    kinds = {}
+    for each in answered:
+        kinds.setdefault(each.kind, []).append(each.seconds)
+    parts = [f"{kind} {max(found):.2f}" for kind, found in sorted(kinds.items()) if kind != CLAIM]
+    if CLAIM in kinds:
+        parts.insert(0, f"{CLAIM} {max(kinds[CLAIM]):.2f} (median {statistics.median(kinds[CLAIM]):.2f})")
+    refused = Counter(each.answer.status if each.answer else "unanswered" for each in answered if each.is_refused)
+    return f"of {len(answered)} requests refused {dict(refused) or 'none'}, seconds at most: {', '.join(parts)}"
+
+
+def main():
+    parser = command_line.parser(__doc__, "--binary", "--mutant", "--seed")
+    parser.add_argument("--engine", choices=("postgresql", "mariadb", "galera"), default="postgresql")
+    full = os.environ.get("PLACET_TEST_SIZE") == "full"
+    parser.add_argument("--seconds", type=float, default=FULL_SECONDS if full else SHORT_SECONDS)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
+    options = parser.parse_args()
+    print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
+    names = options.cases or CASES
+    tests = TestCounts()
+    # Cases mostly wait, so they run concurrently, each on a database of its own.
+    with engines.Engine(options.engine) as engine, concurrent.futures.ThreadPoolExecutor(len(names) + 1) as pool:
+        without_lock = pool.submit(control, options, engine.create())
+        cases = [HeldRow(name, options, engine.create(), without_lock) for name in names]
+        for found in pool.map(HeldRow.run, cases):
+            tests.add(found)
+    tests.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Requests at a steady rate, each kind with objects of its own, so that no request waits for another one's object."""
+
+import concurrent.futures
+import itertools
+import random
+import time
+import uuid
+from typing import NamedTuple
+
+from functional_tests.held_rows.holders import GUARD
+from functional_tests.lib.rest import KeptRest, Rest
+
+HOSTS = [f"00000000-0000-4000-8000-0000000001{n:02}" for n in range(4)]
+HELD_HOST = "00000000-0000-4000-8000-0000000002ff"
+CLAIM, HELD = "claim", "request for the held row"
+# Requests a second. All but claims alternate with each other.
+CLAIMS_PER_SECOND, OTHERS_PER_SECOND, HELD_PER_SECOND = 10, 8, 0.5
+MAX_IN_FLIGHT = 400
+
+
+class Request(NamedTuple):
+    """`target` is the consumer or the provider that it is for."""
+
+    target: str
+    method: str
+    path: str
+    sent: dict = None
+
+
+class Answered(NamedTuple):
+    """A request with its answer, or None, and the seconds that it took."""
+
+    kind: str
+    request: Request
+    seconds: float
+    answer: object
+
+    @property
+    def is_refused(self):
+        return self.answer is None or self.answer.status >= 300
+
+    def __str__(self):
+        return f"{self.kind} {self.request.target}: {str(self.answer)[:200]} after {self.seconds:.2f} s"
+
+
+def body(holds, generation):
+    return {"allocations": {provider: {"resources": {"VCPU": 1}} for provider in holds}, "project_id": "p",
+            "user_id": "u", "consumer_generation": generation, "consumer_type": "INSTANCE"}
+
+
+class Traffic:
+    """Requests to one placet. `seconds` is the time for which it can send them."""
+
+    def __init__(self, port, seed, seconds, holds_consumers):
+        self.port, self.chance, self.holds_consumers = port, random.Random(seed), holds_consumers
+        self.kinds = {
+            "replacement": self.replace, "release": self.release, "claim of two consumers": self.claim_two,
+            "inventories": self.inventories, "traits": self.traits, "new provider": self.new_provider,
+            "deleted provider": self.delete_provider, "candidates": self.candidates, "usages": self.usages}
+        # One object for each request that changes or removes one.
+        count = int(seconds * OTHERS_PER_SECOND / len(self.kinds)) + 2
+        self.consumers = [self.new_uuid() for _ in range(2 * count)]
+        self.providers = [self.new_uuid() for _ in range(3 * count)]
+        self.held_consumers = [self.new_uuid() for _ in range(int(seconds * HELD_PER_SECOND) + 2)]
+        self.left_consumers, self.left_providers, self.left_held = map(
+            iter, (self.consumers, self.providers, self.held_consumers))
+        self.turns = itertools.cycle(self.kinds)
+
+    def new_uuid(self):
+        found = str(uuid.UUID(int=self.chance.getrandbits(128), version=4))
+        return found if found > GUARD else self.new_uuid()
+
+    def prepare(self):
+        rest = KeptRest(self.port)
+        for provider in (*HOSTS, HELD_HOST, *self.providers):
+            rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
+        for provider in (*HOSTS, HELD_HOST):
+            rest.must("PUT", f"/resource_providers/{provider}/inventories", self.inventory(0))
+        for consumer in (GUARD, *self.consumers, *self.held_consumers):
+            rest.must("PUT", f"/allocations/{consumer}", body([self.chance.choice(HOSTS)], None))
+
+    @staticmethod
+    def inventory(generation):
+        return {"resource_provider_generation": generation, "inventories": {"VCPU": {"total": 1_000_000}}}
+
+    def run(self, seconds, is_held, at_end):
+        """Sends requests for this time, those for the held row only if it is held. Calls `at_end` then, and waits for all
+        answers."""
+        sent = [(n / CLAIMS_PER_SECOND, CLAIM, self.claim) for n in range(int(seconds * CLAIMS_PER_SECOND))]
+        for n in range(int(seconds * OTHERS_PER_SECOND)):
+            kind = next(self.turns)
+            sent.append((n / OTHERS_PER_SECOND, kind, self.kinds[kind]))
+        if is_held:
+            ask = self.change_held_consumer if self.holds_consumers else self.claim_held_host
+            sent += [(n / HELD_PER_SECOND, HELD, ask) for n in range(int(seconds * HELD_PER_SECOND))]
+        began = time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(MAX_IN_FLIGHT) as pool:
+            answers = []
+            for offset, kind, prepare in sorted(sent, key=lambda each: each[:2]):
+                time.sleep(max(0, began + offset - time.monotonic()))
+                answers.append(pool.submit(self.ask, kind, prepare()))
+            time.sleep(max(0, began + seconds - time.monotonic()))
+            at_end()
+            return [each.result() for each in answers]
+
+    def ask(self, kind, request):
+        began, answer = time.monotonic(), None
+        try:
+            answer = Rest(self.port)(request.method, request.path, request.sent)
+        except OSError as error:
+            print(f"        {kind}: {error!r}", flush=True)
+        return Answered(kind, request, time.monotonic() - began, answer)
+
+    # --- the requests ---------------------------------------------------------------------------
+
+    def claim(self):
+        consumer = self.new_uuid()
+        return Request(consumer, "PUT", f"/allocations/{consumer}", body([self.chance.choice(HOSTS)], None))
+
+    def claim_two(self):
+        claims = {self.new_uuid(): body([self.chance.choice(HOSTS)], None) for _ in range(2)}
+        return Request(next(iter(claims)), "POST", "/allocations", claims)
+
+    def replace(self):
+        consumer = next(self.left_consumers)
+        return Request(consumer, "PUT", f"/allocations/{consumer}", body(HOSTS[:2], 1))
+
+    def release(self):
+        consumer = next(self.left_consumers)
+        return Request(consumer, "DELETE", f"/allocations/{consumer}")
+
+    def inventories(self):
+        provider = next(self.left_providers)
+        return Request(provider, "PUT", f"/resource_providers/{provider}/inventories", self.inventory(0))
+
+    def traits(self):
+        provider = next(self.left_providers)
+        sent = {"resource_provider_generation": 0, "traits": ["HW_CPU_X86_AVX2"]}
+        return Request(provider, "PUT", f"/resource_providers/{provider}/traits", sent)
+
+    def new_provider(self):
+        provider = self.new_uuid()
+        return Request(provider, "POST", "/resource_providers", {"name": provider, "uuid": provider})
+
+    def delete_provider(self):
+        provider = next(self.left_providers)
+        return Request(provider, "DELETE", f"/resource_providers/{provider}")
+
+    def candidates(self):
+        return Request("", "GET", "/allocation_candidates?resources=VCPU:1")
+
+    def usages(self):
+        host = self.chance.choice(HOSTS)
+        return Request(host, "GET", f"/resource_providers/{host}/usages")
+
+    def claim_held_host(self):
+        consumer = self.new_uuid()
+        return Request(consumer, "PUT", f"/allocations/{consumer}", body([HELD_HOST, HOSTS[0]], None))
+
+    def change_held_consumer(self):
+        consumer = next(self.left_held)
+        if self.chance.random() < 0.5:
+            return Request(consumer, "DELETE", f"/allocations/{consumer}")
+        return Request(consumer, "PUT", f"/allocations/{consumer}", body(HOSTS[:2], 1))

@@ -1,0 +1,153 @@
+"""The database file is removed, replaced, truncated or overwritten while placet serves: nothing is written any more."""
+
+import os
+import sqlite3
+import time
+
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.claims import HOSTS, POOL, claim, prepare
+from functional_tests.process.locked import consumer, is_busy
+from functional_tests.process.placet_process import Placet, refused
+from functional_tests.process.read_only import database_option
+
+NOTICED_SECONDS = 20
+GRANTED = 4
+
+
+def log_of(database):
+    return database.with_name(f"{database.name}-wal")
+
+
+def put(placet, number):
+    return placet.rest("PUT", f"/allocations/{consumer(number)}", claim(HOSTS[number % 4]))
+
+
+def claims_are_refused(placet, numbers=range(10, 20)):
+    for number in numbers:
+        began = time.monotonic()
+        is_busy(put(placet, number))
+        check(time.monotonic() - began < 2, "refused late")
+
+
+def errors(placet, text):
+    return [line for line in placet.log().splitlines() if " ERROR [placet::db::file" in line and text in line]
+
+
+def serve_and_lose(lose, then):
+    """Serves a database with claims, calls `lose` with its path, and then `then` with the process."""
+    with folder() as here, Placet(here, {"placet": {"comparison_interval": "0"}}) as placet:
+        prepare(placet.rest)
+        for number in range(GRANTED):
+            equal(put(placet, number).status, 204)
+        # Opens a connection of the pool, which keeps the old file open.
+        equal(placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"], {"DISK_GB": GRANTED})
+        lose(placet.database)
+        then(placet)
+
+
+def reads_show_no_mix(placet):
+    """Rows are those of the served file or 503, and searches are answered from memory."""
+    for _ in range(20):
+        answer = placet.rest("GET", f"/resource_providers/{POOL}/usages")
+        if answer.status != 503:
+            equal(answer.json["usages"], {"DISK_GB": GRANTED})
+        equal(len(placet.rest("GET", "/resource_providers").json["resource_providers"]), 5)
+
+
+def is_lost(placet):
+    claims_are_refused(placet)
+    reads_show_no_mix(placet)
+    is_busy(placet.rest("GET", f"/resource_providers/{POOL}/usages"))
+    equal(len(errors(placet, "removed or replaced")), 1, placet.log()[-3000:])
+    check("restore a backup" in errors(placet, "removed or replaced")[0], "it does not say what to do")
+    placet.stop()
+
+
+@case("files that are removed: no claim is granted any more, and one line of the log says what to do")
+def removed():
+    def remove(database):
+        for each in database.parent.glob(f"{database.name}*"):
+            each.unlink()
+    serve_and_lose(remove, is_lost)
+    serve_and_lose(os.unlink, is_lost)
+    serve_and_lose(lambda database: os.unlink(log_of(database)), is_lost)
+
+
+@case("another database moved over the file: no claim is granted, no read shows it, and it stays as it was")
+def replaced():
+    with folder() as other:
+        with Placet(other, {}) as placet:
+            placet.rest.must("POST", "/resource_providers", {"name": "of the other database"})
+            placet.stop()
+        content = placet.database.read_bytes()
+        path = placet.database
+
+        def then(placet):
+            is_lost(placet)
+            equal(placet.database.read_bytes(), content, "the other database")
+            # The log beside it is still the lost file's.
+            line = refused(placet.folder, extra=database_option(placet.database) | {"OS_API__AUTH_STRATEGY": "noauth2"})
+            check("is not that of" in line, line)
+
+        serve_and_lose(lambda database: os.rename(path, database), then)
+
+
+@case("a replaced file is noticed within a second or so, even without a request")
+def noticed_when_idle():
+    def then(placet):
+        until = time.monotonic() + NOTICED_SECONDS
+        while not errors(placet, "removed or replaced"):
+            check(time.monotonic() < until, "not noticed:", placet.log()[-2000:])
+            time.sleep(0.05)
+    serve_and_lose(os.unlink, then)
+
+
+def is_damaged(placet):
+    """The damage is noticed, and then no claim is granted."""
+    until = time.monotonic() + NOTICED_SECONDS
+    number = 100
+    while not errors(placet, "is damaged"):
+        check(time.monotonic() < until, "not noticed:", placet.log()[-2000:])
+        put(placet, number)
+        number += 1
+    claims_are_refused(placet)
+    equal(len(errors(placet, "is damaged")), 1, placet.log()[-3000:])
+    check("restore it from a backup" in errors(placet, "is damaged")[0], "it does not say what to do")
+    reading = placet.rest("GET", f"/resource_providers/{POOL}/usages").status
+    check(reading in (200, 503), reading)
+    placet.stop()
+
+
+@case("a file or a log that is truncated or overwritten: the damage is noticed, and no claim is granted after that")
+def damaged():
+    def garbage(path):
+        with open(path, "r+b") as file:
+            file.write(os.urandom(20_000))
+
+    for damage in (lambda database: os.truncate(database, 0), garbage,
+                   lambda database: os.truncate(log_of(database), 0),
+                   lambda database: garbage(log_of(database)),
+                   lambda database: (garbage(database), garbage(log_of(database)))):
+        serve_and_lose(damage, is_damaged)
+
+
+@case("a file that another program shortens by VACUUM is not taken for damaged")
+def vacuumed():
+    with folder() as here, Placet(here, {}) as placet:
+        prepare(placet.rest)
+        for number in range(40):
+            placet.rest.must("POST", "/resource_providers", {"name": f"{number} {'x' * 180}"})
+        other = sqlite3.connect(placet.database, isolation_level=None, timeout=10)
+        for _ in range(5):
+            other.execute("CREATE TABLE strangers (text BLOB)")
+            other.execute("INSERT INTO strangers VALUES (zeroblob(8000000))")
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            other.execute("DROP TABLE strangers")
+            other.execute("VACUUM")
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            time.sleep(0.5)
+        other.close()
+        time.sleep(2)
+        equal(put(placet, 1).status, 204)
+        equal([line for line in placet.log().splitlines() if " ERROR " in line], [])
+        placet.stop()

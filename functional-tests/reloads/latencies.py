@@ -1,0 +1,81 @@
+"""Ten claims and ten searches a second, while everything is read again."""
+
+import threading
+import time
+
+from functional_tests.lib.rest import KeptRest
+from functional_tests.query_plans import cloud
+
+RATE = 10  # of each, a second
+RELOADS, SECONDS_BETWEEN, RELOAD_SECONDS_MAX = 4, 2, 60
+# Ten times what is wanted: the tests share their machine. The figures are printed.
+CLAIM_SECONDS_MAX = 2.5
+
+
+class Client(threading.Thread):
+    """Sends a request at each tick. What waits for an answer delays the ticks after it, and each counts."""
+
+    def __init__(self, port, request, stop):
+        super().__init__()
+        self.rest, self.request, self.stop = KeptRest(port), request, stop
+        self.seconds, self.statuses = [], []
+
+    def run(self):
+        began, number = time.monotonic(), 0
+        while not self.stop.is_set():
+            due = began + number / RATE
+            time.sleep(max(0, due - time.monotonic()))
+            self.statuses.append(self.request(self.rest, number).status)
+            self.seconds.append(time.monotonic() - due)
+            number += 1
+
+    def percentile(self, percent):
+        ordered = sorted(self.seconds)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+    def __str__(self):
+        return (f"{len(self.seconds)}, p50 {self.percentile(50) * 1000:.0f} ms, "
+                f"p99 {self.percentile(99) * 1000:.0f} ms, longest {max(self.seconds) * 1000:.0f} ms")
+
+
+def claim(rest, number):
+    host = cloud.uuid("provider", 6 + 25 * (number % 100))
+    return rest("PUT", f"/allocations/00000000-0000-4000-8000-{number:012d}", {
+        "allocations": {host: {"resources": {"MEMORY_MB": 1}}}, "project_id": "p", "user_id": "u",
+        "consumer_generation": None, "consumer_type": "CLOUD"})
+
+
+def search(rest, number):
+    return rest("GET", f"/allocation_candidates?resources=VCPU:1,MEMORY_MB:{number % 100 + 1}&limit=10")
+
+
+def reload(database, number):
+    """Has every process read everything again. On SQLite a process follows no other, so its writer is displaced."""
+    if database.engine == "sqlite":
+        database.run("UPDATE placet_writers SET token = ?", [f"displaced-{number}"])
+    else:
+        database.run("UPDATE placet_epoch SET epoch = ?", [f"another-{number}"])
+
+
+def check(service, database, start_seconds, reloads):
+    stop = threading.Event()
+    clients = [Client(service.port, request, stop) for request in (claim, search)]
+    for client in clients:
+        client.start()
+    for number in range(RELOADS):
+        time.sleep(SECONDS_BETWEEN)
+        before, until = reloads(service), time.monotonic() + RELOAD_SECONDS_MAX
+        reload(database, number)
+        while reloads(service) == before and time.monotonic() < until:
+            time.sleep(0.1)
+    time.sleep(SECONDS_BETWEEN)
+    stop.set()
+    for client in clients:
+        client.join()
+    claims, searches = clients
+    print(f"        start {start_seconds:.1f} s, {reloads(service)} reloads\n"
+          f"        claims: {claims}\n        searches: {searches}", flush=True)
+    assert set(claims.statuses) == {204}, sorted(set(claims.statuses))
+    assert set(searches.statuses) == {200}, sorted(set(searches.statuses))
+    assert reloads(service) >= RELOADS, f"{reloads(service)} reloads"
+    assert claims.percentile(99) <= CLAIM_SECONDS_MAX, f"claims waited {claims.percentile(99):.1f} s"

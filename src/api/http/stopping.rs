@@ -1,0 +1,119 @@
+//! Signals: SIGTERM and SIGINT stop the service after it has answered what had arrived, and no other signal ends it.
+//!
+//! actix drops connections that it accepted and did not begin to serve, and closes a connection whose next request it
+//! has not read. So the service goes on for a moment: until the kernel's queue of new connections is empty, the workers
+//! serve all accepted ones, and each connection was read once more.
+
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_server::GracefulShutdownSignal;
+use actix_web::rt::spawn;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::yield_now;
+use tokio::time::{sleep, timeout};
+
+use super::connections::Connections;
+
+/// How long new connections may delay the stop.
+const MAX_SETTLING: Duration = Duration::from_secs(2);
+/// Rounds of a worker's event loop without a new connection, after which it serves all that were accepted.
+const QUIET_ROUNDS: u32 = 3;
+
+/// Lets the workers serve all connections that were accepted, before the service stops.
+#[derive(Clone)]
+pub struct Settling {
+    begun: watch::Sender<bool>,
+    /// A permit for each worker that serves all of them.
+    settled: Arc<Semaphore>,
+}
+
+impl Settling {
+    pub fn new() -> Settling {
+        Settling {
+            begun: watch::channel(false).0,
+            settled: Arc::new(Semaphore::new(0)),
+        }
+    }
+
+    /// Called on each worker, with its connections.
+    pub fn watch(&self, connections: Rc<Connections>) {
+        let (mut begun, settled) = (self.begun.subscribe(), Arc::clone(&self.settled));
+        spawn(async move {
+            let _ = begun.wait_for(|begun| *begun).await;
+            let (mut opened, mut quiet) = (connections.opened(), 0);
+            while quiet < QUIET_ROUNDS {
+                yield_now().await;
+                quiet = if connections.opened() == opened { quiet + 1 } else { 0 };
+                opened = connections.opened();
+            }
+            settled.add_permits(1);
+        });
+    }
+
+    /// Returns when the queues of the listeners were empty once, and `workers` workers serve what was in them.
+    async fn settle(&self, listeners: &[TcpListener], workers: usize) {
+        while listeners.iter().any(has_waiting_connection) {
+            sleep(Duration::from_millis(1)).await;
+        }
+        self.begun.send_replace(true);
+        let workers = u32::try_from(workers).unwrap_or(u32::MAX);
+        let _ = self.settled.acquire_many(workers).await;
+    }
+}
+
+fn has_waiting_connection(listener: &TcpListener) -> bool {
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
+}
+
+/// Completes when the service should stop: at SIGTERM or SIGINT, after what had arrived is being served.
+pub fn stop_signal(
+    settling: Settling,
+    listeners: Vec<TcpListener>,
+    workers: usize,
+) -> io::Result<impl Future<Output = ()> + Send> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => log::info!("SIGTERM: finishing requests in flight, then exiting"),
+            _ = interrupt.recv() => log::info!("SIGINT: finishing requests in flight, then exiting"),
+        }
+        let _ = timeout(MAX_SETTLING, settling.settle(&listeners, workers)).await;
+    })
+}
+
+/// Completes for one connection when it should be closed after the current request.
+pub async fn drained(draining: GracefulShutdownSignal) {
+    draining.notified().await;
+    // Until the second poll after the signal the connection is served as usual. Before that, the event loop has looked
+    // at the socket, so a request that had arrived is read.
+    for _ in 0..2 {
+        yield_now().await;
+    }
+}
+
+/// Keeps signals that would kill the process by default from doing that. Must be called on a runtime.
+pub fn ignore_other_signals() -> io::Result<()> {
+    for (name, kind) in [
+        ("SIGHUP", SignalKind::hangup()),
+        ("SIGUSR1", SignalKind::user_defined1()),
+        ("SIGUSR2", SignalKind::user_defined2()),
+        ("SIGALRM", SignalKind::alarm()),
+    ] {
+        spawn(log_signals(name, signal(kind)?));
+    }
+    Ok(())
+}
+
+async fn log_signals(name: &'static str, mut signals: Signal) {
+    while signals.recv().await.is_some() {
+        log::info!("{name}: ignored. Policy files are read again when they change; other options need a restart");
+    }
+}

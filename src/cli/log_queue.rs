@@ -1,0 +1,171 @@
+//! A bounded queue in front of the log's stream: a stream that is not read stops no thread.
+//!
+//! A line is written at once if the stream has room for it. Else a thread of its own writes it. If the queue is full, lines
+//! are dropped and counted, and a line of the log says how many.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::db::SetupError;
+use crate::db::thread::spawn;
+
+/// The most bytes of lines that wait.
+const MAX_WAITING_BYTES: usize = 4 * 1024 * 1024;
+/// If poll(2) says that a pipe has room, a write of at most this length does not block (`PIPE_BUF`).
+const MAX_WRITE_AT_ONCE: usize = 4096;
+
+/// The queue. Clones share it.
+#[derive(Clone)]
+pub struct LogQueue(Arc<Shared>);
+
+struct Shared {
+    stream: File,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<u8>,
+    dropped: u64,
+    /// Whether the thread writes lines that it took out of the queue.
+    is_writing: bool,
+}
+
+impl Queue {
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.dropped == 0 && !self.is_writing
+    }
+}
+
+impl LogQueue {
+    /// Starts the thread. `dropped_line` is the line that says how many lines were dropped.
+    ///
+    /// # Errors
+    /// [`SetupError::Thread`].
+    pub fn start(stream: File, dropped_line: fn(u64) -> String) -> Result<LogQueue, SetupError> {
+        let shared = Arc::new(Shared {
+            stream,
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let queue = LogQueue(Arc::clone(&shared));
+        spawn("placet-log", move || shared.write_waiting(dropped_line))?;
+        Ok(queue)
+    }
+
+    /// Waits until all lines are written, but not longer than `bound`.
+    pub fn flush(&self, bound: Duration) {
+        let queue = self.0.lock();
+        let _ = self
+            .0
+            .changed
+            .wait_timeout_while(queue, bound, |queue| !queue.is_idle());
+    }
+}
+
+/// Takes one line with each write, and never fails.
+impl Write for LogQueue {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut queue = self.0.lock();
+        if queue.is_idle() && line.len() <= MAX_WRITE_AT_ONCE && self.0.has_room() {
+            // If the stream's reader is gone, there is no other place for the line.
+            let _ = (&self.0.stream).write_all(line);
+        } else if queue.dropped > 0 || queue.waiting.len() + line.len() > MAX_WAITING_BYTES {
+            queue.dropped += 1;
+        } else {
+            queue.waiting.extend_from_slice(line);
+            self.0.changed.notify_all();
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_room(&self) -> bool {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], Some(&at_once)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// The thread: writes what waits, for ever.
+    fn write_waiting(&self, dropped_line: fn(u64) -> String) {
+        let mut queue = self.lock();
+        loop {
+            queue.is_writing = false;
+            self.changed.notify_all();
+            let waited = self.changed.wait_while(queue, |queue| queue.is_idle());
+            queue = waited.unwrap_or_else(PoisonError::into_inner);
+            let (lines, dropped) = (std::mem::take(&mut queue.waiting), std::mem::take(&mut queue.dropped));
+            queue.is_writing = true;
+            drop(queue);
+            let _ = (&self.stream).write_all(&lines);
+            if dropped > 0 {
+                let _ = (&self.stream).write_all(dropped_line(dropped).as_bytes());
+            }
+            queue = self.lock();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{PipeReader, Read, pipe};
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+
+    fn queue() -> (LogQueue, PipeReader) {
+        let (reader, writer) = pipe().unwrap();
+        let stream = File::from(OwnedFd::from(writer));
+        let queue = LogQueue::start(stream, |dropped| format!("dropped {dropped}\n")).unwrap();
+        (queue, reader)
+    }
+
+    #[test]
+    fn a_line_is_written_at_once_if_there_is_room() {
+        let (mut queue, mut reader) = queue();
+        queue.write_all(b"one\n").unwrap();
+        let mut read = [0; 4];
+        reader.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"one\n");
+    }
+
+    #[test]
+    fn lines_that_are_not_read_are_kept_up_to_a_limit_and_then_counted() {
+        let (mut queue, reader) = queue();
+        let lines = 2 * MAX_WAITING_BYTES / 100;
+        for number in 0..lines {
+            queue.write_all(format!("{number:099}\n").as_bytes()).unwrap();
+        }
+        queue.flush(Duration::from_millis(10));
+        let mut expected = 0;
+        let mut dropped = 0;
+        for line in io::BufRead::lines(io::BufReader::new(reader)).map(Result::unwrap) {
+            if let Some(count) = line.strip_prefix("dropped ") {
+                dropped = count.parse().unwrap();
+                break;
+            }
+            assert_eq!(line.parse(), Ok(expected), "the lines are in order");
+            expected += 1;
+        }
+        assert_eq!(expected + dropped, lines);
+        assert!(
+            expected * 100 >= MAX_WAITING_BYTES && dropped > 0,
+            "{expected} {dropped}"
+        );
+        queue.flush(Duration::from_secs(10));
+        assert!(queue.0.lock().is_idle());
+    }
+}

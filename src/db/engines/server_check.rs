@@ -1,0 +1,57 @@
+//! Checks at start: what a server is set to, and what lies between it and placet.
+//!
+//! - Refused is what makes answers wrong, or loses acknowledged writes, while all works: a pooler that gives each
+//!   transaction another session, a proxy or a URL by which a standby may answer reads.
+//! - A warning says what loses acknowledged writes only when the server crashes, and only the server can change.
+//! - What a session can set it sets, and nothing is said here (`dialect`).
+
+#[cfg(feature = "mariadb")]
+mod mariadb;
+#[cfg(feature = "postgresql")]
+mod postgresql;
+
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+
+use crate::db::connect::url::Target;
+use crate::db::{Database, DbConnection, SetupError};
+
+/// Why a server cannot be served from.
+type Refusal = String;
+
+/// What was found at a server that can be served from: warnings for the log.
+type Checked = QueryResult<Result<Vec<String>, Refusal>>;
+
+impl Database {
+    /// Checks the server and the way to it. Returns warnings, each one line.
+    ///
+    /// # Errors
+    /// [`SetupError::Unsuitable`] if answers would be wrong, or acknowledged writes be lost.
+    pub fn check_server(&self) -> Result<Vec<String>, SetupError> {
+        let checked = match self.target() {
+            Target::Sqlite(_) => return Ok(Vec::new()),
+            #[cfg(feature = "postgresql")]
+            Target::Postgresql(server) => match postgresql::check_url(server) {
+                Ok(()) => postgresql::check(&mut self.connect()?, &mut self.connect()?)?,
+                Err(refusal) => Err(refusal),
+            },
+            #[cfg(feature = "mariadb")]
+            Target::Mariadb(server) => mariadb::check(&mut self.connect()?, server.names_several_hosts())?,
+        };
+        checked.map_err(|detail| SetupError::Unsuitable {
+            place: self.target().to_string(),
+            detail,
+        })
+    }
+}
+
+/// The column `value` of all rows.
+fn values(conn: &mut DbConnection, sql: &str) -> QueryResult<Vec<String>> {
+    #[derive(QueryableByName)]
+    struct Row {
+        #[diesel(sql_type = Text)]
+        value: String,
+    }
+    let rows: Vec<Row> = diesel::sql_query(sql).load(conn)?;
+    Ok(rows.into_iter().map(|row| row.value).collect())
+}

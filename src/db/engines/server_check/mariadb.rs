@@ -1,0 +1,145 @@
+//! MariaDB and MySQL: proxies that split reads from writes, and settings under which a crash loses commits.
+
+use std::collections::{BTreeSet, HashMap};
+
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+
+use super::{Checked, Refusal, values};
+use crate::db::DbConnection;
+use crate::db::engines::dialect;
+
+/// The number of reads whose server is compared with that of a write. A proxy may send some of them to the primary.
+const READS: usize = 5;
+
+const STATEMENT_FORMAT: &str = "it has binlog_format = STATEMENT, with which InnoDB refuses writes at placet's isolation \
+                                level (READ COMMITTED); set binlog_format = MIXED or ROW";
+const SEVERAL_HOSTS: &str = "the URL names several hosts, and the first is no Galera node: if it fails placet goes on with \
+                             the next, which must have every commit that was acknowledged";
+
+/// Checks the server.
+pub fn check(conn: &mut DbConnection, names_several_hosts: bool) -> Checked {
+    let servers = servers(conn)?;
+    if let Err(refusal) = one_server(&servers) {
+        return Ok(Err(refusal));
+    }
+    Ok(judge(&variables(conn)?, names_several_hosts))
+}
+
+/// The servers that answer reads outside of a transaction, and the one that writes.
+fn servers(conn: &mut DbConnection) -> QueryResult<BTreeSet<String>> {
+    let server = "SELECT CONCAT(@@hostname, ':', @@port, ' with server_id ', @@server_id) AS value";
+    dialect::begin_write(conn)?;
+    let mut servers: BTreeSet<String> = values(conn, server)?.into_iter().collect();
+    dialect::rollback(conn)?;
+    for _ in 0..READS {
+        servers.extend(values(conn, server)?);
+    }
+    Ok(servers)
+}
+
+/// Refuses a proxy that sends the statements of one connection to several servers.
+fn one_server(servers: &BTreeSet<String>) -> Result<(), Refusal> {
+    if servers.len() <= 1 {
+        return Ok(());
+    }
+    let names: Vec<&str> = servers.iter().map(String::as_str).collect();
+    Err(format!(
+        "statements of one connection reach several servers ({}), so a replica would answer reads with old data; give \
+         placet an address that leads to one server, without read/write splitting",
+        names.join("; ")
+    ))
+}
+
+fn variables(conn: &mut DbConnection) -> QueryResult<HashMap<String, String>> {
+    #[derive(QueryableByName)]
+    struct Row {
+        #[diesel(sql_type = Text, column_name = "Variable_name")]
+        name: String,
+        #[diesel(sql_type = Text, column_name = "Value")]
+        value: String,
+    }
+    let rows: Vec<Row> = diesel::sql_query(
+        "SHOW VARIABLES WHERE Variable_name IN \
+         ('log_bin', 'binlog_format', 'sync_binlog', 'innodb_flush_log_at_trx_commit', 'wsrep_on')",
+    )
+    .load(conn)?;
+    Ok(rows.into_iter().map(|row| (row.name, row.value)).collect())
+}
+
+/// The warnings about a server's variables, or why it is refused.
+fn judge(variables: &HashMap<String, String>, names_several_hosts: bool) -> Result<Vec<String>, Refusal> {
+    let value = |name: &str| variables.get(name).map_or("", String::as_str);
+    let has_binlog = value("log_bin") == "ON";
+    if has_binlog && value("binlog_format") == "STATEMENT" {
+        return Err(STATEMENT_FORMAT.to_owned());
+    }
+    let on_galera = value("wsrep_on") == "ON";
+    let mut warnings = Vec::new();
+    let mut check = |name: &str, matters: bool| {
+        let found = value(name);
+        if matters && found != "1" && !found.is_empty() {
+            warnings.push(format!(
+                "the server has {name} = {found}: a crash of its machine can lose acknowledged writes; set it to 1"
+            ));
+        }
+    };
+    check("innodb_flush_log_at_trx_commit", true);
+    // On Galera a node that crashed gets what it lacks from the others.
+    check("sync_binlog", has_binlog && !on_galera);
+    if names_several_hosts && !on_galera {
+        warnings.push(SEVERAL_HOSTS.to_owned());
+    }
+    Ok(warnings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(variables: &[(&str, &str)], names_several_hosts: bool) -> Result<Vec<String>, Refusal> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        judge(&variables.iter().map(owned).collect(), names_several_hosts)
+    }
+
+    #[test]
+    fn a_proxy_that_splits_reads_from_writes_is_refused_with_the_names_of_the_servers() {
+        let servers = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        assert_eq!(one_server(&servers(&["db1:3306 with server_id 1"])), Ok(()));
+        let both = servers(&["db1:3306 with server_id 1", "db2:3306 with server_id 2"]);
+        let refusal = one_server(&both).unwrap_err();
+        assert!(
+            refusal.contains("(db1:3306 with server_id 1; db2:3306 with server_id 2)"),
+            "{refusal}"
+        );
+    }
+
+    #[test]
+    fn what_a_crash_would_lose_is_a_warning_for_each_setting() {
+        let durable = [
+            ("innodb_flush_log_at_trx_commit", "1"),
+            ("log_bin", "OFF"),
+            ("sync_binlog", "0"),
+        ];
+        assert_eq!(judged(&durable, false), Ok(Vec::new()));
+        assert_eq!(judged(&durable, true), Ok(vec![SEVERAL_HOSTS.to_owned()]));
+        let forgets = [
+            ("innodb_flush_log_at_trx_commit", "2"),
+            ("log_bin", "ON"),
+            ("sync_binlog", "0"),
+        ];
+        assert_eq!(judged(&forgets, false).unwrap().len(), 2);
+        let node = [&forgets[..], &[("wsrep_on", "ON")]].concat();
+        assert_eq!(judged(&node, true).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn statements_in_the_binary_log_are_refused() {
+        let statements = [("log_bin", "ON"), ("binlog_format", "STATEMENT")];
+        assert_eq!(judged(&statements, false), Err(STATEMENT_FORMAT.to_owned()));
+        assert_eq!(
+            judged(&[("log_bin", "OFF"), ("binlog_format", "STATEMENT")], false),
+            Ok(Vec::new())
+        );
+    }
+}

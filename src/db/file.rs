@@ -1,0 +1,9 @@
+//! The file of an embedded database, and the write-ahead log beside it. A database on a server has neither.
+
+mod backup;
+mod close;
+pub mod guard;
+mod header;
+pub mod log_record;
+pub mod paths;
+mod restore;

@@ -1,0 +1,101 @@
+//! `placet db backup`: a copy of an embedded database in one file, made while it may be served.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use uuid::Uuid;
+
+use crate::db::connect::url::Target;
+use crate::db::engines::dialect::{self, Purpose};
+use crate::db::{Database, SetupError};
+
+/// A file that is removed when this is dropped, unless it was renamed.
+pub struct PartialFile(pub PathBuf);
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        // After a rename there is nothing to remove.
+        drop(fs::remove_file(&self.0));
+    }
+}
+
+impl Database {
+    /// Writes a backup of an embedded database to a new file. The file appears when it is complete and on the disk.
+    ///
+    /// # Errors
+    /// [`SetupError::OnServer`] for a database on a server; [`SetupError::FileExists`] if the file exists.
+    pub fn back_up(&self, to: &Path) -> Result<(), SetupError> {
+        if let Some(command) = self.target().backup_command(to) {
+            return Err(SetupError::OnServer { command });
+        }
+        let failed = |error: io::Error| file_error(to, &error);
+        let to = std::path::absolute(to).map_err(failed)?;
+        let exists = || SetupError::FileExists {
+            place: to.display().to_string(),
+        };
+        if fs::symlink_metadata(&to).is_ok() {
+            return Err(exists());
+        }
+        let mut name = to.clone().into_os_string();
+        name.push(format!(".partial-{}", Uuid::new_v4().simple()));
+        let partial = PartialFile(name.into());
+        // Creates the file, because SQLite says less about a folder that is missing or cannot be written.
+        File::create_new(&partial.0).map_err(failed)?;
+        dialect::copy_into(&mut self.connect_to(Purpose::Read)?, &partial.0)?;
+        self.finish_copy(&partial.0)?;
+        sync(&partial.0).map_err(failed)?;
+        match renameat_with(CWD, &partial.0, CWD, &to, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => return Err(exists()),
+            // Not every file system has this kind of rename.
+            Err(Errno::INVAL | Errno::NOSYS) => fs::rename(&partial.0, &to).map_err(failed)?,
+            result => result.map_err(|error| failed(error.into()))?,
+        }
+        sync_folder(&to).map_err(failed)
+    }
+
+    /// Checks a copy, and removes the mark that ties the served file to its log.
+    fn finish_copy(&self, copy: &Path) -> Result<(), SetupError> {
+        let target = Target::of_file(copy);
+        let mut conn = dialect::connect(&target, Purpose::Read, self.lock_timeout())?;
+        check_integrity(&mut conn, copy)?;
+        dialect::allow_writes(&mut conn)?;
+        dialect::set_user_version(&mut conn, 0)?;
+        Ok(())
+    }
+}
+
+/// Reads the whole file.
+///
+/// # Errors
+/// [`SetupError::BadBackup`] with the first fault.
+pub fn check_integrity(conn: &mut crate::db::DbConnection, file: &Path) -> Result<(), SetupError> {
+    match dialect::integrity_fault(conn)? {
+        None => Ok(()),
+        Some(fault) => Err(SetupError::BadBackup {
+            place: file.display().to_string(),
+            detail: fault.lines().collect::<Vec<_>>().join("; "),
+        }),
+    }
+}
+
+/// Flushes a file to the disk.
+pub fn sync(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Flushes the names of a file's folder to the disk.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().ok_or(ErrorKind::NotFound)?;
+    File::open(folder)?.sync_all()
+}
+
+/// The error of an operation on a file.
+pub fn file_error(path: &Path, error: &io::Error) -> SetupError {
+    SetupError::File {
+        place: path.display().to_string(),
+        detail: error.to_string(),
+    }
+}

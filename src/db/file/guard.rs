@@ -1,0 +1,275 @@
+//! Guards the file that this process serves: it must stay the one at its path, and SQLite must be able to read it.
+//!
+//! SQLite keeps a file open that was removed or replaced, and commits into it. Such commits are lost when the process
+//! ends. So the guard compares the device and inode at the path with those of the open file: after each COMMIT and
+//! before its answer, when a connection is opened, and every second. The log is compared in the same way.
+//!
+//! Once the file is lost, nothing is written, and rows are not read: connections to two files would show a mix. Once
+//! the file is found damaged, nothing is written, because the file may be lost with all later commits. Both last until
+//! the process is restarted. Searches are answered from memory.
+
+use std::fs::{File, Metadata};
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use uuid::Uuid;
+
+use super::header::Header;
+use super::log_record::LogRecord;
+use super::paths::FilePaths;
+use crate::db::engines::dialect::{self, CheckpointMode, Purpose, WalStatus};
+use crate::db::{Database, DbConnection, DbResult, SetupError};
+
+/// How often a length that is too short is looked at again. Another program may have shortened the file by a VACUUM
+/// between two of the reads.
+const LENGTH_CHECKS: usize = 3;
+/// The first bytes of a log, but for the last bit, which is the byte order of its checksums.
+const LOG_MAGIC: u32 = 0x377f_0682;
+const LOG_HEADER_BYTES: u64 = 32;
+const FRAME_HEADER_BYTES: u64 = 24;
+
+/// The guard of one database. Clones share it. It does nothing until this process serves an embedded database.
+#[derive(Clone, Default)]
+pub struct FileGuard {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// The locked file, until [`FileGuard::begin`] takes it.
+    lock: Mutex<Option<File>>,
+    served: OnceLock<ServedFile>,
+    lost: OnceLock<String>,
+    damaged: OnceLock<String>,
+}
+
+struct ServedFile {
+    paths: FilePaths,
+    /// Never closed: closing any handle of a file releases all POSIX locks that this process holds on it.
+    file: ManuallyDrop<File>,
+    file_id: FileId,
+    log_id: FileId,
+    /// Keeps the log open, which SQLite would remove and make again with the last connection.
+    keeper: Mutex<Option<DbConnection>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl From<Metadata> for FileId {
+    fn from(metadata: Metadata) -> FileId {
+        FileId {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        }
+    }
+}
+
+impl std::fmt::Debug for FileGuard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("FileGuard")
+    }
+}
+
+impl FileGuard {
+    /// Hands over the file that this process has locked for serving.
+    pub fn set_lock(&self, lock: File) {
+        *self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
+    }
+
+    /// Begins to guard the file if this process has locked it for serving, and ties the log to it: leaves a new mark in the file, and records it in the locked
+    /// file with the writer's id ([`super::log_record`]).
+    pub fn begin(&self, database: &Database, writer: &str) -> Result<(), SetupError> {
+        let lock = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(path), Some(lock)) = (database.target().file(), lock) else {
+            return Ok(());
+        };
+        let failed = |error: std::io::Error| SetupError::Connect {
+            place: path.display().to_string(),
+            detail: error.to_string(),
+        };
+        let paths = FilePaths::of(path).map_err(failed)?;
+        let mut keeper = dialect::connect(database.target(), Purpose::Write, database.lock_timeout())?;
+        let file = ManuallyDrop::new(File::open(&paths.database).map_err(failed)?);
+        let header = Header::read(&file).map_err(failed)?;
+        let mut record = LogRecord {
+            writer: writer.to_owned(),
+            marks: header.iter().map(|header| header.mark).chain([new_mark()]).collect(),
+            schema_cookie: header.map_or(0, |header| header.schema_cookie),
+        };
+        record.write(&lock).map_err(failed)?;
+        let mark = record.marks[record.marks.len() - 1];
+        dialect::set_user_version(&mut keeper, mark)?;
+        dialect::wal_checkpoint(&mut keeper, CheckpointMode::Passive)?;
+        file.sync_data().map_err(failed)?;
+        // If another program reads an old state, the mark is not in the file yet. Both marks are then allowed.
+        if let Some(header) = Header::read(&file)
+            .map_err(failed)?
+            .filter(|header| header.mark == mark)
+        {
+            record.marks = vec![mark];
+            record.schema_cookie = header.schema_cookie;
+            record.write(&lock).map_err(failed)?;
+        }
+        let served = ServedFile {
+            file_id: file.metadata().map_err(failed)?.into(),
+            log_id: std::fs::metadata(&paths.log).map_err(failed)?.into(),
+            paths,
+            file,
+            keeper: Mutex::new(Some(keeper)),
+        };
+        drop(self.inner.served.set(served));
+        self.check_path().map_err(|detail| SetupError::FileLost { detail })
+    }
+
+    /// Whether this process may write: the file is the one at its path, and was not found damaged.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_writable(&self) -> Result<(), SetupError> {
+        if let Some(detail) = self.inner.damaged.get() {
+            return Err(SetupError::FileDamaged { detail: detail.clone() });
+        }
+        self.check_path().map_err(|detail| SetupError::FileLost { detail })
+    }
+
+    /// Whether rows may be read: the file was not found removed or replaced.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_readable(&self) -> Result<(), SetupError> {
+        match self.inner.lost.get() {
+            Some(detail) => Err(SetupError::FileLost { detail: detail.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Compares the files at their paths with those that are open.
+    pub fn check_path(&self) -> Result<(), String> {
+        if let Some(detail) = self.inner.lost.get() {
+            return Err(detail.clone());
+        }
+        let Some(served) = self.inner.served.get() else {
+            return Ok(());
+        };
+        for (path, id) in [
+            (&served.paths.database, served.file_id),
+            (&served.paths.log, served.log_id),
+        ] {
+            if !is_at(path, id) {
+                return Err(self.lose(path));
+            }
+        }
+        Ok(())
+    }
+
+    fn lose(&self, path: &Path) -> String {
+        let detail = format!("{} was removed or replaced while placet serves it", path.display());
+        if self.inner.lost.set(detail.clone()).is_ok() {
+            log::error!(
+                "{detail}: rows are neither written nor read any more. Stop placet, put the file back or restore a \
+                 backup (`placet db restore FILE`), and start it again"
+            );
+        }
+        detail
+    }
+
+    /// Notes an error of the database: after one that says that the file is damaged, nothing more is written.
+    pub fn note_error(&self, message: &str) {
+        if dialect::says_damaged(message) {
+            self.damage(message);
+        }
+    }
+
+    fn damage(&self, detail: &str) {
+        if self.inner.served.get().is_some() && self.inner.damaged.set(detail.to_owned()).is_ok() {
+            log::error!(
+                "The database's file is damaged ({detail}): nothing is written any more until placet is restarted{}",
+                dialect::RESTORE_ADVICE
+            );
+        }
+    }
+
+    /// Whether the file was lost or found damaged.
+    pub fn has_failed(&self) -> bool {
+        self.inner.lost.get().is_some() || self.inner.damaged.get().is_some()
+    }
+
+    /// Closes the connection that keeps the log open. After a failure it stays open, because with the last connection
+    /// SQLite would copy the log into whatever file is there.
+    pub fn end(&self) {
+        let Some(served) = self.inner.served.get() else {
+            return;
+        };
+        let keeper = served.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if self.has_failed() {
+            std::mem::forget(keeper);
+        }
+    }
+
+    /// Looks for damage that no statement has met yet, and for files that were removed or replaced.
+    pub fn inspect(&self, conn: &mut DbConnection) -> DbResult<()> {
+        let Some(served) = self.inner.served.get().filter(|_| !self.has_failed()) else {
+            return Ok(());
+        };
+        if self.check_path().is_err() {
+            return Ok(());
+        }
+        let mut look = || {
+            served
+                .damage(conn)
+                .inspect_err(|error| self.note_error(&error.to_string()))
+        };
+        let mut found = look()?;
+        for _ in 1..LENGTH_CHECKS {
+            if found.is_some() {
+                found = look()?;
+            }
+        }
+        if let Some(detail) = found {
+            self.damage(detail);
+        }
+        Ok(())
+    }
+}
+
+impl ServedFile {
+    /// What is wrong with the headers or lengths of the file and the log, if anything is.
+    fn damage(&self, conn: &mut DbConnection) -> DbResult<Option<&'static str>> {
+        if !matches!(Header::read(&self.file), Ok(Some(_))) {
+            return Ok(Some("its header is not that of a database"));
+        }
+        let size = dialect::database_size(conn)?;
+        let wal: WalStatus = dialect::wal_checkpoint(conn, CheckpointMode::Noop)?.unwrap_or_default();
+        let wal_pages = u64::try_from(wal.pages).unwrap_or_default();
+        let file_bytes = self.file.metadata().map_or(0, |file| file.len());
+        if file_bytes + wal_pages * size.page_bytes < size.pages * size.page_bytes {
+            return Ok(Some("it was truncated"));
+        }
+        let log_bytes = LOG_HEADER_BYTES + wal_pages * (FRAME_HEADER_BYTES + size.page_bytes);
+        if wal_pages > 0 && (self.paths.log_bytes() < log_bytes || !has_log_header(&self.paths.log)) {
+            return Ok(Some("its log was truncated or overwritten"));
+        }
+        Ok(None)
+    }
+}
+
+fn is_at(path: &Path, id: FileId) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| FileId::from(found) == id)
+}
+
+fn has_log_header(path: &Path) -> bool {
+    let mut bytes = [0; 4];
+    let read = File::open(path).and_then(|log| log.read_exact_at(&mut bytes, 0));
+    read.is_ok() && u32::from_be_bytes(bytes) & !1 == LOG_MAGIC
+}
+
+/// A random mark, which is not 0 and which SQLite keeps as a positive number.
+fn new_mark() -> u32 {
+    (Uuid::new_v4().as_u128() as u32 & 0x7fff_ffff).max(1)
+}

@@ -1,0 +1,131 @@
+//! `placet db restore`: puts a backup in the place of an embedded database that is not served.
+//!
+//! The backup is copied beside the database, and checked there. Then the old log is copied into the old file, so that
+//! none is left, and the copy is renamed over the old file. A crash at any step leaves the old database or the new one.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+
+use diesel::prelude::*;
+use uuid::Uuid;
+
+use super::backup::{PartialFile, check_integrity, file_error, sync, sync_folder};
+use super::paths::FilePaths;
+use crate::db::connect::url::Target;
+use crate::db::engines::dialect::{self, CheckpointMode, Purpose};
+use crate::db::schema::{migrate, placet_epoch};
+use crate::db::{Database, DbConnection, SetupError};
+
+impl Database {
+    /// Replaces an embedded database by a backup.
+    ///
+    /// # Errors
+    /// Nothing was replaced: the database is on a server or in use, or the file is no usable backup.
+    pub fn restore(&self, from: &Path) -> Result<(), SetupError> {
+        let Some(path) = self.target().file() else {
+            let command = self.target().restore_command(from).unwrap_or_default();
+            return Err(SetupError::OnServer { command });
+        };
+        let failed = |error: io::Error| file_error(path, &error);
+        let paths = FilePaths::of(path).map_err(failed)?;
+        let lock = self.lock(&paths)?;
+        let copy = FilePaths::of(&with_suffix(&paths.database, "-placet-restore")).map_err(failed)?;
+        let _removed = [&copy.database, &copy.log, &copy.index].map(|path| PartialFile(path.clone()));
+        copy_backup(from, &copy)?;
+        self.prepare_copy(from, &copy)?;
+        own_as(&copy.database, &paths.database).map_err(failed)?;
+        sync(&copy.database).map_err(failed)?;
+        if lock.check(&paths).is_ok() {
+            self.end_log(&paths)?;
+        }
+        fs::rename(&copy.database, &paths.database).map_err(failed)?;
+        // What is left is no log of the new file.
+        for left in [&paths.log, &paths.index] {
+            match fs::remove_file(left) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(file_error(left, &error)),
+                _ => {}
+            }
+        }
+        sync_folder(&paths.database).map_err(failed)?;
+        lock.forget_record().map_err(failed)
+    }
+
+    /// Checks the copy of a backup, and makes it one file that every process recognizes as another database.
+    fn prepare_copy(&self, from: &Path, copy: &FilePaths) -> Result<(), SetupError> {
+        let bad = |error: SetupError| SetupError::BadBackup {
+            place: from.display().to_string(),
+            detail: error.to_string(),
+        };
+        let target = Target::of_file(&copy.database);
+        let mut conn = dialect::connect(&target, Purpose::Write, self.lock_timeout()).map_err(bad)?;
+        check_integrity(&mut conn, from)?;
+        match migrate::check_schema(&mut conn) {
+            // `placet db sync`, or the next start, upgrades it.
+            Err(SetupError::OldRevision { .. } | SetupError::NotCurrent) => {}
+            result => result.map_err(bad)?,
+        }
+        replace_epoch(&mut conn)?;
+        dialect::set_user_version(&mut conn, 0)?;
+        dialect::wal_checkpoint(&mut conn, CheckpointMode::Truncate)?;
+        Ok(())
+    }
+
+    /// Copies the log into the file that it belongs to, and removes it. Does nothing if the file cannot be read.
+    fn end_log(&self, paths: &FilePaths) -> Result<(), SetupError> {
+        let Ok(mut conn) = dialect::connect(self.target(), Purpose::Write, self.lock_timeout()) else {
+            return Ok(());
+        };
+        if dialect::wal_checkpoint(&mut conn, CheckpointMode::Truncate).is_err() {
+            return Ok(());
+        }
+        drop(conn);
+        if paths.log.exists() {
+            return Err(SetupError::InUse {
+                place: paths.database.display().to_string(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Processes that know the epoch, and replicas, read everything again.
+fn replace_epoch(conn: &mut DbConnection) -> Result<(), SetupError> {
+    if dialect::table_names(conn)?.iter().any(|table| table == "placet_epoch") {
+        let epoch = placet_epoch::epoch.eq(Uuid::new_v4().to_string());
+        diesel::update(placet_epoch::table).set(epoch).execute(conn)?;
+    }
+    Ok(())
+}
+
+/// Copies a backup with the log that it may have.
+fn copy_backup(from: &Path, copy: &FilePaths) -> Result<(), SetupError> {
+    for left in [&copy.database, &copy.log, &copy.index] {
+        drop(fs::remove_file(left));
+    }
+    fs::copy(from, &copy.database).map_err(|error| file_error(from, &error))?;
+    let log = with_suffix(from, "-wal");
+    match fs::copy(&log, &copy.log) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(file_error(&log, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Gives a file the owner and the mode of another one, if that exists: a service must be able to write it.
+fn own_as(file: &Path, other: &Path) -> io::Result<()> {
+    let Ok(other) = fs::metadata(other) else {
+        return Ok(());
+    };
+    let own = fs::metadata(file)?;
+    if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
+        chown(file, Some(other.uid()), Some(other.gid()))?;
+    }
+    fs::set_permissions(file, other.permissions())
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}

@@ -1,0 +1,68 @@
+//! Bounds the WAL by the room on its disk, so that it never takes what the database needs to grow.
+//!
+//! Naively, the WAL grows to its limits on any disk. On a small or nearly full disk it then takes all the room. A
+//! checkpoint may need room too, for pages that the database does not have yet, so it cannot end that either.
+//!
+//! So the WAL may take half of what it and the free room have together. A page of the WAL becomes at most one new page
+//! of the database, so the other half is enough for all of it.
+
+use std::io;
+
+use super::WalLimits;
+use crate::db::file::paths::FilePaths;
+
+/// The size of a page and its header in the WAL. placet's databases have pages of 4 KB.
+const FRAME_BYTES: u64 = 4_096 + 24;
+
+/// The room for the WAL, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct DiskRoom {
+    /// What is free on the disk.
+    pub free: u64,
+    /// What the WAL's file has.
+    pub log: u64,
+}
+
+impl DiskRoom {
+    /// The room on the disk of these files.
+    pub fn of(paths: &FilePaths) -> io::Result<DiskRoom> {
+        let disk = rustix::fs::statvfs(&paths.database)?;
+        Ok(DiskRoom {
+            free: disk.f_bavail.saturating_mul(disk.f_frsize),
+            log: paths.log_bytes(),
+        })
+    }
+}
+
+impl WalLimits {
+    /// The limits on a disk with this room.
+    pub fn within(self, room: DiskRoom) -> WalLimits {
+        let half = room.free.saturating_add(room.log) / 2 / FRAME_BYTES;
+        let share = |limit: i32, of_half: u64| limit.min(i32::try_from(half / of_half).unwrap_or(i32::MAX).max(1));
+        WalLimits {
+            checkpoint_pages: share(self.checkpoint_pages, 2),
+            idle_checkpoint_pages: share(self.idle_checkpoint_pages, 4),
+            remainder_pages: share(self.remainder_pages, 8),
+            force_pages: share(self.force_pages, 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wal_may_take_half_of_the_room_that_it_and_the_disk_have() {
+        let limits = |free, log| WalLimits::default().within(DiskRoom { free, log });
+        let roomy = limits(1 << 40, 0);
+        assert_eq!(roomy.force_pages, WalLimits::default().force_pages);
+        assert_eq!(roomy.remainder_pages, WalLimits::default().remainder_pages);
+        for (free, log) in [(16 << 20, 0), (0, 16 << 20), (8 << 20, 8 << 20)] {
+            let small = limits(free, log);
+            assert_eq!(small.force_pages, 2_036, "{free} {log}");
+            assert_eq!(small.checkpoint_pages, 1_018);
+        }
+        assert_eq!(limits(0, 0).checkpoint_pages, 1);
+    }
+}

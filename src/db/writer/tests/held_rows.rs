@@ -1,0 +1,84 @@
+//! Tests of held rows: another transaction has locked a provider, and only the commands that need it wait.
+
+use super::pessimistic::Call::Plan;
+use super::pessimistic::{HOLD_TIME, granted, submit_during};
+use super::*;
+
+/// Makes each plan for these providers fail, as if another transaction had locked them.
+fn hold(writer: &NumberWriter, providers: &[i32]) {
+    *writer.script.held.lock().unwrap() = providers.iter().copied().collect();
+}
+
+#[actix_web::test]
+async fn commands_that_need_a_held_row_wait_and_the_others_of_their_batch_do_not() {
+    let writer = number_writer(100, LONG_TIMEOUT);
+    hold(&writer, &[7]);
+    let script = writer.script.clone();
+    actix_web::rt::spawn(async move {
+        actix_web::rt::time::sleep(5 * HOLD_TIME).await;
+        script.held.lock().unwrap().clear();
+    });
+    let others = [7001, 5001, 7002];
+    let answers = submit_during(Plan(vec![1001]), &writer, 1001, &others, HOLD_TIME).await;
+    assert_eq!(answers, granted(&[1001, 7001, 5001, 7002]));
+    let batches = writer.published.lock().unwrap().clone();
+    assert_eq!(batches, [vec![1001], vec![5001], vec![7001, 7002]]);
+}
+
+#[actix_web::test]
+async fn a_later_command_that_needs_a_held_row_is_parked_before_it_is_tried() {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    hold(&writer, &[7]);
+    let parked = writer.submit(7001);
+    let is_planned = |number: i64| {
+        let calls = writer.script.calls();
+        calls
+            .iter()
+            .any(|call| matches!(call, Plan(numbers) if numbers.contains(&number)))
+    };
+    while !is_planned(7001) {
+        actix_web::rt::time::sleep(HOLD_TIME / 20).await;
+    }
+    // It is parked when the next one is granted.
+    assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
+    let later = writer.submit(7002);
+    actix_web::rt::time::sleep(HOLD_TIME).await;
+    assert_eq!(submit(&writer.handle, 5002).await, Ok(50_020));
+    assert!(!is_planned(7002));
+    hold(&writer, &[]);
+    let answers = [parked.await.unwrap(), later.await.unwrap()];
+    assert_eq!(answers.to_vec(), granted(&[7001, 7002]));
+    assert_eq!(writer.count(), 4);
+}
+
+#[actix_web::test]
+async fn a_command_whose_timeout_passes_while_it_is_parked_is_refused() {
+    let mut writer = number_writer(100, SHORT_TIMEOUT);
+    hold(&writer, &[7]);
+    let answer = submit(&writer.handle, 7001).await;
+    assert!(matches!(answer, Err(Error::Busy { .. })), "{answer:?}");
+    hold(&writer, &[]);
+    assert_eq!(submit(&writer.handle, 7002).await, Ok(70_020));
+    assert_eq!(writer.count(), 1, "a refused command is not committed later");
+}
+
+/// The writer cannot see why the statement waits: another transaction has inserted the same number.
+#[actix_web::test]
+async fn a_lock_that_cannot_be_seen_delays_the_command_that_needs_it() {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    if Kind::of(&writer.conn) == Kind::Sqlite {
+        return;
+    }
+    dialect::begin_write(&mut writer.conn).unwrap();
+    diesel::sql_query("INSERT INTO numbers (n) VALUES (5001)")
+        .execute(&mut writer.conn)
+        .unwrap();
+    let waiting = writer.submit(5001);
+    for number in 5002..5010 {
+        assert_eq!(submit(&writer.handle, number).await, Ok(number * 10));
+    }
+    assert!(!waiting.is_finished(), "the other transaction may still be rolled back");
+    dialect::rollback(&mut writer.conn).unwrap();
+    assert_eq!(waiting.await.unwrap(), Ok(50_010));
+    assert_eq!(writer.count(), 9);
+}

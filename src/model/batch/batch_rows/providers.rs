@@ -1,0 +1,186 @@
+//! The providers of a batch, with everything that belongs to them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use diesel::prelude::*;
+
+use super::{LOCK_ATTEMPTS, RowAccess};
+use crate::db::engines::dialect::{compares_exactly, folding, has_other_writers, in_lists, lock_rows};
+use crate::db::schema::resource_providers;
+use crate::db::{DbConnection, DbResult};
+use crate::model::batch::base::Rows;
+use crate::model::batch::collation::CollatedNames;
+use crate::model::batch::footprint::Footprint;
+use crate::model::batch::state::ConsumerEntry;
+use crate::model::snapshot::load;
+use crate::search::{Catalog, ClassId, ProviderId, ProviderRow};
+
+/// A provider in its tree.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = resource_providers)]
+struct TreeColumns {
+    id: i32,
+    root_provider_id: Option<i32>,
+    uuid: String,
+}
+
+/// The ids of providers, ascending.
+#[derive(PartialEq, Eq)]
+struct ProviderIds {
+    /// Those that are read.
+    read: Vec<i32>,
+    /// Those of them that are locked.
+    locked: Vec<i32>,
+}
+
+/// The providers of the footprint, and those that its consumers have allocations of; whole trees only if a command
+/// needs them. `known` is the catalog of the snapshot, if that is valid.
+///
+/// If they are locked and other writers exist, the providers are locked first, ordered by id. Then the ids are looked
+/// up again, because another writer may have added a provider before the locks were taken.
+pub fn providers(
+    conn: &mut DbConnection,
+    footprint: &Footprint<'_>,
+    consumers: &BTreeMap<String, ConsumerEntry>,
+    known: Option<&Catalog>,
+    access: RowAccess,
+) -> DbResult<Rows> {
+    let mut ids = provider_ids(conn, footprint, consumers)?;
+    let is_locked = access != RowAccess::Consistent && has_other_writers(conn);
+    for _ in 0..if is_locked { LOCK_ATTEMPTS } else { 0 } {
+        lock_providers(conn, &ids.locked)?;
+        let ids_after_locks = provider_ids(conn, footprint, consumers)?;
+        if ids_after_locks == ids {
+            break;
+        }
+        ids = ids_after_locks;
+    }
+    let catalog = catalog(conn, footprint, known)?;
+    let rows = load::providers(conn, &ids.read)?;
+    let (uuids, names) = (uuids_of(conn, footprint, &rows), names_of(conn, footprint, &rows)?);
+    Ok(Rows::new(catalog, rows, uuids, names))
+}
+
+/// The classes, traits and aggregates that the commands need. Classes are few, and the id of a new one depends on all
+/// of them, so all are read. Traits and aggregates may be many, so only those that commands name are read. Claims and
+/// writes of inventories are frequent: if the classes are unchanged, they share `known`.
+fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Catalog>) -> DbResult<Catalog> {
+    let classes = load::classes(conn)?;
+    let known = known.filter(|known| !footprint.beyond_inventories && has_same_classes(&classes, known));
+    if let Some(known) = known {
+        return Ok(known.clone());
+    }
+    let traits = footprint.traits.iter().chain(&footprint.removed_traits);
+    let traits = load::traits_named(conn, &traits.copied().collect::<Vec<_>>())?;
+    let aggregates: Vec<&str> = footprint.aggregates.iter().copied().collect();
+    let aggregates = load::aggregates_named(conn, &aggregates)?;
+    Ok(Catalog::new(classes, traits, aggregates))
+}
+
+fn has_same_classes(classes: &[(ClassId, Arc<str>)], known: &Catalog) -> bool {
+    classes.iter().map(|(id, name)| (*id, name)).eq(known.classes())
+}
+
+/// The providers by uuid, in every spelling that the commands use: MariaDB finds a row by several spellings.
+fn uuids_of(conn: &DbConnection, footprint: &Footprint<'_>, rows: &[ProviderRow]) -> HashMap<Arc<str>, ProviderId> {
+    let fold = folding(conn);
+    let by_folded: HashMap<String, ProviderId> = rows.iter().map(|row| (fold(&row.uuid), row.id)).collect();
+    let requested = footprint.providers.iter();
+    let requested = requested.filter_map(|uuid| Some((Arc::from(*uuid), *by_folded.get(&fold(uuid))?)));
+    rows.iter()
+        .map(|row| (row.uuid.clone(), row.id))
+        .chain(requested)
+        .collect()
+}
+
+/// The providers by name, for the names that commands give. If the database does not compare exactly, it decides which
+/// names are equal.
+fn names_of(
+    conn: &mut DbConnection,
+    footprint: &Footprint<'_>,
+    rows: &[ProviderRow],
+) -> DbResult<HashMap<Arc<str>, ProviderId>> {
+    let requested: Vec<&str> = footprint.names.iter().copied().collect();
+    let collated = CollatedNames::new(conn, &requested);
+    let mut names: HashMap<Arc<str>, ProviderId> = rows
+        .iter()
+        .map(|row| (collated.as_requested(row.name.to_string()).into(), row.id))
+        .collect();
+    if compares_exactly(conn) {
+        return Ok(names);
+    }
+    for name in requested
+        .into_iter()
+        .filter(|name| !names.contains_key(*name))
+        .collect::<Vec<_>>()
+    {
+        use resource_providers as t;
+        let found: Option<i32> = t::table.filter(t::name.eq(name)).select(t::id).first(conn).optional()?;
+        names.extend(found.map(|id| (name.into(), ProviderId(id))));
+    }
+    Ok(names)
+}
+
+/// Locks providers, in the order of their ids.
+pub fn lock_providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<()> {
+    use resource_providers as t;
+    in_lists(ids, |ids| -> DbResult<Vec<i32>> {
+        lock_rows!(conn, t::table.filter(t::id.eq_any(ids)).order(t::id).select(t::id))
+    })
+    .map(|_| ())
+}
+
+fn provider_ids(
+    conn: &mut DbConnection,
+    footprint: &Footprint<'_>,
+    consumers: &BTreeMap<String, ConsumerEntry>,
+) -> DbResult<ProviderIds> {
+    use resource_providers as t;
+    // A provider from which allocations are only released is not written. A wiped consumer moves its generation.
+    let (mut only_read, mut ids) = (BTreeSet::new(), BTreeSet::new());
+    for (uuid, entry) in consumers {
+        let providers = entry.base_allocations.iter().map(|row| row.provider.0);
+        if footprint.wiped.contains(uuid.as_str()) {
+            ids.extend(providers);
+        } else {
+            only_read.extend(providers);
+        }
+    }
+    let uuids: Vec<&str> = footprint.providers.iter().copied().collect();
+    let found: Vec<TreeColumns> = in_lists(&uuids, |uuids| {
+        t::table
+            .filter(t::uuid.eq_any(uuids))
+            .select(TreeColumns::as_select())
+            .load(&mut *conn)
+    })?;
+    let mut roots: BTreeSet<Option<i32>> = BTreeSet::new();
+    let fold = folding(conn);
+    let folded = |uuids: &BTreeSet<&str>| uuids.iter().map(|uuid| fold(uuid)).collect::<HashSet<String>>();
+    let (parents, trees) = (folded(&footprint.parents), folded(&footprint.trees));
+    for row in &found {
+        let uuid = fold(&row.uuid);
+        ids.insert(row.id);
+        if parents.contains(&uuid) {
+            ids.extend(row.root_provider_id);
+        }
+        if trees.contains(&uuid) {
+            roots.insert(row.root_provider_id);
+        }
+    }
+    let names: Vec<&str> = footprint.names.iter().copied().collect();
+    ids.extend::<Vec<i32>>(in_lists(&names, |names| {
+        t::table.filter(t::name.eq_any(names)).select(t::id).load(&mut *conn)
+    })?);
+    let roots: Vec<Option<i32>> = roots.into_iter().collect();
+    ids.extend::<Vec<i32>>(in_lists(&roots, |roots| {
+        t::table
+            .filter(t::root_provider_id.eq_any(roots))
+            .select(t::id)
+            .load(&mut *conn)
+    })?);
+    Ok(ProviderIds {
+        read: ids.union(&only_read).copied().collect(),
+        locked: ids.into_iter().collect(),
+    })
+}

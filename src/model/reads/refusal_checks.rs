@@ -1,0 +1,91 @@
+//! Checks refusals against the tables, for requests whose commands were refused on the snapshot.
+//!
+//! On a database server requests that wait at the same time share one consistent read. On SQLite each reads by itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::coalescer::Coalescer;
+use super::reader::{on_blocking_thread, within_timeout};
+use crate::db::{Database, DbConnection, SetupError};
+use crate::error::{Error, Result};
+use crate::model::batch::command::Command;
+use crate::model::batch::decide::Rules;
+use crate::model::batch::refusals;
+use crate::model::snapshot::store::SnapshotStore;
+
+/// Checks refusals. Clones share the thread.
+#[derive(Clone)]
+pub struct RefusalChecks {
+    tables: Tables,
+    database: Database,
+    coalescer: Option<Arc<Coalescer<Arc<Command>, Option<Error>>>>,
+    timeout: Duration,
+}
+
+/// What a check needs besides a connection.
+#[derive(Clone)]
+struct Tables {
+    store: Arc<SnapshotStore>,
+    rules: Arc<Rules>,
+}
+
+impl Tables {
+    /// The refusal of each command, or `None` if it would be granted.
+    fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> Result<Vec<Option<Error>>> {
+        let newest = self.store.newest();
+        let known = self.store.may_decide().then(|| newest.catalog());
+        Ok(refusals::verify(conn, commands, &self.rules, known)?)
+    }
+}
+
+impl RefusalChecks {
+    /// `coalesces`: whether requests that wait at the same time share a read.
+    pub fn start(
+        database: &Database,
+        store: Arc<SnapshotStore>,
+        rules: Rules,
+        timeout: Duration,
+        coalesces: bool,
+    ) -> std::result::Result<RefusalChecks, SetupError> {
+        let rules = Arc::new(rules);
+        let tables = Tables { store, rules };
+        let coalescer = if coalesces {
+            let tables = tables.clone();
+            let verify = move |database: &Database, commands: &[&Arc<Command>]| {
+                let commands: Vec<&Command> = commands.iter().map(|command| command.as_ref()).collect();
+                database.read(|conn| tables.verify(conn, &commands))
+            };
+            Some(Arc::new(Coalescer::start(database, 1, verify)?))
+        } else {
+            None
+        };
+        Ok(RefusalChecks {
+            tables,
+            database: database.clone(),
+            coalescer,
+            timeout,
+        })
+    }
+
+    /// Returns the command if the tables would grant it.
+    ///
+    /// # Errors
+    /// The refusal, which rests on one consistent read that began after the call; or that the database cannot be read.
+    pub async fn check(&self, command: Command) -> Result<Command> {
+        let command = Arc::new(command);
+        let refusal = match &self.coalescer {
+            Some(coalescer) => within_timeout(self.timeout, coalescer.read(command.clone())).await?,
+            None => within_timeout(self.timeout, self.read_alone(command.clone())).await?,
+        };
+        refusal.map_or_else(|| Ok(Arc::unwrap_or_clone(command)), Err)
+    }
+
+    async fn read_alone(&self, command: Arc<Command>) -> Result<Option<Error>> {
+        let tables = self.tables.clone();
+        let read = on_blocking_thread(&self.database, move |permit| {
+            permit.read(|conn| tables.verify(conn, &[&command]))
+        });
+        Ok(read.await?.pop().flatten())
+    }
+}

@@ -1,0 +1,317 @@
+//! Reads rows for the snapshot without the store's lock, and publishes them under it.
+//!
+//! Naively, rows are read with the lock held, so that no commit is published between reading and publishing: the rows
+//! would remove it again. Then a commit of this process waits for another thread's connection, and for as long as a
+//! start if everything is read.
+//!
+//! So every change that is published while rows are being read is kept in a log. Happy path: the rows belong to some
+//! revisions, and the changes beyond these are added to them, in the order in which they were published.
+//!
+//! Unhappy paths:
+//! - The snapshot was invalidated, or another thread published rows: what was read is obsolete, and is read again.
+//! - A change of the log cannot be added by its deltas: rows are read again, and then include it.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{Applied, Shown, SnapshotStore, Stamp, next_snapshot};
+use crate::db::change_feed::{self, FeedError, FeedPage, Position, Revisions};
+use crate::db::engines::dialect;
+use crate::db::{DbConnection, DbResult};
+use crate::model::batch::save::Committed;
+use crate::model::snapshot::merged_changes::MergedChanges;
+use crate::model::snapshot::reload::{self, Reload};
+use crate::mutants::{self, Mutant};
+use crate::search::{NameKinds, ProviderId, Snapshot};
+
+/// A commit that was published.
+pub(super) struct PublishedChange {
+    pub writer: String,
+    pub position: Position,
+    pub committed: Committed,
+}
+
+/// What was applied together.
+type LogEntry = Arc<Vec<PublishedChange>>;
+
+/// The number of entries that are kept. A thread that needs an older one reads rows again.
+const LOG_ENTRIES_MAX: usize = 20_000;
+
+/// What was published while rows are being read.
+#[derive(Default)]
+pub(super) struct PublishedLog {
+    /// How many threads are reading rows.
+    readers: usize,
+    /// How many entries were dropped. The first one that is kept has this number.
+    dropped: usize,
+    entries: VecDeque<LogEntry>,
+}
+
+impl PublishedLog {
+    /// Adds what was applied together. Costs nothing if no thread is reading rows.
+    pub fn push(&mut self, changes: Vec<PublishedChange>) {
+        if self.readers == 0 {
+            return;
+        }
+        if self.entries.len() == LOG_ENTRIES_MAX {
+            self.entries.pop_front();
+            self.dropped += 1;
+        }
+        self.entries.push_back(Arc::new(changes));
+    }
+
+    /// Adds a commit of this process, whether or not it could be applied.
+    pub fn push_own(&mut self, committed: &Committed, writer: &str, position: &Position) {
+        if self.readers > 0 {
+            self.push(vec![PublishedChange {
+                writer: writer.to_owned(),
+                position: position.clone(),
+                committed: committed.clone(),
+            }]);
+        }
+    }
+
+    /// The number of the entry that comes next.
+    fn end(&self) -> usize {
+        self.dropped + self.entries.len()
+    }
+
+    /// The entries from this number on; `None` if some of them were dropped.
+    fn since(&self, number: usize) -> Option<Vec<LogEntry>> {
+        let index = number.checked_sub(self.dropped)?;
+        Some(self.entries.range(index..).cloned().collect())
+    }
+
+    fn end_reader(&mut self) {
+        self.readers -= 1;
+        if self.readers == 0 {
+            self.dropped = self.end();
+            self.entries = VecDeque::new();
+        }
+    }
+}
+
+/// A thread that is reading rows. While it exists, published changes are kept.
+struct RowReader<'a> {
+    store: &'a SnapshotStore,
+    /// The number of the first entry that is published after this reader began.
+    first_entry: usize,
+    stamp: Stamp,
+}
+
+impl Drop for RowReader<'_> {
+    fn drop(&mut self) {
+        self.store.applied().published.end_reader();
+    }
+}
+
+/// The result of an attempt to publish a reload of everything.
+enum Attempt {
+    Published,
+    /// The snapshot was invalidated or reloaded since the reading began.
+    Obsolete,
+    /// More was published since than may be added under the lock.
+    Behind,
+}
+
+/// The number of entries that are added to a reload of everything under the lock. More are added before, without it.
+const LOCKED_ENTRIES_MAX: usize = 8;
+
+impl SnapshotStore {
+    /// Begins to read rows, whether or not the snapshot is valid.
+    fn begin_row_read(&self) -> RowReader<'_> {
+        let mut applied = self.applied();
+        applied.published.readers += 1;
+        RowReader {
+            store: self,
+            first_entry: applied.published.end(),
+            stamp: applied.stamp,
+        }
+    }
+
+    /// Reads the rows that peers marked, the suspects, and these names. Returns the suspects that differed from the
+    /// snapshot; `None` if everything must be reloaded, because the snapshot is invalid.
+    pub(super) fn read_marked(
+        &self,
+        conn: &mut DbConnection,
+        suspects: &BTreeSet<ProviderId>,
+        names: NameKinds,
+    ) -> DbResult<Option<Vec<ProviderId>>> {
+        loop {
+            let reader = self.begin_row_read();
+            let Some(shown) = self.shown() else {
+                return Ok(None);
+            };
+            match read_rows(conn, &shown.snapshot, &shown.revisions, suspects, names)? {
+                Ok(reload) => {
+                    if let Some(differing) = self.publish_marked(&reader, &shown, reload) {
+                        return Ok(Some(differing));
+                    }
+                }
+                Err(error) => self.adopt_epoch_or_invalidate(conn, &shown, &error)?,
+            }
+        }
+    }
+
+    /// Publishes rows with the changes that were published since. `None` if they are obsolete, or if a change cannot be
+    /// added.
+    fn publish_marked(&self, reader: &RowReader<'_>, shown: &Shown, mut reload: Reload) -> Option<Vec<ProviderId>> {
+        let mut applied = self.applied();
+        if !applied.stamp.is_same_read(&shown.stamp) || applied.revisions.epoch != shown.revisions.epoch {
+            return None;
+        }
+        let published = applied.published.since(reader.first_entry)?;
+        if !add_entries(&mut reload, &published) {
+            return None;
+        }
+        applied.stamp.row_reads += 1;
+        self.replace(&mut applied, reload.snapshot, reload.revisions);
+        Some(reload.differing)
+    }
+
+    /// After a page that changes alone cannot apply: takes over the new epoch if only writers were pruned whose last
+    /// commit the snapshot shows. Otherwise invalidates the snapshot.
+    fn adopt_epoch_or_invalidate(&self, conn: &mut DbConnection, shown: &Shown, error: &FeedError) -> DbResult<()> {
+        if let FeedError::EpochChanged { epoch } = error
+            && let Some(revisions) = change_feed::carry_over(conn, &shown.revisions, epoch)?
+        {
+            let mut applied = self.applied();
+            if applied.stamp.is_same_read(&shown.stamp) && applied.revisions.epoch == shown.revisions.epoch {
+                let is_pruned =
+                    |id: &String| shown.revisions.writers.contains_key(id) && !revisions.writers.contains_key(id);
+                applied.revisions.writers.retain(|id, _| !is_pruned(id));
+                applied.revisions.epoch = revisions.epoch;
+            }
+            return Ok(());
+        }
+        log::info!("The snapshot is reloaded: {error}");
+        self.invalidate();
+        Ok(())
+    }
+
+    /// Reads everything, and publishes it unless the snapshot was invalidated or reloaded since: then the next attempt
+    /// begins after that.
+    pub fn reload_everything(&self, conn: &mut DbConnection) -> DbResult<()> {
+        let reader = self.begin_row_read();
+        let mut next_entry = reader.first_entry;
+        let mut reload = dialect::read_transaction(conn, reload::everything)?;
+        loop {
+            match self.publish_everything(&reader, next_entry, &mut reload) {
+                Attempt::Published => break,
+                Attempt::Obsolete => return Ok(()),
+                Attempt::Behind => {}
+            }
+            let (published, end) = {
+                let applied = self.applied();
+                (applied.published.since(next_entry), applied.published.end())
+            };
+            next_entry = end;
+            let is_added = published.is_some_and(|it| !it.is_empty() && add_entries(&mut reload, &it));
+            if !is_added {
+                // These rows include everything that was published until now.
+                let (suspects, names) = (BTreeSet::new(), NameKinds::default());
+                match read_rows(conn, &reload.snapshot, &reload.revisions, &suspects, names)? {
+                    Ok(newer) => reload = newer,
+                    Err(_) => return Ok(()),
+                }
+            }
+        }
+        log::info!("The snapshot was reloaded");
+        Ok(())
+    }
+
+    fn publish_everything(&self, reader: &RowReader<'_>, next_entry: usize, reload: &mut Reload) -> Attempt {
+        let mut applied = self.applied();
+        if !applied.stamp.is_same_reload(&reader.stamp) {
+            return Attempt::Obsolete;
+        }
+        let published = applied.published.since(next_entry);
+        let is_added = published.is_some_and(|it| it.len() <= LOCKED_ENTRIES_MAX && add_entries(reload, &it));
+        // A valid snapshot may show more of peers than was read.
+        let is_behind = !self.is_invalid() && is_behind(&reload.revisions, &applied.revisions);
+        if !is_added || is_behind {
+            return Attempt::Behind;
+        }
+        applied.stamp.reloads += 1;
+        let replaced = self.replace(&mut applied, reload.snapshot.clone(), reload.revisions.clone());
+        self.invalid.store(false, Ordering::Release);
+        let is_foreign = applied.stamp.foreign_commits != reader.stamp.foreign_commits;
+        self.has_foreign_commits.store(is_foreign, Ordering::Release);
+        drop(applied);
+        // To free a large snapshot takes milliseconds, so the lock is released before.
+        drop(replaced);
+        Attempt::Published
+    }
+
+    /// Replaces the snapshot and its position. Returns the snapshot before.
+    fn replace(&self, applied: &mut Applied, snapshot: Arc<Snapshot>, revisions: Revisions) -> Arc<Snapshot> {
+        applied.revisions = revisions;
+        applied.speculative = None;
+        self.current.swap(snapshot)
+    }
+}
+
+/// Whether a writer is at a lower revision than in `other`.
+fn is_behind(revisions: &Revisions, other: &Revisions) -> bool {
+    let mut writers = other.writers.iter();
+    writers.any(|(writer, position)| revisions.of(writer) < position.revision)
+}
+
+/// Reads, in one transaction, what changed since `revisions`: the marked rows, the suspects, and these names.
+fn read_rows(
+    conn: &mut DbConnection,
+    snapshot: &Snapshot,
+    revisions: &Revisions,
+    suspects: &BTreeSet<ProviderId>,
+    names: NameKinds,
+) -> DbResult<Result<Reload, FeedError>> {
+    let early_page = early_page(conn, revisions)?;
+    dialect::read_transaction(conn, |conn| {
+        let page = match early_page {
+            Some(page) => page,
+            None => change_feed::read_page(conn, revisions)?,
+        };
+        reload::marked(conn, snapshot, revisions, page, suspects, names)
+    })
+}
+
+/// With the mutant `revisions-before`, a page read before the transaction that reads the rows; `None` without it.
+fn early_page(conn: &mut DbConnection, known: &Revisions) -> DbResult<Option<FeedPage>> {
+    if !mutants::is(Mutant::RevisionsBefore) {
+        return Ok(None);
+    }
+    let page = change_feed::read_page(conn, known)?;
+    std::thread::sleep(Duration::from_millis(20));
+    Ok(Some(page))
+}
+
+/// Adds to rows that were read the published changes that they do not include. False if one of them cannot be added:
+/// those before it are.
+fn add_entries(reload: &mut Reload, entries: &[LogEntry]) -> bool {
+    mutants::is(Mutant::DropPublished) || entries.iter().all(|changes| add_changes(reload, changes))
+}
+
+fn add_changes(reload: &mut Reload, changes: &[PublishedChange]) -> bool {
+    let mut revisions = reload.revisions.clone();
+    let mut commits = Vec::new();
+    for change in changes {
+        let known = revisions.of(&change.writer);
+        if change.position.revision > known + 1 {
+            return false;
+        }
+        if change.position.revision == known + 1 {
+            revisions.writers.insert(change.writer.clone(), change.position.clone());
+            commits.push(change.committed.clone());
+        }
+    }
+    if commits.is_empty() {
+        return true;
+    }
+    let Some(next) = next_snapshot(&reload.snapshot, MergedChanges::of_commits(commits)) else {
+        return false;
+    };
+    (reload.snapshot, reload.revisions) = (Arc::new(next), revisions);
+    true
+}
