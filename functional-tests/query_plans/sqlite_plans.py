@@ -18,7 +18,7 @@ from functional_tests.lib.root import TARGET
 from functional_tests.query_plans.judge import Access, Executed
 from functional_tests.query_plans.log_tail import Tail
 
-LOGGER = "placet::db::connect::pool"  # the module of placet that logs each statement
+LOGGER = "placet::statements"  # the log target of each statement that placet sends
 LINE = re.compile(rf" TRACE \[{LOGGER}\] (.*?)(?: -- binds: (\[.*\]))?$", re.M)
 PLANNED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 # SQLite's virtual machine takes about 10 steps for a row that it looks up, and at least 2 for a row of a table scan. It

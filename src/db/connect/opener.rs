@@ -20,6 +20,9 @@ use crate::error::Error;
 /// another connection.
 const TRUSTED_AFTER_ANSWER: Duration = Duration::from_secs(1);
 
+/// The log target of each statement that is sent, at trace level: `RUST_LOG=info,placet::statements=trace`.
+const STATEMENT_LOG: &str = "placet::statements";
+
 /// Opens connections, in the pool and outside of it.
 #[derive(Debug, Clone)]
 pub(super) struct Opener {
@@ -77,7 +80,7 @@ impl Opener {
             match event {
                 InstrumentationEvent::StartQuery { query, .. } => {
                     statements.fetch_add(1, Ordering::Relaxed);
-                    log::trace!("{query}");
+                    log::trace!(target: STATEMENT_LOG, "{query}");
                 }
                 InstrumentationEvent::FinishQuery { error: Some(error), .. } => guard.note_error(&error.to_string()),
                 _ => {}
