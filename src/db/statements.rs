@@ -78,16 +78,40 @@ pub mod inventories {
     };
 }
 
-pub mod resource_classes {
-    use crate::db::engines::rows::CountFrom;
+pub mod consumer_types {
+    use crate::db::engines::rows::CountMatches;
 
-    /// One row if `classes` classes have the given names, else none. Values: id and name of each class, and `classes`.
-    pub fn are_named(classes: usize) -> CountFrom {
-        let named = vec!["id = ? AND name = ?"; classes].join(" OR ");
-        CountFrom(format!(
-            "(SELECT COUNT(*) AS many FROM resource_classes WHERE {named}) c WHERE c.many = ?"
-        ))
-    }
+    pub const NAMED: CountMatches = CountMatches {
+        table: "consumer_types",
+        columns: ["id", "name"],
+    };
+}
+
+pub mod projects {
+    use crate::db::engines::rows::CountMatches;
+
+    pub const NAMED: CountMatches = CountMatches {
+        table: "projects",
+        columns: ["id", "external_id"],
+    };
+}
+
+pub mod resource_classes {
+    use crate::db::engines::rows::CountMatches;
+
+    pub const NAMED: CountMatches = CountMatches {
+        table: "resource_classes",
+        columns: ["id", "name"],
+    };
+}
+
+pub mod users {
+    use crate::db::engines::rows::CountMatches;
+
+    pub const NAMED: CountMatches = CountMatches {
+        table: "users",
+        columns: ["id", "external_id"],
+    };
 }
 
 pub mod resource_provider_aggregates {

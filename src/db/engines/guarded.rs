@@ -16,7 +16,7 @@ use chrono::NaiveDateTime;
 use diesel::QueryResult;
 
 use super::dialect::Capabilities;
-use super::rows::{CountFrom, CountKeys, InsertFromRows, OneRow, Rows, UpdateFromRows, Value};
+use super::rows::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, Rows, UpdateFromRows, Value};
 use crate::db::{DbConnection, WriteError};
 pub use subtract::subtract;
 
@@ -30,6 +30,8 @@ pub enum GuardedWrite {
     Insert(InsertFromRows, Rows),
     /// Finds exactly one row.
     AssertExists(CountFrom, Vec<Value>),
+    /// Finds exactly one row of the table for each of the rows.
+    AssertMatches(CountMatches, Rows),
     /// Finds no row with one of the keys.
     AssertNone(CountKeys, Vec<String>),
 }
@@ -45,7 +47,9 @@ impl GuardedWrite {
     /// Whether it changes and finds nothing, for lack of rows or keys.
     pub fn is_empty(&self) -> bool {
         match self {
-            GuardedWrite::Update(_, rows) | GuardedWrite::Insert(_, rows) => rows.is_empty(),
+            GuardedWrite::Update(_, rows) | GuardedWrite::Insert(_, rows) | GuardedWrite::AssertMatches(_, rows) => {
+                rows.is_empty()
+            }
             GuardedWrite::AssertNone(_, keys) => keys.is_empty(),
             GuardedWrite::UpdateOne(..) | GuardedWrite::AssertExists(..) => false,
         }
@@ -63,7 +67,9 @@ impl GuardedWrite {
     fn expected(&self) -> usize {
         match self {
             GuardedWrite::UpdateOne(..) | GuardedWrite::AssertExists(..) => 1,
-            GuardedWrite::Update(_, rows) | GuardedWrite::Insert(_, rows) => rows.len(),
+            GuardedWrite::Update(_, rows) | GuardedWrite::Insert(_, rows) | GuardedWrite::AssertMatches(_, rows) => {
+                rows.len()
+            }
             GuardedWrite::AssertNone(..) => 0,
         }
     }
@@ -74,6 +80,7 @@ impl GuardedWrite {
             GuardedWrite::Update(it, rows) => it.run(conn, now, rows),
             GuardedWrite::Insert(it, rows) => it.run(conn, now, rows),
             GuardedWrite::AssertExists(it, values) => it.run(conn, values),
+            GuardedWrite::AssertMatches(it, rows) => it.run(conn, rows),
             GuardedWrite::AssertNone(it, keys) => it.run(conn, keys),
         }
     }

@@ -68,6 +68,14 @@ pub struct CountKeys {
     pub column: &'static str,
 }
 
+/// Counts the rows of the table that have the values of one of the given rows, which differ from each other.
+#[derive(Debug, Clone, Copy)]
+pub struct CountMatches {
+    pub table: &'static str,
+    /// The columns of the values of a row. The first one is the primary key.
+    pub columns: [&'static str; 2],
+}
+
 /// A statement that changes one row. The text is the same on every engine, with a `?` for each value.
 #[derive(Debug, Clone, Copy)]
 pub struct OneRow(pub &'static str);
@@ -152,5 +160,15 @@ impl CountKeys {
     pub fn run(&self, conn: &mut DbConnection, keys: &[String]) -> QueryResult<usize> {
         let chunks = keys.chunks(rows_at_once(conn, 1));
         chunks.map(|keys| run!(&mut *conn, count_keys(self, keys), count)).sum()
+    }
+}
+
+impl CountMatches {
+    /// Counts the rows that one of the `rows` matches.
+    pub fn run(&self, conn: &mut DbConnection, rows: &[Vec<Value>]) -> QueryResult<usize> {
+        let chunks = rows.chunks(rows_at_once(conn, self.columns.len()));
+        chunks
+            .map(|rows| run!(&mut *conn, count_matches(self, rows), count))
+            .sum()
     }
 }

@@ -51,8 +51,6 @@ pub struct Decider {
     idle_polls: u32,
     /// Ids of projects, users and consumer types that earlier plans looked up.
     owner_ids: OwnerIds,
-    /// The store's `ids_version` when `owner_ids` was last used.
-    owner_ids_version: u64,
     /// The last `dialect::data_version`.
     data_version: Option<i64>,
     rules: Rules,
@@ -84,7 +82,6 @@ impl Decider {
             exclusive,
             idle_polls: 0,
             owner_ids: OwnerIds::default(),
-            owner_ids_version: 0,
             data_version,
             rules,
             precision,
@@ -163,7 +160,7 @@ impl Decider {
     /// A command that is refused on the snapshot is left out, because the snapshot may be out of date. A failed guard is
     /// different: statements were written by then, so the writer must roll back first.
     fn decide_and_save(
-        &self,
+        &mut self,
         conn: &mut DbConnection,
         commands: &[&Command],
         footprint: &Footprint<'_>,
@@ -180,8 +177,13 @@ impl Decider {
         });
         let decisions = decisions.collect();
         let mut change = save(conn, &state)?;
-        if let (StateSource::Database, Some(committed)) = (source, &mut change) {
-            reload_foreign_changes(&self.store.newest(), &state, committed);
+        if source == StateSource::Database {
+            // A plan of these commands may have found that an id has another name.
+            let rows = state.consumers.values().filter_map(|entry| entry.now.as_ref());
+            self.owner_ids.forget(rows);
+            if let Some(committed) = &mut change {
+                reload_foreign_changes(&self.store.newest(), &state, committed);
+            }
         }
         Ok(Executed { decisions, change })
     }
@@ -206,11 +208,6 @@ impl Decider {
         }
         let consumers = state.consumers.values();
         let rows: Vec<&ConsumerRow> = consumers.filter_map(|entry| entry.now.as_ref()).collect();
-        let ids_version = self.store.ids_version();
-        if self.owner_ids_version != ids_version {
-            self.owner_ids_version = ids_version;
-            self.owner_ids = OwnerIds::default();
-        }
         if !find_owner_ids(&mut self.owner_ids, &rows)? {
             return Ok(None);
         }

@@ -36,9 +36,6 @@ fn is_new(claim: &ConsumerClaim) -> bool {
 
 /// The maximum number of rows in a plan, because all of them are sent in one statement.
 const PLAN_ROWS_MAX: usize = 10_000;
-/// The maximum number of inventories in a plan. The check of the names of custom classes is an expression with a level for each, and
-/// SQLite allows a thousand levels.
-const PLAN_INVENTORIES_MAX: usize = 500;
 
 /// Whether the commands can share a plan: the plan is not too large, and no two claims name the same consumer. For the
 /// second claim the consumer would not be new.
@@ -46,7 +43,6 @@ pub fn fits_one_batch(commands: &[&Command]) -> bool {
     let claims = || commands.iter().flat_map(|command| claims_of(command));
     let mut consumers = HashSet::new();
     commands.iter().map(|command| rows(command)).sum::<usize>() <= PLAN_ROWS_MAX
-        && commands.iter().map(|command| inventories(command)).sum::<usize>() <= PLAN_INVENTORIES_MAX
         && claims().all(|claim| consumers.insert(claim.consumer.as_str()))
 }
 

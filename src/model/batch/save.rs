@@ -12,6 +12,7 @@ mod allocations;
 mod catalog;
 mod consumers;
 mod inventories;
+mod name_guards;
 mod owner_ids;
 mod plan;
 mod resource_providers;
@@ -117,6 +118,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         allocations::delete,
         resource_providers::delete,
         catalog::write,
+        |save| save.write(&name_guards::class_names(save.state)),
         resource_providers::write,
         inventories::write,
         consumers::insert_and_delete,

@@ -51,9 +51,6 @@ pub fn compare(store: &SnapshotStore, conn: &mut DbConnection, after: i32, limit
             .filter_map(|id| uuid_of(&reloaded, id).or(uuid_of(&snapshot, id)))
             .collect();
     }
-    if next.is_none() {
-        store.end_comparison_round();
-    }
     if next.is_none() && load::catalog(conn)? != *store.newest().catalog() {
         store.reload_catalog(conn)?;
     }

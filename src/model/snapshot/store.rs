@@ -61,7 +61,6 @@ struct Stamp {
     /// How often marked rows were read and published.
     row_reads: u64,
     foreign_commits: u64,
-    comparison_rounds: u64,
 }
 
 impl Stamp {
@@ -178,18 +177,6 @@ impl SnapshotStore {
     /// The revisions up to which the snapshot shows everything.
     pub fn revisions(&self) -> Revisions {
         self.applied().revisions.clone()
-    }
-
-    /// Changes when ids that were looked up before may be others. After a reload the database may be another one. During
-    /// a round of the comparison a foreign writer may have deleted the rows.
-    pub fn ids_version(&self) -> u64 {
-        let stamp = self.applied().stamp;
-        stamp.reloads + stamp.comparison_rounds
-    }
-
-    /// The comparison has compared all providers.
-    pub fn end_comparison_round(&self) {
-        self.applied().stamp.comparison_rounds += 1;
     }
 
     /// How often everything was reloaded.

@@ -8,6 +8,7 @@ use crate::db::writer::Batch;
 use crate::error::Error;
 use crate::model::allocations::Release;
 use crate::model::batch::command::Write;
+use crate::model::resource_classes;
 use crate::search::ClassId;
 
 /// Writes what OpenStack Placement writes when it grants a claim.
@@ -174,13 +175,13 @@ async fn commits_and_checkpoints_of_placet_are_not_foreign() {
         .unwrap();
     process.decider.follow(&mut process.conn).unwrap();
     assert!(process.store.may_decide(), "nothing was written");
-    let version = process.store.ids_version();
+    let reloads = process.store.reload_count();
     diesel::sql_query("INSERT INTO traits (name) VALUES ('CUSTOM_FOREIGN')")
         .execute(&mut database.connect().unwrap())
         .unwrap();
     process.decider.follow(&mut process.conn).unwrap();
     // The follower may have reloaded everything by now.
-    assert!(!process.store.may_decide() || process.store.ids_version() > version);
+    assert!(!process.store.may_decide() || process.store.reload_count() > reloads);
     process.store.reload_everything(&mut process.conn).unwrap();
     assert!(process.store.may_decide());
     process.check();
@@ -202,9 +203,114 @@ async fn a_deleted_project_is_made_again() {
     }
     f.execute("DELETE FROM projects");
     f.execute("DELETE FROM users");
-    f.model.compare(0, 100).unwrap();
     f.model.submit(claim(13, 1, "VCPU", 1, Expected::New)).await.unwrap();
     let owned =
         "SELECT COUNT(*) AS n FROM consumers c JOIN projects p ON p.id = c.project_id JOIN users u ON u.id = c.user_id";
     assert_eq!(f.number(owned), 1);
+}
+
+/// The ids of projects, users and consumer types may come again for other names.
+#[actix_web::test]
+async fn a_consumer_belongs_to_the_named_owner_after_a_foreign_writer_gave_the_ids_to_others() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    let claim_for = |consumer: u32| {
+        let mut claim = claim(consumer, 1, "VCPU", 1, Expected::New);
+        claim.consumers[0].consumer_type = Some("KIND".to_owned());
+        claim
+    };
+    // The first claim inserts the names, the second finds their ids.
+    for consumer in [10, 11] {
+        f.model.submit(claim_for(consumer)).await.unwrap();
+    }
+    for consumer in [10, 11] {
+        let consumer = uuid(consumer);
+        f.model.submit(Release { consumer }).await.unwrap();
+    }
+    f.execute("UPDATE projects SET external_id = 'other-project'");
+    f.execute("UPDATE users SET external_id = 'other-user'");
+    f.execute("UPDATE consumer_types SET name = 'OTHER_KIND'");
+    for consumer in [12, 13, 14] {
+        f.model.submit(claim_for(consumer)).await.unwrap();
+    }
+    let owned = "SELECT COUNT(*) AS n FROM consumers c JOIN projects p ON p.id = c.project_id \
+                 JOIN users u ON u.id = c.user_id JOIN consumer_types t ON t.id = c.consumer_type_id \
+                 WHERE p.external_id = 'p' AND u.external_id = 'u' AND t.name = 'KIND'";
+    assert_eq!(f.number(owned), 3);
+}
+
+/// A host with an inventory of `CUSTOM_A`, whose id a foreign writer then gives to `CUSTOM_B`. Consumer 10 exists.
+async fn fixture_with_renamed_class() -> Fixture {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    let name = "CUSTOM_A".to_owned();
+    f.model.submit(resource_classes::Ensure { name }).await.unwrap();
+    f.model.submit(adding(1, "CUSTOM_A", 10)).await.unwrap();
+    f.model
+        .submit(claim(10, 1, "CUSTOM_A", 1, Expected::New))
+        .await
+        .unwrap();
+    assert_eq!(
+        f.execute("UPDATE resource_classes SET name = 'CUSTOM_B' WHERE name = 'CUSTOM_A'"),
+        1
+    );
+    f
+}
+
+fn is_unknown_class<T: std::fmt::Debug>(answer: &Result<T>) -> bool {
+    matches!(answer, Err(Error::ClaimClassNotFound { class, .. }) if class == "CUSTOM_A")
+}
+
+#[actix_web::test]
+async fn a_new_consumer_gets_nothing_of_a_class_that_a_foreign_writer_renamed() {
+    let mut f = fixture_with_renamed_class().await;
+    for consumer in [11, 12] {
+        let refused = f.model.submit(claim(consumer, 1, "CUSTOM_A", 1, Expected::New)).await;
+        assert!(is_unknown_class(&refused), "{refused:?}");
+    }
+    assert_eq!(f.used(1), 1);
+    f.model
+        .submit(claim(13, 1, "CUSTOM_B", 1, Expected::New))
+        .await
+        .unwrap();
+    assert_eq!(f.used(1), 2);
+}
+
+#[actix_web::test]
+async fn an_existing_consumer_gets_nothing_of_a_class_that_a_foreign_writer_renamed() {
+    let mut f = fixture_with_renamed_class().await;
+    let refused = f.model.submit(claim(10, 1, "CUSTOM_A", 2, Expected::Is(1))).await;
+    assert!(is_unknown_class(&refused), "{refused:?}");
+    f.model
+        .submit(claim(10, 1, "CUSTOM_B", 2, Expected::Is(1)))
+        .await
+        .unwrap();
+    assert_eq!(f.used(1), 2);
+}
+
+/// The steps by which a class got the id of another: its inventory is removed, it is deleted, and the next new class has
+/// the highest id again. Generations move as they must.
+#[actix_web::test]
+async fn a_deleted_class_is_not_written_as_the_class_that_has_its_id() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    let name = "CUSTOM_A".to_owned();
+    f.model.submit(resource_classes::Ensure { name }).await.unwrap();
+    f.model.submit(adding(1, "CUSTOM_A", 10)).await.unwrap();
+    let id = f.number("SELECT id AS n FROM resource_classes WHERE name = 'CUSTOM_A'");
+    for sql in [
+        format!("DELETE FROM inventories WHERE resource_class_id = {id}"),
+        "DELETE FROM resource_classes WHERE name = 'CUSTOM_A'".to_owned(),
+        format!("INSERT INTO resource_classes (id, name) VALUES ({id}, 'CUSTOM_B')"),
+        format!(
+            "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit, max_unit, \
+             step_size, allocation_ratio) SELECT id, {id}, 10, 0, 1, 10, 1, 1.0 FROM resource_providers"
+        ),
+        "UPDATE resource_providers SET generation = generation + 2".to_owned(),
+    ] {
+        assert_eq!(f.execute(&sql), 1, "{sql}");
+    }
+    let refused = f.model.submit(claim(11, 1, "CUSTOM_A", 2, Expected::New)).await;
+    assert!(is_unknown_class(&refused), "{refused:?}");
+    assert_eq!(f.used(1), 0);
 }

@@ -10,14 +10,16 @@ use super::insert_chunks::{chunked_insert_sql, has_cacheable_text};
 use super::{ExecMode, GuardedWrite};
 use crate::db::engines::dialect::mariadb::BEGIN_IN_COMPOUND;
 use crate::db::engines::rows::Value;
-use crate::db::engines::rows::mariadb::{count_keys_sql, count_sql, json_rows, update_by_ids, update_sql};
+use crate::db::engines::rows::mariadb::{
+    count_keys_sql, count_matches_sql, count_sql, json_rows, update_by_ids, update_sql,
+};
 use crate::db::engines::rows::statement::{Bound, Fragment, Statement};
 
 /// The maximum number of placeholders in a text that stays prepared. The server keeps some hundred bytes for each.
 const CACHED_PLACEHOLDERS_MAX: usize = 8_192;
 /// The maximum number of values of an `AssertExists` in a text that stays prepared.
 const CACHED_VALUES_MAX: usize = 32;
-/// The maximum number of keys of an `AssertNone` in a text that stays prepared.
+/// The maximum number of keys of an `AssertNone`, or of rows of an `AssertMatches`, in a text that stays prepared.
 const CACHED_KEYS_MAX: usize = 256;
 
 /// The beginning of the error that the statement raises if a guard does not hold. The index of the write follows.
@@ -52,6 +54,7 @@ pub fn run(
             }
             GuardedWrite::Insert(it, rows) => (chunked_insert_sql(it, now, rows), FOUND_ROWS),
             GuardedWrite::AssertExists(it, values) => (count_sql(it, values, "INTO placet_found "), FOUND_ROWS),
+            GuardedWrite::AssertMatches(it, rows) => (count_matches_sql(it, rows, "INTO placet_found "), FOUND_ROWS),
             GuardedWrite::AssertNone(it, keys) => (count_keys_sql(it, keys, "INTO placet_found "), FOUND_ROWS),
         };
         bound.extend(statement.bound);
@@ -87,6 +90,7 @@ fn is_cacheable(write: &GuardedWrite) -> bool {
         GuardedWrite::UpdateOne(..) | GuardedWrite::Update(..) => true,
         GuardedWrite::Insert(_, rows) => has_cacheable_text(rows.len()),
         GuardedWrite::AssertExists(_, values) => values.len() <= CACHED_VALUES_MAX,
+        GuardedWrite::AssertMatches(_, rows) => rows.len() <= CACHED_KEYS_MAX,
         GuardedWrite::AssertNone(_, keys) => keys.len() <= CACHED_KEYS_MAX,
     }
 }

@@ -9,7 +9,9 @@ use diesel::sql_types::{Array as ArrayOf, BigInt};
 use super::{ExecMode, GuardedWrite};
 use crate::db::engines::dialect::postgresql::begin_write;
 use crate::db::engines::rows::Value;
-use crate::db::engines::rows::postgresql::{Array, LockedRows, insert_sql, matching_keys_sql, unnest, update_sql};
+use crate::db::engines::rows::postgresql::{
+    Array, LockedRows, insert_sql, matches_sql, matching_keys_sql, unnest, update_sql,
+};
 use crate::db::engines::rows::statement::Statement;
 
 pub fn run(
@@ -95,6 +97,11 @@ impl With {
             GuardedWrite::AssertExists(it, values) => {
                 self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", it.0));
                 self.bound.extend(values.iter().cloned().map(Array::Value));
+            }
+            GuardedWrite::AssertMatches(it, rows) => {
+                let found = matches_sql(it, rows);
+                self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", found.text));
+                self.bound.extend(found.bound);
             }
             GuardedWrite::AssertNone(it, keys) => {
                 self.parts

@@ -7,7 +7,7 @@ use crate::db::DbConnection;
 use crate::db::engines::dialect;
 use crate::db::engines::dialect::Capabilities;
 use crate::db::engines::guarded::ExecMode;
-use crate::db::engines::rows::{CountFrom, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
+use crate::db::engines::rows::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
 use crate::db::tests::support::TestDatabase;
 
 const COUNT: OneRow = OneRow("UPDATE placet_writers SET revision = revision + 1 WHERE id = ? AND revision = ?");
@@ -29,6 +29,11 @@ const NAMED: CountKeys = CountKeys {
     column: "name",
 };
 
+const MATCHES: CountMatches = CountMatches {
+    table: "traits",
+    columns: ["id", "name"],
+};
+
 fn text(text: &str) -> Vec<Value> {
     vec![Value::Text(text.into())]
 }
@@ -38,7 +43,8 @@ fn writes(ids: &[i32], wrong: &[usize]) -> Vec<GuardedWrite> {
     let is = |at: usize| !wrong.contains(&at);
     let there = CountFrom("traits WHERE name = ? AND (SELECT COUNT(*) FROM traits) = ?".to_owned());
     let count = Value::Int(if is(0) { 2 } else { 3 });
-    let revision = Value::Int(if is(2) { 7 } else { 8 });
+    let revision = Value::Int(if is(3) { 7 } else { 8 });
+    let named = |n: usize, name: &str| vec![Value::Int(ids[n].into()), Value::Text(name.into())];
     let was = |at: usize, name: &str| Value::Key(if is(at) { name.into() } else { "Z".into() });
     let rename = |n: usize, at: usize, from: &str, to: &str| {
         vec![Value::Int(ids[n].into()), was(at, from), Value::Text(to.into())]
@@ -49,8 +55,9 @@ fn writes(ids: &[i32], wrong: &[usize]) -> Vec<GuardedWrite> {
             NAMED,
             vec!["C".into(), "D".into(), if is(1) { "E".into() } else { "B".into() }],
         ),
+        GuardedWrite::AssertMatches(MATCHES, vec![named(0, "A"), named(1, if is(2) { "B" } else { "A" })]),
         GuardedWrite::UpdateOne(COUNT, vec![Value::Text("w".into()), revision]),
-        GuardedWrite::Update(RENAME, vec![rename(0, 3, "A", "F"), rename(1, 4, "B", "G")]),
+        GuardedWrite::Update(RENAME, vec![rename(0, 4, "A", "F"), rename(1, 5, "B", "G")]),
         GuardedWrite::Insert(INSERT, vec![text("C"), text("it's \"D\" \\ \u{1F600}?")]),
     ]
 }
@@ -118,7 +125,7 @@ fn all_guards_hold_or_the_first_that_does_not_is_returned() {
         let (failed, found) = run_and_roll_back(conn, &ids, &[], mode);
         assert_eq!(failed, None);
         assert_eq!(found, ["F", "G", "C", "it's \"D\" \\ \u{1F600}?"], "{mode:?}");
-        for (wrong, expected) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3)] {
+        for (wrong, expected) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 4)] {
             let (failed, _) = run_and_roll_back(conn, &ids, &[wrong], mode);
             assert_eq!(failed, Some(expected), "{mode:?}");
         }
@@ -149,6 +156,9 @@ fn insert_and_rename(
     );
     assert_eq!(names(conn), inserted);
     let ids: Vec<i32> = t::table.order(t::id).select(t::id).load(conn).expect("ids");
+    let renamed = ids.iter().zip(numbered(2000, count));
+    let renamed = renamed.map(|(id, name)| vec![Value::Int((*id).into()), Value::Text(name)]);
+    let renamed = GuardedWrite::AssertMatches(MATCHES, renamed.collect());
     let rows = ids.iter().zip(inserted).zip(numbered(2000, count)).enumerate();
     let rows = rows.map(|(n, ((id, was), name))| {
         let was = if wrong && n == count / 2 { "Z".into() } else { was };
@@ -157,6 +167,7 @@ fn insert_and_rename(
     let renaming = [
         GuardedWrite::Update(RENAME, rows.collect()),
         GuardedWrite::AssertNone(NAMED, numbered(0, count)),
+        renamed,
     ];
     let within = if mode == ExecMode::CombinedWithBegin {
         ExecMode::Combined
@@ -164,10 +175,10 @@ fn insert_and_rename(
         mode
     };
     let failed = run(conn, dialect::row_time(conn), &renaming[..1], within).expect("names");
-    let none_left = run(conn, dialect::row_time(conn), &renaming[1..], within);
+    let all_renamed = run(conn, dialect::row_time(conn), &renaming[1..], within);
     let found = names(conn);
     dialect::rollback(conn).expect("rollback");
-    assert!(wrong || none_left.expect("a count").is_none());
+    assert!(wrong || all_renamed.expect("a count").is_none());
     (failed, found)
 }
 

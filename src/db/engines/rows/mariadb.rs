@@ -7,7 +7,7 @@ use diesel::QueryResult;
 use diesel::result::Error::SerializationError;
 
 use super::statement::{Bound, Fragment, Statement, bind_time};
-use super::{CountFrom, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
+use super::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
 use crate::db::engines::dialect::padded;
 
 pub fn update(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
@@ -31,6 +31,11 @@ pub fn count_rows(it: &CountFrom, values: &[Value]) -> Statement {
 
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement {
     let Fragment { text, bound } = count_keys_sql(it, keys, "");
+    Statement::uncached(text, bound)
+}
+
+pub fn count_matches(it: &CountMatches, rows: &[Vec<Value>]) -> Statement {
+    let Fragment { text, bound } = count_matches_sql(it, rows, "");
     Statement::uncached(text, bound)
 }
 
@@ -65,6 +70,20 @@ pub fn count_keys_sql(it: &CountKeys, keys: &[String], into: &str) -> Fragment {
     let text = format!(
         "SELECT COUNT(*) {into}FROM {} WHERE {} IN ({placeholders})",
         it.table, it.column
+    );
+    Fragment { text, bound }
+}
+
+/// As [`count_keys_sql`]. The rows are found by the list of keys, because MariaDB uses no index for a list of rows.
+pub fn count_matches_sql(it: &CountMatches, rows: &[Vec<Value>], into: &str) -> Fragment {
+    let keys = padded(rows).filter_map(|row| row.first());
+    let bound = keys.chain(padded(rows).flatten()).cloned().map(Bound::from);
+    let bound: Vec<Bound> = bound.collect();
+    let many = padded(rows).count();
+    let ([key, other], keys, pairs) = (it.columns, vec!["?"; many].join(", "), vec!["(?, ?)"; many].join(", "));
+    let text = format!(
+        "SELECT COUNT(*) {into}FROM {} WHERE {key} IN ({keys}) AND ({key}, {other}) IN ({pairs})",
+        it.table
     );
     Fragment { text, bound }
 }

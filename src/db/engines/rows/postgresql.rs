@@ -7,7 +7,7 @@
 use chrono::NaiveDateTime;
 
 use super::statement::{Fragment, Statement, bind_time};
-use super::{CountFrom, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
+use super::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
 
 /// A bound value, or a bound column of values.
 #[derive(Debug)]
@@ -58,6 +58,11 @@ pub fn count_rows(it: &CountFrom, values: &[Value]) -> Statement<Array> {
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement<Array> {
     let keys = Array::Texts(keys.iter().cloned().map(Some).collect());
     Statement::cached(format!("SELECT count(*) FROM {}", matching_keys_sql(it)), vec![keys])
+}
+
+pub fn count_matches(it: &CountMatches, rows: &[Vec<Value>]) -> Statement<Array> {
+    let Fragment { text, bound } = matches_sql(it, rows);
+    Statement::cached(format!("SELECT count(*) FROM {text}"), bound)
 }
 
 /// What a statement does with rows that another transaction has locked.
@@ -114,6 +119,14 @@ pub fn insert_sql(it: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &m
 /// What follows FROM in a query for the rows with one of the keys. The keys are bound as one array.
 pub fn matching_keys_sql(it: &CountKeys) -> String {
     format!("{} WHERE {} = ANY(?::text[])", it.table, it.column)
+}
+
+/// What follows FROM in a query for the rows that one of the given rows matches.
+pub fn matches_sql(it: &CountMatches, rows: &[Vec<Value>]) -> Fragment<Array> {
+    let Fragment { text, bound } = unnest(&it.columns, rows);
+    let (table, [key, other]) = (it.table, it.columns);
+    let text = format!("{text} JOIN {table} ON {table}.{key} = v.{key} AND {table}.{other} = v.{other}");
+    Fragment { text, bound }
 }
 
 /// The rows as a table: each column is bound as an array, and `unnest` turns the arrays into rows again.

@@ -6,7 +6,7 @@
 use chrono::NaiveDateTime;
 
 use super::statement::{Bound, Fragment, Statement, bind_time};
-use super::{CountFrom, CountKeys, InsertFromRows, OneRow, UpdateFromRows, Value};
+use super::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
 
 pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
     let (columns, placeholders) = (update.columns.join(", "), vec!["?"; update.columns.len()].join(", "));
@@ -36,4 +36,10 @@ pub fn count_rows(it: &CountFrom, values: &[Value]) -> Statement {
 pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement {
     let text = format!("SELECT COUNT(*) FROM {} WHERE {} = ?", it.table, it.column);
     Statement::cached(text, keys.iter().cloned().map(|key| Value::Text(key).into()).collect())
+}
+
+pub fn count_matches(it: &CountMatches, rows: &[Vec<Value>]) -> Statement {
+    let [key, other] = it.columns;
+    let text = format!("SELECT COUNT(*) FROM {} WHERE {key} = ? AND {other} = ?", it.table);
+    Statement::cached(text, rows.iter().flatten().cloned().map(Bound::from).collect())
 }

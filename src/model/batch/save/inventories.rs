@@ -13,7 +13,6 @@ use crate::db::engines::rows::{DeleteRows, Value};
 use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits};
 use crate::db::statements;
 use crate::model::batch::state::State;
-use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::{ClassId, Inventory, ProviderId};
 
 /// The differences of one set of each provider: its classes with an inventory, its traits or its aggregates.
@@ -108,26 +107,6 @@ pub fn update(state: &State) -> GuardedWrite {
         }
     }
     GuardedWrite::Update(statements::inventories::UPDATE, rows)
-}
-
-/// Precondition of a plan: the classes whose inventories it writes still have the names that the snapshot shows. A
-/// rename moves no provider's generation, so the guard of the generation does not notice it. Standard classes are
-/// never renamed.
-pub fn assert_class_names(state: &State) -> Option<GuardedWrite> {
-    let written = state.providers.values().flat_map(|entry| &entry.rewritten);
-    let custom: BTreeSet<ClassId> = written.filter(|class| class.0 >= FIRST_CUSTOM_CLASS).copied().collect();
-    if custom.is_empty() {
-        return None;
-    }
-    let names = custom.iter().flat_map(|class| {
-        [
-            Value::Int(class.0.into()),
-            Value::Text(state.class_name(*class).to_string()),
-        ]
-    });
-    let count = Value::Int(custom.len() as i64);
-    let are_named = statements::resource_classes::are_named(custom.len());
-    Some(GuardedWrite::AssertExists(are_named, names.chain([count]).collect()))
 }
 
 fn write_traits(save: &mut Save<'_>) -> SaveResult {

@@ -4,8 +4,11 @@
 //! transaction. A batch that is decided in its transaction does that (`ensure`). A plan would lose the round trips that
 //! it saves.
 //!
-//! But these rows are never deleted and never change their ids. So the ids that earlier plans looked up are cached, and a
-//! plan looks up only names that are not cached (`load_missing`). It cannot be made if one of them does not exist.
+//! placet never deletes these rows. So the ids that earlier plans looked up are cached, and a plan looks up only names that
+//! are not cached (`load_missing`). It cannot be made if one of them does not exist.
+//!
+//! A foreign writer may delete them, so each plan checks that its ids still have their names (`name_guards`). If they do
+//! not, the batch is decided from the database, and its names are dropped from the cache.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -135,8 +138,18 @@ impl OwnerIds {
         rows.iter().all(is_cached)
     }
 
-    /// Looks up the names of `rows` that are not cached. Returns false if one of them does not exist. The cached
-    /// ids hold as long as the database is the same one.
+    /// Drops the names of `rows` from the cache.
+    pub fn forget<'a>(&mut self, rows: impl Iterator<Item = &'a ConsumerRow>) {
+        for row in rows {
+            self.projects.remove(&row.project);
+            self.users.remove(&row.user);
+            if let Some(name) = &row.consumer_type {
+                self.types.remove(name);
+            }
+        }
+    }
+
+    /// Looks up the names of `rows` that are not cached. Returns false if one of them does not exist.
     pub fn load_missing(&mut self, conn: &mut DbConnection, rows: &[&ConsumerRow]) -> DbResult<bool> {
         macro_rules! load_kind {
             ($cache:ident, $table:ident, $column:ident, $of:ident) => {{

@@ -1,7 +1,9 @@
 //! The writes of a plan, which is a batch that was decided before BEGIN. Nothing is read, and every write is guarded.
 
 use super::owner_ids::OwnerIds;
-use super::{Committed, NewRowIds, allocations, committed_change, consumers, inventories, resource_providers};
+use super::{
+    Committed, NewRowIds, allocations, committed_change, consumers, inventories, name_guards, resource_providers,
+};
 use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::model::batch::state::State;
@@ -10,12 +12,11 @@ use crate::model::batch::state::State;
 /// and get allocations, and `owner_ids` has the ids of all their names.
 pub fn plan(precision: Precision, state: &State, owner_ids: &OwnerIds) -> (Vec<GuardedWrite>, Committed) {
     let ids = NewRowIds::default();
-    let mut writes = vec![
+    let mut writes = Vec::from(name_guards::owner_names(state, owner_ids));
+    writes.extend([
         consumers::insert(consumers::new_consumers(state), owner_ids),
         allocations::assert_no_allocations(state),
-    ];
-    writes.extend(inventories::assert_class_names(state));
-    writes.extend([
+        name_guards::class_names(state),
         resource_providers::move_generations(state),
         allocations::insert(state, &ids),
         inventories::update(state),

@@ -1,0 +1,56 @@
+//! Guards of the names of what a batch refers to by id: the classes and owners of its rows.
+//!
+//! Naively, an id that was looked up once stands for its name for ever. But a foreign writer may rename a class, or delete
+//! projects that no consumer has, and a database may give an id again. No foreign key ties an allocation to its class
+//! or a consumer to its project, and no generation moves. The claim would be written for another class or tenant.
+
+use std::collections::BTreeSet;
+
+use super::consumers::new_consumers;
+use super::owner_ids::OwnerIds;
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::{CountMatches, Value};
+use crate::db::statements::{consumer_types, projects, resource_classes, users};
+use crate::model::batch::state::State;
+use crate::model::standard::FIRST_CUSTOM_CLASS;
+use crate::search::ClassId;
+
+/// The classes of the inventories and allocations that the batch writes have the names that it was decided on. Standard
+/// classes are never renamed.
+pub fn class_names(state: &State) -> GuardedWrite {
+    let allocated = state.consumers.values().filter(|entry| entry.replaced);
+    let allocated = allocated.flat_map(|entry| entry.allocations.iter().map(|(_, class, _)| *class));
+    let inventories = state
+        .providers
+        .values()
+        .flat_map(|entry| entry.rewritten.iter().copied());
+    let custom: BTreeSet<ClassId> = allocated
+        .chain(inventories)
+        .filter(|class| class.0 >= FIRST_CUSTOM_CLASS)
+        .collect();
+    let named = custom
+        .iter()
+        .map(|class| (class.0, state.class_name(*class).to_string()));
+    assert_named(resource_classes::NAMED, named.collect())
+}
+
+/// The ids of the projects, users and consumer types of a plan's new consumers have the names of these.
+pub fn owner_names(state: &State, owner_ids: &OwnerIds) -> [GuardedWrite; 3] {
+    let (mut project_ids, mut user_ids, mut type_ids) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for (_, row) in new_consumers(state) {
+        project_ids.insert((owner_ids.project(row), row.project.clone()));
+        user_ids.insert((owner_ids.user(row), row.user.clone()));
+        type_ids.extend(owner_ids.consumer_type(row).zip(row.consumer_type.clone()));
+    }
+    [
+        assert_named(projects::NAMED, project_ids),
+        assert_named(users::NAMED, user_ids),
+        assert_named(consumer_types::NAMED, type_ids),
+    ]
+}
+
+/// Each of the ids has its name.
+fn assert_named(rows: CountMatches, named: BTreeSet<(i32, String)>) -> GuardedWrite {
+    let row = |(id, name): (i32, String)| vec![Value::Int(id.into()), Value::Text(name)];
+    GuardedWrite::AssertMatches(rows, named.into_iter().map(row).collect())
+}
