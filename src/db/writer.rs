@@ -33,6 +33,7 @@ mod strategy;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod waiting;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
@@ -46,7 +47,7 @@ pub use super::wal_checkpointer::WalLimits;
 use super::{Database, DbConnection, SetupError, thread};
 use crate::error::Error;
 use crate::mutants::{self, Mutant};
-pub use batch::{Batch, Decision, Executed, HeldRows, LockSet};
+pub use batch::{Batch, BatchChange, BatchCommand, Decision, Executed, HeldRows, LockSet};
 use commit_thread::CommitThread;
 use failure::BatchFailure;
 use held_rows::Parked;
@@ -54,6 +55,7 @@ use identity::Identity;
 pub use plan::BatchPlan;
 use queue::{Job, WriterHandle, queue};
 use strategy::CommitStrategy;
+use waiting::Waiting;
 
 /// How the writer works.
 #[derive(Debug, Clone)]
@@ -67,8 +69,6 @@ pub struct WriterSettings {
     pub wal: WalLimits,
 }
 
-/// The most commands of one transaction: enough to make its fixed cost vanish, few enough to stay quick.
-const MAX_BATCH: usize = 256;
 /// The pause before a batch or a connection attempt is retried.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// The time between two heartbeats. With each one, the writer prunes changes and writers that are too old to be
@@ -136,9 +136,7 @@ struct Writer<B: Batch> {
     checkpointer: Option<WalCheckpointer>,
     identity: Identity,
     batch: B,
-    queue: Receiver<Job<B>>,
-    /// Jobs that were taken from the queue and could not join the current batch: they are next.
-    deferred: Vec<Job<B>>,
+    waiting: Waiting<B>,
     /// Peers are known to have committed what the snapshot lacks: the change feed is read before the next plan.
     is_stale: bool,
     /// Jobs that are no longer in the queue wait for the current batch to end.
@@ -176,8 +174,7 @@ impl<B: Batch> Writer<B> {
             checkpointer,
             identity,
             batch,
-            queue,
-            deferred: Vec::new(),
+            waiting: Waiting::new(queue),
             is_stale: false,
             has_waiters: false,
             pipelined: 0,
@@ -189,23 +186,24 @@ impl<B: Batch> Writer<B> {
     }
 
     fn run(mut self) {
-        while let Some(first) = self.next_job() {
-            let room = MAX_BATCH.saturating_sub(1 + self.deferred.len());
-            let waiting: Vec<Job<B>> = std::mem::take(&mut self.deferred)
-                .into_iter()
-                .chain([first])
-                .chain(self.queue.try_iter().take(room))
-                .collect();
-            let (plannable, unplannable): (Vec<_>, Vec<_>) = waiting.into_iter().partition(Job::is_plannable);
-            let has_waiters = !unplannable.is_empty();
-            for (jobs, has_waiters) in [(plannable, has_waiters), (unplannable, false)] {
-                let jobs = self.park(refuse_expired(jobs));
-                if !jobs.is_empty() {
-                    self.has_waiters = has_waiters;
-                    self.commit_or_refuse(jobs);
-                    self.notify_checkpointer();
-                }
-            }
+        while self.wait_for_jobs() {
+            let jobs = self.waiting.take_small(&[]);
+            let (plannable, unplannable): (Vec<_>, Vec<_>) = jobs.into_iter().partition(Job::is_plannable);
+            self.has_waiters = !unplannable.is_empty();
+            self.commit_batch(plannable);
+            self.has_waiters = false;
+            self.commit_batch(unplannable);
+            let large = self.waiting.take_large();
+            self.commit_batch(large);
+        }
+    }
+
+    /// Commits the jobs that need no held row, and parks the others.
+    fn commit_batch(&mut self, jobs: Vec<Job<B>>) {
+        let jobs = self.park(jobs);
+        if !jobs.is_empty() {
+            self.commit_or_refuse(jobs);
+            self.notify_checkpointer();
         }
     }
 
@@ -220,9 +218,9 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Waits for the next job; `None` once the queue is closed and empty, and no job is parked. Sends the heartbeat when
-    /// it is due, with or without jobs.
-    fn next_job(&mut self) -> Option<Job<B>> {
+    /// Waits until there are jobs; false once the queue is closed and empty, and no job is parked. Sends the heartbeat
+    /// when it is due, with or without jobs.
+    fn wait_for_jobs(&mut self) -> bool {
         loop {
             let until_heartbeat = HEARTBEAT_INTERVAL.saturating_sub(self.last_heartbeat.elapsed());
             if until_heartbeat.is_zero() {
@@ -230,21 +228,21 @@ impl<B: Batch> Writer<B> {
                 self.heartbeat();
             }
             self.retry_parked();
-            if let Some(job) = self.deferred.pop() {
-                return Some(job);
+            if !self.waiting.is_empty() {
+                return true;
             }
             let until_due = self
                 .parked
                 .due_at()
                 .map(|due_at| due_at.saturating_duration_since(Instant::now()));
             match self
-                .queue
-                .recv_timeout(until_heartbeat.min(until_due.unwrap_or(until_heartbeat)))
+                .waiting
+                .wait(until_heartbeat.min(until_due.unwrap_or(until_heartbeat)))
             {
-                Ok(job) => return Some(job),
+                Ok(()) => return true,
                 Err(RecvTimeoutError::Disconnected) => match until_due {
                     Some(until_due) => std::thread::sleep(until_due),
-                    None => return None,
+                    None => return false,
                 },
                 Err(RecvTimeoutError::Timeout) => {}
             }

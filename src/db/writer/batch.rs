@@ -10,13 +10,10 @@ use crate::error::Error;
 
 /// Decides commands for the writer. One value lives on the writer's thread.
 pub trait Batch: Send + 'static {
-    type Command: Send + 'static;
+    type Command: BatchCommand;
     type Answer: Send + 'static;
     /// What a batch changed.
-    type Change: Send;
-
-    /// Whether [`Self::plan`] may decide the command. Plannable commands share a transaction with each other only.
-    fn is_plannable(command: &Self::Command) -> bool;
+    type Change: BatchChange;
 
     /// Decides the commands in order, on the snapshot alone. The optimistic strategy calls it before BEGIN; the
     /// locked one calls it inside the transaction, before and after it takes the locks. `None` if it lacks data: then
@@ -45,9 +42,6 @@ pub trait Batch: Send + 'static {
         commands: &[&Self::Command],
         from_database: bool,
     ) -> Result<Executed<Self>, WriteError>;
-
-    /// The body of the row of `placet_changes`, from which peers apply the change.
-    fn encode(change: &Self::Change) -> String;
 
     /// Applies a committed change to the snapshot. Callers are answered after that. If the change alone does not
     /// determine what the snapshot must show, rows are read on `conn`. Without a connection, or if that fails, the
@@ -82,6 +76,21 @@ pub trait Batch: Send + 'static {
 
     /// Invalidates the snapshot. Returns at once; the reload follows later.
     fn invalidate(&mut self);
+}
+
+/// What the writer has to know of a command.
+pub trait BatchCommand: Send + 'static {
+    /// Whether [`Batch::plan`] may decide the command. Plannable commands share a transaction with each other only.
+    fn is_plannable(&self) -> bool;
+
+    /// How many rows the command writes, about. It bounds how long other commands wait for this one.
+    fn rows(&self) -> usize;
+}
+
+/// What the writer has to know of a change.
+pub trait BatchChange: Send {
+    /// The body of the row of `placet_changes`, from which peers apply the change.
+    fn encode(&self) -> String;
 }
 
 /// What a batch decided about one command.

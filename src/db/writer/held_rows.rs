@@ -210,6 +210,6 @@ impl<B: Batch> Writer<B> {
         };
         self.parked.probed(rows);
         let free = self.park(jobs);
-        self.deferred.extend(free);
+        self.waiting.defer(free);
     }
 }

@@ -28,7 +28,7 @@
 use super::batch::{Decision, Executed, LockSet};
 use super::failure::BatchFailure;
 use super::plan::{BatchPlan, insert_new_rows};
-use super::{Batch, BatchResult, Job, MAX_BATCH, Writer, catch_panic, commands, refuse_expired, require_conn};
+use super::{Batch, BatchResult, Job, Writer, catch_panic, commands, require_conn};
 use crate::db::engines::dialect;
 use crate::db::engines::guarded::{self, ExecMode, GuardedWrite};
 
@@ -123,16 +123,9 @@ impl<B: Batch> Writer<B> {
         Ok(())
     }
 
-    /// Takes the queued jobs. Adds those that can be planned, and defers the others.
+    /// Adds the waiting jobs that can be planned.
     fn admit_arrivals(&mut self, jobs: &mut Vec<Job<B>>) {
-        let room = MAX_BATCH.saturating_sub(jobs.len() + self.deferred.len());
-        let arrived = refuse_expired(self.queue.try_iter().take(room).collect());
-        for job in self.park(arrived) {
-            if job.is_plannable() {
-                jobs.push(job);
-            } else {
-                self.deferred.push(job);
-            }
-        }
+        let arrived = self.take_plannable(jobs);
+        jobs.extend(arrived);
     }
 }

@@ -20,9 +20,7 @@ use super::commit_thread::CommitJob;
 use super::failure::BatchFailure;
 use super::plan::BatchPlan;
 use super::transaction::TransactionEnd;
-use super::{
-    Batch, BatchResult, HEARTBEAT_INTERVAL, Job, MAX_BATCH, Writer, answer, catch_panic, commands, refuse_expired,
-};
+use super::{Batch, BatchResult, HEARTBEAT_INTERVAL, Job, Writer, answer, catch_panic, commands};
 use crate::db::Commit;
 use crate::db::change_feed::{Position, Revisions};
 
@@ -134,7 +132,7 @@ impl<B: Batch> Writer<B> {
     fn keep_if_valid(&mut self, next: Option<NextBatch<B>>, was_acknowledged: bool) -> Option<NextBatch<B>> {
         let next = next?;
         if !was_acknowledged {
-            self.deferred.extend(next.jobs);
+            self.waiting.defer(next.jobs);
             return None;
         }
         Some(next)
@@ -151,7 +149,7 @@ impl<B: Batch> Writer<B> {
             return None;
         }
         let mut expected_peers = self.batch.expected_peers()?;
-        let jobs = self.take_plannable();
+        let jobs = self.take_plannable(&[]);
         let commands = commands(&jobs);
         let planned = if jobs.len() < MIN_BATCH {
             None
@@ -160,7 +158,7 @@ impl<B: Batch> Writer<B> {
         };
         let is_committable = |plan: &BatchPlan<B>| plan.contended.is_empty() && !plan.writes.is_empty();
         let Some(plan) = planned.filter(is_committable) else {
-            self.deferred.extend(jobs);
+            self.waiting.defer(jobs);
             return None;
         };
         let Commit {
@@ -179,15 +177,14 @@ impl<B: Batch> Writer<B> {
     /// Whether other jobs come first, or work is due that needs the connection.
     fn has_other_work(&self) -> bool {
         let is_heartbeat_due = self.last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL;
-        self.is_stale || self.has_waiters || !self.deferred.is_empty() || is_heartbeat_due
+        self.is_stale || self.has_waiters || !self.waiting.is_empty() || is_heartbeat_due
     }
 
-    /// Takes the queued jobs. Returns the plannable ones, and defers the others.
-    fn take_plannable(&mut self) -> Vec<Job<B>> {
-        let arrived = refuse_expired(self.queue.try_iter().take(MAX_BATCH).collect());
-        let arrived = self.park(arrived);
-        let (plannable, unplannable) = arrived.into_iter().partition(Job::is_plannable);
-        self.deferred = unplannable;
+    /// Takes the waiting jobs that fit in a batch with `batch` and can be planned, and defers the others.
+    pub(super) fn take_plannable(&mut self, batch: &[Job<B>]) -> Vec<Job<B>> {
+        let arrived = self.waiting.take_small(batch);
+        let (plannable, unplannable): (Vec<_>, Vec<_>) = self.park(arrived).into_iter().partition(Job::is_plannable);
+        self.waiting.defer(unplannable);
         plannable
     }
 }

@@ -20,7 +20,7 @@ use std::cmp::Ordering;
 use chrono::NaiveDateTime;
 use diesel::result::Error as DbError;
 
-use super::batch::{Decision, LockSet};
+use super::batch::{BatchChange, Decision, LockSet};
 use super::failure::BatchFailure;
 use super::{Batch, BatchResult, Writer, catch_panic, require_conn};
 use crate::db::change_feed::{self, Revisions};
@@ -66,7 +66,7 @@ impl<B: Batch> Writer<B> {
         now: NaiveDateTime,
         expected_peers: Option<&Revisions>,
     ) -> BatchResult<PreparedWrite> {
-        let body = catch_panic(|| B::encode(change)).ok_or(BatchFailure::Panicked)?;
+        let body = catch_panic(|| change.encode()).ok_or(BatchFailure::Panicked)?;
         let (raise, record) = self.identity.raise_and_record(body);
         let mut writes: Vec<GuardedWrite> = expected_peers
             .map(change_feed::assert_peers_unchanged)

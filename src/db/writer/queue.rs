@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::batch::Decision;
+use super::batch::{BatchCommand, Decision};
 use super::{Batch, WriterSettings};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
@@ -96,9 +96,14 @@ impl<B: Batch> Job<B> {
         !self.gate.is_cancelled() && self.deadline > BootInstant::now()
     }
 
+    /// How many rows it writes, about.
+    pub fn rows(&self) -> usize {
+        self.command.rows()
+    }
+
     /// Whether it may be planned on the snapshot.
     pub fn is_plannable(&self) -> bool {
-        !self.from_database && B::is_plannable(&self.command)
+        !self.from_database && self.command.is_plannable()
     }
 
     /// Answers the caller with what was decided. A committed command stays committed even if the caller is gone.

@@ -15,7 +15,10 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
 use super::queue::{Submitted, WriterHandle};
-use super::{Batch, BatchPlan, Decision, Executed, HeldRows, LockSet, WalLimits, WriterSettings, start};
+use super::{
+    Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, HeldRows, LockSet, WalLimits, WriterSettings,
+    start,
+};
 use crate::db::engines::dialect;
 use crate::db::tests::support::{Kind, TestDatabase};
 use crate::db::{Commit, Database, DatabaseSettings, DbConnection, DbResult, WriteError};
@@ -35,6 +38,9 @@ const HANGS: i64 = -5;
 /// The machine is suspended while it runs, for the writer's thread.
 const SUSPENDS: i64 = -6;
 
+/// A number of `-n * ROWS`, or a little less, counts as `n` rows.
+const ROWS: i64 = 1000;
+
 /// Inserts numbers; each batch is published into `published`.
 struct Numbers {
     published: Arc<Mutex<Vec<Vec<i64>>>>,
@@ -43,14 +49,26 @@ struct Numbers {
     script: Arc<Script>,
 }
 
+impl BatchCommand for i64 {
+    fn is_plannable(&self) -> bool {
+        pessimistic::is_plannable(*self)
+    }
+
+    fn rows(&self) -> usize {
+        usize::try_from(-*self / ROWS).unwrap_or(0)
+    }
+}
+
+impl BatchChange for Vec<i64> {
+    fn encode(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
 impl Batch for Numbers {
     type Command = i64;
     type Answer = i64;
     type Change = Vec<i64>;
-
-    fn is_plannable(number: &i64) -> bool {
-        pessimistic::is_plannable(*number)
-    }
 
     fn plan(&mut self, _: &mut DbConnection, commands: &[&i64]) -> DbResult<Option<BatchPlan<Self>>> {
         Ok(self.script.plan(commands))
@@ -93,10 +111,6 @@ impl Batch for Numbers {
             decisions: commands.iter().map(decision).collect(),
             change: (!written.is_empty()).then_some(written),
         })
-    }
-
-    fn encode(change: &Vec<i64>) -> String {
-        format!("{change:?}")
     }
 
     fn publish(&mut self, _: Option<&mut DbConnection>, change: Vec<i64>, commit: &Commit) {
@@ -355,6 +369,33 @@ async fn a_full_queue_refuses_immediately() {
     }
     assert_eq!(granted, [10, 20, 30]);
     assert_eq!(writer.count(), 3);
+}
+
+/// A batch of several commands has at most 1,024 rows. Beyond 256 rows a command is committed alone.
+#[actix_web::test]
+async fn a_batch_is_bounded_in_rows_and_large_commands_take_turns_with_the_others() {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    writer.lock();
+    // The writer takes the first alone, and waits with it for the lock.
+    let mut tasks = vec![writer.submit(1)];
+    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
+    let (large, other_large) = (-257 * ROWS, -5000 * ROWS);
+    let small: Vec<i64> = (0..6).map(|n| -250 * ROWS - n).collect();
+    tasks.extend([large, other_large].map(|number| writer.submit(number)));
+    tasks.extend(small.iter().map(|number| writer.submit(*number)));
+    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
+    dialect::rollback(&mut writer.conn).unwrap();
+    for task in tasks {
+        assert!(task.await.unwrap().is_ok());
+    }
+    let expected = [
+        vec![1],
+        small[..4].to_vec(),
+        vec![large],
+        small[4..].to_vec(),
+        vec![other_large],
+    ];
+    assert_eq!(*writer.published.lock().unwrap(), expected);
 }
 
 #[actix_web::test]

@@ -2,7 +2,7 @@
 
 use diesel::QueryResult;
 
-use super::batch::{Decision, Executed};
+use super::batch::{BatchChange, Decision, Executed};
 use super::failure::BatchFailure;
 use super::identity::{Commit, Identity};
 use super::plan::BatchPlan;
@@ -169,7 +169,7 @@ fn execute<B: Batch>(
     }
     let executed = batch.run(conn, commands, from_database)?;
     if let Some(change) = &executed.change {
-        identity.record(conn, B::encode(change))?;
+        identity.record(conn, change.encode())?;
     }
     Ok(executed)
 }

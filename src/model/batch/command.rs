@@ -1,5 +1,6 @@
 //! The commands in the writer's queue, and their answers.
 
+use crate::model::allocations::ConsumerClaim;
 use crate::model::{aggregates, allocations, inventories, reshaper, resource_classes, resource_providers, traits};
 
 /// One change that a client requested, as the writer takes it from its queue.
@@ -25,6 +26,29 @@ pub enum Command {
     Claim(allocations::Claim),
     Release(allocations::Release),
     Reshape(reshaper::Reshape),
+}
+
+impl Command {
+    /// How many rows the command writes, as far as it says so: the consumers that it names with their allocations, and
+    /// the inventories, traits and aggregates that it gives to providers.
+    pub fn written_rows(&self) -> usize {
+        match self {
+            Command::Claim(claim) => rows_of_claims(&claim.consumers),
+            Command::Reshape(reshape) => {
+                let inventories = reshape.providers.iter().map(|reshaped| reshaped.inventories.len());
+                rows_of_claims(&reshape.consumers) + inventories.sum::<usize>()
+            }
+            Command::ReplaceInventories(replace) => replace.inventories.len(),
+            Command::ReplaceTraits(replace) => replace.traits.len(),
+            Command::ReplaceAggregates(replace) => replace.aggregates.len(),
+            _ => 1,
+        }
+    }
+}
+
+fn rows_of_claims(consumers: &[ConsumerClaim]) -> usize {
+    let allocations = consumers.iter().flat_map(|claim| &claim.allocations);
+    consumers.len() + allocations.map(|(_, resources)| resources.len()).sum::<usize>()
 }
 
 /// The answer of a command, given after its commit.

@@ -32,7 +32,7 @@ use super::save::{self, Committed, OwnerIds, save};
 use super::state::{ConsumerRow, State};
 use crate::db::change_feed::Revisions;
 use crate::db::engines::dialect::{self, Precision};
-use crate::db::writer::{Batch, BatchPlan, Decision, Executed, HeldRows, LockSet};
+use crate::db::writer::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, HeldRows, LockSet};
 use crate::db::{Commit, DbConnection, DbResult, WriteError, fault};
 use crate::error::Error;
 use crate::model::snapshot::follower::Follower;
@@ -244,14 +244,26 @@ fn names_one_consumer_twice(conn: &DbConnection, footprint: &Footprint<'_>) -> b
     CollatedNames::distinct(conn, &consumers).is_err()
 }
 
+impl BatchCommand for Command {
+    fn is_plannable(&self) -> bool {
+        optimistic::is_eligible(self)
+    }
+
+    fn rows(&self) -> usize {
+        self.written_rows()
+    }
+}
+
+impl BatchChange for Committed {
+    fn encode(&self) -> String {
+        crate::model::snapshot::change::encode(self)
+    }
+}
+
 impl Batch for Decider {
     type Command = Command;
     type Answer = Answer;
     type Change = Committed;
-
-    fn is_plannable(command: &Command) -> bool {
-        optimistic::is_eligible(command)
-    }
 
     fn plan(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Option<BatchPlan<Self>>> {
         if !self.store.may_decide() || self.mutant_forbids_plans() || !optimistic::fits_one_batch(commands) {
@@ -303,10 +315,6 @@ impl Batch for Decider {
             }
             executed => executed,
         }
-    }
-
-    fn encode(change: &Committed) -> String {
-        crate::model::snapshot::change::encode(change)
     }
 
     fn publish(&mut self, conn: Option<&mut DbConnection>, change: Committed, commit: &Commit) {

@@ -42,7 +42,7 @@ const PLAN_ROWS_MAX: usize = 10_000;
 pub fn fits_one_batch(commands: &[&Command]) -> bool {
     let claims = || commands.iter().flat_map(|command| claims_of(command));
     let mut consumers = HashSet::new();
-    commands.iter().map(|command| rows(command)).sum::<usize>() <= PLAN_ROWS_MAX
+    commands.iter().map(|command| command.written_rows()).sum::<usize>() <= PLAN_ROWS_MAX
         && claims().all(|claim| consumers.insert(claim.consumer.as_str()))
 }
 
@@ -53,26 +53,6 @@ pub fn keeps_classes(state: &State) -> bool {
         (Some(base), Some(now)) => base.inventories.keys().eq(now.inventories.keys()),
         _ => false,
     })
-}
-
-/// The number of rows that the command writes to `allocations` and `inventories`.
-fn rows(command: &Command) -> usize {
-    let of_claim = |claim: &ConsumerClaim| {
-        claim
-            .allocations
-            .iter()
-            .map(|(_, resources)| resources.len())
-            .sum::<usize>()
-    };
-    claims_of(command).iter().map(of_claim).sum::<usize>() + inventories(command)
-}
-
-fn inventories(command: &Command) -> usize {
-    match command {
-        Command::ReplaceInventories(replace) => replace.inventories.len(),
-        Command::UpdateInventory(_) => 1,
-        _ => 0,
-    }
 }
 
 fn claims_of(command: &Command) -> &[ConsumerClaim] {

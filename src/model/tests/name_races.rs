@@ -7,9 +7,9 @@ use super::process::{Process, results};
 use super::*;
 use crate::db::engines::dialect;
 use crate::db::writer::Batch;
+use crate::db::writer::BatchChange;
 use crate::error::Error;
 use crate::model::batch::command::{Answer, Command, Write};
-use crate::model::batch::decider::Decider;
 use crate::model::{inventories, resource_classes, traits};
 
 const CLASS: &str = "CUSTOM_GOING";
@@ -74,7 +74,7 @@ fn interleaved_with(
     assert!(a.identity.raise_revision(&mut a.conn).unwrap());
     let executed = a.decider.run(&mut a.conn, &[&first], false).unwrap();
     let mut answers = results(executed.decisions);
-    let change = Decider::encode(&executed.change.expect("the first writes"));
+    let change = executed.change.expect("the first writes").encode();
     let later = std::thread::spawn(second);
     std::thread::sleep(OVERLAP_TIME);
     a.identity.record(&mut a.conn, change).unwrap();

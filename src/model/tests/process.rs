@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::{self, ExecMode};
-use crate::db::writer::{Batch, BatchPlan, Decision, Executed};
+use crate::db::writer::{Batch, BatchChange, BatchPlan, Decision, Executed};
 use crate::db::{Commit, DbResult, Identity, WriteError};
 use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::batch::decider::Decider;
@@ -123,7 +123,7 @@ impl Process {
 
     /// Commits the transaction in which the change was decided.
     pub fn commit_decided(&mut self, change: Committed) -> DbResult<Pending> {
-        self.identity.record(&mut self.conn, Decider::encode(&change))?;
+        self.identity.record(&mut self.conn, change.encode())?;
         dialect::commit(&mut self.conn)?;
         Ok(Some((change, self.identity.committed())))
     }
