@@ -3,6 +3,7 @@
 
 pub mod boot_instant;
 pub mod change_feed;
+pub mod claim_rows;
 pub mod connect;
 pub mod engines;
 pub mod fault;

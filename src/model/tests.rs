@@ -22,6 +22,7 @@ mod providers;
 mod reads;
 mod reconnects;
 mod refusals;
+mod refused_claims;
 mod reload_races;
 mod reloads;
 mod replays;

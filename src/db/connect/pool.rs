@@ -148,8 +148,8 @@ impl Database {
         self.ask(|conn| dialect::read_transaction(conn, &read))
     }
 
-    /// As [`Database::read`], but without a transaction. `ask` sends at most one statement, which is a
-    /// consistent read by itself.
+    /// As [`Database::read`], but without a transaction. A single statement is a consistent read by itself; for more,
+    /// `ask` begins a transaction.
     pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask_since(Instant::now(), ask)
     }
@@ -268,8 +268,8 @@ impl ReadPermit {
         self.ask(|conn| dialect::read_transaction(conn, &read))
     }
 
-    /// As [`ReadPermit::read`], but without a transaction, in one round trip. `ask` sends at most one statement, which
-    /// is a consistent read by itself.
+    /// As [`ReadPermit::read`], but without a transaction, so that a single statement is one round trip. It is a
+    /// consistent read by itself; for more, `ask` begins a transaction.
     pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.database.ask_since(self.began, ask)
     }

@@ -3,6 +3,7 @@
 
 mod among;
 mod capabilities;
+mod casts;
 mod change_feed;
 mod copies;
 mod lists;
@@ -28,7 +29,8 @@ use crate::db::{DbConnection, SetupError};
 
 pub use among::among;
 pub use capabilities::{Capabilities, capabilities, commit_prepared};
-pub use change_feed::{bigint_cast, changes_after};
+pub use casts::{bigint_cast, text_cast};
+pub use change_feed::changes_after;
 pub use copies::{allow_writes, copy_into, integrity_fault};
 pub use lists::{LIST_MAX, each_chunk, in_lists, padded, rows_at_once};
 #[cfg(feature = "mariadb")]

@@ -9,6 +9,7 @@
 //! The number of statements does not depend on the number of commands. On SQLite BEGIN locks the whole file, and no
 //! row is locked.
 
+mod claim_rows;
 mod consumers;
 mod held;
 mod providers;
@@ -16,6 +17,7 @@ mod users;
 
 use chrono::NaiveDateTime;
 
+pub use claim_rows::claim_rows;
 #[cfg(feature = "mutants")]
 pub(super) use consumers::AllocationColumns;
 pub use consumers::{UUID_CHARS_MAX, consumers};

@@ -22,6 +22,8 @@ pub struct Footprint<'a> {
     pub parents: BTreeSet<&'a str>,
     /// Those of `providers` whose whole trees are needed.
     pub trees: BTreeSet<&'a str>,
+    /// Names of classes that claims name. Other commands are decided on all classes.
+    pub classes: BTreeSet<&'a str>,
     /// Names that commands give to providers.
     pub names: BTreeSet<&'a str>,
     /// Names of traits that commands create, or give to providers.
@@ -73,8 +75,10 @@ impl<'a> Footprint<'a> {
             if claim.allocations.is_empty() {
                 self.wiped.insert(&claim.consumer);
             }
-            self.providers
-                .extend(claim.allocations.iter().map(|(provider, _)| provider.as_str()));
+            for (provider, resources) in &claim.allocations {
+                self.providers.insert(provider);
+                self.classes.extend(resources.iter().map(|(class, _)| class.as_str()));
+            }
         }
     }
 

@@ -34,8 +34,8 @@ impl Tables {
     /// The refusal of each command, or `None` if it would be granted.
     fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> Result<Vec<Option<Error>>> {
         let newest = self.store.newest();
-        let known = self.store.may_decide().then(|| newest.catalog());
-        Ok(refusals::verify(conn, commands, &self.rules, known)?)
+        let may_decide = self.store.may_decide();
+        Ok(refusals::verify(conn, commands, &self.rules, &newest, may_decide)?)
     }
 }
 
@@ -54,7 +54,7 @@ impl RefusalChecks {
             let tables = tables.clone();
             let verify = move |database: &Database, commands: &[&Arc<Command>]| {
                 let commands: Vec<&Command> = commands.iter().map(|command| command.as_ref()).collect();
-                database.read(|conn| tables.verify(conn, &commands))
+                database.ask(|conn| tables.verify(conn, &commands))
             };
             Some(Arc::new(Coalescer::start(database, 1, verify)?))
         } else {
@@ -84,7 +84,7 @@ impl RefusalChecks {
     async fn read_alone(&self, command: Arc<Command>) -> Result<Option<Error>> {
         let tables = self.tables.clone();
         let read = on_blocking_thread(&self.database, move |permit| {
-            permit.read(|conn| tables.verify(conn, &[&command]))
+            permit.ask(|conn| tables.verify(conn, &[&command]))
         });
         Ok(read.await?.pop().flatten())
     }

@@ -3,7 +3,7 @@
 //!
 //! The caller's transaction must see one moment: usage from another moment than its generation would be wrong.
 
-mod parts;
+pub mod parts;
 
 use std::sync::Arc;
 

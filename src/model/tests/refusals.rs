@@ -86,9 +86,9 @@ async fn a_refusal_is_verified_on_rows_and_a_command_that_fits_them_is_granted()
     f.host(1, 3).await.unwrap();
     f.model.submit(claim(10, 1, "VCPU", 3, Expected::New)).await.unwrap();
     let (fits, refused) = (claim_command(11, 1, 2), claim_command(12, 1, 4));
+    let snapshot = f.model.snapshot().await.unwrap();
     let verify = |f: &mut Fixture, commands: &[&Command]| {
-        let verified = dialect::read_transaction(&mut f.conn, |conn| refusals::verify(conn, commands, &rules(), None));
-        verified.unwrap()
+        refusals::verify(&mut f.conn, commands, &rules(), &snapshot, true).unwrap()
     };
     assert!(verify(&mut f, &[&fits, &refused]).iter().all(Option::is_some));
     f.execute("DELETE FROM allocations");
@@ -113,7 +113,8 @@ async fn verified_commands_may_name_a_consumer_in_two_spellings() {
     let release = |consumer: String| Release { consumer }.into_command();
     let (upper, other) = (release(uuid(0xabc).to_uppercase()), release(uuid(0xabc)));
     let commands = [&upper, &other, &release(uuid(10))];
-    let verified = dialect::read_transaction(&mut f.conn, |conn| refusals::verify(conn, &commands, &rules(), None));
+    let snapshot = f.model.snapshot().await.unwrap();
+    let verified = refusals::verify(&mut f.conn, &commands, &rules(), &snapshot, true);
     let verified: Vec<bool> = verified.unwrap().iter().map(Option::is_some).collect();
     assert_eq!(verified, [true, true, false]);
 }

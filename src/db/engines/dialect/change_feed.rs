@@ -2,15 +2,6 @@
 
 use crate::db::DbConnection;
 
-/// The type of a 64-bit number in a CAST.
-pub fn bigint_cast(conn: &DbConnection) -> &'static str {
-    match conn {
-        #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(_) => "bigint",
-        _ => "SIGNED",
-    }
-}
-
 /// What follows FROM in the query for the changes of `writers` writers, each after a revision of its own. The changes
 /// are the table `c`; the bound values are the id and the revision of each writer. Changes that are more than `max_lag`
 /// revisions older than their writer's newest one may be missing.

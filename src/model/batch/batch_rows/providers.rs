@@ -83,7 +83,11 @@ fn has_same_classes(classes: &[(ClassId, Arc<str>)], known: &Catalog) -> bool {
 }
 
 /// The providers by uuid, in every spelling that the commands use: MariaDB finds a row by several spellings.
-fn uuids_of(conn: &DbConnection, footprint: &Footprint<'_>, rows: &[ProviderRow]) -> HashMap<Arc<str>, ProviderId> {
+pub(super) fn uuids_of(
+    conn: &DbConnection,
+    footprint: &Footprint<'_>,
+    rows: &[ProviderRow],
+) -> HashMap<Arc<str>, ProviderId> {
     let fold = folding(conn);
     let by_folded: HashMap<String, ProviderId> = rows.iter().map(|row| (fold(&row.uuid), row.id)).collect();
     let requested = footprint.providers.iter();

@@ -11,7 +11,8 @@ use crate::model::modified_micros;
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
 
 /// The rows of each table. Those of a provider that does not exist are ignored.
-pub(super) struct Parts {
+#[derive(Default)]
+pub struct Parts {
     pub providers: Vec<ProviderColumns>,
     pub inventories: Vec<InventoryColumns>,
     pub used: Vec<UsedColumns>,
@@ -21,28 +22,30 @@ pub(super) struct Parts {
     pub aggregates: Vec<(i32, i32)>,
 }
 
+/// A row of `inventories`.
 #[derive(Queryable)]
-pub(super) struct InventoryColumns {
-    provider: i32,
-    class: i32,
-    total: i32,
-    reserved: i32,
-    min_unit: i32,
-    max_unit: i32,
-    step_size: i32,
-    allocation_ratio: f64,
+pub struct InventoryColumns {
+    pub provider: i32,
+    pub class: i32,
+    pub total: i32,
+    pub reserved: i32,
+    pub min_unit: i32,
+    pub max_unit: i32,
+    pub step_size: i32,
+    pub allocation_ratio: f64,
 }
 
 /// The sum of the allocations of one class from one provider.
 #[derive(Queryable)]
-pub(super) struct UsedColumns {
-    provider: i32,
-    class: i32,
-    used: Option<i64>,
+pub struct UsedColumns {
+    pub provider: i32,
+    pub class: i32,
+    pub used: Option<i64>,
 }
 
+/// A row of `resource_providers`.
 #[derive(Queryable)]
-pub(super) struct ProviderColumns {
+pub struct ProviderColumns {
     id: i32,
     uuid: String,
     name: Option<String>,
@@ -98,6 +101,20 @@ impl Parts {
 }
 
 impl ProviderColumns {
+    /// A provider of which the name and the place in its tree are not needed.
+    pub fn unplaced(id: i32, uuid: String, generation: i32) -> ProviderColumns {
+        ProviderColumns {
+            id,
+            uuid,
+            name: None,
+            generation: Some(generation),
+            parent: None,
+            root: None,
+            created_at: None,
+            updated_at: None,
+        }
+    }
+
     fn root(&self) -> i32 {
         self.root.unwrap_or(self.id)
     }

@@ -1,0 +1,121 @@
+//! The rows of claims and releases that may be refused, by one statement.
+//!
+//! Naively, a refusal would be verified as a batch is decided from the database: some eleven statements. They read what
+//! these commands do not need, such as traits, and what only writes need, such as owners.
+//!
+//! So one statement reads what such a refusal depends on, and nothing else. Ids of providers are taken from the snapshot;
+//! the statement shows whether they still belong to the uuids.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::providers::uuids_of;
+use crate::db::claim_rows::{self, ClaimKeys, ClaimRow};
+use crate::db::{DbConnection, DbResult};
+use crate::model::batch::base::Rows;
+use crate::model::batch::collation::CollatedNames;
+use crate::model::batch::footprint::Footprint;
+use crate::model::batch::state::{ConsumerEntry, ConsumerRow};
+use crate::model::snapshot::load::parts::{InventoryColumns, Parts, ProviderColumns, UsedColumns};
+use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, Snapshot};
+
+/// What refusals of claims and releases depend on. It is not enough to write what they change.
+pub struct ClaimState {
+    /// Without ids and owners.
+    pub consumers: BTreeMap<String, ConsumerEntry>,
+    /// The providers without their names and places in trees, and the classes that the commands name.
+    pub rows: Rows,
+}
+
+/// The rows of the footprint, at one moment. `None` if the statement cannot read all of them:
+/// - A command is neither a claim nor a release.
+/// - A command wipes a consumer. The generations of providers move that the command does not name.
+/// - A provider is not in the snapshot, or has another id there.
+/// - Two consumers are equal to the database, or the keys are too many.
+pub fn claim_rows(
+    conn: &mut DbConnection,
+    footprint: &Footprint<'_>,
+    snapshot: &Snapshot,
+) -> DbResult<Option<ClaimState>> {
+    let uuids: Vec<&str> = footprint.consumers.iter().copied().collect();
+    let Ok(collated) = CollatedNames::distinct(conn, &uuids) else {
+        return Ok(None);
+    };
+    if footprint.beyond_claims || !footprint.wiped.is_empty() {
+        return Ok(None);
+    }
+    let keys = ClaimKeys {
+        consumers: uuids,
+        providers: footprint.providers.iter().copied().collect(),
+        provider_ids: footprint.known_providers(snapshot),
+        classes: footprint.classes.iter().copied().collect(),
+    };
+    let Some(found) = claim_rows::read(conn, &keys)? else {
+        return Ok(None);
+    };
+    let mut consumers: BTreeMap<String, ConsumerEntry> = BTreeMap::new();
+    let mut parts = Parts::default();
+    let mut classes: Vec<(ClassId, Arc<str>)> = Vec::new();
+    for row in found {
+        match row {
+            ClaimRow::Consumer { uuid, generation } => {
+                let entry = consumers.entry(collated.as_requested(uuid)).or_default();
+                entry.now = Some(consumer(generation));
+            }
+            ClaimRow::Allocation {
+                consumer,
+                provider,
+                class,
+                used,
+            } => {
+                let entry = consumers.entry(collated.as_requested(consumer)).or_default();
+                let allocation = (ProviderId(provider), ClassId(class), used.into());
+                entry.allocations.push(allocation);
+            }
+            ClaimRow::Provider { id, uuid, generation } => {
+                if !keys.provider_ids.contains(&id) {
+                    return Ok(None);
+                }
+                parts.providers.push(ProviderColumns::unplaced(id, uuid, generation));
+            }
+            ClaimRow::Inventory(row) => parts.inventories.push(row.into()),
+            ClaimRow::Usage { provider, class, used } => parts.used.push(UsedColumns {
+                provider,
+                class,
+                used: Some(used),
+            }),
+            ClaimRow::Class { id, name } => classes.push((ClassId(id), name.into())),
+        }
+    }
+    let providers: Vec<ProviderRow> = parts.into_rows(conn).collect();
+    let uuids = uuids_of(conn, footprint, &providers);
+    let catalog = Catalog::new(classes, Vec::new(), Vec::new());
+    let rows = Rows::new(catalog, providers, uuids, HashMap::new());
+    Ok(Some(ClaimState { consumers, rows }))
+}
+
+/// A row without id and owner.
+fn consumer(generation: i32) -> ConsumerRow {
+    ConsumerRow {
+        id: 0,
+        generation: generation.into(),
+        project: String::new(),
+        user: String::new(),
+        consumer_type: None,
+    }
+}
+
+impl From<claim_rows::InventoryRow> for InventoryColumns {
+    fn from(row: claim_rows::InventoryRow) -> InventoryColumns {
+        InventoryColumns {
+            provider: row.provider,
+            class: row.class,
+            total: row.total,
+            reserved: row.reserved,
+            min_unit: row.min_unit,
+            max_unit: row.max_unit,
+            step_size: row.step_size,
+            allocation_ratio: row.allocation_ratio,
+        }
+    }
+}
