@@ -10,6 +10,9 @@
 //! - The fence finds the revision taken: the commit token identifies its commit. If it is the batch's, the batch was
 //!   committed.
 //! - Neither is known before the timeout: callers get 503, with the detail that the outcome is unknown.
+//!
+//! The snapshot stays valid until the outcome is known, because nothing of the batch is acknowledged. Then the batch is
+//! published, or there is nothing to publish. Only an unknown outcome invalidates the snapshot.
 
 use std::time::{Duration, Instant};
 
@@ -26,9 +29,19 @@ impl<B: Batch> Writer<B> {
     /// Decides by a fence whether a batch was committed, after its COMMIT ended with `error`. `Ok` if it was.
     pub(super) fn resolve_in_doubt(&mut self, error: diesel::result::Error) -> BatchResult<()> {
         log::warn!("COMMIT ended with an error, and placet is finding out whether it happened: {error}");
-        let deadline = Instant::now() + self.timeout;
         self.conn = None;
-        self.batch.invalidate();
+        // A fence is a commit that the snapshot lacks.
+        self.is_stale = true;
+        let resolved = self.repeat_fence(error);
+        if matches!(resolved, Err(BatchFailure::UnknownOutcome(_))) {
+            self.batch.invalidate();
+        }
+        resolved
+    }
+
+    /// Tries the fence until the outcome is known, or until the timeout.
+    fn repeat_fence(&mut self, error: diesel::result::Error) -> BatchResult<()> {
+        let deadline = Instant::now() + self.timeout;
         loop {
             let outcome = match self.connected() {
                 Ok(_) => self.fence(deadline),
