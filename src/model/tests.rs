@@ -268,7 +268,8 @@ impl Fixture {
 
 /// Asserts that a snapshot shows what the tables hold, row by row.
 fn assert_shows_tables(snapshot: &Snapshot, conn: &mut DbConnection) {
-    let (catalog, rows) = dialect::read_transaction(conn, super::snapshot::load::snapshot_parts).unwrap();
+    let (catalog, rows) =
+        dialect::read_transaction(conn, |conn| super::snapshot::load::snapshot_parts(conn, || Ok(()))).unwrap();
     assert_eq!(*snapshot.catalog(), catalog);
     assert_eq!(snapshot.len(), rows.len(), "the number of providers");
     for row in rows {

@@ -30,7 +30,7 @@ impl EarlierReads {
     /// Reads the rows that the active mutant decides on, then waits.
     pub fn read(&mut self, conn: &mut DbConnection) -> DbResult<()> {
         if is(Mutant::UsageFirst) {
-            let (_, rows) = dialect::read_transaction(conn, load::snapshot_parts)?;
+            let (_, rows) = dialect::read_transaction(conn, |conn| load::snapshot_parts(conn, || Ok(())))?;
             self.used = rows.map(|row| (row.id, row.used)).collect();
             std::thread::sleep(READ_TO_BEGIN_DELAY);
         }

@@ -95,22 +95,32 @@ fn aggregate_uuids(rows: Vec<(i32, Option<String>)>) -> Vec<(AggregateId, Arc<st
     named.collect()
 }
 
-/// Everything: the catalog and every provider, tree by tree.
-pub fn snapshot_parts(
+/// Everything: the catalog and every provider, tree by tree. `check` runs after the catalog and after each statement
+/// that follows. Its error ends the reading.
+pub fn snapshot_parts<F: Fn() -> DbResult<()>>(
     conn: &mut DbConnection,
-) -> DbResult<(Catalog, impl ExactSizeIterator<Item = ProviderRow> + use<>)> {
-    let (catalog, parts) = without_statement_cache(conn, |conn| DbResult::Ok((catalog(conn)?, all_parts(conn)?)))?;
+    check: F,
+) -> DbResult<(Catalog, impl ExactSizeIterator<Item = ProviderRow> + use<F>)> {
+    let (catalog, parts) = without_statement_cache(conn, |conn| {
+        let catalog = checked(catalog(conn), &check)?;
+        DbResult::Ok((catalog, all_parts(conn, &check)?))
+    })?;
     Ok((catalog, parts.into_rows(conn)))
 }
 
-fn all_parts(conn: &mut DbConnection) -> DbResult<Parts> {
+fn all_parts(conn: &mut DbConnection, check: &impl Fn() -> DbResult<()>) -> DbResult<Parts> {
     Ok(Parts {
-        providers: providers_query().load(conn)?,
-        inventories: inventories_query().load(conn)?,
-        used: used!().load(conn)?,
-        traits: traits_query().load(conn)?,
-        aggregates: aggregates_query().load(conn)?,
+        providers: checked(providers_query().load(conn), check)?,
+        inventories: checked(inventories_query().load(conn), check)?,
+        used: checked(used!().load(conn), check)?,
+        traits: checked(traits_query().load(conn), check)?,
+        aggregates: checked(aggregates_query().load(conn), check)?,
     })
+}
+
+fn checked<T>(read: DbResult<T>, check: &impl Fn() -> DbResult<()>) -> DbResult<T> {
+    let rows = read?;
+    check().map(|()| rows)
 }
 
 /// The providers with these ids; unknown ids are skipped.

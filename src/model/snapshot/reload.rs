@@ -25,10 +25,10 @@ pub struct Reload {
     pub differing: Vec<ProviderId>,
 }
 
-/// Loads all tables.
-pub fn everything(conn: &mut DbConnection) -> DbResult<Reload> {
+/// Loads all tables. `check` runs between the statements, and its error ends the reading.
+pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> DbResult<Reload> {
     let revisions = change_feed::revisions(conn)?;
-    let (catalog, rows) = load::snapshot_parts(conn)?;
+    let (catalog, rows) = load::snapshot_parts(conn, check)?;
     Ok(Reload {
         snapshot: Arc::new(Snapshot::lay_out(catalog, rows)),
         revisions,

@@ -109,7 +109,7 @@ enum PageOutcome {
 impl SnapshotStore {
     /// Loads all tables in one transaction.
     pub fn load(conn: &mut DbConnection) -> DbResult<SnapshotStore> {
-        let loaded = dialect::read_transaction(conn, reload::everything)?;
+        let loaded = dialect::read_transaction(conn, |conn| reload::everything(conn, || Ok(())))?;
         Ok(SnapshotStore {
             current: ArcSwap::new(loaded.snapshot),
             applied: Mutex::new(Applied {
@@ -133,8 +133,21 @@ impl SnapshotStore {
 
     /// Marks the snapshot as invalid: nothing is answered from it until everything was reloaded.
     pub fn invalidate(&self) {
-        // Under the lock: a reload that began before this must not make the snapshot valid again.
+        self.invalidate_under(&mut self.applied());
+    }
+
+    /// Invalidates the snapshot, unless it was reloaded or invalidated after `stamp`. Two threads may have the same
+    /// reason. The second one must not make the reload obsolete that the first one began.
+    fn invalidate_since(&self, stamp: &Stamp, reason: impl std::fmt::Display) {
         let mut applied = self.applied();
+        if applied.stamp.is_same_reload(stamp) {
+            log::info!("The snapshot is reloaded: {reason}");
+            self.invalidate_under(&mut applied);
+        }
+    }
+
+    /// Under the lock: a reload that began before this must not make the snapshot valid again.
+    fn invalidate_under(&self, applied: &mut Applied) {
         applied.stamp.invalidations += 1;
         self.invalid.store(true, Ordering::Release);
     }
@@ -142,12 +155,18 @@ impl SnapshotStore {
     /// For a new connection: invalidates the snapshot, unless the database still has every commit that it shows. After
     /// a failover or a restore it may lack some.
     pub fn revalidate(&self, conn: &mut DbConnection) -> DbResult<()> {
-        if mutants::is(Mutant::TrustReconnect) || self.is_invalid() {
+        if mutants::is(Mutant::TrustReconnect) {
             return Ok(());
         }
-        if !change_feed::contains(conn, &self.revisions())? {
-            log::info!("The snapshot is reloaded: on a new connection the database lacks a commit that it shows");
-            self.invalidate();
+        // What was reloaded in between may come from the database before.
+        while let Some(shown) = self.shown() {
+            if change_feed::contains(conn, &shown.revisions)? {
+                break;
+            }
+            self.invalidate_since(
+                &shown.stamp,
+                "on a new connection the database lacks a commit that it shows",
+            );
         }
         Ok(())
     }

@@ -136,6 +136,25 @@ async fn reloads_between_commits_lose_none_and_repeat_none() {
     assert!(reloads.iter().all(|count| *count > 10), "too few to say anything");
 }
 
+/// The second thread must not make the reload obsolete that the first one began.
+#[actix_web::test]
+async fn threads_that_find_another_epoch_at_the_same_time_reload_once() {
+    const EPOCHS: u64 = 40;
+    let (mut f, _, mut b) = two_processes().await;
+    b.follow();
+    let mut conns = [(); 2].map(|()| f.database.connect().unwrap());
+    for number in 1..=EPOCHS {
+        f.execute(&format!("UPDATE placet_epoch SET epoch = 'another-{number}'"));
+        std::thread::scope(|scope| {
+            for conn in &mut conns {
+                scope.spawn(|| b.store.follow(conn).unwrap());
+            }
+        });
+        assert_eq!(b.store.reload_count(), number);
+    }
+    b.check();
+}
+
 /// The command that gives a host this much VCPU.
 fn replacing_all(host: u32, total: i32) -> Replace {
     Replace {

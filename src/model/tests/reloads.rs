@@ -3,7 +3,12 @@
 
 use super::process::{Process, claim_command, two_processes};
 use super::*;
+use std::cell::Cell;
+
+use diesel::result::Error as DbError;
+
 use crate::db::engines::dialect;
+use crate::model::snapshot::reload;
 
 #[actix_web::test]
 async fn a_gap_in_the_revisions_leads_to_a_reload() {
@@ -167,6 +172,28 @@ async fn a_fence_changes_nothing_and_is_no_gap() {
     assert_eq!((f.model.statements() - before, b.shows(1).1), (1, 2));
     // The writer's own snapshot lacked the revision of the fence.
     a.check();
+}
+
+#[actix_web::test]
+async fn a_reload_that_became_obsolete_is_given_up_after_its_statement() {
+    let (f, mut a, _) = two_processes().await;
+    let mut statements = |wanted: u32| {
+        let before = f.model.statements();
+        let checked = Cell::new(0);
+        let check = || {
+            checked.set(checked.get() + 1);
+            if checked.get() > wanted {
+                return Err(DbError::RollbackTransaction);
+            }
+            Ok(())
+        };
+        let read = dialect::read_transaction(&mut a.conn, |conn| reload::everything(conn, check));
+        (read.is_ok(), f.model.statements() - before)
+    };
+    let (whole, all) = statements(u32::MAX);
+    let (given_up, few) = (statements(0), statements(2));
+    assert!(whole && !given_up.0 && !few.0);
+    assert_eq!((all - given_up.1, all - few.1), (5, 3));
 }
 
 #[actix_web::test]

@@ -16,6 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use diesel::result::Error as DbError;
+
 use super::{Applied, Shown, SnapshotStore, Stamp, next_snapshot};
 use crate::db::change_feed::{self, FeedError, FeedPage, Position, Revisions};
 use crate::db::engines::dialect;
@@ -186,8 +188,7 @@ impl SnapshotStore {
             }
             return Ok(());
         }
-        log::info!("The snapshot is reloaded: {error}");
-        self.invalidate();
+        self.invalidate_since(&shown.stamp, error);
         Ok(())
     }
 
@@ -196,7 +197,11 @@ impl SnapshotStore {
     pub fn reload_everything(&self, conn: &mut DbConnection) -> DbResult<()> {
         let reader = self.begin_row_read();
         let mut next_entry = reader.first_entry;
-        let mut reload = dialect::read_transaction(conn, reload::everything)?;
+        let check = || self.check_wanted(&reader);
+        let mut reload = match dialect::read_transaction(conn, |conn| reload::everything(conn, check)) {
+            Err(DbError::RollbackTransaction) => return Ok(()),
+            read => read?,
+        };
         loop {
             match self.publish_everything(&reader, next_entry, &mut reload) {
                 Attempt::Published => break,
@@ -220,6 +225,15 @@ impl SnapshotStore {
         }
         log::info!("The snapshot was reloaded");
         Ok(())
+    }
+
+    /// An error once the snapshot was invalidated or reloaded since the reading began: it would be discarded.
+    fn check_wanted(&self, reader: &RowReader<'_>) -> DbResult<()> {
+        if self.applied().stamp.is_same_reload(&reader.stamp) {
+            return Ok(());
+        }
+        log::info!("A reload of the snapshot was given up, because the snapshot was invalidated or reloaded since");
+        Err(DbError::RollbackTransaction)
     }
 
     fn publish_everything(&self, reader: &RowReader<'_>, next_entry: usize, reload: &mut Reload) -> Attempt {
