@@ -44,7 +44,8 @@ pub struct Model {
 pub struct PreparedSearch<S> {
     pub search: S,
     pub snapshot: Arc<Snapshot>,
-    /// The snapshot's age if it may be stale, because the database is unreachable; `None` if it is fresh.
+    /// The snapshot's age if it may be stale, because the database is unreachable or the snapshot is invalid; `None` if
+    /// it is fresh.
     pub stale: Option<Duration>,
 }
 
@@ -179,20 +180,24 @@ impl Model {
     }
 
     /// As `snapshot`, for a search: names in it that the snapshot does not have are looked up in the tables. While the
-    /// database is unreachable, a snapshot of at most `max_age` is used.
+    /// database is unreachable or the snapshot is invalid, a snapshot of at most `max_age` is used.
     pub async fn prepare_search<S: NamedSearch>(&self, mut search: S, max_age: Duration) -> Result<PreparedSearch<S>> {
-        let (snapshot, stale) = self.fresh_or_stale(max_age).await?;
-        let unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
+        let (mut snapshot, mut stale) = self.fresh_or_stale(max_age).await?;
+        let mut unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
+        if stale.is_some() && !unknown.is_empty() {
+            if !self.store.is_invalid() {
+                return Err(Error::Unavailable {
+                    detail: "names that are not known cannot be looked up".to_owned(),
+                });
+            }
+            (snapshot, stale) = (self.snapshot().await?, None);
+            unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
+        }
         if unknown.is_empty() {
             return Ok(PreparedSearch {
                 search,
                 snapshot,
                 stale,
-            });
-        }
-        if stale.is_some() {
-            return Err(Error::Unavailable {
-                detail: "names that are not known cannot be looked up".to_owned(),
             });
         }
         let (database, store) = (self.database.clone(), self.store.clone());
@@ -217,18 +222,45 @@ impl Model {
         })
     }
 
-    /// A fresh snapshot. If the database is unreachable, the newest one with its age, if that is at most `max_age`.
+    /// A fresh snapshot. If the database is unreachable or the snapshot is invalid, the last one that was valid with its
+    /// age, if that is at most `max_age`.
     async fn fresh_or_stale(&self, max_age: Duration) -> Result<(Arc<Snapshot>, Option<Duration>)> {
-        let error = match self.snapshot().await {
+        if max_age.is_zero() {
+            return Ok((self.snapshot().await?, None));
+        }
+        let invalid_in_time = async {
+            self.store.until_invalid().await;
+            if self.age() > max_age {
+                std::future::pending::<()>().await;
+            }
+        };
+        let fresh = tokio::select! {
+            // First the request for a fresh one: it starts the reload.
+            biased;
+            fresh = self.snapshot() => fresh,
+            () = invalid_in_time => Err(Error::Unavailable {
+                detail: "the tables are being read again".to_owned(),
+            }),
+        };
+        let error = match fresh {
             Ok(snapshot) => return Ok((snapshot, None)),
             Err(error) => error,
         };
-        let age = self.follower.age();
-        // An invalid snapshot may lack a commit that was acknowledged long ago.
-        if !matches!(error, Error::Unavailable { .. }) || age > max_age || self.store.is_invalid() {
-            return Err(error);
+        let age = self.age();
+        let may_be_stale = matches!(error, Error::Unavailable { .. }) || self.store.is_invalid();
+        if may_be_stale && age <= max_age {
+            return Ok((self.store.newest(), Some(age)));
         }
-        Ok((self.store.newest(), Some(age)))
+        Err(error)
+    }
+
+    /// The time since the last moment at which the snapshot showed every acknowledged commit, at most.
+    fn age(&self) -> Duration {
+        if self.exclusive {
+            self.store.invalid_time()
+        } else {
+            self.follower.age()
+        }
     }
 
     /// Compares the first `limit` providers with ids above `after` with the tables, and corrects the snapshot. Blocks

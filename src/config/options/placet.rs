@@ -48,9 +48,10 @@ options! {
         /// Routes that read from `[placement_database] slave_connection` and may therefore lag, such as `GET /usages,
         /// GET /allocations/{consumer_uuid}`.
         slave_routes: Vec<String> = "";
-        /// How long `GET /allocation_candidates` and `GET /resource_providers` may be answered from memory while the
-        /// database is unreachable. Such an answer has the headers `Age` and `placet-stale`. With 0 the answer is 503, as on
-        /// all other routes.
+        /// How old an answer to `GET /allocation_candidates` and `GET /resource_providers` may be that comes from memory
+        /// while the database is unreachable, or while all tables are read again. It has the headers `Age` and
+        /// `placet-stale`, and may lack what was acknowledged since. With 0 the answer is 503 without the database, as on all
+        /// other routes, and waits for the tables.
         stale_reads_seconds: u64 = 0, 0..=86_400 seconds;
     }
 }

@@ -11,16 +11,19 @@ mod own_commits;
 mod row_reads;
 
 use std::collections::{BTreeSet, HashSet};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use tokio::sync::Notify;
 
 use self::row_reads::{PublishedChange, PublishedLog};
 use super::change;
 use super::merged_changes::MergedChanges;
 use super::reload;
+use crate::db::boot_instant::BootInstant;
 use crate::db::change_feed::{self, ChangeRecord, FeedPage, Position, Revisions};
 use crate::db::engines::dialect;
 use crate::db::{Commit, DbConnection, DbResult};
@@ -34,6 +37,8 @@ pub struct SnapshotStore {
     applied: Mutex<Applied>,
     /// Whether the snapshot may lack a commit that the change feed cannot supply. Then it must not be used.
     invalid: AtomicBool,
+    /// Notified when the snapshot is invalidated.
+    invalidated: Notify,
     /// Whether a foreign writer has committed since everything was read. Then no decision rests on the snapshot.
     has_foreign_commits: AtomicBool,
 }
@@ -42,6 +47,8 @@ pub struct SnapshotStore {
 struct Applied {
     revisions: Revisions,
     stamp: Stamp,
+    /// When the snapshot was first invalidated since it was valid.
+    invalid_since: Option<BootInstant>,
     /// The changes that were published while rows are being read.
     published: PublishedLog,
     /// This process's writer, once it has committed anything.
@@ -115,6 +122,7 @@ impl SnapshotStore {
             applied: Mutex::new(Applied {
                 revisions: loaded.revisions,
                 stamp: Stamp::default(),
+                invalid_since: None,
                 published: PublishedLog::default(),
                 own_writer: None,
                 contention: ContentionTracker::default(),
@@ -122,6 +130,7 @@ impl SnapshotStore {
                 speculative: None,
             }),
             invalid: AtomicBool::new(false),
+            invalidated: Notify::new(),
             has_foreign_commits: AtomicBool::new(false),
         })
     }
@@ -149,7 +158,9 @@ impl SnapshotStore {
     /// Under the lock: a reload that began before this must not make the snapshot valid again.
     fn invalidate_under(&self, applied: &mut Applied) {
         applied.stamp.invalidations += 1;
+        applied.invalid_since.get_or_insert_with(BootInstant::now);
         self.invalid.store(true, Ordering::Release);
+        self.invalidated.notify_waiters();
     }
 
     /// For a new connection: invalidates the snapshot, unless the database still has every commit that it shows. After
@@ -207,6 +218,22 @@ impl SnapshotStore {
     /// Whether the snapshot is invalid.
     pub fn is_invalid(&self) -> bool {
         self.invalid.load(Ordering::Acquire)
+    }
+
+    /// Returns when the snapshot is invalid.
+    pub async fn until_invalid(&self) {
+        let mut invalidated = pin!(self.invalidated.notified());
+        invalidated.as_mut().enable();
+        if !self.is_invalid() {
+            invalidated.await;
+        }
+    }
+
+    /// How long the snapshot has been invalid; zero if it is valid.
+    pub fn invalid_time(&self) -> Duration {
+        self.applied()
+            .invalid_since
+            .map_or(Duration::ZERO, BootInstant::elapsed)
     }
 
     /// Brings the snapshot up to everything committed before the call, and reloads everything if it must. For a thread

@@ -250,6 +250,7 @@ impl SnapshotStore {
         }
         applied.stamp.reloads += 1;
         let replaced = self.replace(&mut applied, reload.snapshot.clone(), reload.revisions.clone());
+        applied.invalid_since = None;
         self.invalid.store(false, Ordering::Release);
         let is_foreign = applied.stamp.foreign_commits != reader.stamp.foreign_commits;
         self.has_foreign_commits.store(is_foreign, Ordering::Release);
