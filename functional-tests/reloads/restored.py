@@ -4,6 +4,7 @@ import contextlib
 
 from functional_tests.lib import live
 from functional_tests.lib.rest import Rest
+from functional_tests.reloads.host import OPTIONS, add_host, claim, reloads, used
 
 PROCESSES = 3
 ANSWER_SECONDS = 60
@@ -36,8 +37,6 @@ def restore(database):
 
 def check(binary, database):
     """After a restore each process answers as the tables say, and its claims are granted."""
-    from functional_tests.reloads.run import OPTIONS, add_host, claim, reloads, used
-
     processes = 1 if database.engine == "sqlite" else PROCESSES
     with contextlib.ExitStack() as stack:
         services = [stack.enter_context(live.Service("placet", OPTIONS, binary, database)) for _ in range(processes)]

@@ -11,45 +11,17 @@ import time
 
 from functional_tests.lib import command_line, engines, live
 from functional_tests.lib.rest import Rest
-from functional_tests.lib.test_counts import Skipped, TestCounts
+from functional_tests.lib.servers.proxy import ANSWERED, BEFORE, SENT, Moment, Proxy
+from functional_tests.lib.test_counts import TestCounts
 from functional_tests.query_plans import cloud
-from functional_tests.reloads import latencies, restored
+from functional_tests.reloads import hanging, latencies, restored
+from functional_tests.reloads.host import OPTIONS, add_host, claim, needs_server, reloads, used
 
-HOST = "00000000-0000-4000-8000-000000000001"
 SESSIONS = {
     "postgresql": "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ? AND pid != pg_backend_pid()",
     "mariadb": "SELECT id FROM information_schema.processlist WHERE db = ? AND id != connection_id()",
 }
-OPTIONS = {"placet": {"commit_timeout": "5"}}
 CUTS = 5
-
-
-def reloads(service):
-    """How often the process has read everything again, by its log."""
-    return (service.folder / "log").read_text(errors="replace").count("The snapshot was reloaded")
-
-
-def claim(rest, number, amount=1):
-    return rest("PUT", f"/allocations/00000000-0000-4000-8000-{number:012d}", {
-        "allocations": {HOST: {"resources": {"VCPU": amount}}}, "project_id": "p", "user_id": "u",
-        "consumer_generation": None, "consumer_type": "VM"})
-
-
-def used(rest):
-    """What the process shows from its memory."""
-    found = rest.must("GET", "/allocation_candidates?resources=VCPU:1").json
-    return found["provider_summaries"][HOST]["resources"]["VCPU"]["used"]
-
-
-def add_host(rest):
-    rest.must("POST", "/resource_providers", {"name": "host", "uuid": HOST})
-    rest.must("PUT", f"/resource_providers/{HOST}/inventories", {
-        "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1000}}})
-
-
-def needs_server(database):
-    if database.engine == "sqlite":
-        raise Skipped("SQLite is served by one process, over no connection that could be cut")
 
 
 def a_restart_reloads_nothing(binary, database):
@@ -93,29 +65,23 @@ def a_cut_connection_reloads_nothing(binary, database):
         assert reloads(service) == 0, f"{reloads(service)} reloads after {CUTS} cuts"
 
 
-def claims_go_on_while_a_reload_hangs(binary, database):
-    """Another program has locked a table that only a reload of everything reads."""
+def a_broken_commit_reloads_nothing(binary, database):
+    """The connection is cut before COMMIT, after it was sent, and after it was answered: the fence finds the outcome."""
     needs_server(database)
-    with live.Service("placet", OPTIONS, binary, database) as service:
+    with Proxy(database) as proxy, live.Service("placet", OPTIONS, binary, proxy.database) as service:
         rest = Rest(service.port)
         add_host(rest)
-        assert claim(rest, 1).status == 204 and used(rest) == 1
-        with contextlib.closing(database.connect()) as holder:
-            lock = {"postgresql": ("BEGIN", "LOCK TABLE traits IN ACCESS EXCLUSIVE MODE"),
-                    "mariadb": ("LOCK TABLES traits WRITE",)}[database.engine]
-            database.run("UPDATE placet_epoch SET epoch = 'another'")
-            for statement in lock:
-                holder.execute(statement)
-            search = rest("GET", "/allocation_candidates?resources=VCPU:1")
-            assert search.status == 503, f"nothing says what is used: {search}"
-            statuses = [claim(rest, number).status for number in range(2, 20)]
-            assert statuses == [204] * 18, statuses
-            assert reloads(service) == 0
-        assert used(rest) == 19
-        assert reloads(service) == 1
+        for number, when in enumerate((BEFORE, SENT, ANSWERED), 1):
+            cut = proxy.intercept(
+                when, lambda moment: moment.link.writes and moment.request.starts("COMMIT"), Moment.cut)
+            assert claim(rest, number).status == 204
+            assert cut.done.wait(10), f"no COMMIT was cut: {when}"
+            assert used(rest) == number
+        assert claim(rest, 10).status == 204 and used(rest) == 4
+        assert reloads(service) == 0, f"{reloads(service)} reloads"
 
 
-def claims_during_reloads(binary, database, providers):
+def claims_during_reloads(binary, database, providers, cause):
     """Claims and searches, ten of each a second, while everything is read again."""
     with live.Service("placet", OPTIONS, binary, database):
         pass  # the schema
@@ -123,7 +89,7 @@ def claims_during_reloads(binary, database, providers):
     began = time.monotonic()
     with live.Service("placet", OPTIONS, binary, database) as service:
         started = time.monotonic() - began
-        latencies.check(service, database, started, reloads)
+        latencies.check(service, database, started, reloads, cause)
 
 
 def main():
@@ -137,11 +103,14 @@ def main():
         for name, test in (
                 ("a restart of one process reloads nothing in another", a_restart_reloads_nothing),
                 ("a cut connection reloads nothing", a_cut_connection_reloads_nothing),
-                ("claims go on while a reload hangs", claims_go_on_while_a_reload_hangs),
+                ("a COMMIT whose connection is cut reloads nothing", a_broken_commit_reloads_nothing),
+                ("searches may be stale while a reload hangs", hanging.searches_may_be_stale),
+                ("claims go on while a reload hangs", hanging.claims_go_on),
                 ("each process finds that the database was restored", restored.check)):
             tests.step(name, test, given.binary, engine.create())
-        tests.step(f"claims during a reload of {given.providers} providers are granted",
-                   claims_during_reloads, given.binary, engine.create(), given.providers)
+        for reason, cause in latencies.CAUSES[given.engine].items():
+            tests.step(f"claims and searches while {given.providers} providers are read again, because {reason}",
+                       claims_during_reloads, given.binary, engine.create(), given.providers, cause)
     tests.finish()
 
 
