@@ -96,7 +96,7 @@ def _play(tests, harness, name, kinds, faults):
 def _play_or_skip(harness, kinds, faults):
     """Skips a second fault whose statement is never sent.
 
-    After a failed COMMIT the snapshot is reloaded by the writer or by another thread, so its reads may not come here.
+    After a failed COMMIT the feed is read by the writer or by another thread, so its reads may not come here.
     """
     try:
         harness.play(kinds, faults)
