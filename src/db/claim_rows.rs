@@ -3,6 +3,9 @@
 //!
 //! Its text depends only on the number of keys, padded to a power of two. So a connection prepares few texts, each once.
 //! Texts are cast, because MariaDB does not unite texts of different collations.
+//!
+//! Measured with 32 clients on 2 cores, 10% of the claims refused: a request took 1.2 times the CPU time of placet and
+//! server of one without refusals, on PostgreSQL and MariaDB. With BEGIN, eleven statements and COMMIT it was 1.5 times.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Double, Integer, Nullable, Text};
