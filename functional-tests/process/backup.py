@@ -7,30 +7,15 @@ import sqlite3
 import subprocess
 import time
 
+from functional_tests.process.backups import grant, killed_after_backup, options, used
 from functional_tests.process.cases import case, chance, check, equal, folder, settings
-from functional_tests.process.claims import HOSTS, POOL, ClientGroup, claim, prepare
+from functional_tests.process.claims import HOSTS, ClientGroup, prepare
 from functional_tests.process.damaged_file import overwrite
-from functional_tests.process.locked import consumer
 from functional_tests.process.lost_file import log_of
 from functional_tests.process.placet_process import Placet, binary, environment, refused, run
-from functional_tests.process.read_only import database_option
 from functional_tests.process.whole_file import files, is_one_file, rows_of_copy
 
-CONFIGURED = {"OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true"}
 BACKUPS, KILLS = 6, 8
-
-
-def options(database):
-    return CONFIGURED | database_option(database)
-
-
-def grant(placet, numbers):
-    for number in numbers:
-        equal(placet.rest("PUT", f"/allocations/{consumer(number)}", claim(HOSTS[number % 4])).status, 204)
-
-
-def used(placet):
-    return placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"]["DISK_GB"]
 
 
 def succeeds(here, *arguments, database):
@@ -88,14 +73,7 @@ def backup_refused():
 
 def a_backup(here):
     """A backup with 3 claims of a database that has 7, whose placet was killed."""
-    backup = here / "backup"
-    with Placet(here, {}) as placet:
-        prepare(placet.rest)
-        grant(placet, range(3))
-        succeeds(here, "backup", backup, database=placet.database)
-        grant(placet, range(3, 7))
-        placet.kill()
-    return placet.database, backup
+    return killed_after_backup(here, lambda source, target: succeeds(here, "backup", target, database=source))
 
 
 @case("`db restore` after a crash, with or without a copy by hand before: the backup is served, and the epoch is new")

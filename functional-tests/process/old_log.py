@@ -7,24 +7,13 @@ import subprocess
 import time
 
 from functional_tests.lib import live
+from functional_tests.process.backups import grant, killed_after_backup, options, used
 from functional_tests.process.cases import case, chance, check, equal, folder, settings
-from functional_tests.process.claims import HOSTS, POOL, claim, prepare
-from functional_tests.process.locked import consumer
+from functional_tests.process.claims import prepare
 from functional_tests.process.lost_file import log_of
 from functional_tests.process.placet_process import Placet, environment, refused, run
-from functional_tests.process.read_only import database_option
 
-CONFIGURED = {"OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true"}
 KILLS = 8
-
-
-def grant(placet, numbers):
-    for number in numbers:
-        equal(placet.rest("PUT", f"/allocations/{consumer(number)}", claim(HOSTS[number % 4])).status, 204)
-
-
-def used(placet):
-    return placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"]["DISK_GB"]
 
 
 def content(database):
@@ -34,7 +23,7 @@ def content(database):
 def is_refused(here, database):
     """Serving and every command that opens the file are refused, and change neither the file nor the log."""
     before = content(database)
-    extra = CONFIGURED | database_option(database)
+    extra = options(database)
     for arguments in ((), ("db", "version"), ("db", "sync"), ("db", "online_data_migrations")):
         line = refused(here, *arguments, extra=extra)
         check("is not that of" in line and f"remove {log_of(database)}" in line, line)
@@ -56,18 +45,6 @@ def backup_api(source, target):
 def vacuum_into(source, target):
     with contextlib.closing(sqlite3.connect(source)) as connection:
         connection.execute("VACUUM INTO ?", [str(target)])
-
-
-def killed_after_backup(here, back_up):
-    """Serves, makes a backup by `back_up` at 3 claims while it serves, grants 4 more, and is killed."""
-    backup = here / "backup"
-    with Placet(here, {}) as placet:
-        prepare(placet.rest)
-        grant(placet, range(3))
-        back_up(placet.database, backup)
-        grant(placet, range(3, 7))
-        placet.kill()
-    return placet.database, backup
 
 
 @case("a backup that was made while placet served, copied over the file of the killed placet, is refused with the old log")
@@ -123,7 +100,7 @@ def another_database():
             replace()
             is_refused(here, placet.database)
         placet.database.unlink()
-        check("the file is gone" in refused(here, extra=CONFIGURED | database_option(placet.database)))
+        check("the file is gone" in refused(here, extra=options(placet.database)))
         shutil.copy(elsewhere.database, placet.database)
         remove_log(placet.database)
         with Placet(here, {}) as placet:
