@@ -194,7 +194,11 @@ impl<B: Batch> Writer<B> {
             self.has_waiters = false;
             self.commit_batch(unplannable);
             let large = self.waiting.take_large();
-            self.commit_batch(large);
+            if !large.is_empty() {
+                let began = Instant::now();
+                self.commit_batch(large);
+                self.waiting.end_large(began);
+            }
         }
     }
 
@@ -218,7 +222,7 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Waits until there are jobs; false once the queue is closed and empty, and no job is parked. Sends the heartbeat
+    /// Waits until there are jobs to commit; false once the queue is closed and nothing waits or is parked. Sends the heartbeat
     /// when it is due, with or without jobs.
     fn wait_for_jobs(&mut self) -> bool {
         loop {
@@ -228,13 +232,11 @@ impl<B: Batch> Writer<B> {
                 self.heartbeat();
             }
             self.retry_parked();
-            if !self.waiting.is_empty() {
+            if self.waiting.has_due() {
                 return true;
             }
-            let until_due = self
-                .parked
-                .due_at()
-                .map(|due_at| due_at.saturating_duration_since(Instant::now()));
+            let due_at = self.parked.due_at().into_iter().chain(self.waiting.large_due_at());
+            let until_due = due_at.min().map(|at| at.saturating_duration_since(Instant::now()));
             match self
                 .waiting
                 .wait(until_heartbeat.min(until_due.unwrap_or(until_heartbeat)))

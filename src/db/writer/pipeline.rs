@@ -177,7 +177,7 @@ impl<B: Batch> Writer<B> {
     /// Whether other jobs come first, or work is due that needs the connection.
     fn has_other_work(&self) -> bool {
         let is_heartbeat_due = self.last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL;
-        self.is_stale || self.has_waiters || !self.waiting.is_empty() || is_heartbeat_due
+        self.is_stale || self.has_waiters || self.waiting.has_due() || is_heartbeat_due
     }
 
     /// Takes the waiting jobs that fit in a batch with `batch` and can be planned, and defers the others.
