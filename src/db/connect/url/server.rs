@@ -1,5 +1,9 @@
 //! A server's URL: parsed as SQLAlchemy parses it, and written in the form that each engine's client library reads.
 
+#[cfg(feature = "postgresql")]
+mod libpq;
+#[cfg(feature = "mariadb")]
+mod mysql;
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
 mod tools;
 
@@ -33,62 +37,6 @@ struct UrlOption {
     name: String,
     value: String,
 }
-
-/// The options that are passed on to libpq. Other options are for Python's drivers, and are ignored.
-#[cfg(feature = "postgresql")]
-const LIBPQ: [&str; 27] = [
-    "application_name",
-    "channel_binding",
-    "connect_timeout",
-    "gssencmode",
-    "hostaddr",
-    "keepalives",
-    "keepalives_count",
-    "keepalives_idle",
-    "keepalives_interval",
-    "krbsrvname",
-    "load_balance_hosts",
-    "options",
-    "passfile",
-    "password",
-    "require_auth",
-    "service",
-    "ssl_max_protocol_version",
-    "ssl_min_protocol_version",
-    "sslcert",
-    "sslcrl",
-    "sslkey",
-    "sslmode",
-    "sslpassword",
-    "sslrootcert",
-    "target_session_attrs",
-    "tcp_user_timeout",
-    "user",
-];
-
-/// How long MariaDB's client library waits for one host.
-#[cfg(feature = "mariadb")]
-const CONNECT_TIMEOUT_SECONDS: u32 = 10;
-
-/// Options that libpq gets if the URL does not set them. Their timeouts notice a server that vanished, such as one
-/// whose power was cut.
-#[cfg(feature = "postgresql")]
-const LIBPQ_DEFAULTS: [(&str, &str); 6] = [
-    ("application_name", "placet"),
-    ("connect_timeout", "10"),
-    ("keepalives_idle", "10"),
-    ("keepalives_interval", "5"),
-    ("keepalives_count", "3"),
-    ("tcp_user_timeout", "25000"),
-];
-
-/// Where systems keep the certificates of public authorities. MariaDB's client library uses TLS only if it gets one.
-#[cfg(feature = "mariadb")]
-const AUTHORITIES: [&str; 3] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/cert.pem",
-];
 
 impl Server {
     /// Parses what follows `scheme://`: `[user[:password]@]host[:port][,host[:port]…][/database][?options]`. Hosts may
@@ -205,97 +153,6 @@ impl Server {
             None => format!("{user}@"),
         }
     }
-
-    /// The URI for libpq, which tries the hosts one after the other.
-    #[cfg(feature = "postgresql")]
-    pub fn libpq_uri(&self) -> String {
-        let hosts: Vec<String> = self
-            .hosts
-            .iter()
-            .map(|Host { name, port }| {
-                let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
-                if name.contains(':') {
-                    format!("[{name}]{port}")
-                } else {
-                    format!("{}{port}", encoded(name))
-                }
-            })
-            .collect();
-        let mut options: Vec<String> = Vec::new();
-        for UrlOption { name, value } in &self.options {
-            if LIBPQ.contains(&name.as_str()) {
-                options.push(format!("{name}={}", encoded(value)));
-            } else {
-                log::debug!("placet ignores the option '{name}' in the URL of the PostgreSQL server");
-            }
-        }
-        for (name, value) in LIBPQ_DEFAULTS {
-            if self.option(name).is_none() {
-                options.push(format!("{name}={value}"));
-            }
-        }
-        let (account, database) = (self.account(), encoded(&self.database));
-        format!(
-            "postgresql://{account}{}/{database}?{}",
-            hosts.join(","),
-            options.join("&")
-        )
-    }
-
-    /// The ports on which the servers listen.
-    #[cfg(all(feature = "mariadb", target_os = "linux"))]
-    pub fn mysql_ports(&self) -> Vec<u16> {
-        let port = |host: &Host| host.port.as_deref().unwrap_or("3306").parse().ok();
-        if self.hosts.is_empty() {
-            vec![3306]
-        } else {
-            self.hosts.iter().filter_map(port).collect()
-        }
-    }
-
-    /// The URLs that diesel reads for MariaDB, one for each host.
-    #[cfg(feature = "mariadb")]
-    pub fn mysql_urls(&self) -> Vec<String> {
-        let mut options: Vec<String> = Vec::new();
-        for name in ["unix_socket", "ssl_ca", "ssl_cert", "ssl_key"] {
-            if let Some(value) = self.option(name) {
-                options.push(format!("{name}={}", encoded(value)));
-            }
-        }
-        if self.requires_tls() && self.option("ssl_ca").is_none() {
-            let found = AUTHORITIES.iter().find(|path| std::path::Path::new(path).exists());
-            options.extend(found.map(|path| format!("ssl_ca={}", encoded(path))));
-        }
-        let socket = self.option("unix_socket").is_some();
-        let hosts = if self.hosts.is_empty() {
-            vec![host("localhost")]
-        } else {
-            self.hosts.clone()
-        };
-        let url = |Host { name, port }: &Host| {
-            // MariaDB's client library takes `localhost` for a socket, Python's drivers take it for a host.
-            let name = match name.as_str() {
-                "localhost" if !socket => "127.0.0.1".to_owned(),
-                name if name.contains(':') => format!("[{name}]"),
-                name => name.to_owned(),
-            };
-            // By default the client library waits minutes for a silent host. It accepts options in place of the host.
-            let is_plain = name.chars().all(|it| it.is_ascii_alphanumeric() || "-._".contains(it));
-            let host = if is_plain && !socket {
-                format!("host={name};connect-timeout={CONNECT_TIMEOUT_SECONDS}")
-            } else {
-                name
-            };
-            let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
-            format!(
-                "mysql://{}{host}{port}/{}?{}",
-                self.account(),
-                self.database,
-                options.join("&")
-            )
-        };
-        hosts.iter().map(url).collect()
-    }
 }
 
 /// Parses a host and its port. An IPv6 address is in brackets.
@@ -344,7 +201,7 @@ impl fmt::Debug for Server {
 mod tests {
     use super::*;
 
-    fn server(rest: &str) -> Server {
+    pub fn server(rest: &str) -> Server {
         Server::parse("mysql", rest).expect(rest)
     }
 
@@ -373,30 +230,5 @@ mod tests {
         assert_eq!((it.database.as_str(), it.option("charset")), ("d", Some("utf8")));
         assert_eq!(format!("{it} {it:?}"), "mysql://h/d mysql://h/d");
         assert!(!it.connect_error("no p@ss:w/?o").to_string().contains("ss:w"));
-    }
-
-    #[cfg(feature = "postgresql")]
-    #[test]
-    fn libpq_gets_the_options_that_it_knows() {
-        let uri = server("u:p%2F@a,[::1]:2/d?sslmode=verify-full&client_encoding=utf8&connect_timeout=3").libpq_uri();
-        let begins = "postgresql://u:p%2F@a,[::1]:2/d?sslmode=verify%2Dfull&connect_timeout=3&application_name=placet&";
-        assert!(uri.starts_with(begins) && !uri.contains("client_encoding"), "{uri}");
-    }
-
-    #[cfg(feature = "mariadb")]
-    #[test]
-    fn mariadb_gets_a_url_for_each_host_and_an_authority_if_tls_is_required() {
-        assert_eq!(
-            server("u:p@localhost,b:2/d?charset=utf8&ssl_ca=/c%20a").mysql_urls(),
-            [
-                "mysql://u:p@host=127.0.0.1;connect-timeout=10/d?ssl_ca=%2Fc%20a",
-                "mysql://u:p@host=b;connect-timeout=10:2/d?ssl_ca=%2Fc%20a"
-            ]
-        );
-        assert!(!server("a/d?charset=utf8&ssl_disabled=true&ssl_ca=x").requires_tls());
-        for option in ["ssl=true", "ssl_mode=REQUIRED", "ssl_verify_cert=1", "ssl_key=k"] {
-            assert!(server(&format!("a/d?{option}")).requires_tls(), "{option}");
-        }
-        assert!(server("a/d?ssl_mode=VERIFY_IDENTITY").requires_identity());
     }
 }

@@ -1,0 +1,94 @@
+//! The URI of PostgreSQL servers, as libpq reads it.
+
+use super::{Host, Server, UrlOption, encoded};
+
+/// The options that are passed on to libpq. Other options are for Python's drivers, and are ignored.
+const LIBPQ: [&str; 27] = [
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "gssencmode",
+    "hostaddr",
+    "keepalives",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+    "krbsrvname",
+    "load_balance_hosts",
+    "options",
+    "passfile",
+    "password",
+    "require_auth",
+    "service",
+    "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
+    "sslcert",
+    "sslcrl",
+    "sslkey",
+    "sslmode",
+    "sslpassword",
+    "sslrootcert",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
+
+/// Options that libpq gets if the URL does not set them. Their timeouts notice a server that vanished, such as one
+/// whose power was cut.
+const LIBPQ_DEFAULTS: [(&str, &str); 6] = [
+    ("application_name", "placet"),
+    ("connect_timeout", "10"),
+    ("keepalives_idle", "10"),
+    ("keepalives_interval", "5"),
+    ("keepalives_count", "3"),
+    ("tcp_user_timeout", "25000"),
+];
+
+impl Server {
+    /// The URI for libpq, which tries the hosts one after the other.
+    pub fn libpq_uri(&self) -> String {
+        let hosts: Vec<String> = self
+            .hosts
+            .iter()
+            .map(|Host { name, port }| {
+                let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
+                if name.contains(':') {
+                    format!("[{name}]{port}")
+                } else {
+                    format!("{}{port}", encoded(name))
+                }
+            })
+            .collect();
+        let mut options: Vec<String> = Vec::new();
+        for UrlOption { name, value } in &self.options {
+            if LIBPQ.contains(&name.as_str()) {
+                options.push(format!("{name}={}", encoded(value)));
+            } else {
+                log::debug!("placet ignores the option '{name}' in the URL of the PostgreSQL server");
+            }
+        }
+        for (name, value) in LIBPQ_DEFAULTS {
+            if self.option(name).is_none() {
+                options.push(format!("{name}={value}"));
+            }
+        }
+        let (account, database) = (self.account(), encoded(&self.database));
+        format!(
+            "postgresql://{account}{}/{database}?{}",
+            hosts.join(","),
+            options.join("&")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::server;
+
+    #[test]
+    fn libpq_gets_the_options_that_it_knows() {
+        let uri = server("u:p%2F@a,[::1]:2/d?sslmode=verify-full&client_encoding=utf8&connect_timeout=3").libpq_uri();
+        let begins = "postgresql://u:p%2F@a,[::1]:2/d?sslmode=verify%2Dfull&connect_timeout=3&application_name=placet&";
+        assert!(uri.starts_with(begins) && !uri.contains("client_encoding"), "{uri}");
+    }
+}
