@@ -36,7 +36,7 @@ pub use lists::{LIST_MAX, each_chunk, in_lists, padded, rows_at_once};
 #[cfg(feature = "mariadb")]
 pub(crate) use lock_rows::BoundedWait;
 pub use lock_rows::LOCK_WAIT;
-pub(crate) use lock_rows::{free_rows, lock_rows};
+pub(crate) use lock_rows::{free_rows, load_from_server, lock_rows};
 pub use messages::{
     RESTORE_ADVICE, advice, classify_message, constraint_name, is_disk_full, is_lock_timeout, is_unreachable,
     says_damaged, was_rolled_back,

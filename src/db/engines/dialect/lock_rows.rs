@@ -19,21 +19,13 @@ pub const LOCK_WAIT: Duration = Duration::from_millis(200);
 ///
 /// On SQLite it sends nothing and returns no rows, because `begin_write` holds the only lock.
 macro_rules! lock_rows {
-    ($conn:expr, $query:expr) => {{
-        let query = $query;
-        match &mut *$conn {
-            $crate::db::DbConnection::Sqlite(_) => {
-                let _unused = query;
-                diesel::QueryResult::Ok(Vec::new())
-            }
-            #[cfg(feature = "postgresql")]
-            $crate::db::DbConnection::Postgresql(inner) => query.for_update().load(inner),
-            #[cfg(feature = "mariadb")]
-            $crate::db::DbConnection::Mariadb(inner) => {
-                $crate::db::engines::dialect::BoundedWait(query.for_update()).load(inner)
-            }
-        }
-    }};
+    ($conn:expr, $query:expr) => {
+        $crate::db::engines::dialect::load_from_server!(
+            $conn,
+            $query.for_update(),
+            $crate::db::engines::dialect::BoundedWait
+        )
+    };
 }
 
 /// Loads those rows of a query that no other transaction has locked. It does not wait, and outside of a transaction it
@@ -41,7 +33,18 @@ macro_rules! lock_rows {
 ///
 /// On SQLite it sends nothing and returns no rows.
 macro_rules! free_rows {
-    ($conn:expr, $query:expr) => {{
+    ($conn:expr, $query:expr) => {
+        $crate::db::engines::dialect::load_from_server!(
+            $conn,
+            $query.for_update().skip_locked(),
+            std::convert::identity
+        )
+    };
+}
+
+/// Loads a query, on MariaDB wrapped by `$mariadb`. On SQLite it sends nothing and returns no rows.
+macro_rules! load_from_server {
+    ($conn:expr, $query:expr, $mariadb:path) => {{
         let query = $query;
         match &mut *$conn {
             $crate::db::DbConnection::Sqlite(_) => {
@@ -49,14 +52,14 @@ macro_rules! free_rows {
                 diesel::QueryResult::Ok(Vec::new())
             }
             #[cfg(feature = "postgresql")]
-            $crate::db::DbConnection::Postgresql(inner) => query.for_update().skip_locked().load(inner),
+            $crate::db::DbConnection::Postgresql(inner) => query.load(inner),
             #[cfg(feature = "mariadb")]
-            $crate::db::DbConnection::Mariadb(inner) => query.for_update().skip_locked().load(inner),
+            $crate::db::DbConnection::Mariadb(inner) => $mariadb(query).load(inner),
         }
     }};
 }
 
-pub(crate) use {free_rows, lock_rows};
+pub(crate) use {free_rows, load_from_server, lock_rows};
 
 /// A query that waits for locks for at most [`LOCK_WAIT`] on MariaDB. Its lock timeout has whole seconds, so the
 /// writer's session has none, and does not wait. The comment is code for MariaDB alone: MySQL lacks the statement, and
