@@ -1,0 +1,168 @@
+//! Proves it of the rules about documents, prose and commits.
+
+use super::file;
+use crate::commits::{self, Commit};
+use crate::words::{NOT_IN_NAMES, Words};
+use crate::{documents, sentences, words};
+
+#[test]
+fn links_and_paths_that_lead_nowhere_fail() {
+    let count = |text: &str| documents::references(&file("docs/a.md", text), |path| path == "src/api").len();
+    assert_eq!(
+        count("`src/api/` and `src/api`, [api](../src/api), [web](https://example.org)"),
+        0
+    );
+    assert_eq!(count("`src/gone.rs`"), 1);
+    assert_eq!(count("[gone](gone.md#a)"), 1);
+    assert_eq!(count("`src/{a,b}`, `src/<noun>.rs`"), 0);
+}
+
+#[test]
+fn anchors_that_no_heading_has_fail() {
+    let target = "# A title\n\n## Two `words`, and 1\n\n```\n# no heading\n```\n";
+    let count = |text: &str| documents::anchors(&[file("docs/a.md", text), file("docs/b.md", target)]).len();
+    let alive = "# Here\n[a](b.md#a-title), [b](b.md#two-words-and-1), [c](#here), [d](b.md)";
+    assert_eq!(count(alive), 0);
+    assert_eq!(count("[a](b.md#gone), [b](#gone), [c](b.md#no-heading)"), 3);
+}
+
+#[test]
+fn steps_that_tox_lacks_fail() {
+    let tox = "a\nservers() {\n    both \"on_engine x\"\n}\n\non_engine() {\n    step python \"race, $x\" y\n    \
+               step python plans z\n}\nall() { servers; }\n";
+    let count = |text: &str| documents::steps(&file("README.md", text), tox).len();
+    assert_eq!(
+        count("`./tox.sh servers` (race, plans), `./tox.sh all` (race, `src/a.rs`), `./tox.sh unit`"),
+        0
+    );
+    assert_eq!(count("`./tox.sh servers` (race, chaos)"), 1);
+    assert_eq!(count("`./tox.sh functional` (race)"), 1);
+}
+
+#[test]
+fn refused_words_fail() {
+    let plural = NOT_IN_NAMES[0];
+    let table = "| avoid | write instead |\n|---|---|\n| `zork`, `in quux` | the thing |";
+    let style = format!("{table}\n| `{plural}` | layers |\n");
+    let words = Words::of(&style);
+    assert!(!words.is_empty() && Words::of("| a | b |\n|---|---|\n| `zork` | c |\n").is_empty());
+    let found = |path: &str, text: &str| words.check(&file(path, text));
+    let count = |path: &str, text: &str| found(path, text).len();
+    assert_eq!(
+        found("src/a.rs", "fn f() {}\n\n/// Goes in\n/// quux."),
+        ["src/a.rs:3: `in quux`: write the thing (STYLE.md)"]
+    );
+    assert_eq!(
+        count("src/a.rs", "//! Zork, and\n//! zork's.\nf(\"not zork\"); // a\n// zork"),
+        4
+    );
+    assert_eq!(
+        count("src/a.rs", "fn no_zork() {} struct ZorkIn; const ZORK: u8 = IN_QUUX;"),
+        4
+    );
+    assert_eq!(
+        count("src/a.rs", "fn zorks() { f(\"zork\", 'z') } // in; quuxes"),
+        0,
+        "other words, and data"
+    );
+    assert_eq!(
+        count("src/a.rs", &format!("let {plural} = 1; // {plural}")),
+        1,
+        "a name is not a sentence"
+    );
+    assert_eq!(
+        count(
+            "a.py",
+            "\"\"\"Zork.\"\"\"\n\"\"\"A zork.\"\"\"\ndef test_zork():  # zork\n    pass"
+        ),
+        3
+    );
+    assert_eq!(count("a.yaml", "# zork\n- name: one zork\n  zork: zork\n"), 2);
+    assert_eq!(count("a.sql", "SELECT zork; -- zork"), 1);
+    assert_eq!(count("tox.sh", "# zork\necho zork"), 2);
+    assert_eq!(count("docs/a.md", "Zork\n```\nzork\n```\n| zork |\n"), 2);
+    assert_eq!(
+        count(
+            "STYLE.md",
+            &format!("{style}\n| before | after |\n|---|---|\n| zork | it |\n")
+        ),
+        0
+    );
+    assert_eq!(
+        count("src/a.json", "{\"a\": \"zork\"}") + count("api-ref/a.json", "{\"a\": \"zork\"}"),
+        1
+    );
+}
+
+#[test]
+fn sentences_without_a_subject_or_with_where_for_if_fail() {
+    let count = |text: &str| words::beginnings(&file("src/a.rs", text)).len();
+    let (who, whom, place) = ("Who", "Whom", "Where");
+    let conditions = format!("// {place} it fails, it ends. {place} is it, then? {place} it lies.");
+    assert_eq!(count(&conditions), 1);
+    assert_eq!(
+        count(&format!(
+            "/// {who} reads\n/// waits. {whom} it asks is left.\nf(\"{who} waits, loses\");"
+        )),
+        3
+    );
+    assert_eq!(
+        count("// Who reads? A reader, who waits.\nenum Who { Reads }\nf(\"Who\");"),
+        0
+    );
+}
+
+#[test]
+fn sentences_of_more_than_30_words_fail() {
+    let count = |text: &str| sentences::long_sentences(&file("docs/a.md", text)).len();
+    let long = "word ".repeat(30);
+    assert_eq!(count(&format!("{long}.")), 0);
+    assert_eq!(count(&format!("{long} one.")), 1);
+    assert_eq!(count(&format!("{long}. One.\n\n- {long}\n- {long} `b c`.")), 1);
+    assert_eq!(
+        count(&format!(
+            "| {long} one. |\n\n```\n{long} one.\n```\n\n    {long} one.\n"
+        )),
+        0
+    );
+    assert_eq!(count(&format!("<!-- a begins -->{long} one.<!-- a ends -->")), 0);
+}
+
+#[test]
+fn pages_that_are_too_long_fail() {
+    let too_long = |path: &str, bytes| sentences::page(&file(path, &"x".repeat(bytes))).is_some();
+    for (path, most) in [
+        ("README.md", 8_192),
+        ("ARCHITECTURE.md", 15_360),
+        ("docs/a/b.md", 12_288),
+    ] {
+        assert!(!too_long(path, most) && too_long(path, most + 1), "{path}");
+    }
+    assert!(!too_long("CHANGELOG.md", 20_000));
+    let table = format!("<!-- begins -->{}<!-- ends -->", "x".repeat(20_000));
+    assert!(sentences::page(&file("docs/a.md", &table)).is_none());
+    assert!(sentences::page(&file("README.md", &table)).is_some());
+}
+
+#[test]
+fn commits_without_scope_command_or_reason_fail() {
+    let count = |subject: &str, body: &str, lines| {
+        let commit = Commit {
+            hash: "1a2b".to_owned(),
+            subject: subject.to_owned(),
+            body: body.to_owned(),
+            lines,
+        };
+        commits::check(&commit).len()
+    };
+    assert_eq!(count("db: rename the queue", "", 50), 0);
+    assert_eq!(count("db, model/save: rename the queue", "Why.", 51), 0);
+    assert_eq!(count("db: rename the queue", "", 51), 1);
+    assert_eq!(count("rename the queue", "", 0), 1);
+    assert_eq!(count("what was found: rename the queue", "", 0), 1);
+    assert_eq!(count("db: renamed the queue", "", 0), 1);
+    assert_eq!(count("db: the queue has a new name", "", 0), 1);
+    assert_eq!(count(&format!("db: rename {}", "x".repeat(61)), "", 0), 0);
+    assert_eq!(count(&format!("db: rename {}", "x".repeat(62)), "", 0), 1);
+    assert_eq!(count("Revert \"db: rename the queue\"", "", 0), 0);
+}
