@@ -9,21 +9,18 @@ claims, the median over the rounds.
 `./tox.sh bench --group claims-together` measures the same.
 """
 
-import argparse
 import concurrent.futures
 import statistics
 
-from benches.compare.load_generator import LoadGenerator
+from benches.compare import roomy_cloud
 from benches.compare.roomy_cloud import RoomyCloud
-from functional_tests.lib import engines
 
-ENGINES = ("sqlite", "postgresql", "mariadb")
 ROUNDS, ROUND_SECONDS = 7, 2.0
 GRANTED = "204"
 
 
-def record(engine, generator, binary=None, rounds=ROUNDS, seconds=ROUND_SECONDS):
-    """The results of each round: of plain claims alone, of plain claims beside the large requests, and of these."""
+def records(engine, generator, binary=None, rounds=ROUNDS, seconds=ROUND_SECONDS):
+    """One record with the results of each round: plain claims alone, plain claims beside large requests, and these."""
     found = {"alone": [], "beside": [], "together": []}
     with RoomyCloud(engine, generator, binary) as cloud, concurrent.futures.ThreadPoolExecutor(1) as large:
         for _ in range(rounds):
@@ -31,7 +28,7 @@ def record(engine, generator, binary=None, rounds=ROUNDS, seconds=ROUND_SECONDS)
             together = large.submit(cloud.load, scenario="claims-together", clients=1, seconds=seconds)
             found["beside"].append(checked(cloud.load(seconds=seconds)))
             found["together"].append(checked(together.result()))
-    return {"engine": engine.kind, **found}
+    return [{"engine": engine.kind, **found}]
 
 
 def checked(result):
@@ -60,20 +57,5 @@ def table(found):
         yield f"| {' | '.join(cells)} |"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated (default: all)")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--seconds", type=float, default=ROUND_SECONDS, help="of each half of a round")
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
-    parser.add_argument("--generator", help="the load generator's binary, if not that of `./tox.sh bench`")
-    chosen = parser.parse_args()
-    found = []
-    for kind in chosen.engine or ENGINES:
-        with engines.Engine(kind, durable=True) as engine:
-            found.append(record(engine, LoadGenerator(chosen.generator), chosen.binary, chosen.rounds, chosen.seconds))
-    print(*table(found), sep="\n")
-
-
 if __name__ == "__main__":
-    main()
+    roomy_cloud.main(__doc__, records, table, ROUNDS, ROUND_SECONDS)

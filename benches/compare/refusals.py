@@ -11,15 +11,12 @@ On a busy machine it varies less.
 `./tox.sh bench --group refusals` measures the same.
 """
 
-import argparse
 import statistics
 
-from benches.compare.load_generator import LoadGenerator
+from benches.compare import roomy_cloud
 from benches.compare.roomy_cloud import RoomyCloud
-from functional_tests.lib import engines
 
 SHARES = (0.0, 0.01, 0.1, 0.5)
-ENGINES = ("sqlite", "postgresql", "mariadb")
 ROUNDS, ROUND_SECONDS = 7, 1.2
 GRANTED, REFUSED = "204", "409"
 
@@ -68,20 +65,5 @@ def table(found):
                f"| {median['cpu_us']:.0f} µs | {1 / ratios(record, without, 'cpu_us'):.2f} |")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated (default: all)")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--seconds", type=float, default=ROUND_SECONDS, help="of each share in each round")
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
-    parser.add_argument("--generator", help="the load generator's binary, if not that of `./tox.sh bench`")
-    chosen = parser.parse_args()
-    found = []
-    for kind in chosen.engine or ENGINES:
-        with engines.Engine(kind, durable=True) as engine:
-            found += records(engine, LoadGenerator(chosen.generator), chosen.binary, chosen.rounds, chosen.seconds)
-    print(*table(found), sep="\n")
-
-
 if __name__ == "__main__":
-    main()
+    roomy_cloud.main(__doc__, records, table, ROUNDS, ROUND_SECONDS)

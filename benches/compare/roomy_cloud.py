@@ -1,5 +1,6 @@
 """A small cloud with room for every claim of a long run, and a full host: for benches of claims that affect others."""
 
+import argparse
 import json
 import math
 import pathlib
@@ -7,13 +8,16 @@ import tempfile
 
 from benches.compare import process_usage
 from benches.compare.bulk_load import PROJECT_ID, USER_ID
+from benches.compare.load_generator import LoadGenerator
 from benches.compare.systems import Placet
+from functional_tests.lib import engines
 from functional_tests.lib.rest import KeptRest
 
 ROOMY_HOSTS = 200
 # What a claim takes (benches/load/cloud.rs). The full host has exactly this, and its only consumer has it.
 CLAIM = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 ROOMY_TOTALS = dict.fromkeys(CLAIM, 2**31 - 1)
+ENGINES = ("sqlite", "postgresql", "mariadb")
 LOAD = {"scenario": "claims", "clients": 32}
 # Before the first measured round, so that statements are prepared and tables are not empty.
 WARM_UP_SECONDS = 1.5
@@ -81,3 +85,19 @@ class RoomyCloud:
         result = self.load(**options)
         spent = process_usage.cpu_seconds(services) - before
         return result | {"cpu_us": spent * 1e6 / max(1, math.fsum(result["outcomes"].values()))}
+
+
+def main(doc, records, table, rounds, seconds):
+    """The command line of a bench on this cloud: `records` measures on an engine, `table` makes lines of all records."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated (default: all)")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--seconds", type=float, default=seconds, help="of each part of a round")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--generator", help="the load generator's binary, if not that of `./tox.sh bench`")
+    chosen = parser.parse_args()
+    found = []
+    for kind in chosen.engine or ENGINES:
+        with engines.Engine(kind, durable=True) as engine:
+            found += records(engine, LoadGenerator(chosen.generator), chosen.binary, chosen.rounds, chosen.seconds)
+    print(*table(found), sep="\n")

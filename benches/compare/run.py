@@ -138,7 +138,7 @@ def separate(generator, chosen):
             if has_refusals:
                 found["refusals"] += refusals.records(running, generator, chosen.binary)
             if has_together:
-                found["claims_together"].append(claims_together.record(running, generator, chosen.binary))
+                found["claims_together"] += claims_together.records(running, generator, chosen.binary)
     return found
 
 
