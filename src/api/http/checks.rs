@@ -1,7 +1,7 @@
 //! The checks of dispatch, one function each.
 
 use actix_web::HttpRequest;
-use actix_web::http::StatusCode;
+use actix_web::http::{Method, StatusCode};
 
 use super::negotiate::{self, Unserved};
 use super::refusal::Refusal;
@@ -16,6 +16,17 @@ use crate::version::Version;
 use crate::wire::usages;
 
 const JSON: &str = "application/json";
+
+/// The target of a request is a path, `*` or a URL. A bare authority, as in `GET host HTTP/1.1`, is for `CONNECT` alone.
+pub fn check_target(request: &HttpRequest) -> Result<(), Refusal> {
+    let target = request.uri();
+    let is_authority = target.scheme().is_none() && target.authority().is_some();
+    if is_authority && request.method() != Method::CONNECT {
+        let detail = "The target of the request must be a path.";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).at_any_version());
+    }
+    Ok(())
+}
 
 /// The rows of the route table that match this path.
 pub fn rows(path: &str) -> Vec<&'static Route> {

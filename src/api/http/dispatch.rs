@@ -1,7 +1,7 @@
 //! Dispatch: the checks that every request passes before its handler runs, in the order in which clients see refusals.
 //!
-//! The order is: authentication, microversion, headers, route, media types, authorization, body. After the handler, dispatch
-//! adds the headers that every answer has, and writes a line of the access log.
+//! The order is: target, authentication, microversion, headers, route, media types, authorization, body. After the
+//! handler, dispatch adds the headers that every answer has, and writes a line of the access log.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -118,6 +118,7 @@ async fn serve(
     service: Arc<Service>,
     head: &mut RequestHead,
 ) -> Result<Reply, Refusal> {
+    checks::check_target(request)?;
     let path = base_url::route_path(request.path(), &service.settings);
     head.native = route::is_native(&path);
     let rows = checks::rows(&path);

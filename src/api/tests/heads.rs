@@ -28,6 +28,21 @@ async fn the_root_needs_no_token_and_serves_every_version() {
 }
 
 #[actix_web::test]
+async fn a_target_that_is_a_bare_authority_is_refused() {
+    let server = TestServer::new();
+    for (method, target, status) in [
+        ("GET", "evil", 400),
+        ("GET", "evil:80", 400),
+        ("OPTIONS", "evil", 400),
+        ("CONNECT", "evil:80", 405),
+        ("GET", "http://evil", 200),
+    ] {
+        let answer = server.send(anonymous(method, target, "1.0")).await;
+        assert_eq!(answer.status, status, "{method} {target}");
+    }
+}
+
+#[actix_web::test]
 async fn the_version_is_negotiated_before_the_route_is_found() {
     let server = TestServer::new();
     let answer = server.send(admin("GET", "/nowhere", "1.40")).await;
