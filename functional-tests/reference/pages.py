@@ -51,8 +51,10 @@ def path_pattern(path):
 
 
 def steps(schema):
-    """The steps of a schema, newest first."""
-    return schema["anyOf"][::-1] if "discriminator" in schema.get("x-openstack", {}) else [schema]
+    """The steps of a schema, newest first. A step that says nothing is of versions that do not read the body."""
+    if "discriminator" not in schema.get("x-openstack", {}):
+        return [schema]
+    return [step for step in schema["anyOf"][::-1] if step.keys() != {"x-openstack"}]
 
 
 def schema_block(document, content, whole):

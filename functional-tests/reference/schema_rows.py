@@ -7,6 +7,8 @@ KEYS = {"^[0-9a-fA-F-]{36}$": "{uuid}", "^[A-Z0-9_]+$": "{CLASS}", "[a-zA-Z0-9_-
 # The names in paths for members with any name, by the name of their object.
 MEMBERS = {"allocations": "{uuid}", "provider_summaries": "{uuid}", "inventories": "{CLASS}", "resources": "{CLASS}",
            "mappings": "{suffix}"}
+# Longer patterns are left to the document: the text beside says what they mean.
+LONGEST_PATTERN = 40
 
 
 def any_member(document, path, schema):
@@ -55,7 +57,7 @@ def kind(document, schema):
     low, high = schema.get("minLength"), schema.get("maxLength")
     if high is not None:
         bounds.append(f"{low or 0} to {high} characters")
-    if schema.get("pattern"):
+    if 0 < len(schema.get("pattern", "")) <= LONGEST_PATTERN:
         bounds.append(schema["pattern"])
     if schema.get("minProperties") or schema.get("minItems"):
         bounds.append("not empty")

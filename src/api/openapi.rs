@@ -4,6 +4,7 @@
 //! has no microversions, so `x-openstack` marks the versions in which a part of the whole document holds. The document of
 //! one microversion, or of the native API, is plain OpenAPI.
 
+mod code_checks;
 mod operations;
 mod parameters;
 mod refusals;
@@ -40,7 +41,8 @@ const ABOUT_NATIVE: &str = "\n\nBelow `/v1` is placet's own API, which has no mi
 
 const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and the last microversion (`max-ver`) of an \
     operation, a parameter, a schema or a response. If a schema changed, `anyOf` lists its forms. Before its first \
-    microversion an operation is answered with 404, in one case with 405.";
+    microversion an operation is answered with 404, in one case with 405. A tool that sends requests needs the \
+    description of one microversion: `placet openapi --microversion 1.39`.";
 
 /// `GET /openapi.json`. It is public: it is the same for every installation, and tools need it before they have a token.
 pub async fn show(context: RequestContext) -> Result<Reply> {

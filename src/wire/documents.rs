@@ -1,8 +1,9 @@
-//! The schemas and the documentation of the API as data. Each noun has a file `schemas/<noun>.json` with four parts:
+//! The schemas and the documentation of the API as data. Each noun has a file `schemas/<noun>.json` with these parts:
 //!
 //! - `noun`: a paragraph of introduction;
 //! - `operations`: the summary, schemas, answers and errors of each `METHOD path`, for the description of the API;
 //! - `requests`: schemas of bodies and query strings, which validate requests (`schema.rs`);
+//! - `code_checks`: what code checks after these schemas, as keywords for the description of the API;
 //! - `answers`: schemas of answers, against which tests check real answers.
 //!
 //! A schema has a step for each microversion that changed it, or the step `v1` for the native API.

@@ -122,6 +122,11 @@ fn body(rows: &[ServedRoute<'_>], schemas: &mut Schemas<'_>) -> Option<Value> {
             steps.extend(schemas.references(Part::Requests, name, row.span));
         }
     }
+    if !steps.is_empty() {
+        // Another version does not read the body, so it may be anything.
+        let others = rows.iter().filter(|row| row.route.media != Media::ConsumesJson);
+        steps.extend(others.map(|row| (row.span, json!({}))));
+    }
     let steps = merged(steps);
     let schema = if steps.is_empty() {
         json!({})

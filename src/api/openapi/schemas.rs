@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::code_checks::CodeChecks;
 use super::span::Span;
 use super::texts::Texts;
 use crate::version::Version;
@@ -21,6 +22,7 @@ pub struct Schemas<'a> {
     texts: &'a Texts,
     requests: BTreeMap<&'static str, Value>,
     answers: BTreeMap<&'static str, Value>,
+    checks: CodeChecks,
     pub components: BTreeMap<String, Value>,
 }
 
@@ -54,6 +56,7 @@ impl<'a> Schemas<'a> {
             texts,
             requests: read("requests"),
             answers: read("answers"),
+            checks: CodeChecks::read(),
             components: BTreeMap::new(),
         }
     }
@@ -69,16 +72,31 @@ impl<'a> Schemas<'a> {
             return Vec::new();
         };
         let source = Source { part, noun };
-        let steps = steps(&document[name], span).into_iter().map(|(since, span, schema)| {
-            let component = source.component(&format!("{name}-{since}"));
+        let found = steps(&document[name], span).into_iter();
+        let found: Vec<_> = found
+            .flat_map(|(since, span, schema)| match part {
+                Part::Requests if self.checks.has(noun, name) => {
+                    let parts = self
+                        .checks
+                        .add(noun, name, span, self.inline(source, &schema))
+                        .into_iter();
+                    parts
+                        .map(|(part, schema)| (part.key(&since, span), part, schema))
+                        .collect()
+                }
+                _ => vec![(since, span, schema)],
+            })
+            .collect();
+        let references = found.into_iter().map(|(key, span, schema)| {
+            let component = source.component(&format!("{name}-{key}"));
             let schema = self.schema(source, &schema);
             self.components.insert(component.clone(), schema);
             (span, reference(&component))
         });
-        steps.collect()
+        references.collect()
     }
 
-    /// The steps of the request's schema `noun/name` within `span`, with definitions inlined.
+    /// The steps of the query's schema `noun/name` within `span`, with definitions inlined, and with the checks of code.
     pub fn queries(&self, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
         let Some((noun, name, document)) = self.find(Part::Requests, schema_name) else {
             return Vec::new();
@@ -89,7 +107,7 @@ impl<'a> Schemas<'a> {
         };
         let steps = steps(&document[name], span).into_iter();
         steps
-            .map(|(_, span, schema)| (span, self.inline(source, &schema)))
+            .flat_map(|(_, span, schema)| self.checks.add(noun, name, span, self.inline(source, &schema)))
             .collect()
     }
 
@@ -203,7 +221,7 @@ impl<'a> Schemas<'a> {
 }
 
 /// The steps that overlap `span`: the key of each, the overlap, and its schema.
-fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
+pub fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
     let steps = steps.as_object().into_iter().flatten();
     let (native, steps): (Vec<_>, Vec<_>) = steps.partition(|(since, _)| *since == NATIVE_STEP);
     let steps: Vec<(Version, &Value)> = steps

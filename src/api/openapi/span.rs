@@ -78,6 +78,16 @@ impl Span {
         matches!(self, Span::Microversions { first, .. } if first >= version)
     }
 
+    /// The key of a step's schema in this part of the step: that of the step, or the first version of a later part.
+    pub fn key(self, step_key: &str, step: Span) -> String {
+        match (self, step) {
+            (Span::Microversions { first, .. }, Span::Microversions { first: begin, .. }) if first > begin => {
+                first.to_string()
+            }
+            _ => step_key.to_owned(),
+        }
+    }
+
     /// The value of `x-openstack`. Without `max-ver` if it reaches the newest microversion; `null` for the native API.
     pub fn json(self) -> Value {
         let Span::Microversions { first, last } = self else {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::route::Family;
+use super::code_checks::CodeChecks;
 use super::*;
 
 fn every_operation(document: &Value) -> Vec<(&str, &str, &Value)> {
@@ -208,6 +209,59 @@ fn properties_and_parameters_are_described() {
             );
         }
     }
+}
+
+#[test]
+fn every_check_of_code_is_of_a_member_at_each_of_its_versions() {
+    let (texts, mut checked) = (Texts::read(), 0);
+    let schemas = Schemas::new(&texts);
+    for (request, checks) in CodeChecks::read().requests() {
+        for (member, steps) in checks.as_object().unwrap() {
+            for (since, keywords) in steps.as_object().unwrap() {
+                let at = Span::at(since.parse().unwrap());
+                let forms = schemas.queries(&request, at);
+                let has_keywords = |schema: &Value| {
+                    let keywords = keywords.as_object().unwrap();
+                    keywords.iter().all(|(keyword, value)| schema[keyword] == *value)
+                };
+                let mut found = false;
+                walk("", &forms[0].1, &mut |name, members| {
+                    let is_member = name == member || name.starts_with(&format!("^{member}("));
+                    found |= is_member && has_keywords(&Value::Object(members.clone()));
+                });
+                assert!(found && forms.len() == 1, "{request}: {member} at {since}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 10, "{checked} checks");
+}
+
+#[test]
+fn checks_of_code_are_in_queries_bodies_and_groups_from_their_version_on() {
+    let pattern = |version, name: &str| {
+        let document = document(Some(Span::at(Version::new(version))));
+        let parameters = document["paths"]["/allocation_candidates"]["get"]["parameters"].clone();
+        let mut parameters = parameters.as_array().unwrap().iter();
+        let parameter = parameters.find(|parameter| parameter["name"] == name).unwrap();
+        match name {
+            "groups" => parameter["schema"]["patternProperties"]["^required([a-zA-Z0-9_-]{1,64})$"]["pattern"].clone(),
+            _ => parameter["schema"]["pattern"].clone(),
+        }
+    };
+    // From 1.22 on a trait may be forbidden by an exclamation mark.
+    assert_ne!(pattern(21, "required"), pattern(22, "required"));
+    assert!(pattern(22, "required").is_string() && pattern(22, "required") == pattern(39, "groups"));
+    let body = &document(None)["components"]["schemas"]["resource_providers.request.post-1.14"];
+    assert_eq!(body["properties"]["name"]["minLength"], 1);
+}
+
+#[test]
+fn a_body_that_is_not_read_may_be_anything() {
+    let rename_or_ensure = |only| document(only)["paths"]["/resource_classes/{name}"]["put"]["requestBody"].clone();
+    let forms = &rename_or_ensure(None)["content"]["application/json"]["schema"]["anyOf"];
+    assert_eq!(forms[1], json!({"x-openstack": {"min-ver": "1.7"}}));
+    assert_eq!(rename_or_ensure(Some(Span::at(Version::new(7)))), Value::Null);
 }
 
 #[test]
