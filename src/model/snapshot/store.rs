@@ -215,6 +215,12 @@ impl SnapshotStore {
         self.applied().stamp.reloads
     }
 
+    /// How often the snapshot was invalidated.
+    #[cfg(test)]
+    pub fn invalidation_count(&self) -> u64 {
+        self.applied().stamp.invalidations
+    }
+
     /// Whether the snapshot is invalid.
     pub fn is_invalid(&self) -> bool {
         self.invalid.load(Ordering::Acquire)
