@@ -50,7 +50,7 @@ use crate::mutants::{self, Mutant};
 pub use batch::{Batch, BatchChange, BatchCommand, Decision, Executed, HeldRows, LockSet};
 use commit_thread::CommitThread;
 use failure::BatchFailure;
-use held_rows::Parked;
+use held_rows::{NO_WAIT, Parked};
 use identity::Identity;
 pub use plan::BatchPlan;
 use queue::{Job, WriterHandle, queue};
@@ -60,7 +60,7 @@ use waiting::Waiting;
 /// How the writer works.
 #[derive(Debug, Clone)]
 pub struct WriterSettings {
-    /// How many commands may wait; one more is refused immediately.
+    /// How many commands may wait or be written; one more is refused immediately.
     pub queue_size: usize,
     /// How long a command may wait and be retried, both together. An in-doubt COMMIT is asked about for this long
     /// again.
@@ -118,11 +118,6 @@ fn connect(
     Ok((conn, capabilities))
 }
 
-/// How long the writer waits for a lock.
-fn lock_wait(database: &Database) -> Duration {
-    dialect::LOCK_WAIT.min(database.lock_timeout())
-}
-
 struct Writer<B: Batch> {
     database: Database,
     /// `None` while the commit thread uses it, and from its loss until the next attempt.
@@ -147,6 +142,8 @@ struct Writer<B: Batch> {
     timeout: Duration,
     /// Jobs that wait for rows which other transactions have locked.
     parked: Parked<B>,
+    /// How long a statement waits for a lock.
+    lock_wait: Duration,
     last_heartbeat: Instant,
 }
 
@@ -163,7 +160,8 @@ impl<B: Batch> Writer<B> {
         let (mut conn, capabilities) = connect(&database, checkpointer.as_ref())?;
         let identity = Identity::register(&mut conn)?;
         database.guard().begin(&database, identity.id())?;
-        dialect::set_lock_timeout(&mut conn, lock_wait(&database))?;
+        let lock_wait = dialect::LOCK_WAIT.min(database.lock_timeout());
+        dialect::set_lock_timeout(&mut conn, lock_wait)?;
         let (batch, built) = build(&mut conn)?;
         let commit_thread = capabilities.compound_writes.then(CommitThread::start).transpose()?;
         let writer = Writer {
@@ -179,7 +177,8 @@ impl<B: Batch> Writer<B> {
             has_waiters: false,
             pipelined: 0,
             timeout: settings.commit_timeout,
-            parked: Parked::new(),
+            parked: Parked::new(settings.queue_size),
+            lock_wait,
             last_heartbeat: Instant::now(),
         };
         Ok((writer, built))
@@ -217,13 +216,13 @@ impl<B: Batch> Writer<B> {
         let (Some(checkpointer), Some(conn)) = (&self.checkpointer, &mut self.conn) else {
             return;
         };
-        if !checkpointer.after_batch(conn, lock_wait(&self.database)) {
+        if !checkpointer.after_batch(conn, self.lock_wait) {
             self.conn = None;
         }
     }
 
-    /// Waits until there are jobs to commit; false once the queue is closed and nothing waits or is parked. Sends the heartbeat
-    /// when it is due, with or without jobs.
+    /// Waits until there are jobs to commit; false once the queue is closed and nothing waits or is parked. Sends the
+    /// heartbeat when it is due, with or without jobs.
     fn wait_for_jobs(&mut self) -> bool {
         loop {
             let until_heartbeat = HEARTBEAT_INTERVAL.saturating_sub(self.last_heartbeat.elapsed());
@@ -256,7 +255,7 @@ impl<B: Batch> Writer<B> {
     fn connected(&mut self) -> BatchResult<&mut DbConnection> {
         if self.conn.is_none() {
             let (mut conn, capabilities) = connect(&self.database, self.checkpointer.as_ref())?;
-            dialect::set_lock_timeout(&mut conn, lock_wait(&self.database))?;
+            dialect::set_lock_timeout(&mut conn, self.lock_wait)?;
             catch_panic(|| self.batch.reconnected(&mut conn)).ok_or(BatchFailure::Panicked)??;
             self.capabilities = capabilities;
             self.conn = Some(conn);
@@ -277,7 +276,7 @@ impl<B: Batch> Writer<B> {
     fn commit_or_refuse(&mut self, mut jobs: Vec<Job<B>>) {
         match self.try_until_timeout(&mut jobs) {
             Ok(decisions) => answer(jobs, decisions),
-            Err(failure) if failure.is_lock_timeout() => self.commit_each(jobs),
+            Err(failure) if failure.is_lock_timeout() => self.commit_without_waiting(vec![jobs]),
             Err(failure) if jobs.len() > 1 && failure.may_be_caused_by_one_command() => {
                 let second_half = jobs.split_off(jobs.len() / 2);
                 let has_waiters = std::mem::replace(&mut self.has_waiters, true);
@@ -293,7 +292,7 @@ impl<B: Batch> Writer<B> {
     /// jobs are refused and removed from `jobs`.
     fn try_until_timeout(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<Vec<Decision<B::Answer>>> {
         let (mut strategy, mut was_stale) = (CommitStrategy::first(jobs), false);
-        let mut had_lock_timeout = false;
+        let mut had_lock_timeout = self.lock_wait == NO_WAIT;
         loop {
             let is_plannable = jobs.iter().all(Job::is_plannable);
             let pipelined = self.pipelined;
@@ -323,14 +322,14 @@ impl<B: Batch> Writer<B> {
             if jobs.is_empty() {
                 return Ok(Vec::new());
             }
-            if failure.is_conflict() && self.park_held(jobs)? {
+            if failure.is_conflict() && self.park_held(jobs) {
                 if jobs.is_empty() {
                     return Ok(Vec::new());
                 }
                 (strategy, was_stale) = (CommitStrategy::first(jobs), false);
                 continue;
             }
-            if failure.is_lock_timeout() && !mutants::is(Mutant::WaitTogether) && !self.is_own_row_held()? {
+            if failure.is_lock_timeout() && !mutants::is(Mutant::WaitTogether) && !self.is_own_row_held() {
                 // After the first time the lock may be gone.
                 if std::mem::replace(&mut had_lock_timeout, true) {
                     return Err(failure);

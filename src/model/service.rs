@@ -114,7 +114,7 @@ impl Model {
         } else {
             Some(Arc::new(ProviderReads::start(&database, store.clone())?))
         };
-        let refusal_checks = RefusalChecks::start(&database, store.clone(), checked_rules, timeout, !exclusive)?;
+        let refusal_checks = RefusalChecks::start(&database, store.clone(), checked_rules, !exclusive)?;
         let running = Running {
             thread,
             database: database.clone(),
@@ -142,7 +142,7 @@ impl Model {
             Submitted::Committed(answer) => return Ok(answer),
             Submitted::Unverified(command) => command,
         };
-        let command = self.refusal_checks.check(refused).await?;
+        let command = self.refusal_checks.check(refused, deadline).await?;
         match self.writer.submit_from_database(command, deadline).await? {
             Submitted::Committed(answer) => Ok(answer),
             Submitted::Unverified(_) => Err(Error::Internal {

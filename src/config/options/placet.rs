@@ -26,7 +26,8 @@ options! {
         /// Timeout for a write, queueing and retries together, and for a read that waits for the database; then the
         /// answer is 503. If the database hangs without closing the connection, a write times out after twice this.
         commit_timeout: u64 = 10, 1..=600 seconds;
-        /// The maximum number of writes in the writer's queue. When the queue is full, a write is answered with 503.
+        /// The maximum number of writes that wait or are being written. A further write is answered with 503. As many
+        /// again may wait for rows that another transaction has locked.
         queue_size: usize = 1024, 1..=1_000_000;
         /// The maximum number of searches that wait for a processor, while as many as there are cores run. When they are
         /// more, a search is answered with 503.

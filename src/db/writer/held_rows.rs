@@ -14,31 +14,36 @@
 //! Unhappy paths:
 //! - A command's deadline passes while it is parked: 503.
 //! - The probe cannot see what a batch waits for, such as an uncommitted row of the same name, or a lock on a gap
-//!   between rows. Then each command is tried alone, without waiting. Those that need the lock are tried again each
-//!   [`BLIND_RETRY_INTERVAL`].
+//!   between rows, or on a table. Then the batch is tried without waiting, and halved until the commands that need the
+//!   lock are alone. Those are tried again each [`BLIND_RETRY_INTERVAL`], first all of them together.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::batch::HeldRows;
-use super::{Batch, BatchResult, Job, Writer, answer, commands, lock_wait, refuse, refuse_expired, require_conn};
+use super::batch::{Decision, HeldRows};
+use super::waiting::MAX_BATCH;
+use super::{Batch, BatchResult, Job, Writer, answer, commands, refuse, refuse_expired, require_conn};
 use crate::db::engines::dialect;
+use crate::error::Error;
 use crate::mutants::{self, Mutant};
 
 /// The first interval between two probes. A peer that committed at the same time has ended by then.
 const FIRST_PROBE: Duration = Duration::from_millis(5);
 /// The longest interval between two probes.
 const LONGEST_PROBE: Duration = Duration::from_millis(100);
-/// The interval at which commands are tried again whose lock a probe cannot see, and how many of them.
+/// The interval at which commands are tried again whose lock a probe cannot see.
 const BLIND_RETRY_INTERVAL: Duration = Duration::from_millis(250);
-const BLIND_RETRIES_MAX: usize = 16;
-/// How long a command that is tried alone waits for a lock. PostgreSQL takes 0 for no limit.
-const NO_WAIT: Duration = Duration::from_millis(1);
+/// The most batches that fail in one such retry.
+const FAILED_BATCHES_MAX: usize = 16;
+/// How long a statement waits for a lock that may be one which a probe cannot see. PostgreSQL takes 0 for no limit.
+pub(super) const NO_WAIT: Duration = Duration::from_millis(1);
 /// How long rows are held before the log says so.
 const LOGGED_AFTER: Duration = Duration::from_secs(1);
 
 /// The commands that wait for held rows.
 pub(super) struct Parked<B: Batch> {
+    /// The most jobs that wait. Further ones are refused.
+    max: usize,
     jobs: Vec<Job<B>>,
     /// The rows that the last probe found held.
     rows: HeldRows,
@@ -53,9 +58,10 @@ pub(super) struct Parked<B: Batch> {
 }
 
 impl<B: Batch> Parked<B> {
-    pub fn new() -> Parked<B> {
+    pub fn new(max: usize) -> Parked<B> {
         let now = Instant::now();
         Parked {
+            max,
             jobs: Vec::new(),
             rows: HeldRows::default(),
             since: now,
@@ -85,11 +91,24 @@ impl<B: Batch> Parked<B> {
         self.probe_at = self.probe_at.min(now + LONGEST_PROBE);
     }
 
-    fn push_blind(&mut self, job: Job<B>) {
+    fn push_blind(&mut self, jobs: Vec<Job<B>>) {
         if self.blind.is_empty() {
             self.retry_blind_at = Instant::now() + BLIND_RETRY_INTERVAL;
         }
-        self.blind.push_back(job);
+        let jobs = self.admit(jobs);
+        self.blind.extend(jobs);
+    }
+
+    /// Refuses the jobs that are too many to wait, and returns the others.
+    fn admit(&self, mut jobs: Vec<Job<B>>) -> Vec<Job<B>> {
+        let room = self.max.saturating_sub(self.jobs.len() + self.blind.len());
+        for job in jobs.split_off(jobs.len().min(room)) {
+            job.answer(Decision::Refused(Error::Busy {
+                detail: "Too many writes wait for rows that another transaction has locked.".to_owned(),
+            }));
+        }
+        jobs.iter_mut().for_each(Job::stop_counting);
+        jobs
     }
 
     /// Takes over the rows that a probe found, and says in the log what an operator can act on.
@@ -124,92 +143,123 @@ impl<B: Batch> Writer<B> {
         let (waiting, free): (Vec<_>, Vec<_>) = jobs
             .into_iter()
             .partition(|job| self.batch.needs(&job.command, &self.parked.rows));
+        let waiting = self.parked.admit(waiting);
         self.parked.jobs.extend(waiting);
         free
     }
 
     /// After a lock timeout or a conflict: finds which rows of the jobs are held, and parks the jobs that need them.
     /// Returns whether there are any such jobs.
-    pub(super) fn park_held(&mut self, jobs: &mut Vec<Job<B>>) -> BatchResult<bool> {
+    pub(super) fn park_held(&mut self, jobs: &mut Vec<Job<B>>) -> bool {
         if mutants::is(Mutant::WaitTogether) {
-            return Ok(false);
+            return false;
         }
-        let rows = self.find_held(&commands(jobs))?;
+        let rows = self.find_held(&commands(jobs));
         if rows.is_empty() {
-            return Ok(false);
+            return false;
         }
         self.parked.add_rows(rows);
         let count = jobs.len();
         *jobs = self.park(std::mem::take(jobs));
-        Ok(jobs.len() < count)
+        jobs.len() < count
     }
 
     /// Whether another transaction has locked this writer's own row. Then no batch can be committed, whatever its
-    /// commands need.
-    pub(super) fn is_own_row_held(&mut self) -> BatchResult<bool> {
-        self.connected()?;
-        Ok(self.identity.is_row_held(require_conn(&mut self.conn)?)?)
+    /// commands need. True if that cannot be found out.
+    pub(super) fn is_own_row_held(&mut self) -> bool {
+        self.probe(|writer| Ok(writer.identity.is_row_held(require_conn(&mut writer.conn)?)?))
+            .unwrap_or(true)
     }
 
-    fn find_held(&mut self, commands: &[&B::Command]) -> BatchResult<HeldRows> {
-        self.connected()?;
-        let conn = require_conn(&mut self.conn)?;
-        Ok(self.batch.held_rows(conn, commands)?)
+    /// The rows of the commands that other transactions have locked. None if that cannot be found out: then the batch is
+    /// tried again, and says what is wrong.
+    fn find_held(&mut self, commands: &[&B::Command]) -> HeldRows {
+        self.probe(|writer| Ok(writer.batch.held_rows(require_conn(&mut writer.conn)?, commands)?))
+            .unwrap_or_default()
     }
 
-    /// Probes the held rows if it is time. Jobs whose rows are free join the next batch. A job whose lock cannot be
-    /// seen is tried alone.
-    pub(super) fn retry_parked(&mut self) {
-        let now = Instant::now();
-        if !self.parked.jobs.is_empty() && self.parked.probe_at <= now {
-            self.probe();
-        }
-        if !self.parked.blind.is_empty() && self.parked.retry_blind_at <= now {
-            let mut blind = refuse_expired(std::mem::take(&mut self.parked.blind).into());
-            self.parked.blind = blind.split_off(blind.len().min(BLIND_RETRIES_MAX)).into();
-            self.parked.retry_blind_at = now + BLIND_RETRY_INTERVAL;
-            self.commit_each(blind);
-        }
-    }
-
-    /// Tries each job alone, without waiting for locks. Parks those that need a lock which a probe cannot see.
-    pub(super) fn commit_each(&mut self, jobs: Vec<Job<B>>) {
-        self.set_lock_wait(NO_WAIT);
-        for job in jobs {
-            let mut alone = vec![job];
-            match self.try_until_timeout(&mut alone) {
-                Ok(decisions) => answer(alone, decisions),
-                Err(failure) if failure.is_lock_timeout() => {
-                    alone.into_iter().for_each(|job| self.parked.push_blind(job));
-                }
-                Err(failure) => refuse(alone, &failure.into_error()),
-            }
-        }
-        self.set_lock_wait(lock_wait(&self.database));
-    }
-
-    /// Sets how long statements wait for a lock. A new connection has the default again.
-    fn set_lock_wait(&mut self, lock_wait: Duration) {
-        let is_set = |conn| dialect::set_lock_timeout(conn, lock_wait).is_ok();
-        if !self.conn.as_mut().is_some_and(is_set) {
-            self.conn = None;
-        }
-    }
-
-    fn probe(&mut self) {
-        let jobs = refuse_expired(std::mem::take(&mut self.parked.jobs));
-        let rows = match self.find_held(&commands(&jobs)) {
-            Ok(rows) => rows,
-            Err(failure) => {
+    /// The result of a probe; `None` if it failed.
+    fn probe<T>(&mut self, probe: impl FnOnce(&mut Self) -> BatchResult<T>) -> Option<T> {
+        let result = match self.connected() {
+            Ok(_) => probe(self),
+            Err(failure) => Err(failure),
+        };
+        result
+            .inspect_err(|failure| {
                 log::debug!("The locked rows could not be probed: {failure}");
                 if failure.is_connection_lost() {
                     self.conn = None;
                 }
-                HeldRows::default()
+            })
+            .ok()
+    }
+
+    /// Probes the held rows if it is time. Jobs whose rows are free join the next batch. Jobs whose lock cannot be seen are
+    /// tried again.
+    pub(super) fn retry_parked(&mut self) {
+        let now = Instant::now();
+        if !self.parked.jobs.is_empty() && self.parked.probe_at <= now {
+            let jobs = refuse_expired(std::mem::take(&mut self.parked.jobs));
+            let rows = self.find_held(&commands(&jobs));
+            self.parked.probed(rows);
+            let free = self.park(jobs);
+            self.waiting.defer(free);
+        }
+        if !self.parked.blind.is_empty() && self.parked.retry_blind_at <= now {
+            let mut jobs = refuse_expired(std::mem::take(&mut self.parked.blind).into());
+            self.parked.retry_blind_at = now + BLIND_RETRY_INTERVAL;
+            let mut batches = Vec::new();
+            while !jobs.is_empty() {
+                let rest = jobs.split_off(jobs.len().min(MAX_BATCH));
+                batches.push(std::mem::replace(&mut jobs, rest));
             }
-        };
-        self.parked.probed(rows);
-        let free = self.park(jobs);
-        self.waiting.defer(free);
+            self.commit_without_waiting(batches);
+        }
+    }
+
+    /// Commits the batches without waiting for locks. A batch that needs a lock is halved, until the jobs that need it
+    /// are alone. These are tried again later.
+    ///
+    /// After [`FAILED_BATCHES_MAX`] failures the rest is left for the next time, when it comes first. So a lock that
+    /// many jobs need does not stop the writer.
+    pub(super) fn commit_without_waiting(&mut self, mut batches: Vec<Vec<Job<B>>>) {
+        let lock_wait = self.lock_wait;
+        self.set_lock_wait(NO_WAIT);
+        batches.reverse();
+        let mut failures = 0;
+        while failures < FAILED_BATCHES_MAX
+            && let Some(mut jobs) = batches.pop()
+        {
+            match self.try_until_timeout(&mut jobs) {
+                Ok(decisions) => answer(jobs, decisions),
+                Err(failure) if failure.is_lock_timeout() => {
+                    failures += 1;
+                    if jobs.len() == 1 {
+                        self.parked.push_blind(jobs);
+                    } else {
+                        let second_half = jobs.split_off(jobs.len() / 2);
+                        batches.extend([second_half, jobs]);
+                    }
+                }
+                Err(failure) if jobs.len() > 1 && failure.may_be_caused_by_one_command() => {
+                    let second_half = jobs.split_off(jobs.len() / 2);
+                    batches.extend([second_half, jobs]);
+                }
+                Err(failure) => refuse(jobs, &failure.into_error()),
+            }
+        }
+        let mut untried: Vec<Job<B>> = batches.into_iter().rev().flatten().collect();
+        untried.extend(std::mem::take(&mut self.parked.blind));
+        self.parked.push_blind(untried);
+        self.set_lock_wait(lock_wait);
+    }
+
+    /// Sets how long statements wait for a lock, on this connection and on later ones.
+    fn set_lock_wait(&mut self, lock_wait: Duration) {
+        self.lock_wait = lock_wait;
+        let is_set = |conn| dialect::set_lock_timeout(conn, lock_wait).is_ok();
+        if !self.conn.as_mut().is_some_and(is_set) {
+            self.conn = None;
+        }
     }
 }

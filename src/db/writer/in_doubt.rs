@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::failure::BatchFailure;
 use super::identity::CommitOutcome;
-use super::{Batch, BatchResult, RETRY_PAUSE, Writer, lock_wait};
+use super::{Batch, BatchResult, RETRY_PAUSE, Writer};
 use crate::db::engines::dialect;
 use crate::db::{Fault, fault};
 
@@ -69,7 +69,7 @@ impl<B: Batch> Writer<B> {
         let Some(mut conn) = self.conn.take() else {
             return Ok(CommitOutcome::InDoubt);
         };
-        let default = lock_wait(&self.database);
+        let default = self.lock_wait;
         let left = deadline.saturating_duration_since(Instant::now());
         dialect::set_lock_timeout(&mut conn, left.clamp(RETRY_PAUSE, FENCE_LOCK_WAIT))?;
         let outcome = self.identity.fence(&mut conn)?;

@@ -1,10 +1,13 @@
-//! The writer's bounded queue: commands, each with its deadline, its gate and the channel for its answer.
+//! The writer's queue: commands, each with its deadline, its gate and the channel for its answer. It is bounded by the
+//! number of commands that have no answer yet. Those that wait for rows which other transactions hold have a bound of
+//! their own (`held_rows`), so that they take no place from others.
 //!
 //! If the database is down, the writer gets an error and answers in time. If the database hangs, the writer hangs with
 //! it. So the caller may cancel its command after a second, longer timeout. The gate makes that safe: a command is
 //! either cancelled or committed, never both.
 
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +30,28 @@ pub(in crate::db) struct Job<B: Batch> {
     /// Whether it is decided on rows that the transaction reads, never on the snapshot.
     pub from_database: bool,
     reply: oneshot::Sender<Result<Submitted<B>>>,
+    counted: Option<Counted>,
+}
+
+/// Counts the jobs that have no answer yet, except those that wait for held rows.
+#[derive(Clone, Default)]
+struct Unanswered(Arc<AtomicUsize>);
+
+/// A counted job.
+struct Counted(Unanswered);
+
+impl Unanswered {
+    /// Counts one more job; `None` if there are `max` already.
+    fn add(&self, max: usize) -> Option<Counted> {
+        let counted = Counted(self.clone());
+        (self.0.fetch_add(1, Ordering::Relaxed) < max).then_some(counted)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What the writer did with a command that it did not refuse.
@@ -101,6 +126,11 @@ impl<B: Batch> Job<B> {
         self.command.rows()
     }
 
+    /// From now on the job does not count toward the bound of the queue.
+    pub fn stop_counting(&mut self) {
+        self.counted = None;
+    }
+
     /// Whether it may be planned on the snapshot.
     pub fn is_plannable(&self) -> bool {
         !self.from_database && self.command.is_plannable()
@@ -121,14 +151,21 @@ impl<B: Batch> Job<B> {
 
 /// Creates the queue: the handle to submit commands, and the writer's end.
 pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle<B>, Receiver<Job<B>>) {
-    let (queue, jobs) = sync_channel(settings.queue_size);
-    let timeout = settings.commit_timeout;
-    (WriterHandle { queue, timeout }, jobs)
+    let (queue, jobs) = channel();
+    let handle = WriterHandle {
+        queue,
+        unanswered: Unanswered::default(),
+        queue_size: settings.queue_size,
+        timeout: settings.commit_timeout,
+    };
+    (handle, jobs)
 }
 
 /// Submits commands to the writer. Clones share the queue; the writer ends when the last one is dropped.
 pub struct WriterHandle<B: Batch> {
-    queue: SyncSender<Job<B>>,
+    queue: Sender<Job<B>>,
+    unanswered: Unanswered,
+    queue_size: usize,
     timeout: Duration,
 }
 
@@ -136,6 +173,8 @@ impl<B: Batch> Clone for WriterHandle<B> {
     fn clone(&self) -> Self {
         WriterHandle {
             queue: self.queue.clone(),
+            unanswered: self.unanswered.clone(),
+            queue_size: self.queue_size,
             timeout: self.timeout,
         }
     }
@@ -158,6 +197,9 @@ impl<B: Batch> WriterHandle<B> {
     }
 
     async fn enqueue(&self, command: B::Command, deadline: BootInstant, from_database: bool) -> Result<Submitted<B>> {
+        let counted = self.unanswered.add(self.queue_size).ok_or_else(|| Error::Busy {
+            detail: "Too many writes are waiting.".to_owned(),
+        })?;
         let (reply, mut answer) = oneshot::channel();
         let gate = CommitGate::open();
         let job = Job {
@@ -166,14 +208,10 @@ impl<B: Batch> WriterHandle<B> {
             gate: gate.clone(),
             from_database,
             reply,
+            counted: Some(counted),
         };
-        self.queue.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => Error::Busy {
-                detail: "Too many writes are waiting.".to_owned(),
-            },
-            TrySendError::Disconnected(_) => Error::Busy {
-                detail: "It is shutting down.".to_owned(),
-            },
+        self.queue.send(job).map_err(|_| Error::Busy {
+            detail: "It is shutting down.".to_owned(),
         })?;
         let unknown = |detail: &str| Error::UnknownOutcome {
             detail: detail.to_owned(),

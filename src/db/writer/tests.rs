@@ -352,7 +352,7 @@ async fn the_timeout_bounds_waiting_and_retries_together() {
 
 #[actix_web::test]
 async fn a_full_queue_refuses_immediately() {
-    let mut writer = number_writer(2, LONG_TIMEOUT);
+    let mut writer = number_writer(3, LONG_TIMEOUT);
     writer.lock();
     // The writer takes the first alone, and waits with it for the lock.
     let mut tasks = vec![writer.submit(1)];

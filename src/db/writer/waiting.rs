@@ -24,6 +24,9 @@ const MAX_BATCH_ROWS: usize = 1_024;
 /// A job with more rows is large.
 const MAX_SMALL_ROWS: usize = 256;
 
+/// The longest pause between two large jobs. One that took longer has waited for the database.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
 pub(super) struct Waiting<B: Batch> {
     queue: Receiver<Job<B>>,
     /// Small jobs that were taken from the queue and could not join a batch, in their order.
@@ -100,7 +103,8 @@ impl<B: Batch> Waiting<B> {
     /// Notes that a large job has ended, which began at `began`.
     pub fn end_large(&mut self, began: Instant) {
         let now = Instant::now();
-        self.large_at = if self.had_small { now + (now - began) } else { now };
+        let pause = if self.had_small { now - began } else { Duration::ZERO };
+        self.large_at = now + pause.min(LONGEST_PAUSE);
         self.had_small = false;
     }
 }

@@ -32,7 +32,7 @@ use super::save::{self, Committed, OwnerIds, save};
 use super::state::{ConsumerRow, State};
 use crate::db::change_feed::Revisions;
 use crate::db::engines::dialect::{self, Precision};
-use crate::db::writer::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, HeldRows, LockSet};
+use crate::db::writer::{Batch, BatchChange, BatchPlan, Decision, Executed, HeldRows, LockSet};
 use crate::db::{Commit, DbConnection, DbResult, WriteError, fault};
 use crate::error::Error;
 use crate::model::snapshot::follower::Follower;
@@ -242,16 +242,6 @@ fn names_one_consumer_twice(conn: &DbConnection, footprint: &Footprint<'_>) -> b
     }
     let consumers: Vec<&str> = footprint.consumers.iter().copied().collect();
     CollatedNames::distinct(conn, &consumers).is_err()
-}
-
-impl BatchCommand for Command {
-    fn is_plannable(&self) -> bool {
-        optimistic::is_eligible(self)
-    }
-
-    fn rows(&self) -> usize {
-        self.written_rows()
-    }
 }
 
 impl BatchChange for Committed {

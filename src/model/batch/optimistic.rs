@@ -14,15 +14,22 @@ use std::collections::HashSet;
 use super::batch_rows::UUID_CHARS_MAX;
 use super::command::Command;
 use super::state::State;
+use crate::db::writer::BatchCommand;
 use crate::model::allocations::{ConsumerClaim, Expected};
 
-/// Whether the command can be planned, as far as it depends on the command alone. [`fits_one_batch`] and [`keeps_classes`]
-/// add what depends on the batch and on the snapshot.
-pub fn is_eligible(command: &Command) -> bool {
-    match command {
-        Command::Claim(claim) => claim.consumers.iter().all(is_new),
-        Command::ReplaceInventories(_) | Command::UpdateInventory(_) => true,
-        _ => false,
+impl BatchCommand for Command {
+    /// As far as it depends on the command alone. [`fits_one_batch`] and [`keeps_classes`] add what depends on the batch
+    /// and on the snapshot.
+    fn is_plannable(&self) -> bool {
+        match self {
+            Command::Claim(claim) => claim.consumers.iter().all(is_new),
+            Command::ReplaceInventories(_) | Command::UpdateInventory(_) => true,
+            _ => false,
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.written_rows()
     }
 }
 

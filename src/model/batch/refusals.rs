@@ -36,6 +36,27 @@ pub fn verify(
     snapshot: &Snapshot,
     may_decide: bool,
 ) -> DbResult<Vec<Option<Error>>> {
+    let is_claim = |at: &usize| batch_rows::is_read_by_one_statement(&Footprint::of(&commands[*at..=*at]));
+    let (claims, others): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(is_claim);
+    let mut found = vec![None; commands.len()];
+    for kind in [claims, others].into_iter().filter(|kind| !kind.is_empty()) {
+        let of_kind: Vec<&Command> = kind.iter().map(|at| commands[*at]).collect();
+        let refusals = verify_kind(conn, &of_kind, rules, snapshot, may_decide)?;
+        kind.into_iter()
+            .zip(refusals)
+            .for_each(|(at, refusal)| found[at] = refusal);
+    }
+    Ok(found)
+}
+
+/// As `verify`, for commands all of which one statement may read, or none.
+fn verify_kind(
+    conn: &mut DbConnection,
+    commands: &[&Command],
+    rules: &Rules,
+    snapshot: &Snapshot,
+    may_decide: bool,
+) -> DbResult<Vec<Option<Error>>> {
     let footprint = Footprint::of(commands);
     if let Some(found) = batch_rows::claim_rows(conn, &footprint, snapshot)? {
         return Ok(refusals(commands, rules, found.rows, &found.consumers));

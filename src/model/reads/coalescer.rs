@@ -68,17 +68,31 @@ struct Worker<K, V> {
 impl<K, V> Worker<K, V> {
     fn work(&self, requests: &Mutex<Receiver<Pending<K, V>>>) {
         while let Some(waiting) = next_batch(requests) {
-            let result = self.read(&waiting.iter().map(|request| &request.key).collect::<Vec<_>>());
-            let mut answers = result.map(Vec::into_iter);
-            for request in waiting {
-                let answer = match &mut answers {
-                    Ok(answers) => answers.next().ok_or_else(defect),
-                    Err(error) => Err(error.clone()),
-                };
+            let keys: Vec<&K> = waiting.iter().map(|request| &request.key).collect();
+            let answers = self.read_each(&keys);
+            for (request, answer) in waiting.into_iter().zip(answers) {
                 if request.reply.send(answer).is_err() {
                     log::debug!("The client was gone before the answer was ready");
                 }
             }
+        }
+    }
+
+    /// An answer for each key. If one key may have failed the read of all, each is read alone.
+    fn read_each(&self, keys: &[&K]) -> Vec<Result<V>> {
+        let alone = |key: &&K| {
+            self.read(&[key])
+                .and_then(|answers| answers.into_iter().next().ok_or_else(defect))
+        };
+        match self.read(keys) {
+            Ok(answers) => {
+                let mut answers = answers.into_iter();
+                keys.iter().map(|_| answers.next().ok_or_else(defect)).collect()
+            }
+            Err(Error::BadRequest { .. } | Error::Internal { .. }) if keys.len() > 1 => {
+                keys.iter().map(alone).collect()
+            }
+            Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
         }
     }
 
@@ -118,6 +132,26 @@ mod tests {
 
     use super::*;
     use crate::db::tests::support::TestDatabase;
+
+    #[test]
+    fn a_key_that_fails_a_read_fails_no_other_key() {
+        let (_kept, database) = TestDatabase::synced();
+        let unstorable = || Error::BadRequest {
+            detail: "a NUL".to_owned(),
+        };
+        let worker = Worker {
+            database,
+            read_many: Arc::new(move |_: &Database, keys: &[&i32]| {
+                assert!(!keys.contains(&&2), "a defect");
+                if keys.contains(&&3) {
+                    return Err(unstorable());
+                }
+                Ok(keys.iter().map(|key| **key * 10).collect())
+            }),
+        };
+        let answers = worker.read_each(&[&1, &2, &3, &4]);
+        assert_eq!(answers, [Ok(10), Err(defect()), Err(unstorable()), Ok(40)]);
+    }
 
     #[actix_web::test]
     async fn waiting_requests_share_a_read_that_begins_after_they_arrive() {

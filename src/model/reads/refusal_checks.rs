@@ -3,10 +3,10 @@
 //! On a database server requests that wait at the same time share one consistent read. On SQLite each reads by itself.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::coalescer::Coalescer;
 use super::reader::{on_blocking_thread, within_timeout};
+use crate::db::boot_instant::BootInstant;
 use crate::db::{Database, DbConnection, SetupError};
 use crate::error::{Error, Result};
 use crate::model::batch::command::Command;
@@ -20,7 +20,6 @@ pub struct RefusalChecks {
     tables: Tables,
     database: Database,
     coalescer: Option<Arc<Coalescer<Arc<Command>, Option<Error>>>>,
-    timeout: Duration,
 }
 
 /// What a check needs besides a connection.
@@ -45,7 +44,6 @@ impl RefusalChecks {
         database: &Database,
         store: Arc<SnapshotStore>,
         rules: Rules,
-        timeout: Duration,
         coalesces: bool,
     ) -> std::result::Result<RefusalChecks, SetupError> {
         let rules = Arc::new(rules);
@@ -64,7 +62,6 @@ impl RefusalChecks {
             tables,
             database: database.clone(),
             coalescer,
-            timeout,
         })
     }
 
@@ -72,11 +69,12 @@ impl RefusalChecks {
     ///
     /// # Errors
     /// The refusal, which rests on one consistent read that began after the call; or that the database cannot be read.
-    pub async fn check(&self, command: Command) -> Result<Command> {
+    pub async fn check(&self, command: Command, deadline: BootInstant) -> Result<Command> {
         let command = Arc::new(command);
+        let timeout = deadline.saturating_duration_since(BootInstant::now());
         let refusal = match &self.coalescer {
-            Some(coalescer) => within_timeout(self.timeout, coalescer.read(command.clone())).await?,
-            None => within_timeout(self.timeout, self.read_alone(command.clone())).await?,
+            Some(coalescer) => within_timeout(timeout, coalescer.read(command.clone())).await?,
+            None => within_timeout(timeout, self.read_alone(command.clone())).await?,
         };
         refusal.map_or_else(|| Ok(Arc::unwrap_or_clone(command)), Err)
     }

@@ -82,3 +82,44 @@ async fn a_lock_that_cannot_be_seen_delays_the_command_that_needs_it() {
     assert_eq!(waiting.await.unwrap(), Ok(50_010));
     assert_eq!(writer.count(), 9);
 }
+
+/// As during `CREATE INDEX`: no row is held, and every command needs the table.
+#[actix_web::test]
+async fn commands_that_waited_for_the_lock_of_a_table_are_committed_together_after_it() {
+    let mut writer = number_writer(1000, LONG_TIMEOUT);
+    if Kind::of(&writer.conn) != Kind::Postgresql {
+        return;
+    }
+    dialect::begin_write(&mut writer.conn).unwrap();
+    diesel::sql_query("LOCK TABLE numbers IN SHARE MODE")
+        .execute(&mut writer.conn)
+        .unwrap();
+    let waiting: Vec<_> = (5001..5301).map(|number| writer.submit(number)).collect();
+    actix_web::rt::time::sleep(10 * HOLD_TIME).await;
+    assert!(waiting.iter().all(|task| !task.is_finished()));
+    dialect::rollback(&mut writer.conn).unwrap();
+    for task in waiting {
+        assert!(task.await.unwrap().is_ok());
+    }
+    let batches = writer.published.lock().unwrap().len();
+    assert!(batches < 10, "{batches} batches");
+}
+
+#[actix_web::test]
+async fn commands_that_wait_for_a_held_row_are_bounded_and_take_no_place_of_others() {
+    let mut writer = number_writer(3, LONG_TIMEOUT);
+    hold(&writer, &[7]);
+    let mut waiting = Vec::new();
+    for number in 7001..7006 {
+        waiting.push(writer.submit(number));
+        // One at a time, so that the queue has room for it.
+        actix_web::rt::time::sleep(HOLD_TIME).await;
+    }
+    assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
+    hold(&writer, &[]);
+    let mut refused = 0;
+    for task in waiting {
+        refused += usize::from(matches!(task.await.unwrap(), Err(Error::Busy { .. })));
+    }
+    assert_eq!((refused, writer.count()), (2, 4));
+}

@@ -27,9 +27,14 @@ pub struct ClaimState {
     pub rows: Rows,
 }
 
+/// Whether the commands are such that [`claim_rows`] may read their rows: claims that wipe no consumer, and releases. The
+/// generations of a wiped consumer's providers move, and the command does not name them.
+pub fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
+    !footprint.beyond_claims && footprint.wiped.is_empty()
+}
+
 /// The rows of the footprint, at one moment. `None` if the statement cannot read all of them:
-/// - A command is neither a claim nor a release.
-/// - A command wipes a consumer. The generations of providers move that the command does not name.
+/// - [`is_read_by_one_statement`] says so.
 /// - A provider is not in the snapshot, or has another id there.
 /// - Two consumers are equal to the database, or the keys are too many.
 pub fn claim_rows(
@@ -41,7 +46,7 @@ pub fn claim_rows(
     let Ok(collated) = CollatedNames::distinct(conn, &uuids) else {
         return Ok(None);
     };
-    if footprint.beyond_claims || !footprint.wiped.is_empty() {
+    if !is_read_by_one_statement(footprint) {
         return Ok(None);
     }
     let keys = ClaimKeys {

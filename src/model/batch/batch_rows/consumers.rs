@@ -53,9 +53,9 @@ pub const NO_PROJECT: i32 = -1;
 
 /// The consumers of the footprint with their allocations, by uuid. A consumer without a row may have allocations too.
 ///
-/// If they are locked and other writers exist, the consumers' rows are locked first, ordered by uuid. A row that does not exist cannot be
-/// locked, so a new consumer gets a lock row: the unique uuid then keeps other writers from inserting the consumer.
-/// `save` fills the lock row, or deletes it before COMMIT.
+/// If they are locked and other writers exist, the consumers' rows are locked first, ordered by uuid. A row that does
+/// not exist cannot be locked, so a new consumer gets a lock row: the unique uuid then keeps other writers from
+/// inserting the consumer. `save` fills the lock row, or deletes it before COMMIT.
 pub fn consumers(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
