@@ -5,6 +5,7 @@ mod data_migrations;
 mod db;
 mod log_queue;
 mod logging;
+mod open_files;
 mod openapi;
 mod policy;
 mod policy_files;

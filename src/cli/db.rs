@@ -109,14 +109,21 @@ pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> 
     Ok(Some(Replica::new(Database::open(&settings)?, pause)))
 }
 
+/// The most connections to the database that are open for reads.
+pub fn pool_size(options: &Options) -> u32 {
+    let options = &options.placement_database;
+    let connections = options.max_pool_size.unwrap_or(DatabaseSettings::new("").max_pool_size);
+    connections.saturating_add(options.max_overflow.unwrap_or(0))
+}
+
 fn settings(options: &Options, url: &Secret) -> DatabaseSettings {
     let commit_timeout = Duration::from_secs(options.placet.commit_timeout);
+    let max_pool_size = pool_size(options);
     let options = &options.placement_database;
     let defaults = DatabaseSettings::new(url.reveal());
-    let connections = options.max_pool_size.unwrap_or(defaults.max_pool_size);
     DatabaseSettings {
         url: defaults.url,
-        max_pool_size: connections.saturating_add(options.max_overflow.unwrap_or(0)),
+        max_pool_size,
         pool_timeout: options.pool_timeout.map_or(defaults.pool_timeout, Duration::from_secs),
         recycle_time: u64::try_from(options.connection_recycle_time).map_or(Duration::MAX, Duration::from_secs),
         // The commit timeout also limits the wait for a lock.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use super::{CommandError, db, policy};
+use super::{CommandError, db, open_files, policy};
 use crate::api::{self, BodyMemory, Listen, Service, ThreadPools};
 use crate::auth::AuthStrategy;
 use crate::config::{self, Configuration, GenerationStrategy, Options, masked_url};
@@ -25,6 +25,7 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         log::warn!("{warning}");
     }
     log_options(configuration)?;
+    let max_connections = open_files::client_connections(options);
     let policy = policy::live(&options.oslo_policy)?;
     let slave_routes = api::slave_routes(&options.placet.slave_routes).map_err(CommandError::SlaveRoutes)?;
     // Bind first, so that an address in use is reported before the database is changed.
@@ -61,7 +62,7 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         print_greeting(options, address);
         log::info!("serving on {address}");
     };
-    api::serve(service, listener, &listen_settings(options), ready).map_err(CommandError::Serve)?;
+    api::serve(service, listener, &listen_settings(options, max_connections), ready).map_err(CommandError::Serve)?;
     comparison.stop();
     writer.finish();
     log::info!("stopped");
@@ -159,10 +160,10 @@ fn cors(options: &config::Cors) -> Option<api::Cors> {
     })
 }
 
-fn listen_settings(options: &Options) -> Listen {
+fn listen_settings(options: &Options, max_connections: usize) -> Listen {
     Listen {
         workers: options.placet.workers,
-        max_connections: options.placet.max_connections,
+        max_connections,
         shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
     }
 }

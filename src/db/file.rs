@@ -2,6 +2,7 @@
 
 mod backup;
 mod close;
+mod damage;
 pub mod guard;
 mod header;
 pub mod log_record;

@@ -9,26 +9,20 @@
 //! the process is restarted. Searches are answered from memory.
 
 use std::fs::{File, Metadata};
+use std::io::ErrorKind;
 use std::mem::ManuallyDrop;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use uuid::Uuid;
 
+use super::damage::{self, OpenFiles};
 use super::header::Header;
 use super::log_record::LogRecord;
 use super::paths::FilePaths;
-use crate::db::engines::dialect::{self, CheckpointMode, Purpose, WalStatus};
+use crate::db::engines::dialect::{self, CheckpointMode, Purpose};
 use crate::db::{Database, DbConnection, DbResult, SetupError};
-
-/// How often a length that is too short is looked at again. Another program may have shortened the file by a VACUUM
-/// between two of the reads.
-const LENGTH_CHECKS: usize = 3;
-/// The first bytes of a log, but for the last bit, which is the byte order of its checksums.
-const LOG_MAGIC: u32 = 0x377f_0682;
-const LOG_HEADER_BYTES: u64 = 32;
-const FRAME_HEADER_BYTES: u64 = 24;
 
 /// The guard of one database. Clones share it. It does nothing until this process serves an embedded database.
 #[derive(Clone, Default)]
@@ -47,8 +41,7 @@ struct Inner {
 
 struct ServedFile {
     paths: FilePaths,
-    /// Never closed: closing any handle of a file releases all POSIX locks that this process holds on it.
-    file: ManuallyDrop<File>,
+    open: OpenFiles,
     file_id: FileId,
     log_id: FileId,
     /// Keeps the log open, which SQLite would remove and make again with the last connection.
@@ -82,8 +75,8 @@ impl FileGuard {
         *self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
     }
 
-    /// Begins to guard the file if this process has locked it for serving, and ties the log to it: leaves a new mark in the file, and records it in the locked
-    /// file with the writer's id ([`super::log_record`]).
+    /// Begins to guard the file if this process has locked it for serving, and ties the log to it: leaves a new mark in
+    /// the file, and records it in the locked file with the writer's id ([`super::log_record`]).
     pub fn begin(&self, database: &Database, writer: &str) -> Result<(), SetupError> {
         let lock = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(path), Some(lock)) = (database.target().file(), lock) else {
@@ -116,11 +109,12 @@ impl FileGuard {
             record.schema_cookie = header.schema_cookie;
             record.write(&lock).map_err(failed)?;
         }
+        let log = File::open(&paths.log).map_err(failed)?;
         let served = ServedFile {
             file_id: file.metadata().map_err(failed)?.into(),
-            log_id: std::fs::metadata(&paths.log).map_err(failed)?.into(),
+            log_id: log.metadata().map_err(failed)?.into(),
             paths,
-            file,
+            open: OpenFiles { database: file, log },
             keeper: Mutex::new(Some(keeper)),
         };
         drop(self.inner.served.set(served));
@@ -220,17 +214,7 @@ impl FileGuard {
         if self.check_path().is_err() {
             return Ok(());
         }
-        let mut look = || {
-            served
-                .damage(conn)
-                .inspect_err(|error| self.note_error(&error.to_string()))
-        };
-        let mut found = look()?;
-        for _ in 1..LENGTH_CHECKS {
-            if found.is_some() {
-                found = look()?;
-            }
-        }
+        let found = damage::find(&served.open, conn).inspect_err(|error| self.note_error(&error.to_string()))?;
         if let Some(detail) = found {
             self.damage(detail);
         }
@@ -238,35 +222,13 @@ impl FileGuard {
     }
 }
 
-impl ServedFile {
-    /// What is wrong with the headers or lengths of the file and the log, if anything is.
-    fn damage(&self, conn: &mut DbConnection) -> DbResult<Option<&'static str>> {
-        if !matches!(Header::read(&self.file), Ok(Some(_))) {
-            return Ok(Some("its header is not that of a database"));
-        }
-        let size = dialect::database_size(conn)?;
-        let wal: WalStatus = dialect::wal_checkpoint(conn, CheckpointMode::Noop)?.unwrap_or_default();
-        let wal_pages = u64::try_from(wal.pages).unwrap_or_default();
-        let file_bytes = self.file.metadata().map_or(0, |file| file.len());
-        if file_bytes + wal_pages * size.page_bytes < size.pages * size.page_bytes {
-            return Ok(Some("it was truncated"));
-        }
-        let log_bytes = LOG_HEADER_BYTES + wal_pages * (FRAME_HEADER_BYTES + size.page_bytes);
-        if wal_pages > 0 && (self.paths.log_bytes() < log_bytes || !has_log_header(&self.paths.log)) {
-            return Ok(Some("its log was truncated or overwritten"));
-        }
-        Ok(None)
-    }
-}
-
+/// Whether the file may still be at its path. An error that says nothing of that, such as a lack of permission, is not
+/// taken for a removal.
 fn is_at(path: &Path, id: FileId) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| FileId::from(found) == id)
-}
-
-fn has_log_header(path: &Path) -> bool {
-    let mut bytes = [0; 4];
-    let read = File::open(path).and_then(|log| log.read_exact_at(&mut bytes, 0));
-    read.is_ok() && u32::from_be_bytes(bytes) & !1 == LOG_MAGIC
+    match std::fs::metadata(path) {
+        Ok(found) => FileId::from(found) == id,
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
 }
 
 /// A random mark, which is not 0 and which SQLite keeps as a positive number.

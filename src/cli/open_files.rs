@@ -1,0 +1,58 @@
+//! The process's limit of open files (`RLIMIT_NOFILE`). A client's connection is one, and a connection to an SQLite
+//! database is two.
+
+use std::thread::available_parallelism;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::db;
+use crate::config::Options;
+
+/// Open files of one HTTP worker, besides its connections.
+const FILES_OF_A_WORKER: u64 = 8;
+/// Open files of one connection to the database.
+const FILES_OF_A_READER: u64 = 2;
+/// All other open files: the log, the writer's connections, the runtime's own.
+const OTHER_FILES: u64 = 50;
+
+/// Raises the soft limit to the hard one. Returns how many client connections placet accepts: `max_connections`, or as
+/// many as fit below the limit, with a warning.
+pub fn client_connections(options: &Options) -> usize {
+    let wanted = options.placet.max_connections;
+    let Some(limit) = raise_limit() else {
+        return wanted;
+    };
+    let readers = u64::from(db::pool_size(options)) * FILES_OF_A_READER;
+    let workers = match options.placet.workers {
+        0 => available_parallelism().map_or(1, usize::from),
+        workers => workers,
+    };
+    let reserved = OTHER_FILES + readers + FILES_OF_A_WORKER.saturating_mul(workers as u64);
+    let fitting = limit.saturating_sub(reserved).max(limit / 2);
+    match usize::try_from(fitting) {
+        Ok(fitting) if fitting < wanted => {
+            log::warn!(
+                "The limit of open files is {limit}, so placet accepts at most {fitting} client connections and not \
+                 [placet] max_connections = {wanted}: raise the limit (`ulimit -Hn`, LimitNOFILE= of systemd) to {}, or \
+                 lower max_connections",
+                wanted as u64 + reserved
+            );
+            fitting
+        }
+        _ => wanted,
+    }
+}
+
+/// Raises the soft limit to the hard one, and returns the limit in force; `None` if there is none.
+fn raise_limit() -> Option<u64> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    if current == maximum || setrlimit(Resource::Nofile, raised).is_ok() {
+        maximum
+    } else {
+        current
+    }
+}
