@@ -7,4 +7,5 @@ pub mod guard;
 mod header;
 pub mod log_record;
 pub mod paths;
+mod rescue;
 mod restore;

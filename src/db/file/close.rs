@@ -26,7 +26,13 @@ impl Database {
         };
         let guard = self.guard().clone();
         drop(guard.check_path());
-        guard.end();
+        if guard.end() {
+            log::info!(
+                "Every row is in {}, although its log was removed",
+                paths.database.display()
+            );
+            return;
+        }
         if guard.has_failed() {
             log::warn!(
                 "{} and {} stay as they are, because the file was lost or damaged",

@@ -21,6 +21,7 @@ use super::damage::{self, OpenFiles};
 use super::header::Header;
 use super::log_record::LogRecord;
 use super::paths::FilePaths;
+use super::rescue;
 use crate::db::engines::dialect::{self, CheckpointMode, Purpose};
 use crate::db::{Database, DbConnection, DbResult, SetupError};
 
@@ -156,21 +157,32 @@ impl FileGuard {
             (&served.paths.log, served.log_id),
         ] {
             if !is_at(path, id) {
-                return Err(self.lose(path));
+                return Err(self.lose(served, path));
             }
         }
         Ok(())
     }
 
-    fn lose(&self, path: &Path) -> String {
+    fn lose(&self, served: &ServedFile, path: &Path) -> String {
         let detail = format!("{} was removed or replaced while placet serves it", path.display());
         if self.inner.lost.set(detail.clone()).is_ok() {
-            log::error!(
-                "{detail}: rows are neither written nor read any more. Stop placet, put the file back or restore a \
-                 backup (`placet db restore FILE`), and start it again"
-            );
+            let advice = if self.save_log(served) {
+                rescue::advice_when_saved(&served.paths)
+            } else {
+                rescue::advice(&served.open)
+            };
+            log::error!("{detail}: rows are neither written nor read any more. {advice}");
         }
         detail
+    }
+
+    /// If only the log was removed, copies it into the file. False if a row may be in no file that has a name.
+    fn save_log(&self, served: &ServedFile) -> bool {
+        let mut keeper = served.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        self.inner.damaged.get().is_none()
+            && is_at(&served.paths.database, served.file_id)
+            && is_missing(&served.paths.log)
+            && keeper.as_mut().is_some_and(|conn| rescue::save_log(&served.open, conn))
     }
 
     /// Notes an error of the database: after one that says that the file is damaged, nothing more is written.
@@ -195,15 +207,18 @@ impl FileGuard {
     }
 
     /// Closes the connection that keeps the log open. After a failure it stays open, because with the last connection
-    /// SQLite would copy the log into whatever file is there.
-    pub fn end(&self) {
+    /// SQLite would copy the log into whatever file is there. True if the log was removed and every row is in the file.
+    pub fn end(&self) -> bool {
         let Some(served) = self.inner.served.get() else {
-            return;
+            return false;
         };
+        // A reader may have been in the way before.
+        let is_saved = self.has_failed() && self.save_log(served);
         let keeper = served.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.has_failed() {
             std::mem::forget(keeper);
         }
+        is_saved
     }
 
     /// Looks for damage that no statement has met yet, and for files that were removed or replaced.
@@ -227,8 +242,16 @@ impl FileGuard {
 fn is_at(path: &Path, id: FileId) -> bool {
     match std::fs::metadata(path) {
         Ok(found) => FileId::from(found) == id,
-        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        Err(error) => !is_absence(&error),
     }
+}
+
+fn is_missing(path: &Path) -> bool {
+    std::fs::metadata(path).is_err_and(|error| is_absence(&error))
+}
+
+fn is_absence(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// A random mark, which is not 0 and which SQLite keeps as a positive number.
