@@ -14,6 +14,8 @@ from functional_tests.process.lost_file import log_of
 from functional_tests.process.placet_process import Placet, environment, refused, run
 
 KILLS = 8
+# placet looks for its mark in the file every second.
+CONFIRMED_SECONDS = 10
 
 
 def content(database):
@@ -161,6 +163,48 @@ def log_of_another_program():
         with Placet(here, {}) as placet:
             equal(used(placet), 3)
             check("CUSTOM_LEFT" in placet.rest("GET", "/traits").json["traits"])
+            placet.stop()
+
+
+def reader(database):
+    """Another program's connection, which reads the state of this moment until it is closed."""
+    connection = sqlite3.connect(database, isolation_level=None)
+    connection.execute("BEGIN")
+    connection.execute("SELECT COUNT(*) FROM traits").fetchone()
+    return contextlib.closing(connection)
+
+
+def marks(database):
+    """The marks that the record allows."""
+    record = database.with_name(f"{database.name}-placet-lock").read_text().split()
+    return record[record.index("marks") + 1].split(",")
+
+
+@case("a backup copied over the file of the killed placet is refused with the log, though another program read at the start")
+def another_program_read_at_the_start():
+    with folder() as here:
+        backup = here / "backup"
+        with Placet(here, {}) as placet:
+            prepare(placet.rest)
+            grant(placet, range(3))
+            placet.stop()
+        shutil.copy(placet.database, backup)
+        with contextlib.ExitStack() as early:
+            early.enter_context(reader(placet.database))
+            with Placet(here, {}) as placet:
+                early.close()
+                until = time.monotonic() + CONFIRMED_SECONDS
+                while len(marks(placet.database)) > 1:
+                    check(time.monotonic() < until, "the record still has", marks(placet.database))
+                    time.sleep(0.05)
+                grant(placet, range(3, 7))
+                placet.kill()
+        crashed = content(placet.database)
+        shutil.copy(backup, placet.database)
+        is_refused(here, placet.database)
+        placet.database.write_bytes(crashed[placet.database])
+        with Placet(here, {}) as placet:
+            equal(used(placet), 7)
             placet.stop()
 
 

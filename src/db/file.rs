@@ -6,6 +6,7 @@ mod damage;
 pub mod guard;
 mod header;
 pub mod log_record;
+mod log_tie;
 pub mod paths;
 mod rescue;
 mod restore;

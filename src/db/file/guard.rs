@@ -15,14 +15,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use uuid::Uuid;
-
 use super::damage::{self, OpenFiles};
-use super::header::Header;
-use super::log_record::LogRecord;
+use super::log_tie::LogTie;
 use super::paths::FilePaths;
 use super::rescue;
-use crate::db::engines::dialect::{self, CheckpointMode, Purpose};
+use crate::db::engines::dialect::{self, Purpose};
 use crate::db::{Database, DbConnection, DbResult, SetupError};
 
 /// The guard of one database. Clones share it. It does nothing until this process serves an embedded database.
@@ -45,6 +42,7 @@ struct ServedFile {
     open: OpenFiles,
     file_id: FileId,
     log_id: FileId,
+    tie: Mutex<LogTie>,
     /// Keeps the log open, which SQLite would remove and make again with the last connection.
     keeper: Mutex<Option<DbConnection>>,
 }
@@ -76,8 +74,7 @@ impl FileGuard {
         *self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
     }
 
-    /// Begins to guard the file if this process has locked it for serving, and ties the log to it: leaves a new mark in
-    /// the file, and records it in the locked file with the writer's id ([`super::log_record`]).
+    /// Begins to guard the file if this process has locked it for serving, and ties the log to it.
     pub fn begin(&self, database: &Database, writer: &str) -> Result<(), SetupError> {
         let lock = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(path), Some(lock)) = (database.target().file(), lock) else {
@@ -90,32 +87,14 @@ impl FileGuard {
         let paths = FilePaths::of(path).map_err(failed)?;
         let mut keeper = dialect::connect(database.target(), Purpose::Write, database.lock_timeout())?;
         let file = ManuallyDrop::new(File::open(&paths.database).map_err(failed)?);
-        let header = Header::read(&file).map_err(failed)?;
-        let mut record = LogRecord {
-            writer: writer.to_owned(),
-            marks: header.iter().map(|header| header.mark).chain([new_mark()]).collect(),
-            schema_cookie: header.map_or(0, |header| header.schema_cookie),
-        };
-        record.write(&lock).map_err(failed)?;
-        let mark = record.marks[record.marks.len() - 1];
-        dialect::set_user_version(&mut keeper, mark)?;
-        dialect::wal_checkpoint(&mut keeper, CheckpointMode::Passive)?;
-        file.sync_data().map_err(failed)?;
-        // If another program reads an old state, the mark is not in the file yet. Both marks are then allowed.
-        if let Some(header) = Header::read(&file)
-            .map_err(failed)?
-            .filter(|header| header.mark == mark)
-        {
-            record.marks = vec![mark];
-            record.schema_cookie = header.schema_cookie;
-            record.write(&lock).map_err(failed)?;
-        }
+        let tie = LogTie::begin(lock, &file, &mut keeper, writer).map_err(failed)?;
         let log = File::open(&paths.log).map_err(failed)?;
         let served = ServedFile {
             file_id: file.metadata().map_err(failed)?.into(),
             log_id: log.metadata().map_err(failed)?.into(),
             paths,
             open: OpenFiles { database: file, log },
+            tie: Mutex::new(tie),
             keeper: Mutex::new(Some(keeper)),
         };
         drop(self.inner.served.set(served));
@@ -221,7 +200,8 @@ impl FileGuard {
         is_saved
     }
 
-    /// Looks for damage that no statement has met yet, and for files that were removed or replaced.
+    /// Looks for damage that no statement has met yet, for files that were removed or replaced, and for the mark that
+    /// ties the log to the file.
     pub fn inspect(&self, conn: &mut DbConnection) -> DbResult<()> {
         let Some(served) = self.inner.served.get().filter(|_| !self.has_failed()) else {
             return Ok(());
@@ -232,6 +212,12 @@ impl FileGuard {
         let found = damage::find(&served.open, conn).inspect_err(|error| self.note_error(&error.to_string()))?;
         if let Some(detail) = found {
             self.damage(detail);
+            return Ok(());
+        }
+        let mut tie = served.tie.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = tie.confirm(&served.open.database, conn) {
+            self.note_error(&error.to_string());
+            log::debug!("The mark of SQLite's file will be looked for again in a second: {error}");
         }
         Ok(())
     }
@@ -252,9 +238,4 @@ fn is_missing(path: &Path) -> bool {
 
 fn is_absence(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-}
-
-/// A random mark, which is not 0 and which SQLite keeps as a positive number.
-fn new_mark() -> u32 {
-    (Uuid::new_v4().as_u128() as u32 & 0x7fff_ffff).max(1)
 }

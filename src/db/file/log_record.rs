@@ -7,8 +7,8 @@
 //! the file that it locks, with the id of its writer. Every commit of the process writes a page with that id into the
 //! log. A start refuses a log that has the recorded id, if the file beside it does not have the recorded mark.
 //!
-//! No crash leads to a refusal: the record allows the old mark and the new one until the new one is in the file itself.
-//! Other programs leave the mark as it is. A log that lacks the recorded id is not judged: the file and the log
+//! No crash leads to a refusal: the record allows the former marks and the new one until the new one is in the file
+//! itself. Other programs leave the mark as it is. A log that lacks the recorded id is not judged: the file and the log
 //! may have been put there together.
 //!
 //! A copy that SQLite made of the served database has the mark too. Its schema cookie or its write version shows it. What
@@ -25,7 +25,10 @@ use crate::db::SetupError;
 /// The length of a log without a commit: its header.
 const EMPTY_LOG_BYTES: u64 = 32;
 /// The length of a record, which is padded so that a shorter one replaces a longer one.
-const RECORD_BYTES: usize = 128;
+const RECORD_BYTES: usize = 512;
+/// The maximum number of marks in a record: one of a confirmed mark, and one more for each start while another program
+/// reads the same old state.
+pub const MAX_MARKS: usize = 32;
 const READ_BYTES: usize = 1 << 20;
 
 /// What the locked file records of the process that last served.
@@ -168,7 +171,7 @@ mod tests {
         assert_eq!(LogRecord::read(&file).unwrap(), None);
         let mut record = LogRecord {
             writer: uuid::Uuid::new_v4().to_string(),
-            marks: vec![u32::MAX, 17],
+            marks: [vec![u32::MAX; MAX_MARKS - 1], vec![17]].concat(),
             schema_cookie: u32::MAX,
         };
         record.write(&file).unwrap();
