@@ -1,6 +1,7 @@
 """`placet db backup` and `placet db restore`."""
 
 import contextlib
+import os
 import shutil
 import signal
 import sqlite3
@@ -71,6 +72,26 @@ def backup_refused():
         check(not list(here.glob("b*")) and not missing.exists(), "files were left")
 
 
+@case("`db backup` refuses a name that is not UTF-8 and a database without tables, and leaves no file")
+def unusable_backup():
+    with folder() as here, Placet(here, {}) as placet:
+        line = refused(here, "db", "backup", os.fsdecode(b"b\xff"), extra=options(placet.database))
+        check("UTF-8" in line, line)
+        empty = here / "empty.sqlite"
+        empty.touch()
+        line = refused(here, "db", "backup", "b", extra=options(empty))
+        check("no tables" in line, line)
+        check(not list(here.glob("b*")), "files were left:", *here.glob("b*"))
+
+
+@case("a backup of a database that only its owner may read has the same mode")
+def backup_mode():
+    with folder() as here, Placet(here, {}) as placet:
+        placet.database.chmod(0o600)
+        succeeds(here, "backup", here / "b", database=placet.database)
+        equal(oct((here / "b").stat().st_mode & 0o777), oct(0o600))
+
+
 def a_backup(here):
     """A backup with 3 claims of a database that has 7, whose placet was killed."""
     return killed_after_backup(here, lambda source, target: succeeds(here, "backup", target, database=source))
@@ -107,7 +128,8 @@ def restored_with_a_log():
             grant(placet, range(4))
             placet.kill()
         new = elsewhere / "new.sqlite"
-        succeeds(elsewhere, "restore", placet.database, database=new)
+        output = succeeds(elsewhere, "restore", placet.database, database=new).out
+        check(f"{placet.database} and its log {log_of(placet.database)}" in output, output)
         is_one_file(new)
         equal(len(rows_of_copy(new, "SELECT DISTINCT consumer_id FROM allocations")), 4)
         check(log_of(placet.database).stat().st_size > 0, "the log of the backup is gone")
@@ -140,6 +162,44 @@ def restore_refused():
         equal(database.read_bytes(), before, "the database")
         is_one_file(database)
         check(not list(here.glob("*restore*")), "files were left")
+
+
+@case("`db restore` refuses the database itself, a served file, and a backup beside the log of another file")
+def source_refused():
+    with folder() as here:
+        database, backup = a_backup(here)
+        line = refused(here, "db", "restore", database, extra=options(database))
+        check("it is the database itself" in line, line)
+        other = here / "other.sqlite"
+        shutil.copy(backup, database)
+        before = files(database), database.read_bytes()
+        line = refused(here, "db", "restore", database, extra=options(other))
+        check("nothing was replaced" in line and "is not that of" in line, line)
+        equal((files(database), database.read_bytes()), before)
+        succeeds(here, "restore", backup, database=database)
+        with Placet(here, {}) as placet:
+            line = refused(here, "db", "restore", placet.database, extra=options(other))
+            check("placet serves it" in line, line)
+            placet.stop()
+        check(not other.exists(), "a database was made")
+
+
+@case("`db restore` over a file with the log of another one is refused while another program has the file open")
+def restore_refused_beside_a_foreign_log():
+    with folder() as here:
+        database, backup = a_backup(here)
+        shutil.copy(backup, database)
+        script = ("import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT 1 FROM sqlite_master').fetchone();"
+                  "print('open', flush=True); sys.stdin.read()")
+        with subprocess.Popen(["python3", "-c", script, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+            equal(other.stdout.readline(), b"open\n")
+            line = refused(here, "db", "restore", backup, extra=options(database))
+            check("another program has the database" in line, line)
+            other.kill()
+        succeeds(here, "restore", backup, database=database)
+        with Placet(here, {}) as placet:
+            equal(used(placet), 3)
+            placet.stop()
 
 
 @case("SIGKILL at any moment of `db restore` leaves the old database or the backup")

@@ -21,12 +21,18 @@ pub enum Command {
     Stamp { version: String },
     /// Write a backup of an SQLite database to a new file, also while placet serves it.
     ///
-    /// For a database on a server it prints the command of the server's own tool.
-    Backup { file: PathBuf },
+    /// For a database on a server it fails, and its message has the command of the server's own tool.
+    Backup {
+        /// The path of the backup, at which there is no file yet.
+        file: PathBuf,
+    },
     /// Replace an SQLite database by a backup. Stop placet and every other program that uses it first.
     ///
-    /// For a database on a server it prints the command of the server's own tool.
-    Restore { file: PathBuf },
+    /// For a database on a server it fails, and its message has the command of the server's own tool.
+    Restore {
+        /// The path of the backup. Its log (`FILE-wal`) is used too if there is one.
+        file: PathBuf,
+    },
     /// Complete data of old releases: providers without a root, allocations without a consumer.
     ///
     /// Exit codes, as of `placement-manage`: 0, nothing is left to do; 1, with --max-count, rows were changed;
@@ -49,8 +55,9 @@ impl Command {
                 println!("The backup is complete: {}", file.display());
             }
             Self::Restore { file } => {
-                database.restore(file)?;
-                println!("The database was restored from {}", file.display());
+                let log = database.restore(file)?;
+                let log = log.map_or(String::new(), |log| format!(" and its log {}", log.display()));
+                println!("The database was restored from {}{log}", file.display());
             }
             Self::Sync => println!("{}", sync_message(reachable(&database)?.sync()?)),
             Self::Stamp { version } => reachable(&database)?.stamp(version)?,

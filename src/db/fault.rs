@@ -141,7 +141,7 @@ pub enum SetupError {
     },
     #[error("{place} exists already, and a backup overwrites no file: give another name")]
     FileExists { place: String },
-    #[error("{place}: {detail}")]
+    #[error("cannot use the file {place}: {detail}")]
     File { place: String, detail: String },
     #[error("{place} is no backup that can be used, and nothing was replaced: {detail}")]
     BadBackup { place: String, detail: String },

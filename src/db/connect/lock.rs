@@ -74,20 +74,31 @@ impl Database {
         let Some(path) = self.target().file() else {
             return Ok(());
         };
-        // Without a directory or a record there is nothing to compare.
-        let Ok(paths) = FilePaths::of(path) else {
-            return Ok(());
-        };
-        let Ok(file) = File::open(&paths.lock) else {
-            return Ok(());
-        };
-        match log_record::check(&paths, &file) {
-            Err(_) if is_served(&file) => Ok(()),
-            result => result,
-        }
+        check_log_of(path).map(|_is_served| ())
     }
 }
 
+/// For a file that this process does not serve: checks that its log is its own, unless a process serves it. Returns
+/// whether one does.
+///
+/// # Errors
+/// [`SetupError::ForeignLog`] if it is not.
+pub(in crate::db) fn check_log_of(path: &Path) -> Result<bool, SetupError> {
+    // Without a directory or a record there is nothing to compare.
+    let Ok(paths) = FilePaths::of(path) else {
+        return Ok(false);
+    };
+    let Ok(file) = File::open(&paths.lock) else {
+        return Ok(false);
+    };
+    match log_record::check(&paths, &file) {
+        Err(_) if is_served(&file) => Ok(true),
+        Err(error) => Err(error),
+        Ok(()) => Ok(is_served(&file)),
+    }
+}
+
+/// Whether a process holds the lock.
 fn is_served(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }

@@ -1,7 +1,8 @@
 //! `placet db backup`: a copy of an embedded database in one file, made while it may be served.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -10,6 +11,7 @@ use uuid::Uuid;
 
 use crate::db::connect::url::Target;
 use crate::db::engines::dialect::{self, Purpose};
+use crate::db::schema::migrate;
 use crate::db::{Database, SetupError};
 
 /// A file that is removed when this is dropped, unless it was renamed.
@@ -28,9 +30,10 @@ impl Database {
     /// # Errors
     /// [`SetupError::OnServer`] for a database on a server; [`SetupError::FileExists`] if the file exists.
     pub fn back_up(&self, to: &Path) -> Result<(), SetupError> {
-        if let Some(command) = self.target().backup_command(to) {
+        let Some(path) = self.target().file() else {
+            let command = self.target().backup_command(to).unwrap_or_default();
             return Err(SetupError::OnServer { command });
-        }
+        };
         let failed = |error: io::Error| file_error(to, &error);
         let to = std::path::absolute(to).map_err(failed)?;
         let exists = || SetupError::FileExists {
@@ -39,12 +42,22 @@ impl Database {
         if fs::symlink_metadata(&to).is_ok() {
             return Err(exists());
         }
-        let mut name = to.clone().into_os_string();
-        name.push(format!(".partial-{}", Uuid::new_v4().simple()));
-        let partial = PartialFile(name.into());
-        // Creates the file, because SQLite says less about a folder that is missing or cannot be written.
-        File::create_new(&partial.0).map_err(failed)?;
-        dialect::copy_into(&mut self.connect_to(Purpose::Read)?, &partial.0)?;
+        let Some(name) = to.to_str() else {
+            let detail = "SQLite takes only names in UTF-8: give another one";
+            return Err(failed(io::Error::other(detail)));
+        };
+        let mut conn = self.connect_to(Purpose::Read)?;
+        let name = format!("{name}.partial-{}", Uuid::new_v4().simple());
+        let partial = PartialFile(PathBuf::from(&name));
+        // Creates the file, because SQLite says less about a folder that is missing or cannot be written. Users who may
+        // not read the database may not read its backup.
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(fs::metadata(path).map_err(failed)?.mode())
+            .open(&partial.0)
+            .map_err(failed)?;
+        dialect::copy_into(&mut conn, &name)?;
         self.finish_copy(&partial.0)?;
         sync(&partial.0).map_err(failed)?;
         match renameat_with(CWD, &partial.0, CWD, &to, RenameFlags::NOREPLACE) {
@@ -56,11 +69,14 @@ impl Database {
         sync_folder(&to).map_err(failed)
     }
 
-    /// Checks a copy, and removes the mark that ties the served file to its log.
+    /// Checks a copy, which must have tables, and removes the mark that ties the served file to its log.
     fn finish_copy(&self, copy: &Path) -> Result<(), SetupError> {
         let target = Target::of_file(copy);
         let mut conn = dialect::connect(&target, Purpose::Read, self.lock_timeout())?;
         check_integrity(&mut conn, copy)?;
+        if let Err(error @ SetupError::NotSynced) = migrate::check_schema(&mut conn) {
+            return Err(error);
+        }
         dialect::allow_writes(&mut conn)?;
         dialect::set_user_version(&mut conn, 0)?;
         Ok(())
@@ -83,19 +99,27 @@ pub fn check_integrity(conn: &mut crate::db::DbConnection, file: &Path) -> Resul
 
 /// Flushes a file to the disk.
 pub fn sync(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+    fs::File::open(path)?.sync_all()
 }
 
 /// Flushes the names of a file's folder to the disk.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().ok_or(ErrorKind::NotFound)?;
-    File::open(folder)?.sync_all()
+    fs::File::open(folder)?.sync_all()
 }
 
 /// The error of an operation on a file.
 pub fn file_error(path: &Path, error: &io::Error) -> SetupError {
+    let advice = match error.kind() {
+        ErrorKind::NotFound => "; give the path of a file that exists, or of a new one in a folder that exists",
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "; run the command as the user of the service, or give another path"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; free space on its disk",
+        _ => "",
+    };
     SetupError::File {
         place: path.display().to_string(),
-        detail: error.to_string(),
+        detail: format!("{error}{advice}"),
     }
 }

@@ -3,27 +3,33 @@
 //! The backup is copied beside the database, and checked there. Then the old log is copied into the old file, so that
 //! none is left, and the copy is renamed over the old file. A crash at any step leaves the old database or the new one.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use diesel::prelude::*;
+use rustix::process::{Flock, FlockType, fcntl_getlk};
 use uuid::Uuid;
 
 use super::backup::{PartialFile, check_integrity, file_error, sync, sync_folder};
 use super::paths::FilePaths;
+use crate::db::connect::lock::check_log_of;
 use crate::db::connect::url::Target;
 use crate::db::engines::dialect::{self, CheckpointMode, Purpose};
 use crate::db::schema::{migrate, placet_epoch};
 use crate::db::{Database, DbConnection, SetupError};
 
+/// The bytes on which every SQLite connection in WAL mode holds a lock for reading.
+const SHARED_LOCK_START: u64 = 0x4000_0002;
+const SHARED_LOCK_BYTES: u64 = 510;
+
 impl Database {
-    /// Replaces an embedded database by a backup.
+    /// Replaces an embedded database by a backup. Returns the backup's own log if it had one.
     ///
     /// # Errors
     /// Nothing was replaced: the database is on a server or in use, or the file is no usable backup.
-    pub fn restore(&self, from: &Path) -> Result<(), SetupError> {
+    pub fn restore(&self, from: &Path) -> Result<Option<PathBuf>, SetupError> {
         let Some(path) = self.target().file() else {
             let command = self.target().restore_command(from).unwrap_or_default();
             return Err(SetupError::OnServer { command });
@@ -31,14 +37,18 @@ impl Database {
         let failed = |error: io::Error| file_error(path, &error);
         let paths = FilePaths::of(path).map_err(failed)?;
         let lock = self.lock(&paths)?;
+        check_source(from, &paths)?;
         let copy = FilePaths::of(&with_suffix(&paths.database, "-placet-restore")).map_err(failed)?;
         let _removed = [&copy.database, &copy.log, &copy.index].map(|path| PartialFile(path.clone()));
-        copy_backup(from, &copy)?;
+        let log = copy_backup(from, &copy)?;
         self.prepare_copy(from, &copy)?;
         own_as(&copy.database, &paths.database).map_err(failed)?;
         sync(&copy.database).map_err(failed)?;
         if lock.check(&paths).is_ok() {
             self.end_log(&paths)?;
+        } else if is_open_elsewhere(&paths.database).map_err(failed)? {
+            // No connection is opened, because SQLite would play the log.
+            return Err(in_use(&paths));
         }
         fs::rename(&copy.database, &paths.database).map_err(failed)?;
         // What is left is no log of the new file.
@@ -49,7 +59,8 @@ impl Database {
             }
         }
         sync_folder(&paths.database).map_err(failed)?;
-        lock.forget_record().map_err(failed)
+        lock.forget_record().map_err(failed)?;
+        Ok(log)
     }
 
     /// Checks the copy of a backup, and makes it one file that every process recognizes as another database.
@@ -82,9 +93,7 @@ impl Database {
         }
         drop(conn);
         if paths.log.exists() {
-            return Err(SetupError::InUse {
-                place: paths.database.display().to_string(),
-            });
+            return Err(in_use(paths));
         }
         Ok(())
     }
@@ -99,17 +108,66 @@ fn replace_epoch(conn: &mut DbConnection) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// Copies a backup with the log that it may have.
-fn copy_backup(from: &Path, copy: &FilePaths) -> Result<(), SetupError> {
+fn in_use(paths: &FilePaths) -> SetupError {
+    SetupError::InUse {
+        place: paths.database.display().to_string(),
+    }
+}
+
+/// Whether another process has an SQLite connection to the file: in WAL mode it holds a POSIX lock.
+fn is_open_elsewhere(database: &Path) -> io::Result<bool> {
+    let file = match File::open(database) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        file => file?,
+    };
+    let lock = Flock {
+        start: SHARED_LOCK_START,
+        length: SHARED_LOCK_BYTES,
+        ..FlockType::WriteLock.into()
+    };
+    Ok(fcntl_getlk(&file, &lock)?.is_some())
+}
+
+/// Checks that a backup is not the database itself, and that a log beside it is its own.
+fn check_source(from: &Path, paths: &FilePaths) -> Result<(), SetupError> {
+    let bad = |detail: &str| SetupError::BadBackup {
+        place: from.display().to_string(),
+        detail: detail.to_owned(),
+    };
+    let source = FilePaths::of(from).map_err(|error| file_error(from, &error))?;
+    if source.database == paths.database {
+        return Err(bad("it is the database itself"));
+    }
+    match check_log_of(from) {
+        Ok(true) => Err(bad("placet serves it; make a backup of it with `placet db backup`")),
+        Ok(false) => Ok(()),
+        Err(error) => Err(bad(&error.to_string())),
+    }
+}
+
+/// Copies a backup with the log that it may have, and returns the path of that.
+fn copy_backup(from: &Path, copy: &FilePaths) -> Result<Option<PathBuf>, SetupError> {
     for left in [&copy.database, &copy.log, &copy.index] {
         drop(fs::remove_file(left));
     }
-    fs::copy(from, &copy.database).map_err(|error| file_error(from, &error))?;
+    let mut file = File::open(from).map_err(|error| file_error(from, &error))?;
+    copy_file(&mut file, &copy.database)?;
     let log = with_suffix(from, "-wal");
-    match fs::copy(&log, &copy.log) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(file_error(&log, &error)),
-        _ => Ok(()),
+    match File::open(&log) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(file_error(&log, &error)),
+        Ok(mut file) => copy_file(&mut file, &copy.log).map(|()| Some(log)),
     }
+}
+
+fn copy_file(from: &mut File, to: &Path) -> Result<(), SetupError> {
+    let copied = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(to)
+        .and_then(|mut to| io::copy(from, &mut to));
+    copied.map(|_bytes| ()).map_err(|error| file_error(to, &error))
 }
 
 /// Gives a file the owner and the mode of another one, if that exists: a service must be able to write it.

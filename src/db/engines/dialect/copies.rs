@@ -1,7 +1,5 @@
 //! Copies of an SQLite database: making one while it is served, and checking it.
 
-use std::path::Path;
-
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -9,10 +7,10 @@ use diesel::sql_types::Text;
 use crate::db::DbConnection;
 
 /// Writes a consistent copy to a new file, which has no log. Other connections may write at the same time.
-pub fn copy_into(conn: &mut DbConnection, path: &Path) -> QueryResult<()> {
+pub fn copy_into(conn: &mut DbConnection, path: &str) -> QueryResult<()> {
     allow_writes(conn)?;
     diesel::sql_query("VACUUM INTO ?")
-        .bind::<Text, _>(path.to_string_lossy().into_owned())
+        .bind::<Text, _>(path)
         .execute(conn)
         .map(|_| ())
 }
