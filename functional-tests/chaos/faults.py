@@ -8,6 +8,7 @@ class Fault:
     seconds = (0.2, 2.0)  # the bounds of its duration
     is_local = False  # whether requests go on that do not need what it concerns
     target = None  # the process that it concerns
+    took_hold = True  # whether `inject` did what the fault is
 
     def __init__(self, chance, members, engine):
         self.chance, self.members, self.engine = chance, members, engine

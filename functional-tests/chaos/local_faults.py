@@ -39,15 +39,17 @@ class HoldRow(LocalFault):
     """Another program's open transaction has updated rows. On Galera they are locked on one node."""
 
     seconds = (2.0, 5.0)
+    took_hold = False
     table = None
 
     def inject(self):
         database = self.chance.choice(self.members).database
         held = self.choose(database)
         self.connection = database.connect()
-        # On Galera another node's commit may abort the transaction at any time.
+        # It may be the victim of a deadlock. On Galera another node's commit may abort the transaction at any time.
         with contextlib.suppress(Exception):
             lock_rows(self.connection, self.table, held)
+            self.took_hold = bool(held)
 
     def heal(self):
         with contextlib.suppress(Exception):
@@ -69,7 +71,7 @@ class HoldConsumer(HoldRow):
 
     def choose(self, database):
         found = sorted(consumer for (consumer,) in database.query(CONSUMERS, USED_HOSTS))
-        return self.chance.sample(found, min(HELD_CONSUMERS, len(found))) or ["none"]
+        return self.chance.sample(found, min(HELD_CONSUMERS, len(found)))
 
 
 class PauseInTransaction(LocalFault):
@@ -81,7 +83,7 @@ class PauseInTransaction(LocalFault):
         self.target = self.chance.choice([member for member in self.members if member.proxy])
         self.healed = threading.Event()
         interception = self.target.proxy.intercept(proxy.ANSWERED, self.fits, self.pause)
-        interception.begun.wait(PAUSE_TIMEOUT_SECONDS)
+        self.took_hold = interception.begun.wait(PAUSE_TIMEOUT_SECONDS)
 
     @staticmethod
     def fits(moment):

@@ -13,6 +13,7 @@ class Report:
         self.options = options
         self.counts, self.kinds = Counter(), Counter()
         self.recoveries = defaultdict(list)  # fault -> seconds until all processes granted claims again
+        self.took_hold = Counter()  # fault -> how often it did what it is
         self.baseline = []  # the same seconds without a fault, which show the load of the machine
         self.load = os.getloadavg()[0]
         self.checks = 0
@@ -35,6 +36,10 @@ class Report:
     def violated(self, violations):
         self.kinds += Counter(violation.kind for violation in violations)
 
+    def without_hold(self, least):
+        """The faults that were injected at least `least` times and never took hold: they tested nothing."""
+        return [name for name, times in self.recoveries.items() if len(times) >= least and not self.took_hold[name]]
+
     @property
     def operations(self):
         return sum(self.counts[outcome] for outcome in ("ok", "refused", "unknown"))
@@ -44,7 +49,7 @@ class Report:
         print(f"{self.operations} operations that write: {outcomes}; {self.counts['reads']} reads; "
               f"{foreign_claims} claims of a foreign writer; {self.checks} quiescent checks", flush=True)
         for name, times in sorted(self.recoveries.items()):
-            print(f"{len(times)} times {name}: recovered within {statistics.median(times):.2f} s (median), "
+            print(f"{len(times)} times {name}, {self.took_hold[name]} took hold: recovered within {statistics.median(times):.2f} s (median), "
                   f"{max(times):.2f} s at most", flush=True)
         if self.baseline:
             print(f"without a fault all processes grant claims within {statistics.median(self.baseline):.2f} s "

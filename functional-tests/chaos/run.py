@@ -35,6 +35,8 @@ from functional_tests.lib.test_counts import TestCounts
 FAULTS = faults.FAULTS | late_commit.FAULTS | local_faults.FAULTS
 CALM_SECONDS = (0.5, 3.0)  # between a check and the next fault
 RECOVERY_SECONDS = 90
+# A kind of fault that was injected this often and never took hold fails the run.
+LEAST_FAULTS = 3
 QUIESCENT_SECONDS_UPSTREAM = 15  # the same, if a client has disconnected
 MAX_SLOWDOWN = 4  # the factor by which a run may be prolonged on a busy machine, until it is conclusive
 MAX_CAUSES = 10
@@ -111,6 +113,7 @@ class Chaos:
         found += self.recovered(name, healed + RECOVERY_SECONDS)
         self.injected.append(lasted | {"ended": time.monotonic()})
         self.report.recovered(name, injected - ready, healed - injected, time.monotonic() - healed)
+        self.report.took_hold[name] += fault.took_hold
         return found
 
     def recovered(self, name, deadline):
@@ -186,6 +189,8 @@ class Chaos:
         if not self.tests.failed:
             self.tests.equal("claims were granted and refused, reads were answered, and the tables were polled", True,
                              self.is_conclusive())
+            self.tests.equal(f"of {LEAST_FAULTS} faults of a kind at least one took hold", [],
+                             self.report.without_hold(LEAST_FAULTS))
         self.tests.finish()
 
 

@@ -208,6 +208,17 @@ def another_program_read_at_the_start():
             placet.stop()
 
 
+def wait_before_kill(random, database, recorded, starting):
+    """Half of the kills are at any moment of the start, and half soon after the start has written its record."""
+    if random.random() < 0.5:
+        time.sleep(random.uniform(0, 0.3))
+        return
+    until = time.monotonic() + 20
+    while marks(database) == recorded:
+        check(starting.poll() is None and time.monotonic() < until, "the start wrote no record")
+    time.sleep(random.uniform(0, 0.01))
+
+
 @case("SIGKILL at any moment of a start or of serving, with another program's checkpoints: no start is refused")
 def killed_at_any_moment():
     random = chance("old log")
@@ -218,10 +229,11 @@ def killed_at_any_moment():
             placet.kill()
         granted = 0
         for number in range(60 if settings["full"] else KILLS):
+            recorded = marks(placet.database)
             starting = subprocess.Popen(
                 [live.placet_binary(settings["binary"]), "--config-file", str(path), "--bind", "127.0.0.1:0"], cwd=here,
                 env=environment(here), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-            time.sleep(random.uniform(0, 0.3))
+            wait_before_kill(random, placet.database, recorded, starting)
             starting.kill()
             errors = starting.communicate(timeout=20)[1].decode()
             check("is not that of" not in errors, errors)

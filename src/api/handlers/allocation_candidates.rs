@@ -11,13 +11,15 @@ use crate::model::PreparedSearch;
 use crate::search;
 use crate::wire::allocation_candidates as wire;
 
-/// With a limit, up to this many bytes of the answer are buffered before the first byte is sent, enough for many thousands
-/// of candidates. Until then an error is a refusal instead of a broken connection. The bound is in bytes because a number
-/// of candidates does not bound memory: a candidate of many groups has some kilobytes, and a limit may be any number.
+/// With a limit, up to this many bytes of the answer are buffered before the first byte is sent, enough for many
+/// thousands of candidates. Until then an error is a refusal instead of a broken connection. The bound is in bytes
+/// because a number of candidates does not bound memory: a candidate of many groups has some kilobytes, and a limit may
+/// be any number.
 const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
 
-/// A search of at most this many rounds runs on the worker, or before longer ones. They take between one and a few times as long as waking another
-/// thread. Visiting a block of 64 roots is one round; visiting a tree, or a choice within it, is some rounds.
+/// A search of at most this many rounds runs on the worker, or before longer ones. They take between one and a few
+/// times as long as waking another thread. Visiting a block of 64 roots is one round; visiting a tree, or a choice
+/// within it, is some rounds.
 const MAX_SHORT_ROUNDS: u64 = 2048;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {

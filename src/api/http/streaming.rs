@@ -189,7 +189,8 @@ impl Drop for PooledChunk {
 
 /// Starts an answer with a budget of rounds, and makes its beginning with `make`.
 ///
-/// `None` if `rounds` is 0, or if the search needed more than that many rounds. It should then start again where it delays no other request.
+/// `None` if `rounds` is 0, or if the search needed more than that many rounds. It should then start again where it
+/// delays no other request.
 pub fn attempt<T>(
     make_source: impl FnOnce(Interrupt) -> Result<Box<dyn ChunkSource>>,
     rounds: u64,

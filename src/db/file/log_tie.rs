@@ -22,7 +22,8 @@ impl LogTie {
     /// Leaves a new mark in the file, and records it with the writer's id.
     pub fn begin(lock: File, database: &File, conn: &mut DbConnection, writer: &str) -> io::Result<LogTie> {
         let header = Header::read(database)?;
-        // If the record has several marks, another program may copy any of them from the log until the new one is there.
+        // If the record has several marks, another program may copy any of them from the log until the new one is
+        // there.
         let mut marks = LogRecord::read(&lock)?.map_or(Vec::new(), |former| former.marks);
         marks.extend(header.map(|header| header.mark));
         let mark = new_mark();
