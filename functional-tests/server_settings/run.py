@@ -91,9 +91,11 @@ class Settings:
             self.warns(database, "synchronous_commit = off", "placet's sessions use on")
 
     def role_timeouts(self):
-        """Every connection is idle for longer than the role allows, and serves all the same."""
-        half_a_second = dict.fromkeys(
-            ("statement_timeout", "lock_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout"), 500)
+        """Every connection is idle for longer than the role allows, and serves all the same.
+
+        Timeouts of statements and locks are in src/db/tests/servers/timeouts.rs.
+        """
+        half_a_second = dict.fromkeys(("idle_session_timeout", "idle_in_transaction_session_timeout"), 500)
         with self.role(**half_a_second) as database:
             with live.Service("placet", binary=self.binary, database=database) as service:
                 rest = Rest(service.port)
@@ -140,7 +142,7 @@ def main():
             tests.step("pgbouncer in session mode is served", settings.pooled, "session")
             tests.step("several hosts need target_session_attrs", settings.several_hosts)
             tests.step("synchronous_commit = off is a warning", settings.asynchronous_commit)
-            tests.step("timeouts of a role stop nothing", settings.role_timeouts)
+            tests.step("idle timeouts of a role stop nothing", settings.role_timeouts)
             tests.step("fsync = off is a warning", settings.warns, engine.create(), "fsync = off", "set it to on")
         else:
             tests.step("a proxy that splits reads from writes is refused", settings.splitting_proxy)
