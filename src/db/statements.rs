@@ -78,40 +78,21 @@ pub mod inventories {
     };
 }
 
-pub mod consumer_types {
+/// The rows that have an id and a name, of tables that other rows refer to by id.
+pub mod names {
     use crate::db::engines::rows::CountMatches;
 
-    pub const NAMED: CountMatches = CountMatches {
-        table: "consumer_types",
-        columns: ["id", "name"],
-    };
-}
+    pub const CONSUMER_TYPES: CountMatches = named("consumer_types", "name");
+    pub const PROJECTS: CountMatches = named("projects", "external_id");
+    pub const RESOURCE_CLASSES: CountMatches = named("resource_classes", "name");
+    pub const USERS: CountMatches = named("users", "external_id");
 
-pub mod projects {
-    use crate::db::engines::rows::CountMatches;
-
-    pub const NAMED: CountMatches = CountMatches {
-        table: "projects",
-        columns: ["id", "external_id"],
-    };
-}
-
-pub mod resource_classes {
-    use crate::db::engines::rows::CountMatches;
-
-    pub const NAMED: CountMatches = CountMatches {
-        table: "resource_classes",
-        columns: ["id", "name"],
-    };
-}
-
-pub mod users {
-    use crate::db::engines::rows::CountMatches;
-
-    pub const NAMED: CountMatches = CountMatches {
-        table: "users",
-        columns: ["id", "external_id"],
-    };
+    const fn named(table: &'static str, column: &'static str) -> CountMatches {
+        CountMatches {
+            table,
+            columns: ["id", column],
+        }
+    }
 }
 
 pub mod resource_provider_aggregates {

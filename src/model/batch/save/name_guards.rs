@@ -10,7 +10,7 @@ use super::consumers::new_consumers;
 use super::owner_ids::OwnerIds;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::{CountMatches, Value};
-use crate::db::statements::{consumer_types, projects, resource_classes, users};
+use crate::db::statements::names;
 use crate::model::batch::state::State;
 use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::ClassId;
@@ -31,7 +31,7 @@ pub fn class_names(state: &State) -> GuardedWrite {
     let named = custom
         .iter()
         .map(|class| (class.0, state.class_name(*class).to_string()));
-    assert_named(resource_classes::NAMED, named.collect())
+    assert_named(names::RESOURCE_CLASSES, named.collect())
 }
 
 /// The ids of the projects, users and consumer types of a plan's new consumers have the names of these.
@@ -43,9 +43,9 @@ pub fn owner_names(state: &State, owner_ids: &OwnerIds) -> [GuardedWrite; 3] {
         type_ids.extend(owner_ids.consumer_type(row).zip(row.consumer_type.clone()));
     }
     [
-        assert_named(projects::NAMED, project_ids),
-        assert_named(users::NAMED, user_ids),
-        assert_named(consumer_types::NAMED, type_ids),
+        assert_named(names::PROJECTS, project_ids),
+        assert_named(names::USERS, user_ids),
+        assert_named(names::CONSUMER_TYPES, type_ids),
     ]
 }
 
