@@ -127,7 +127,7 @@ def a_full_queue():
         with write_lock(placet.database) as release:
             first = Claims(placet, [0])
             time.sleep(0.3)  # the writer has taken it from the queue, and waits for the lock
-            waiting = Claims(placet, range(1, 1 + size))
+            waiting = Claims(placet, range(1, size))
             time.sleep(0.3)
             excess = Claims(placet, range(20, 40)).wait()
             for answer in excess.answers.values():
@@ -135,8 +135,8 @@ def a_full_queue():
             check(max(excess.took.values()) < 1, "refused late:", excess.took)
             check_reads(placet)
             release()
-            equal(first.wait().statuses() + waiting.wait().statuses(), [204] * (1 + size))
-        equal(held(placet), {consumer(n) for n in range(1 + size)})
+            equal(first.wait().statuses() + waiting.wait().statuses(), [204] * size)
+        equal(held(placet), {consumer(n) for n in range(size)})
 
 
 @case("a start waits for a lock that another program holds")
