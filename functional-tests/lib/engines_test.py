@@ -4,6 +4,8 @@
 """
 
 import argparse
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -163,12 +165,12 @@ def swept(tests, kind):
     """The next test removes the servers of a test that was killed."""
     owner = subprocess.Popen(
         [sys.executable, "-m", "functional_tests.lib.engines", "run", kind, "--", "sh", "-c",
-         "echo ready; exec sleep 1000"], stdout=subprocess.PIPE, text=True)
-    assert owner.stdout.readline() == "ready\n"
+         "echo $$; exec sleep 1000"], stdout=subprocess.PIPE, text=True)
+    sleeper = int(owner.stdout.readline())
     folders = [f for f in machine.folders() if (f / "owner").read_text().startswith(f"{owner.pid} ")]
     assert folders, "it has no folder"
-    for pid in reversed(machine.family(owner.pid)[:2]):  # the test and its `sleep`, not the server
-        subprocess.run(["kill", "-9", str(pid)], check=False)
+    for pid in (sleeper, owner.pid):  # not the server
+        os.kill(pid, signal.SIGKILL)
     owner.wait()
     machine.sweep()
     nothing_left(folders)
