@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import time
 
-from functional_tests.process.backups import grant, killed_after_backup, options, used
+from functional_tests.process.backups import grant, ended_after_backup, options, used
 from functional_tests.process.cases import case, chance, check, equal, folder, settings
 from functional_tests.process.claims import HOSTS, ClientGroup, prepare
 from functional_tests.process.damaged_file import overwrite
@@ -94,7 +94,7 @@ def backup_mode():
 
 def a_backup(here):
     """A backup with 3 claims of a database that has 7, whose placet was killed."""
-    return killed_after_backup(here, lambda source, target: succeeds(here, "backup", target, database=source))
+    return ended_after_backup(here, lambda source, target: succeeds(here, "backup", target, database=source))
 
 
 @case("`db restore` after a crash, with or without a copy by hand before: the backup is served, and the epoch is new")

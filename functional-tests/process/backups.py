@@ -22,13 +22,13 @@ def used(placet):
     return placet.rest("GET", f"/resource_providers/{POOL}/usages").json["usages"]["DISK_GB"]
 
 
-def killed_after_backup(here, back_up):
-    """Serves, makes a backup by `back_up` at 3 claims while it serves, grants 4 more, and is killed."""
+def ended_after_backup(here, back_up, end=Placet.kill):
+    """Serves, makes a backup by `back_up` at 3 claims while it serves, grants 4 more, and ends by `end`."""
     backup = here / "backup"
     with Placet(here, {}) as placet:
         prepare(placet.rest)
         grant(placet, range(3))
         back_up(placet.database, backup)
         grant(placet, range(3, 7))
-        placet.kill()
+        end(placet)
     return placet.database, backup

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from functional_tests.lib import live
-from functional_tests.process.backups import grant, killed_after_backup, options, used
+from functional_tests.process.backups import grant, ended_after_backup, options, used
 from functional_tests.process.cases import case, chance, check, equal, folder, settings
 from functional_tests.process.claims import prepare
 from functional_tests.process.lost_file import log_of
@@ -53,7 +53,7 @@ def vacuum_into(source, target):
 def backup_of_the_same_session():
     for back_up in (backup_api, vacuum_into):
         with folder() as here:
-            database, backup = killed_after_backup(here, back_up)
+            database, backup = ended_after_backup(here, back_up)
             shutil.copy(backup, database)
             is_refused(here, database)
             remove_log(database)
@@ -113,15 +113,9 @@ def another_database():
 @case("after a clean stop any backup may be copied over the file, and a crash after that is no reason to refuse")
 def restored_after_a_clean_stop():
     with folder() as here:
-        backup = here / "backup"
-        with Placet(here, {}) as placet:
-            prepare(placet.rest)
-            grant(placet, range(3))
-            backup_api(placet.database, backup)
-            grant(placet, range(3, 7))
-            placet.stop()
+        database, backup = ended_after_backup(here, backup_api, Placet.stop)
         for _ in range(2):
-            shutil.copy(backup, placet.database)
+            shutil.copy(backup, database)
             with Placet(here, {}) as placet:
                 equal(used(placet), 3)
                 grant(placet, range(10, 12))

@@ -60,8 +60,8 @@ pub enum ClaimRow {
     },
 }
 
-/// A row of `inventories`.
-#[derive(Debug, Clone, PartialEq)]
+/// A row of `inventories`, without its times.
+#[derive(Debug, Clone, PartialEq, Queryable)]
 pub struct InventoryRow {
     pub provider: i32,
     pub class: i32,

@@ -36,6 +36,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
 use super::allocations::{Claim, ConsumerClaim, Expected, Owner};
+use super::batch::refusals::Verification;
 use super::inventories::{Add, Inventory, Replace};
 use super::resource_providers::Create;
 use super::{Model, Rules, Running, Serving};
@@ -62,6 +63,15 @@ fn rules() -> Rules {
             project: "no-project".into(),
             user: "no-user".into(),
         },
+    }
+}
+
+/// A verification of refusals, with a valid snapshot.
+fn verification<'a>(rules: &'a Rules, snapshot: &'a Snapshot) -> Verification<'a> {
+    Verification {
+        rules,
+        snapshot,
+        may_decide: true,
     }
 }
 

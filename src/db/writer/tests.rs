@@ -5,6 +5,7 @@ mod pessimistic;
 mod pipeline;
 mod preinserts;
 mod suspension;
+mod waiting;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -348,54 +349,6 @@ async fn the_timeout_bounds_waiting_and_retries_together() {
         "the timeout began again with the first attempt: {after:?}"
     );
     dialect::rollback(&mut writer.conn).unwrap();
-}
-
-#[actix_web::test]
-async fn a_full_queue_refuses_immediately() {
-    let mut writer = number_writer(3, LONG_TIMEOUT);
-    writer.lock();
-    // The writer takes the first alone, and waits with it for the lock.
-    let mut tasks = vec![writer.submit(1)];
-    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
-    tasks.extend((2..=8).map(|number| writer.submit(number)));
-    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
-    dialect::rollback(&mut writer.conn).unwrap();
-    let mut granted = Vec::new();
-    for task in tasks {
-        match task.await.unwrap() {
-            Ok(answer) => granted.push(answer),
-            Err(error) => assert!(matches!(error, Error::Busy { .. }), "{error:?}"),
-        }
-    }
-    assert_eq!(granted, [10, 20, 30]);
-    assert_eq!(writer.count(), 3);
-}
-
-/// A batch of several commands has at most 1,024 rows. Beyond 256 rows a command is committed alone.
-#[actix_web::test]
-async fn a_batch_is_bounded_in_rows_and_large_commands_take_turns_with_the_others() {
-    let mut writer = number_writer(100, LONG_TIMEOUT);
-    writer.lock();
-    // The writer takes the first alone, and waits with it for the lock.
-    let mut tasks = vec![writer.submit(1)];
-    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
-    let (large, other_large) = (-257 * ROWS, -5000 * ROWS);
-    let small: Vec<i64> = (0..6).map(|n| -250 * ROWS - n).collect();
-    tasks.extend([large, other_large].map(|number| writer.submit(number)));
-    tasks.extend(small.iter().map(|number| writer.submit(*number)));
-    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
-    dialect::rollback(&mut writer.conn).unwrap();
-    for task in tasks {
-        assert!(task.await.unwrap().is_ok());
-    }
-    let expected = [
-        vec![1],
-        small[..4].to_vec(),
-        vec![large],
-        small[4..].to_vec(),
-        vec![other_large],
-    ];
-    assert_eq!(*writer.published.lock().unwrap(), expected);
 }
 
 #[actix_web::test]

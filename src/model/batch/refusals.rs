@@ -23,83 +23,72 @@ use super::state::{ConsumerEntry, State};
 use crate::db::engines::dialect;
 use crate::db::{DbConnection, DbResult};
 use crate::error::Error;
-use crate::search::{Catalog, Snapshot};
+use crate::search::Snapshot;
 
-/// Decides each command alone, on what the tables have at one moment after the call. Returns for each its refusal, or
-/// `None` if it would be granted. The number of statements does not depend on the number of commands.
-///
-/// `may_decide`: whether a decision may rest on the snapshot. If not, only its ids are used, and compared.
-pub fn verify(
-    conn: &mut DbConnection,
-    commands: &[&Command],
-    rules: &Rules,
-    snapshot: &Snapshot,
-    may_decide: bool,
-) -> DbResult<Vec<Option<Error>>> {
-    let is_claim = |at: &usize| batch_rows::is_read_by_one_statement(&Footprint::of(&commands[*at..=*at]));
-    let (claims, others): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(is_claim);
-    let mut found = vec![None; commands.len()];
-    for kind in [claims, others].into_iter().filter(|kind| !kind.is_empty()) {
-        let of_kind: Vec<&Command> = kind.iter().map(|at| commands[*at]).collect();
-        let refusals = verify_kind(conn, &of_kind, rules, snapshot, may_decide)?;
-        kind.into_iter()
-            .zip(refusals)
-            .for_each(|(at, refusal)| found[at] = refusal);
-    }
-    Ok(found)
+/// What a verification needs besides the tables.
+pub struct Verification<'a> {
+    pub rules: &'a Rules,
+    pub snapshot: &'a Snapshot,
+    /// Whether a decision may rest on the snapshot. If not, only its ids are used, and compared.
+    pub may_decide: bool,
 }
 
-/// As `verify`, for commands all of which one statement may read, or none.
-fn verify_kind(
-    conn: &mut DbConnection,
-    commands: &[&Command],
-    rules: &Rules,
-    snapshot: &Snapshot,
-    may_decide: bool,
-) -> DbResult<Vec<Option<Error>>> {
-    let footprint = Footprint::of(commands);
-    if let Some(found) = batch_rows::claim_rows(conn, &footprint, snapshot)? {
-        return Ok(refusals(commands, rules, found.rows, &found.consumers));
+impl Verification<'_> {
+    /// Decides each command alone, on what the tables have at one moment after the call. Returns for each its refusal, or
+    /// `None` if it would be granted. The number of statements does not depend on the number of commands.
+    pub fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Option<Error>>> {
+        let is_claim = |at: &usize| batch_rows::is_read_by_one_statement(&Footprint::of(&commands[*at..=*at]));
+        let (claims, others): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(is_claim);
+        let mut found = vec![None; commands.len()];
+        for kind in [claims, others].into_iter().filter(|kind| !kind.is_empty()) {
+            let of_kind: Vec<&Command> = kind.iter().map(|at| commands[*at]).collect();
+            let refusals = self.verify_kind(conn, &of_kind)?;
+            kind.into_iter()
+                .zip(refusals)
+                .for_each(|(at, refusal)| found[at] = refusal);
+        }
+        Ok(found)
     }
-    let known = may_decide.then(|| snapshot.catalog());
-    dialect::read_transaction(conn, |conn| verify_on_all_rows(conn, commands, rules, known))
-}
 
-/// As `verify`, for any commands, in the transaction of `conn`.
-fn verify_on_all_rows(
-    conn: &mut DbConnection,
-    commands: &[&Command],
-    rules: &Rules,
-    known: Option<&Catalog>,
-) -> DbResult<Vec<Option<Error>>> {
-    let footprint = Footprint::of(commands);
-    let consumers: Vec<&str> = footprint.consumers.iter().copied().collect();
-    if commands.len() > 1 && CollatedNames::distinct(conn, &consumers).is_err() {
-        // Two commands spell the same consumer differently, and one read would find it for one of them only.
-        let alone = commands
-            .iter()
-            .map(|command| verify_on_all_rows(conn, &[command], rules, known));
-        return Ok(alone.collect::<DbResult<Vec<_>>>()?.concat());
+    /// As [`Self::verify`], for commands all of which one statement may read, or none.
+    fn verify_kind(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Option<Error>>> {
+        let footprint = Footprint::of(commands);
+        if let Some(found) = batch_rows::claim_rows(conn, &footprint, self.snapshot)? {
+            return Ok(self.refusals(commands, found.rows, &found.consumers));
+        }
+        dialect::read_transaction(conn, |conn| self.verify_on_all_rows(conn, commands))
     }
-    let consumers = batch_rows::consumers(conn, &footprint, RowAccess::Consistent)?;
-    let rows = batch_rows::providers(conn, &footprint, &consumers, known, RowAccess::Consistent)?;
-    Ok(refusals(commands, rules, rows, &consumers))
-}
 
-/// Decides each command alone on the rows.
-fn refusals(
-    commands: &[&Command],
-    rules: &Rules,
-    rows: Rows,
-    consumers: &BTreeMap<String, ConsumerEntry>,
-) -> Vec<Option<Error>> {
-    let base = Base::Rows(Arc::new(rows));
-    let now = dialect::now().and_utc();
-    let refusal = |command: &&Command| {
-        let mut state = State::new(base.clone(), consumers_of(command, consumers), now);
-        decide(&mut state, rules, command).err()
-    };
-    commands.iter().map(refusal).collect()
+    /// As [`Self::verify`], for any commands, in the transaction of `conn`.
+    fn verify_on_all_rows(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Option<Error>>> {
+        let footprint = Footprint::of(commands);
+        let consumers: Vec<&str> = footprint.consumers.iter().copied().collect();
+        if commands.len() > 1 && CollatedNames::distinct(conn, &consumers).is_err() {
+            // Two commands spell the same consumer differently, and one read would find it for one of them only.
+            let alone = commands.iter().map(|command| self.verify_on_all_rows(conn, &[command]));
+            return Ok(alone.collect::<DbResult<Vec<_>>>()?.concat());
+        }
+        let known = self.may_decide.then(|| self.snapshot.catalog());
+        let consumers = batch_rows::consumers(conn, &footprint, RowAccess::Consistent)?;
+        let rows = batch_rows::providers(conn, &footprint, &consumers, known, RowAccess::Consistent)?;
+        Ok(self.refusals(commands, rows, &consumers))
+    }
+
+    /// Decides each command alone on the rows.
+    fn refusals(
+        &self,
+        commands: &[&Command],
+        rows: Rows,
+        consumers: &BTreeMap<String, ConsumerEntry>,
+    ) -> Vec<Option<Error>> {
+        let base = Base::Rows(Arc::new(rows));
+        let now = dialect::now().and_utc();
+        let refusal = |command: &&Command| {
+            let mut state = State::new(base.clone(), consumers_of(command, consumers), now);
+            decide(&mut state, self.rules, command).err()
+        };
+        commands.iter().map(refusal).collect()
+    }
 }
 
 /// The entries of the consumers that the command names.

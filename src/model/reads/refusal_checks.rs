@@ -11,7 +11,7 @@ use crate::db::{Database, DbConnection, SetupError};
 use crate::error::{Error, Result};
 use crate::model::batch::command::Command;
 use crate::model::batch::decide::Rules;
-use crate::model::batch::refusals;
+use crate::model::batch::refusals::Verification;
 use crate::model::snapshot::store::SnapshotStore;
 
 /// Checks refusals. Clones share the thread.
@@ -34,7 +34,12 @@ impl Tables {
     fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> Result<Vec<Option<Error>>> {
         let newest = self.store.newest();
         let may_decide = self.store.may_decide();
-        Ok(refusals::verify(conn, commands, &self.rules, &newest, may_decide)?)
+        let verification = Verification {
+            rules: &self.rules,
+            snapshot: &newest,
+            may_decide,
+        };
+        Ok(verification.verify(conn, commands)?)
     }
 }
 

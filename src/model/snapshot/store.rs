@@ -9,6 +9,7 @@
 
 mod own_commits;
 mod row_reads;
+mod stamp;
 
 use std::collections::{BTreeSet, HashSet};
 use std::pin::pin;
@@ -20,6 +21,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
 use self::row_reads::{PublishedChange, PublishedLog};
+use self::stamp::Stamp;
 use super::change;
 use super::merged_changes::MergedChanges;
 use super::reload;
@@ -57,29 +59,6 @@ struct Applied {
     /// How many polls in a row found no commit of a peer.
     idle_polls: u32,
     speculative: Option<Speculative>,
-}
-
-/// Counts the events after which something that was read before may be obsolete.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Stamp {
-    /// How often everything was reloaded.
-    reloads: u64,
-    invalidations: u64,
-    /// How often marked rows were read and published.
-    row_reads: u64,
-    foreign_commits: u64,
-}
-
-impl Stamp {
-    /// Whether the snapshot was neither reloaded nor invalidated between the two.
-    fn is_same_reload(&self, other: &Stamp) -> bool {
-        (self.reloads, self.invalidations) == (other.reloads, other.invalidations)
-    }
-
-    /// Whether no rows were published either.
-    fn is_same_read(&self, other: &Stamp) -> bool {
-        self.is_same_reload(other) && self.row_reads == other.row_reads
-    }
 }
 
 /// The speculative snapshot: `base` with a commit in flight. It is published when the commit has happened, if `base` is

@@ -9,7 +9,6 @@ use crate::db::writer::{Batch, Decision};
 use crate::error::Error;
 use crate::model::allocations::Release;
 use crate::model::batch::command::{Command, Write};
-use crate::model::batch::refusals;
 
 #[actix_web::test]
 async fn granted_commands_are_planned_as_if_the_refused_had_not_come() {
@@ -88,7 +87,7 @@ async fn a_refusal_is_verified_on_rows_and_a_command_that_fits_them_is_granted()
     let (fits, refused) = (claim_command(11, 1, 2), claim_command(12, 1, 4));
     let snapshot = f.model.snapshot().await.unwrap();
     let verify = |f: &mut Fixture, commands: &[&Command]| {
-        refusals::verify(&mut f.conn, commands, &rules(), &snapshot, true).unwrap()
+        verification(&rules(), &snapshot).verify(&mut f.conn, commands).unwrap()
     };
     assert!(verify(&mut f, &[&fits, &refused]).iter().all(Option::is_some));
     f.execute("DELETE FROM allocations");
@@ -114,7 +113,7 @@ async fn verified_commands_may_name_a_consumer_in_two_spellings() {
     let (upper, other) = (release(uuid(0xabc).to_uppercase()), release(uuid(0xabc)));
     let commands = [&upper, &other, &release(uuid(10))];
     let snapshot = f.model.snapshot().await.unwrap();
-    let verified = refusals::verify(&mut f.conn, &commands, &rules(), &snapshot, true);
+    let verified = verification(&rules(), &snapshot).verify(&mut f.conn, &commands);
     let verified: Vec<bool> = verified.unwrap().iter().map(Option::is_some).collect();
     assert_eq!(verified, [true, true, false]);
 }

@@ -9,7 +9,6 @@ use super::*;
 use crate::error::Error;
 use crate::model::allocations::Release;
 use crate::model::batch::command::{Command, Write};
-use crate::model::batch::refusals;
 use crate::model::resource_classes;
 
 /// A fixture with the snapshot that the refusals came from.
@@ -37,7 +36,7 @@ impl Refusals {
     /// The refusal of each command on the tables, and the number of statements that it took.
     fn verify(&mut self, commands: &[&Command]) -> (Vec<Option<Error>>, u64) {
         let before = self.f.database.statements();
-        let verified = refusals::verify(&mut self.f.conn, commands, &rules(), &self.snapshot, true);
+        let verified = verification(&rules(), &self.snapshot).verify(&mut self.f.conn, commands);
         (verified.unwrap(), self.f.database.statements() - before)
     }
 

@@ -16,7 +16,7 @@ use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
 use crate::model::batch::footprint::Footprint;
 use crate::model::batch::state::{ConsumerEntry, ConsumerRow};
-use crate::model::snapshot::load::parts::{InventoryColumns, Parts, ProviderColumns, UsedColumns};
+use crate::model::snapshot::load::parts::{Parts, ProviderColumns, UsedColumns};
 use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, Snapshot};
 
 /// What refusals of claims and releases depend on. It is not enough to write what they change.
@@ -34,7 +34,7 @@ pub fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
 }
 
 /// The rows of the footprint, at one moment. `None` if the statement cannot read all of them:
-/// - [`is_read_by_one_statement`] says so.
+/// - [`is_read_by_one_statement`] is false.
 /// - A provider is not in the snapshot, or has another id there.
 /// - Two consumers are equal to the database, or the keys are too many.
 pub fn claim_rows(
@@ -83,7 +83,7 @@ pub fn claim_rows(
                 }
                 parts.providers.push(ProviderColumns::unplaced(id, uuid, generation));
             }
-            ClaimRow::Inventory(row) => parts.inventories.push(row.into()),
+            ClaimRow::Inventory(row) => parts.inventories.push(row),
             ClaimRow::Usage { provider, class, used } => parts.used.push(UsedColumns {
                 provider,
                 class,
@@ -107,20 +107,5 @@ fn consumer(generation: i32) -> ConsumerRow {
         project: String::new(),
         user: String::new(),
         consumer_type: None,
-    }
-}
-
-impl From<claim_rows::InventoryRow> for InventoryColumns {
-    fn from(row: claim_rows::InventoryRow) -> InventoryColumns {
-        InventoryColumns {
-            provider: row.provider,
-            class: row.class,
-            total: row.total,
-            reserved: row.reserved,
-            min_unit: row.min_unit,
-            max_unit: row.max_unit,
-            step_size: row.step_size,
-            allocation_ratio: row.allocation_ratio,
-        }
     }
 }

@@ -6,6 +6,7 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use crate::db::DbConnection;
+use crate::db::claim_rows::InventoryRow;
 use crate::db::engines::dialect::ratio;
 use crate::model::modified_micros;
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
@@ -14,25 +15,12 @@ use crate::search::{AggregateId, ClassId, Inventory, ProviderId, ProviderRow, Tr
 #[derive(Default)]
 pub struct Parts {
     pub providers: Vec<ProviderColumns>,
-    pub inventories: Vec<InventoryColumns>,
+    pub inventories: Vec<InventoryRow>,
     pub used: Vec<UsedColumns>,
     /// Provider and trait.
     pub traits: Vec<(i32, i32)>,
     /// Provider and aggregate.
     pub aggregates: Vec<(i32, i32)>,
-}
-
-/// A row of `inventories`.
-#[derive(Queryable)]
-pub struct InventoryColumns {
-    pub provider: i32,
-    pub class: i32,
-    pub total: i32,
-    pub reserved: i32,
-    pub min_unit: i32,
-    pub max_unit: i32,
-    pub step_size: i32,
-    pub allocation_ratio: f64,
 }
 
 /// The sum of the allocations of one class from one provider.
@@ -133,7 +121,7 @@ fn rows_of<T>(provider: i32, rows: &[T], provider_of: impl Fn(&T) -> i32) -> std
     rows[start..start + count].iter()
 }
 
-fn inventory(columns: &InventoryColumns) -> (ClassId, Inventory) {
+fn inventory(columns: &InventoryRow) -> (ClassId, Inventory) {
     let inventory = Inventory {
         total: columns.total,
         reserved: columns.reserved,

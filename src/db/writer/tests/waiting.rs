@@ -1,0 +1,106 @@
+//! Tests of the jobs that wait: the bound of the queue, and the turns of large commands.
+
+use super::*;
+use crate::db::writer::queue::queue;
+use crate::db::writer::waiting::Waiting;
+
+#[actix_web::test]
+async fn a_full_queue_refuses_immediately() {
+    let mut writer = number_writer(3, LONG_TIMEOUT);
+    writer.lock();
+    // The writer takes the first alone, and waits with it for the lock.
+    let mut tasks = vec![writer.submit(1)];
+    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
+    tasks.extend((2..=8).map(|number| writer.submit(number)));
+    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
+    dialect::rollback(&mut writer.conn).unwrap();
+    let mut granted = Vec::new();
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(answer) => granted.push(answer),
+            Err(error) => assert!(matches!(error, Error::Busy { .. }), "{error:?}"),
+        }
+    }
+    assert_eq!(granted, [10, 20, 30]);
+    assert_eq!(writer.count(), 3);
+}
+
+/// A batch of several commands has at most 1,024 rows. Beyond 256 rows a command is committed alone.
+#[actix_web::test]
+async fn a_batch_is_bounded_in_rows_and_large_commands_take_turns_with_the_others() {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    writer.lock();
+    // The writer takes the first alone, and waits with it for the lock.
+    let mut tasks = vec![writer.submit(1)];
+    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
+    let (large, other_large) = (-257 * ROWS, -5000 * ROWS);
+    let small: Vec<i64> = (0..6).map(|n| -250 * ROWS - n).collect();
+    tasks.extend([large, other_large].map(|number| writer.submit(number)));
+    tasks.extend(small.iter().map(|number| writer.submit(*number)));
+    actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
+    dialect::rollback(&mut writer.conn).unwrap();
+    for task in tasks {
+        assert!(task.await.unwrap().is_ok());
+    }
+    let expected = [
+        vec![1],
+        small[..4].to_vec(),
+        vec![large],
+        small[4..].to_vec(),
+        vec![other_large],
+    ];
+    assert_eq!(*writer.published.lock().unwrap(), expected);
+}
+
+/// The jobs of numbers that were submitted, and a handle that keeps their queue open.
+async fn waiting_jobs(numbers: &[i64]) -> (Waiting<Numbers>, WriterHandle<Numbers>) {
+    let settings = WriterSettings {
+        queue_size: 100,
+        commit_timeout: LONG_TIMEOUT,
+        wal: WalLimits::default(),
+    };
+    let (handle, jobs) = queue::<Numbers>(&settings);
+    for number in numbers.iter().copied() {
+        let handle = handle.clone();
+        actix_web::rt::spawn(async move { submit(&handle, number).await });
+        // The task submits, and waits for an answer that never comes.
+        actix_web::rt::time::sleep(Duration::from_millis(1)).await;
+    }
+    (Waiting::new(jobs), handle)
+}
+
+const LARGE: i64 = -257 * ROWS;
+
+#[actix_web::test]
+async fn the_next_large_job_waits_as_long_as_the_last_one_took_if_others_came() {
+    let (mut waiting, _handle) = waiting_jobs(&[LARGE, LARGE - 1, 1]).await;
+    assert_eq!(waiting.take_small(&[]).len(), 1);
+    assert_eq!(waiting.take_large().len(), 1);
+    waiting.end_large(Instant::now() - Duration::from_millis(300));
+    assert!(waiting.take_large().is_empty() && !waiting.has_due());
+    let until_due = waiting.large_due_at().unwrap() - Instant::now();
+    assert!(until_due <= Duration::from_millis(300), "{until_due:?}");
+    actix_web::rt::time::sleep(until_due).await;
+    assert!(waiting.has_due());
+    assert_eq!(waiting.take_large().len(), 1);
+}
+
+#[actix_web::test]
+async fn large_jobs_without_others_do_not_wait_for_each_other() {
+    let (mut waiting, _handle) = waiting_jobs(&[LARGE, LARGE - 1]).await;
+    assert!(waiting.take_small(&[]).is_empty());
+    assert_eq!(waiting.take_large().len(), 1);
+    waiting.end_large(Instant::now() - Duration::from_millis(300));
+    assert!(waiting.has_due());
+    assert_eq!(waiting.take_large().len(), 1);
+}
+
+#[actix_web::test]
+async fn a_large_job_that_took_long_makes_the_next_one_wait_for_a_moment_only() {
+    let (mut waiting, _handle) = waiting_jobs(&[LARGE, LARGE - 1, 1]).await;
+    assert_eq!(waiting.take_small(&[]).len(), 1);
+    assert_eq!(waiting.take_large().len(), 1);
+    waiting.end_large(Instant::now() - LONG_TIMEOUT);
+    let until_due = waiting.large_due_at().unwrap() - Instant::now();
+    assert!(until_due < Duration::from_secs(1), "{until_due:?}");
+}
