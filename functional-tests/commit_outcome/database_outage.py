@@ -143,4 +143,4 @@ def commit_outcome_unknown(proxy, database, node, rest, seed):
         verifier.wait_for("a claim", lambda follows=follows: rest.must(follows.method, follows.path, follows.body))
         expected.apply(follows)
         verifier.check_tables(expected, database)
-        verifier.check_answers(expected, rest, [request.consumer, follows.consumer])
+        verifier.check_answers(expected, rest, request.consumers + follows.consumers)

@@ -7,21 +7,24 @@ ONE, OTHER, LEAD = (f"00000000-0000-4000-8000-00000000000{n}" for n in range(3))
 POOL = "00000000-0000-4000-8000-0000000000ff"
 TOTALS = {ONE: ("VCPU", 100_000), OTHER: ("VCPU", 100_000), LEAD: ("VCPU", 100_000), POOL: ("DISK_GB", 1_000_000)}
 
+# The consumers of a large claim. A command of more than 256 rows is large.
+MANY = 150
+
 
 @dataclasses.dataclass
 class Request:
-    """One write. `after` is what its consumer holds then, with its generation, or None if the consumer is gone."""
+    """One write. `after` is what each of its consumers holds then, with its generation, or None if they are gone."""
 
     name: str
     method: str
-    consumer: str
+    consumers: list
     after: tuple | None
     touches: list  # the providers whose generation it increments
     body: dict | None = None
 
     @property
     def path(self):
-        return f"/allocations/{self.consumer}"
+        return "/allocations" if self.method == "POST" else f"/allocations/{self.consumers[0]}"
 
 
 class ExpectedState:
@@ -38,9 +41,10 @@ class ExpectedState:
 
     def apply(self, request):
         """Applies a request that was granted."""
-        self.consumers.pop(request.consumer, None)
-        if request.after:
-            self.consumers[request.consumer] = request.after
+        for consumer in request.consumers:
+            self.consumers.pop(consumer, None)
+            if request.after:
+                self.consumers[consumer] = request.after
         for provider in request.touches:
             self.generations[provider] += 1
 
@@ -72,21 +76,31 @@ class ExpectedState:
         return self._put("a replacement", consumer, {OTHER: self._amount(), POOL: self._amount()}, 1)
 
     def delete(self, rest):
-        return Request("a DELETE", "DELETE", self._prepared(rest), None, [])
+        return Request("a DELETE", "DELETE", [self._prepared(rest)], None, [])
 
     def _prepared(self, rest):
         """Makes a consumer with allocations."""
         request = self.claim(rest, {ONE: 2, POOL: 5})
         rest.must(request.method, request.path, request.body)
         self.apply(request)
-        return request.consumer
+        return request.consumers[0]
+
+    def large_claim(self, rest):
+        """A claim whose rows are inserted on a connection of its own."""
+        holds, consumers = {ONE: 1}, [self._new() for _ in range(MANY)]
+        body = {consumer: self._body(holds, None, "p") for consumer in consumers}
+        return Request("a large claim", "POST", consumers, (holds, 1), list(holds), body)
 
     def _put(self, name, consumer, holds, generation, project="p"):
+        body = self._body(holds, generation, project)
+        return Request(name, "PUT", [consumer], (holds, (generation or 0) + 1), list(holds), body)
+
+    @staticmethod
+    def _body(holds, generation, project):
         allocations = {provider: {"resources": {TOTALS[provider][0]: amount}} for provider, amount in holds.items()}
-        body = {
+        return {
             "allocations": allocations,
             "project_id": project, "user_id": project, "consumer_generation": generation, "consumer_type": "INSTANCE"}
-        return Request(name, "PUT", consumer, (holds, (generation or 0) + 1), list(holds), body)
 
     def _new(self):
         return str(uuid.UUID(int=self.chance.getrandbits(128), version=4))
@@ -105,4 +119,4 @@ REQUEST_KINDS = {
 BATCHES = {"two claims in one batch": (ExpectedState.claim, ExpectedState.claim_of_several),
            "eight claims in one batch": 8 * (ExpectedState.claim,),
            "a replacement and a DELETE in one batch": UNBATCHED[2:]}
-REQUEST_KINDS |= BATCHES
+REQUEST_KINDS |= {"a large claim": (ExpectedState.large_claim,)} | BATCHES

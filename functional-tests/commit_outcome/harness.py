@@ -95,7 +95,7 @@ class Harness:
         for request, answer in answers:
             assert answer.status == 204, f"{request.name} was answered {answer}; {self._actual_outcome(request)}"
             self.expected.apply(request)
-        self.verify([request.consumer for request, _ in answers])
+        self.verify([request.consumers[-1] for request, _ in answers])
 
     def verify(self, consumers):
         """The tables, the process with the fault and the other process all agree with the answers."""
@@ -163,5 +163,5 @@ class Harness:
     def _actual_outcome(self, request):
         """The actual outcome of a request, as a text for the report."""
         consumers, _ = verifier.tables(self.database)
-        found = consumers.get(request.consumer)
+        found = consumers.get(request.consumers[0])
         return f"it happened all the same: its rows are {found}" if found == request.after else "it did not happen"

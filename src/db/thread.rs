@@ -8,7 +8,10 @@ use super::SetupError;
 ///
 /// # Errors
 /// [`SetupError::Thread`] if the system cannot start another thread.
-pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SetupError> {
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, SetupError> {
     let started = Builder::new().name(name.to_owned()).spawn(work);
     started.map_err(|error| SetupError::Thread {
         detail: error.to_string(),

@@ -24,6 +24,7 @@ mod heartbeat;
 mod held_rows;
 pub mod identity;
 mod in_doubt;
+mod large;
 mod pessimistic;
 mod pipeline;
 mod plan;
@@ -52,6 +53,7 @@ use commit_thread::CommitThread;
 use failure::BatchFailure;
 use held_rows::{NO_WAIT, Parked};
 use identity::Identity;
+use large::LargeInsert;
 pub use plan::BatchPlan;
 use queue::{Job, WriterHandle, queue};
 use strategy::CommitStrategy;
@@ -132,6 +134,8 @@ struct Writer<B: Batch> {
     identity: Identity,
     batch: B,
     waiting: Waiting<B>,
+    /// The large job whose rows are being inserted.
+    large: Option<LargeInsert<B>>,
     /// Peers are known to have committed what the snapshot lacks: the change feed is read before the next plan.
     is_stale: bool,
     /// Jobs that are no longer in the queue wait for the current batch to end.
@@ -173,6 +177,7 @@ impl<B: Batch> Writer<B> {
             identity,
             batch,
             waiting: Waiting::new(queue),
+            large: None,
             is_stale: false,
             has_waiters: false,
             pipelined: 0,
@@ -192,12 +197,7 @@ impl<B: Batch> Writer<B> {
             self.commit_batch(plannable);
             self.has_waiters = false;
             self.commit_batch(unplannable);
-            let large = self.waiting.take_large();
-            if !large.is_empty() {
-                let began = Instant::now();
-                self.commit_batch(large);
-                self.waiting.end_large(began);
-            }
+            self.advance_large();
         }
     }
 
@@ -231,10 +231,10 @@ impl<B: Batch> Writer<B> {
                 self.heartbeat();
             }
             self.retry_parked();
-            if self.waiting.has_due() {
+            if self.has_due() {
                 return true;
             }
-            let due_at = self.parked.due_at().into_iter().chain(self.waiting.large_due_at());
+            let due_at = self.parked.due_at().into_iter().chain(self.large_due_at());
             let until_due = due_at.min().map(|at| at.saturating_duration_since(Instant::now()));
             match self
                 .waiting
@@ -248,6 +248,11 @@ impl<B: Batch> Writer<B> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// Whether a job that was taken from the queue may be committed now.
+    fn has_due(&self) -> bool {
+        self.waiting.has_deferred() || self.large_due_at().is_some_and(|at| at <= Instant::now())
     }
 
     /// The connection, opened again if it was lost. After a failover or a restore, the database may lack what the

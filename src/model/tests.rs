@@ -10,6 +10,7 @@ mod foreign;
 mod generation_limits;
 mod inventory_races;
 mod inventory_writes;
+mod large_claims;
 mod locked_batches;
 mod multi_process;
 mod name_races;

@@ -85,6 +85,9 @@ pub trait BatchCommand: Send + 'static {
 
     /// How many rows the command writes, about. It bounds how long other commands wait for this one.
     fn rows(&self) -> usize;
+
+    /// The rows that a plan of the command inserts, and that other commands may need.
+    fn new_rows(&self) -> HeldRows;
 }
 
 /// What the writer has to know of a change.

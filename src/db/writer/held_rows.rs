@@ -135,8 +135,9 @@ impl<B: Batch> Parked<B> {
 }
 
 impl<B: Batch> Writer<B> {
-    /// Parks those of the jobs that need a held row, and returns the others.
+    /// Parks those of the jobs that need a held row, and returns the others. Sets those aside that wait for a large job.
     pub(super) fn park(&mut self, jobs: Vec<Job<B>>) -> Vec<Job<B>> {
+        let jobs = self.set_aside(jobs);
         if self.parked.rows.is_empty() {
             return jobs;
         }

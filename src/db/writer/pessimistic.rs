@@ -38,10 +38,10 @@ const PREINSERT_ROUNDS: usize = 3;
 
 /// What a locked batch did before it takes its locks.
 #[derive(Default)]
-struct Preinserted {
-    writes: Vec<GuardedWrite>,
+pub(super) struct Preinserted {
+    pub writes: Vec<GuardedWrite>,
     /// The providers to lock.
-    lock_set: LockSet,
+    pub lock_set: LockSet,
 }
 
 impl<B: Batch> Writer<B> {
@@ -65,6 +65,15 @@ impl<B: Batch> Writer<B> {
         locks_all: bool,
     ) -> BatchResult<Executed<B>> {
         let preinserted = self.preinsert(jobs, plan, locks_all)?;
+        self.execute_preinserted(jobs, &preinserted)
+    }
+
+    /// Takes the locks, plans again, and writes what is left.
+    pub(super) fn execute_preinserted(
+        &mut self,
+        jobs: &[Job<B>],
+        preinserted: &Preinserted,
+    ) -> BatchResult<Executed<B>> {
         let conn = require_conn(&mut self.conn)?;
         self.batch.lock(conn, &preinserted.lock_set)?;
         if !self.batch.catch_up(conn)? {

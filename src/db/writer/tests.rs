@@ -1,6 +1,7 @@
 //! Tests of the writer with a batch that inserts numbers into a table. Some numbers make it fail, each in its own way.
 
 mod held_rows;
+mod large;
 mod pessimistic;
 mod pipeline;
 mod preinserts;
@@ -56,7 +57,17 @@ impl BatchCommand for i64 {
     }
 
     fn rows(&self) -> usize {
+        if pessimistic::has_large_rows(*self) {
+            return 1000;
+        }
         usize::try_from(-*self / ROWS).unwrap_or(0)
+    }
+
+    fn new_rows(&self) -> HeldRows {
+        HeldRows {
+            providers: LockSet::from([pessimistic::provider(*self)]),
+            ..HeldRows::default()
+        }
     }
 }
 

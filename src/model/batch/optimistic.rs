@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use super::batch_rows::UUID_CHARS_MAX;
 use super::command::Command;
 use super::state::State;
-use crate::db::writer::BatchCommand;
+use crate::db::writer::{BatchCommand, HeldRows};
 use crate::model::allocations::{ConsumerClaim, Expected};
 
 impl BatchCommand for Command {
@@ -30,6 +30,13 @@ impl BatchCommand for Command {
 
     fn rows(&self) -> usize {
         self.written_rows()
+    }
+
+    fn new_rows(&self) -> HeldRows {
+        HeldRows {
+            consumers: claims_of(self).iter().map(|claim| claim.consumer.clone()).collect(),
+            ..HeldRows::default()
+        }
     }
 }
 

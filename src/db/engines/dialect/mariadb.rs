@@ -77,7 +77,8 @@ fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>>
     let rows: Vec<Variable> = diesel::sql_query(
         "SHOW SESSION VARIABLES WHERE Variable_name IN \
          ('wsrep_on', 'idle_write_transaction_timeout', 'idle_readonly_transaction_timeout', \
-         'idle_transaction_timeout', 'max_statement_time', 'max_execution_time')",
+         'idle_transaction_timeout', 'max_statement_time', 'max_execution_time', \
+         'in_predicate_conversion_threshold', 'eq_range_index_dive_limit')",
     )
     .load(conn)?;
     Ok(rows.into_iter().map(|row| (row.name, row.value)).collect())
@@ -90,6 +91,9 @@ fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>>
 ///   `max_execution_time`): placet waits for locks until the caller's deadline, and loads whole tables;
 /// - the servers' default timeouts of a silent connection, whatever the server sets. A transaction that writes has a
 ///   shorter one of its own ([`begin_write`]);
+/// - plans of long lists of keys by what the index holds (`eq_range_index_dive_limit`), and as lists
+///   (`in_predicate_conversion_threshold`). By its statistics, which lag behind, MariaDB reads the whole index of a
+///   table for a thousand keys that are not in it;
 /// - an idle timeout, so that a transaction whose client is gone does not keep its locks;
 /// - `wsrep_sync_wait` on Galera, so that a read waits for all commits that other nodes have acknowledged.
 fn set_up_session(
@@ -113,14 +117,16 @@ fn set_up_session(
         Purpose::Create => LOCKS_WAIT_TIMEOUT.to_owned(),
         Purpose::Read | Purpose::Write => WAIT_TIMEOUT.to_owned(),
     });
-    for timeout in [
+    for disabled in [
         "max_statement_time",
         "max_execution_time",
         "idle_readonly_transaction_timeout",
         "idle_transaction_timeout",
+        "in_predicate_conversion_threshold",
+        "eq_range_index_dive_limit",
     ] {
-        if known.contains_key(timeout) {
-            settings.push(format!("{timeout} = 0"));
+        if known.contains_key(disabled) {
+            settings.push(format!("{disabled} = 0"));
         }
     }
     let on_galera = is_on_galera(&known);

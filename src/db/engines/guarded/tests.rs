@@ -1,5 +1,6 @@
 //! Guarded writes have the same result on every engine, as one statement and as a statement for each write.
 
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
 use super::{GuardedWrite, run};
@@ -8,7 +9,8 @@ use crate::db::engines::dialect;
 use crate::db::engines::dialect::Capabilities;
 use crate::db::engines::guarded::ExecMode;
 use crate::db::engines::rows::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
-use crate::db::tests::support::TestDatabase;
+use crate::db::statements;
+use crate::db::tests::support::{Kind, TestDatabase};
 
 const COUNT: OneRow = OneRow("UPDATE placet_writers SET revision = revision + 1 WHERE id = ? AND revision = ?");
 
@@ -251,4 +253,47 @@ fn inserting_a_row_that_exists_is_a_constraint_error() {
         assert!(crate::db::fault::is_constraint(&error), "{error}");
         dialect::rollback(conn).expect("rollback");
     }
+}
+
+/// MariaDB estimated by the table's statistics, which lag behind, and read the whole index for a list of a thousand keys.
+#[test]
+fn a_guard_over_many_keys_reads_only_them_although_the_statistics_are_out_of_date() {
+    let (_kept, database) = TestDatabase::synced();
+    let conn = &mut database.connect().expect("a connection");
+    if Kind::of(conn) != Kind::Mariadb {
+        return;
+    }
+    let (few_keys, many_keys) = ("'same'", "CONCAT('key-', seq)");
+    let insert = |keys, count| {
+        format!(
+            "INSERT INTO allocations (resource_provider_id, resource_class_id, consumer_id, used) \
+             SELECT 1, 0, {keys}, 1 FROM seq_1_to_{count}"
+        )
+    };
+    conn.batch_execute(&format!(
+        "ALTER TABLE allocations STATS_AUTO_RECALC = 0; {}; ANALYZE TABLE allocations; {}",
+        insert(few_keys, 1_000),
+        insert(many_keys, 20_000)
+    ))
+    .expect("rows");
+    let absent = (0..1_000).map(|n| format!("absent-{n}")).collect();
+    let read_before = rows_read_in_order(conn);
+    let guard = [GuardedWrite::AssertNone(statements::allocations::OF_CONSUMERS, absent)];
+    for mode in modes(conn) {
+        assert_eq!(begin_and_run(conn, &guard, mode).expect("a guard"), None);
+        dialect::rollback(conn).expect("rollback");
+    }
+    assert_eq!(rows_read_in_order(conn), read_before);
+}
+
+/// How many rows the session of MariaDB has read by going on in an index.
+fn rows_read_in_order(conn: &mut DbConnection) -> i64 {
+    #[derive(QueryableByName)]
+    struct Read {
+        #[diesel(sql_type = diesel::sql_types::BigInt)]
+        n: i64,
+    }
+    let sql = "SELECT CAST(variable_value AS SIGNED) AS n FROM information_schema.session_status \
+               WHERE variable_name = 'HANDLER_READ_NEXT'";
+    diesel::sql_query(sql).get_result::<Read>(conn).expect("a status").n
 }

@@ -22,6 +22,8 @@ pub const UNSTABLE: i64 = 406;
 /// The first plan for it refuses it.
 pub const REFUSED_ONCE: i64 = 407;
 const PANICS_IN_PLAN: i64 = 500;
+/// Counts as many rows.
+const LARGE: i64 = 800;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 pub const HOLD_TIME: Duration = Duration::from_millis(100);
@@ -71,6 +73,10 @@ pub struct Script {
 
 pub fn is_plannable(number: i64) -> bool {
     number >= PLANNABLE
+}
+
+pub fn has_large_rows(number: i64) -> bool {
+    is(number, LARGE)
 }
 
 pub fn is_refused(number: i64) -> bool {
@@ -223,7 +229,7 @@ impl Script {
         self.rollbacks.store(times, Ordering::Release);
     }
 
-    fn fail_to_catch_up(&self, times: usize) {
+    pub fn fail_to_catch_up(&self, times: usize) {
         self.failed_catch_ups.store(times, Ordering::Release);
     }
 

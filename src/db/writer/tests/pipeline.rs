@@ -5,7 +5,7 @@ use super::pessimistic::{Call, granted};
 use super::*;
 use crate::db::change_feed;
 
-/// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits.
+/// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits. That of a large number takes 1.5 s.
 const SLOW_INSERT: i64 = 600;
 const TOO_SLOW_INSERT: i64 = 601;
 
@@ -22,20 +22,20 @@ fn pipelined_writer(timeout: Duration) -> Option<NumberWriter> {
     with_slow_inserts(number_writer(100, timeout))
 }
 
-fn with_slow_inserts(mut writer: NumberWriter) -> Option<NumberWriter> {
+pub fn with_slow_inserts(mut writer: NumberWriter) -> Option<NumberWriter> {
     let trigger = match Kind::of(&writer.conn) {
         Kind::Sqlite => return None,
         #[cfg(feature = "postgresql")]
         Kind::Postgresql => {
             "CREATE FUNCTION wait_for_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                 PERFORM pg_sleep(CASE NEW.n % 1000 WHEN 600 THEN 0.4 WHEN 601 THEN 3 ELSE 0 END);
+                 PERFORM pg_sleep(CASE NEW.n % 1000 WHEN 600 THEN 0.4 WHEN 601 THEN 3 WHEN 800 THEN 1.5 ELSE 0 END);
                  RETURN NEW;
              END $$;
              CREATE TRIGGER waits_for_slow BEFORE INSERT ON numbers FOR EACH ROW EXECUTE FUNCTION wait_for_slow()"
         }
         Kind::Mariadb => {
             "CREATE TRIGGER waits_for_slow BEFORE INSERT ON numbers FOR EACH ROW
-                 SET @waited = CASE NEW.n % 1000 WHEN 600 THEN SLEEP(0.4) WHEN 601 THEN SLEEP(3) ELSE 0 END"
+                 SET @waited = CASE NEW.n % 1000 WHEN 600 THEN SLEEP(0.4) WHEN 601 THEN SLEEP(3) WHEN 800 THEN SLEEP(1.5) ELSE 0 END"
         }
     };
     writer.conn.batch_execute(trigger).unwrap();

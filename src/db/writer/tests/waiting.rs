@@ -75,32 +75,30 @@ const LARGE: i64 = -257 * ROWS;
 async fn the_next_large_job_waits_as_long_as_the_last_one_took_if_others_came() {
     let (mut waiting, _handle) = waiting_jobs(&[LARGE, LARGE - 1, 1]).await;
     assert_eq!(waiting.take_small(&[]).len(), 1);
-    assert_eq!(waiting.take_large().len(), 1);
-    waiting.end_large(Instant::now() - Duration::from_millis(300));
-    assert!(waiting.take_large().is_empty() && !waiting.has_due());
+    assert!(waiting.take_large().is_some());
+    waiting.release_large(Instant::now() - Duration::from_millis(300));
+    assert!(waiting.take_large().is_none());
     let until_due = waiting.large_due_at().unwrap() - Instant::now();
     assert!(until_due <= Duration::from_millis(300), "{until_due:?}");
     actix_web::rt::time::sleep(until_due).await;
-    assert!(waiting.has_due());
-    assert_eq!(waiting.take_large().len(), 1);
+    assert!(waiting.take_large().is_some());
 }
 
 #[actix_web::test]
 async fn large_jobs_without_others_do_not_wait_for_each_other() {
     let (mut waiting, _handle) = waiting_jobs(&[LARGE, LARGE - 1]).await;
     assert!(waiting.take_small(&[]).is_empty());
-    assert_eq!(waiting.take_large().len(), 1);
-    waiting.end_large(Instant::now() - Duration::from_millis(300));
-    assert!(waiting.has_due());
-    assert_eq!(waiting.take_large().len(), 1);
+    assert!(waiting.take_large().is_some());
+    waiting.release_large(Instant::now() - Duration::from_millis(300));
+    assert!(waiting.take_large().is_some());
 }
 
 #[actix_web::test]
 async fn a_large_job_that_took_long_makes_the_next_one_wait_for_a_moment_only() {
     let (mut waiting, _handle) = waiting_jobs(&[LARGE, LARGE - 1, 1]).await;
     assert_eq!(waiting.take_small(&[]).len(), 1);
-    assert_eq!(waiting.take_large().len(), 1);
-    waiting.end_large(Instant::now() - LONG_TIMEOUT);
+    assert!(waiting.take_large().is_some());
+    waiting.release_large(Instant::now() - LONG_TIMEOUT);
     let until_due = waiting.large_due_at().unwrap() - Instant::now();
     assert!(until_due < Duration::from_secs(1), "{until_due:?}");
 }

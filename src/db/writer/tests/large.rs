@@ -1,0 +1,92 @@
+//! Tests of large commands, whose rows are inserted while the writer goes on with others.
+
+use super::pessimistic::Call::{CatchUp, Follow, Lock, Plan};
+use super::pessimistic::{HOLD_TIME, granted, has_large_rows};
+use super::pipeline::with_slow_inserts;
+use super::*;
+
+/// A plannable number that counts as many rows.
+const LARGE: i64 = 9800;
+
+/// A writer on a server, where another transaction has inserted [`LARGE`] and not ended. `None` on SQLite, which has one
+/// writer at a time.
+fn writer_with_held_number(timeout: Duration) -> Option<NumberWriter> {
+    assert!(has_large_rows(LARGE));
+    let mut writer = number_writer(100, timeout);
+    if Kind::of(&writer.conn) == Kind::Sqlite {
+        return None;
+    }
+    dialect::begin_write(&mut writer.conn).unwrap();
+    diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({LARGE})"))
+        .execute(&mut writer.conn)
+        .unwrap();
+    Some(writer)
+}
+
+/// Those that need one of the rows wait for the large command.
+#[actix_web::test]
+async fn others_are_committed_while_the_rows_of_a_large_command_are_inserted() {
+    let Some(writer) = with_slow_inserts(number_writer(100, LONG_TIMEOUT)) else {
+        return;
+    };
+    let large = writer.submit(LARGE);
+    while writer.script.calls().last() != Some(&Plan(vec![LARGE])) {
+        actix_web::rt::time::sleep(HOLD_TIME / 20).await;
+    }
+    let of_same_row = writer.submit(9001);
+    for number in 5001..5009 {
+        assert_eq!(submit(&writer.handle, number).await, Ok(number * 10));
+    }
+    let answers = [large.await.unwrap(), of_same_row.await.unwrap()];
+    assert_eq!(answers.to_vec(), granted(&[LARGE, 9001]));
+    let published = writer.published.lock().unwrap().concat();
+    assert_eq!(published, [5001, 5002, 5003, 5004, 5005, 5006, 5007, 5008, LARGE, 9001]);
+}
+
+#[actix_web::test]
+async fn a_large_command_whose_rows_could_not_be_inserted_beside_others_is_committed_later() {
+    let Some(mut writer) = writer_with_held_number(LONG_TIMEOUT) else {
+        return;
+    };
+    let large = writer.submit(LARGE);
+    actix_web::rt::time::sleep(3 * HOLD_TIME).await;
+    assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
+    assert!(!large.is_finished());
+    dialect::rollback(&mut writer.conn).unwrap();
+    assert_eq!(large.await.unwrap(), Ok(LARGE * 10));
+    assert_eq!(writer.count(), 2);
+}
+
+#[actix_web::test]
+async fn a_large_command_that_expires_while_its_rows_are_inserted_is_not_committed() {
+    let Some(mut writer) = writer_with_held_number(SHORT_TIMEOUT) else {
+        return;
+    };
+    let large = writer.submit(LARGE);
+    actix_web::rt::time::sleep(2 * SHORT_TIMEOUT).await;
+    dialect::rollback(&mut writer.conn).unwrap();
+    let answer = large.await.unwrap();
+    assert!(
+        matches!(answer, Err(Error::Busy { .. } | Error::Unavailable { .. })),
+        "{answer:?}"
+    );
+    assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
+    assert_eq!(writer.count(), 1);
+}
+
+/// The rows that were inserted early are rolled back, and inserted again with the rest.
+#[actix_web::test]
+async fn a_large_command_that_finds_a_conflict_at_its_end_is_committed_once() {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    if Kind::of(&writer.conn) == Kind::Sqlite {
+        return;
+    }
+    writer.script.fail_to_catch_up(1);
+    assert_eq!(submit(&writer.handle, LARGE).await, Ok(LARGE * 10));
+    let calls = writer.script.calls();
+    assert_eq!(
+        calls,
+        [Plan(vec![LARGE]), Lock(vec![]), CatchUp, Follow, Plan(vec![LARGE])]
+    );
+    assert_eq!(writer.count(), 1);
+}
