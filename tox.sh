@@ -13,7 +13,7 @@
 #                one run, and written into the database before placet starts in the other
 #   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
-#   long         all of these at full size, and the mutants, with which tests have to fail
+#   long         all of these at full size, and the mutants, with which tests have to fail; about 100 minutes
 #   bench        placet, OpenStack Placement and two baselines compared: tables, .tox/bench.json, and docs/speed.md.
 #                Options after `bench` choose parts: `bench --help`
 #
@@ -95,7 +95,7 @@ servers() {
 
 on_engine() {
     local engine=$1 on=("$PY" -m functional_tests.lib.engines run "$1") size=(--seconds 25)
-    [[ ${PLACET_TEST_SIZE:-} == full ]] && size=(--seconds 900)
+    [[ ${PLACET_TEST_SIZE:-} == full ]] && size=(--seconds 400)
     step cargo "unit, $engine" "${on[@]}" -- cargo test "${FEATURES[@]}" --lib -- db:: model::
     step python "gabbi, $engine" "$PY" -m functional_tests.gabbi.run --engine "$engine"
     step python "conformance, $engine" "$PY" -m functional_tests.conformance.run --jobs 2 --engine "$engine"
@@ -151,39 +151,55 @@ all() {
 
 on_sqlite() { functional; conformance; }
 
+# The chains take about as long as each other.
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
-    all
+    lint
+    unit
     features
-    mutants
-    step python "mutants, race" "$PY" -m functional_tests.race.mutants --binary "$TOX/placet-mutants"
-    step python "mutants, chaos" "$PY" -m functional_tests.chaos.mutants --binary "$TOX/placet-mutants"
-    step python "mutants, cross_process" "$PY" -m functional_tests.cross_process.mutants --binary "$TOX/placet-mutants"
-    for engine in postgresql mariadb; do
-        step python "proxy, $engine" "$PY" -m functional_tests.lib.servers.proxy_test --engine "$engine"
-        step python "mutants, commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.mutants --engine "$engine" \
-            --binary "$TOX/placet-mutants"
-        step python "mutants, held_rows, $engine" "$PY" -m functional_tests.held_rows.mutants --engine "$engine" \
-            --binary "$TOX/placet-mutants"
-    done
-    step python "mutants, unit" "$PY" -m functional_tests.race.unit_mutants
+    mutants || return
+    side_by_side long_on_sqlite "long_on_engine postgresql" "long_on_engine mariadb" long_on_galera long_mutants
+}
+
+# Tests of the suites themselves are among these: OpenStack Placement has to pass them, too.
+long_on_sqlite() {
+    on_sqlite
+    on_copies
+    clients
     step python engines "$PY" -m functional_tests.lib.engines_test
+    step python "gabbi, upstream" "$PY" -m functional_tests.gabbi.run --server upstream
+    step python "conformance, upstream" "$PY" -m functional_tests.conformance.run --server upstream
+    step python "revisions, upstream, sqlite" "$PY" -m functional_tests.revisions.run --tool upstream --engine sqlite
+}
+
+long_on_engine() {
+    local engine=$1
+    on_engine "$engine"
+    step python "proxy, $engine" "$PY" -m functional_tests.lib.servers.proxy_test --engine "$engine"
+    step python "mutants, commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.mutants --engine "$engine" \
+        --binary "$TOX/placet-mutants"
+    step python "mutants, held_rows, $engine" "$PY" -m functional_tests.held_rows.mutants --engine "$engine" \
+        --binary "$TOX/placet-mutants"
+    step python "syncs, $engine" "$PY" -m functional_tests.syncs.run --engine "$engine"
+    step python "conformance, adopted, $engine" \
+        "$PY" -m functional_tests.conformance.run --jobs 2 --fixtures adopted --engine "$engine"
+    step python "generations, $engine" "$PY" -m functional_tests.generations.run --engine "$engine"
+    step python "defects, upstream, $engine" "$PY" -m functional_tests.race.defects.run --server upstream --engine "$engine"
+    step python "revisions, upstream, $engine" "$PY" -m functional_tests.revisions.run --tool upstream --engine "$engine"
+}
+
+long_on_galera() {
+    on_galera
     step python "commit_outcome, every statement, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera statements
     step python "chaos, galera, long" "$PY" -m functional_tests.chaos.run \
         --engine galera --durable --processes 3 --clients 24 --minutes 10
-    # Tests of the suites themselves: OpenStack Placement has to pass them, too.
-    step python "gabbi, upstream" "$PY" -m functional_tests.gabbi.run --server upstream
-    step python "conformance, upstream" "$PY" -m functional_tests.conformance.run --server upstream
-    for engine in postgresql mariadb; do
-        step python "syncs, $engine" "$PY" -m functional_tests.syncs.run --engine "$engine"
-        step python "conformance, adopted, $engine" \
-            "$PY" -m functional_tests.conformance.run --jobs 2 --fixtures adopted --engine "$engine"
-        step python "generations, $engine" "$PY" -m functional_tests.generations.run --engine "$engine"
-        step python "defects, upstream, $engine" "$PY" -m functional_tests.race.defects.run --server upstream --engine "$engine"
-    done
-    for engine in sqlite postgresql mariadb; do
-        step python "revisions, upstream, $engine" "$PY" -m functional_tests.revisions.run --tool upstream --engine "$engine"
-    done
+}
+
+long_mutants() {
+    step python "mutants, race" "$PY" -m functional_tests.race.mutants --binary "$TOX/placet-mutants"
+    step python "mutants, chaos" "$PY" -m functional_tests.chaos.mutants --binary "$TOX/placet-mutants"
+    step python "mutants, cross_process" "$PY" -m functional_tests.cross_process.mutants --binary "$TOX/placet-mutants"
+    step python "mutants, unit" "$PY" -m functional_tests.race.unit_mutants
 }
 
 # Clippy for every other combination of engines. `lint` checks all engines together.

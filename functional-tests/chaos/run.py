@@ -215,7 +215,7 @@ def arguments():
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--clients", type=int, default=12)
     parser.add_argument("--mostly", choices=clients.MOSTLY, help="the operation that is half of all")
-    parser.add_argument("--seconds", type=float, default=600 if os.environ.get("PLACET_TEST_SIZE") == "full" else 20)
+    parser.add_argument("--seconds", type=float, default=300 if os.environ.get("PLACET_TEST_SIZE") == "full" else 20)
     parser.add_argument("--minutes", type=float, help="instead of seconds")
     parser.add_argument("--faults", default="all", help=(
         f"`all` that the engine allows, or some of these, separated by commas: {', '.join(FAULTS)}"))

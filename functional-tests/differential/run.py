@@ -105,7 +105,7 @@ def main():
     parser = command_line.parser(__doc__, "--binary", "--engine")
     full = os.environ.get("PLACET_TEST_SIZE") == "full"
     parser.add_argument("--seed", type=int, default=int(time.time()) * 1000 if full else 1, help="of the first run")
-    parser.add_argument("--seconds", type=int, default=1800 if full else 120)
+    parser.add_argument("--seconds", type=int, default=600 if full else 120)
     parser.add_argument("--requests", type=int, help="the number of requests, instead of --seconds; 0 for one run")
     parser.add_argument("--replay", metavar="FILE")
     parser.add_argument("--server", choices=("placet", "upstream"), default="placet",

@@ -114,7 +114,7 @@ class Waiting:
 
 def main():
     parser = command_line.parser(__doc__, "--binary", "--seed")
-    parser.add_argument("--seconds", type=float, default=300 if os.environ.get("PLACET_TEST_SIZE") == "full" else 6,
+    parser.add_argument("--seconds", type=float, default=120 if os.environ.get("PLACET_TEST_SIZE") == "full" else 6,
                         help="duration of the fail-overs")
     parser.add_argument("--clients", type=int, default=8)
     # The other options of chaos.
