@@ -9,18 +9,14 @@
 mod mariadb;
 #[cfg(feature = "postgresql")]
 mod postgresql;
-
-use diesel::prelude::*;
-use diesel::sql_types::Text;
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
+mod settings;
 
 use crate::db::connect::url::Target;
-use crate::db::{Database, DbConnection, SetupError};
+use crate::db::{Database, SetupError};
 
 /// Why a server cannot be served from.
 type Refusal = String;
-
-/// What was found at a server that can be served from: warnings for the log.
-type Checked = QueryResult<Result<Vec<String>, Refusal>>;
 
 impl Database {
     /// Checks the server and the way to it. Returns warnings, each one line.
@@ -28,8 +24,8 @@ impl Database {
     /// # Errors
     /// [`SetupError::Unsuitable`] if answers would be wrong, or acknowledged writes be lost.
     pub fn check_server(&self) -> Result<Vec<String>, SetupError> {
-        let checked = match self.target() {
-            Target::Sqlite(_) => return Ok(Vec::new()),
+        let checked: Result<Vec<String>, Refusal> = match self.target() {
+            Target::Sqlite(_) => Ok(Vec::new()),
             #[cfg(feature = "postgresql")]
             Target::Postgresql(server) => match postgresql::check_url(server) {
                 Ok(()) => postgresql::check(&mut self.connect()?, &mut self.connect()?)?,
@@ -43,15 +39,4 @@ impl Database {
             detail,
         })
     }
-}
-
-/// The column `value` of all rows.
-fn values(conn: &mut DbConnection, sql: &str) -> QueryResult<Vec<String>> {
-    #[derive(QueryableByName)]
-    struct Row {
-        #[diesel(sql_type = Text)]
-        value: String,
-    }
-    let rows: Vec<Row> = diesel::sql_query(sql).load(conn)?;
-    Ok(rows.into_iter().map(|row| row.value).collect())
 }

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use super::{Checked, Refusal, values};
+use super::Refusal;
+use super::settings::{Checked, values};
 use crate::db::DbConnection;
 use crate::db::engines::dialect;
 

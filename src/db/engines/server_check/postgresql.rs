@@ -2,7 +2,8 @@
 
 use diesel::prelude::*;
 
-use super::{Checked, Refusal, values};
+use super::Refusal;
+use super::settings::{Checked, values};
 use crate::db::DbConnection;
 use crate::db::connect::url::Server;
 use crate::db::engines::dialect;

@@ -84,6 +84,7 @@ async fn a_lock_that_cannot_be_seen_delays_the_command_that_needs_it() {
 }
 
 /// As during `CREATE INDEX`: no row is held, and every command needs the table.
+#[cfg(feature = "postgresql")]
 #[actix_web::test]
 async fn commands_that_waited_for_the_lock_of_a_table_are_committed_together_after_it() {
     let mut writer = number_writer(1000, LONG_TIMEOUT);
