@@ -53,7 +53,7 @@ use commit_thread::CommitThread;
 use failure::BatchFailure;
 use held_rows::{NO_WAIT, Parked};
 use identity::Identity;
-use large::LargeInsert;
+use large::LargeInserts;
 pub use plan::BatchPlan;
 use queue::{Job, WriterHandle, queue};
 use strategy::CommitStrategy;
@@ -134,8 +134,9 @@ struct Writer<B: Batch> {
     identity: Identity,
     batch: B,
     waiting: Waiting<B>,
-    /// The large job whose rows are being inserted.
-    large: Option<LargeInsert<B>>,
+    large: LargeInserts<B>,
+    /// How often the connection was opened after it was lost.
+    reconnects: u64,
     /// Peers are known to have committed what the snapshot lacks: the change feed is read before the next plan.
     is_stale: bool,
     /// Jobs that are no longer in the queue wait for the current batch to end.
@@ -177,7 +178,8 @@ impl<B: Batch> Writer<B> {
             identity,
             batch,
             waiting: Waiting::new(queue),
-            large: None,
+            large: LargeInserts::default(),
+            reconnects: 0,
             is_stale: false,
             has_waiters: false,
             pipelined: 0,
@@ -264,6 +266,7 @@ impl<B: Batch> Writer<B> {
             catch_panic(|| self.batch.reconnected(&mut conn)).ok_or(BatchFailure::Panicked)??;
             self.capabilities = capabilities;
             self.conn = Some(conn);
+            self.reconnects += 1;
         }
         require_conn(&mut self.conn)
     }

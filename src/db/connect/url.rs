@@ -34,6 +34,17 @@ impl Target {
             _ => None,
         }
     }
+
+    /// Whether two connections may reach different servers.
+    pub fn names_several_hosts(&self) -> bool {
+        match self {
+            Target::Sqlite(_) => false,
+            #[cfg(feature = "postgresql")]
+            Target::Postgresql(server) => server.names_several_hosts(),
+            #[cfg(feature = "mariadb")]
+            Target::Mariadb(server) => server.names_several_hosts(),
+        }
+    }
 }
 
 /// The path of a file, or a server without its user and password.

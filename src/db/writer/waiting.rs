@@ -34,7 +34,7 @@ pub(super) struct Waiting<B: Batch> {
     large: VecDeque<Job<B>>,
     /// When the next large job may begin.
     large_at: Instant,
-    /// Whether small jobs were taken since the last large one began.
+    /// Whether small jobs were taken since the last large one began or ended.
     had_small: bool,
 }
 

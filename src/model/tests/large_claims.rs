@@ -10,7 +10,7 @@ fn large_claim(first: u32) -> Claim {
     claim_of(claims.collect())
 }
 
-/// So many have more rows than a small command.
+/// A claim for this many consumers has more than 256 rows.
 const CONSUMERS: u32 = 200;
 
 /// Two processes fill two providers with large and small claims. Room is left for some of them.

@@ -1,27 +1,12 @@
 //! Tests of large commands, whose rows are inserted while the writer goes on with others.
 
 use super::pessimistic::Call::{CatchUp, Follow, Lock, Plan};
-use super::pessimistic::{HOLD_TIME, granted, has_large_rows};
+use super::pessimistic::{HOLD_TIME, granted};
 use super::pipeline::with_slow_inserts;
 use super::*;
 
 /// A plannable number that counts as many rows.
 const LARGE: i64 = 9800;
-
-/// A writer on a server, where another transaction has inserted [`LARGE`] and not ended. `None` on SQLite, which has one
-/// writer at a time.
-fn writer_with_held_number(timeout: Duration) -> Option<NumberWriter> {
-    assert!(has_large_rows(LARGE));
-    let mut writer = number_writer(100, timeout);
-    if Kind::of(&writer.conn) == Kind::Sqlite {
-        return None;
-    }
-    dialect::begin_write(&mut writer.conn).unwrap();
-    diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({LARGE})"))
-        .execute(&mut writer.conn)
-        .unwrap();
-    Some(writer)
-}
 
 /// Those that need one of the rows wait for the large command.
 #[actix_web::test]
@@ -43,11 +28,17 @@ async fn others_are_committed_while_the_rows_of_a_large_command_are_inserted() {
     assert_eq!(published, [5001, 5002, 5003, 5004, 5005, 5006, 5007, 5008, LARGE, 9001]);
 }
 
+/// Another transaction has inserted one of the rows, and has not ended.
 #[actix_web::test]
 async fn a_large_command_whose_rows_could_not_be_inserted_beside_others_is_committed_later() {
-    let Some(mut writer) = writer_with_held_number(LONG_TIMEOUT) else {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    if Kind::of(&writer.conn) == Kind::Sqlite {
         return;
-    };
+    }
+    dialect::begin_write(&mut writer.conn).unwrap();
+    diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({LARGE})"))
+        .execute(&mut writer.conn)
+        .unwrap();
     let large = writer.submit(LARGE);
     actix_web::rt::time::sleep(3 * HOLD_TIME).await;
     assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
@@ -57,21 +48,55 @@ async fn a_large_command_whose_rows_could_not_be_inserted_beside_others_is_commi
     assert_eq!(writer.count(), 2);
 }
 
+/// After half of its time it becomes a batch of its own, and so does the next one at once.
 #[actix_web::test]
-async fn a_large_command_that_expires_while_its_rows_are_inserted_is_not_committed() {
-    let Some(mut writer) = writer_with_held_number(SHORT_TIMEOUT) else {
+async fn a_large_command_whose_rows_take_too_long_is_committed_without_the_second_connection() {
+    let Some(mut writer) = with_slow_inserts(number_writer(100, Duration::from_secs(1))) else {
         return;
     };
-    let large = writer.submit(LARGE);
-    actix_web::rt::time::sleep(2 * SHORT_TIMEOUT).await;
-    dialect::rollback(&mut writer.conn).unwrap();
-    let answer = large.await.unwrap();
+    assert_eq!(submit(&writer.handle, LARGE).await, Ok(LARGE * 10));
+    assert!(!writer.script.calls().contains(&CatchUp));
+    assert_eq!(submit(&writer.handle, LARGE + 1000).await, Ok((LARGE + 1000) * 10));
+    assert!(!writer.script.calls().contains(&CatchUp));
+    assert_eq!(writer.count(), 2);
+}
+
+#[actix_web::test]
+async fn a_large_command_that_expires_while_its_rows_are_inserted_is_not_committed() {
+    let Some(mut writer) = with_slow_inserts(number_writer(100, SHORT_TIMEOUT)) else {
+        return;
+    };
+    let answer = submit(&writer.handle, LARGE).await;
     assert!(
         matches!(answer, Err(Error::Busy { .. } | Error::Unavailable { .. })),
         "{answer:?}"
     );
+    while submit(&writer.handle, 5001).await.is_err() {}
+    assert_eq!(writer.count(), 1, "a refused command is not committed later");
+}
+
+/// As after a failover: the rows may be on a server that is no longer the primary.
+#[cfg(feature = "postgresql")]
+#[actix_web::test]
+async fn rows_that_were_inserted_while_the_writer_lost_its_connection_are_not_committed() {
+    let Some(mut writer) = with_slow_inserts(number_writer(100, LONG_TIMEOUT)) else {
+        return;
+    };
+    if Kind::of(&writer.conn) != Kind::Postgresql {
+        return;
+    }
+    let large = writer.submit(LARGE);
+    while writer.script.calls().last() != Some(&Plan(vec![LARGE])) {
+        actix_web::rt::time::sleep(HOLD_TIME / 20).await;
+    }
+    actix_web::rt::time::sleep(3 * HOLD_TIME).await;
+    let idle = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'idle'";
+    diesel::sql_query(idle).execute(&mut writer.conn).unwrap();
     assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
-    assert_eq!(writer.count(), 1);
+    assert_eq!(large.await.unwrap(), Ok(LARGE * 10));
+    assert!(!writer.script.calls().contains(&CatchUp));
+    assert_eq!(writer.count(), 2);
 }
 
 /// The rows that were inserted early are rolled back, and inserted again with the rest.
@@ -86,7 +111,7 @@ async fn a_large_command_that_finds_a_conflict_at_its_end_is_committed_once() {
     let calls = writer.script.calls();
     assert_eq!(
         calls,
-        [Plan(vec![LARGE]), Lock(vec![]), CatchUp, Follow, Plan(vec![LARGE])]
+        [Plan(vec![LARGE]), Lock(vec![9]), CatchUp, Follow, Plan(vec![LARGE])]
     );
     assert_eq!(writer.count(), 1);
 }
