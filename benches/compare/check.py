@@ -106,7 +106,7 @@ def tables_and_chart():
     placet = {"engine": "postgresql", "shape": "flat", "hosts": 1000, "scenario": "claims, random hosts", "clients": 1,
               "group": "claims", "system": "placet", "rounds": [_result(5.0, 0)]}
     found = {"machine": run.machine(), "records": [placet], "search": [], "refusals": [],
-             "claims_together": []}
+             "claims_together": [], "first_candidates": []}
     assert chart.svg(found).endswith("</svg>\n") and "5.0/s" in table.text(found)
     assert "Requests per second" not in chart.svg(found)
     upstream = placet | {"system": "upstream", "rounds": [_result(0.5, 3e6) | {"warm_up_clients": 2}]}

@@ -22,7 +22,7 @@ import signal
 import sys
 import time
 
-from benches.compare import chart, claims_together, process_usage, refusals, scenarios, table
+from benches.compare import chart, claims_together, first_candidates, process_usage, refusals, scenarios, table
 from benches.compare.cloud import SHAPES
 from benches.compare.interleaved import ENGINES, Testbed
 from benches.compare.load_generator import LoadGenerator
@@ -130,15 +130,17 @@ def growth(generator, chosen):
 
 
 def separate(generator, chosen):
-    """What claims of one kind cost plain ones, in small clouds of their own."""
-    found = {"refusals": [], "claims_together": []}
-    has_refusals, has_together = (is_group_chosen(chosen, group) for group in ("refusals", "claims-together"))
-    for kind in (chosen.engine or ENGINES) if has_refusals or has_together else ():
+    """What claims of one kind cost plain ones, and how often schedulers conflict, in clouds of their own."""
+    measures = {
+        "refusals": lambda engine: refusals.records(engine, generator, chosen.binary),
+        "claims_together": lambda engine: claims_together.records(engine, generator, chosen.binary),
+        "first_candidates": lambda engine: first_candidates.records(engine, chosen.binary)}
+    found = {name: [] for name in measures}
+    wanted = [name for name in measures if is_group_chosen(chosen, name.replace("_", "-"))]
+    for kind in (chosen.engine or ENGINES) if wanted else ():
         with server(kind) as running:
-            if has_refusals:
-                found["refusals"] += refusals.records(running, generator, chosen.binary)
-            if has_together:
-                found["claims_together"] += claims_together.records(running, generator, chosen.binary)
+            for name in wanted:
+                found[name] += measures[name](running)
     return found
 
 

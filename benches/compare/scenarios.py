@@ -17,7 +17,7 @@ WRITE_SECONDS, READ_SECONDS = 0.6, 0.4
 SLOW_CANDIDATES = ("no limit", "traits", "granular, same_subtree")
 
 # Groups that have clouds of their own.
-SEPARATE_GROUPS = ("search", "growth", "refusals", "claims-together")
+SEPARATE_GROUPS = ("search", "growth", "refusals", "claims-together", "first-candidates")
 GROUPS = ("candidates", "list", "claims", "processes", "scheduler", "report", "start", *SEPARATE_GROUPS)
 
 

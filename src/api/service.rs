@@ -40,14 +40,20 @@ pub struct Settings {
     pub stale_reads: Duration,
     /// The paths whose GET may read a replica that lags: see `slave_routes`.
     pub slave_routes: Vec<&'static str>,
-    /// Whether each search visits the providers in another order.
+    /// Whether each search visits the providers in another order, even if its answer is whole.
     pub randomize: bool,
 }
 
 impl Settings {
-    /// The settings of one search, with an interrupt of its own.
-    pub fn search(&self) -> search::SearchSettings {
-        let seed = if self.randomize { random() } else { self.search.seed };
+    /// The settings of the search for `request`, with an interrupt of its own. If its answer has a limit, it is another
+    /// sample each time: schedulers that are answered at the same time would otherwise choose the same provider.
+    pub fn search(&self, request: &search::Request) -> search::SearchSettings {
+        let has_limit = request.limit.is_some() || self.search.max.is_some();
+        let seed = if self.randomize || has_limit {
+            random()
+        } else {
+            self.search.seed
+        };
         search::SearchSettings {
             seed,
             interrupt: Interrupt::default(),

@@ -8,8 +8,10 @@
 //! - Neighbours in a block are often alike, so a block gives only some of its lanes (a stripe) at a time, and the
 //!   others in later rounds. A walk to providers takes eight rounds. A walk to trees takes one to eight, so that
 //!   each stripe has about four roots: checking a block for one tree costs as much as for all of its trees.
+//! - The lanes of a stripe come in their order, from a pseudo-random one on. So each fitting provider of a small cloud
+//!   may be the first.
 
-use super::snapshot::{Slot, Snapshot, by_block};
+use super::snapshot::{LANES, Slot, Snapshot, by_block};
 
 /// The highest number of rounds in which the lanes of a block are visited.
 const MAX_ROUNDS: usize = 8;
@@ -101,9 +103,9 @@ impl BlockWalk {
         }
     }
 
-    /// The next block, with the fitting lanes of its stripe in this round, which may be none. `fit` returns the lanes
-    /// of a block that fit at all; it is called once for each block, as late as possible.
-    pub fn next(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> Option<(usize, u64)> {
+    /// The fitting lanes of the next block's stripe in this round, which may be none. `fit` returns the lanes of a block
+    /// that fit at all; it is called once for each block, as late as possible.
+    pub fn next(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> Option<StripeLanes> {
         let end = if self.round == 0 {
             self.order.len
         } else {
@@ -122,8 +124,14 @@ impl BlockWalk {
             self.fitting[self.at]
         };
         self.at += 1;
-        let stripe = (self.round + mix(self.seed ^ block as u64) as usize) % self.rounds;
-        Some((block, fitting & (self.stripe << stripe)))
+        let random = mix(self.seed ^ block as u64);
+        let stripe = (self.round + random as usize) % self.rounds;
+        let rotation = (random >> 32) as u32 % LANES as u32;
+        Some(StripeLanes {
+            block,
+            rotation,
+            rotated: (fitting & (self.stripe << stripe)).rotate_right(rotation),
+        })
     }
 
     /// The block at the current position, with its fitting lanes.
@@ -135,6 +143,28 @@ impl BlockWalk {
             self.fitting.push((block, fitting));
         }
         (block, fitting)
+    }
+}
+
+/// The lanes of a stripe that were not returned yet, in their order from one of them on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StripeLanes {
+    block: usize,
+    rotation: u32,
+    /// The lanes, rotated so that the first one to return is the lowest bit.
+    rotated: u64,
+}
+
+impl Iterator for StripeLanes {
+    type Item = Slot;
+
+    fn next(&mut self) -> Option<Slot> {
+        if self.rotated == 0 {
+            return None;
+        }
+        let lane = (self.rotated.trailing_zeros() + self.rotation) % LANES as u32;
+        self.rotated &= self.rotated - 1;
+        Some(Slot::new(self.block, lane as usize))
     }
 }
 

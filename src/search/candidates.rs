@@ -18,7 +18,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct SearchSettings {
     /// Determines the order in which the cloud is searched: the same seed over the same version gives the same
-    /// candidates in the same order. Each process has its own; if candidates are to be randomized, each request.
+    /// candidates in the same order. Each request with a limit has its own; others have that of the process, unless
+    /// candidates are to be randomized.
     pub seed: u64,
     /// `[placement] max_allocation_candidates`; `None` if that is -1. Zero still gives one candidate, as in OpenStack
     /// Placement.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::block_walk::BlockWalk;
+use super::block_walk::{BlockWalk, StripeLanes};
 use super::candidates::{Candidate, Placement, SearchSettings};
 use super::explain::Explain;
 use super::interrupt::Interrupt;
 use super::request::Request;
 use super::resolve::ProviderFilter;
 use super::scan;
-use super::snapshot::{ClassId, Slot, Snapshot, lanes_of};
+use super::snapshot::{ClassId, Snapshot};
 use super::zone_filter::ZoneFilter;
 
 /// An iterator over the candidates of one group, each a single provider.
@@ -17,9 +17,8 @@ pub(super) struct SingleProvider<E> {
     filter: ProviderFilter,
     walk: BlockWalk,
     zones: ZoneFilter,
-    /// The current block of the walk, and its lanes of this round that are candidates and were not returned yet.
-    block: usize,
-    lanes: u64,
+    /// The candidates of the current stripe that were not returned yet.
+    stripe: StripeLanes,
     suffix: Arc<str>,
     interrupt: Interrupt,
     explain: E,
@@ -37,8 +36,7 @@ impl<E: Explain> SingleProvider<E> {
             walk: BlockWalk::to_providers(snapshot, filter.tree, settings.seed),
             zones: ZoneFilter::new(filter.tree),
             filter,
-            block: 0,
-            lanes: 0,
+            stripe: StripeLanes::default(),
             suffix: request
                 .groups
                 .first()
@@ -49,7 +47,10 @@ impl<E: Explain> SingleProvider<E> {
     }
 
     pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
-        while self.lanes == 0 {
+        let slot = loop {
+            if let Some(slot) = self.stripe.next() {
+                break slot;
+            }
             if self.interrupt.is_set() {
                 return None;
             }
@@ -60,11 +61,8 @@ impl<E: Explain> SingleProvider<E> {
                 }
                 scan::fitting(snapshot, filter, block, lanes, explain)
             };
-            (self.block, self.lanes) = self.walk.next(fit)?;
-        }
-        let lane = lanes_of(self.lanes).next()?;
-        self.lanes &= self.lanes - 1;
-        let slot = Slot::new(self.block, lane);
+            self.stripe = self.walk.next(fit)?;
+        };
         let placement = |&(class, amount): &(ClassId, i64)| Placement { slot, class, amount };
         Some(Candidate {
             placements: self.filter.amounts.iter().map(placement).collect(),

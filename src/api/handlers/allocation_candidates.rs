@@ -24,13 +24,13 @@ const MAX_SHORT_ROUNDS: u64 = 2048;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let request = wire::read_list(context.version, &context.query)?;
-    let settings = context.settings().search();
     let prepared = context.model().prepare_search(request, context.settings().stale_reads);
     let PreparedSearch {
         search: request,
         snapshot,
         stale,
     } = prepared.await?;
+    let settings = context.settings().search(&request);
     let (version, query) = (context.version, context.query.clone());
     let has_limit = request.limit.is_some() || settings.max.is_some();
     let make_source = move |interrupt| {

@@ -1,5 +1,6 @@
 //! Tests that candidates come from the snapshot, without SQL but for the freshness query.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
@@ -112,4 +113,32 @@ async fn without_the_database_a_search_is_refused_or_has_an_age() {
             "the database may have the class, so it is not refused as unknown"
         );
     }
+}
+
+/// Schedulers that ask at the same time, and take the first candidate, would otherwise choose the same host.
+#[actix_web::test]
+async fn an_answer_with_a_limit_is_another_sample_each_time() {
+    let server = TestServer::new();
+    for host in 0..20 {
+        let body = json!({"name": format!("host {host}"), "uuid": uuid(host)});
+        write(&server, "POST", "/resource_providers", body).await;
+        let path = format!("/resource_providers/{}/inventories", uuid(host));
+        let inventories = json!({"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}});
+        write(&server, "PUT", &path, inventories).await;
+    }
+    let whole = "/allocation_candidates?resources=VCPU:1";
+    let first_of_ten = format!("{whole}&limit=10");
+    let mut firsts = BTreeSet::new();
+    for _ in 0..40 {
+        let answer = server.send(admin("GET", &first_of_ten, "1.39")).await.json();
+        assert_eq!(answer["allocation_requests"].as_array().map(Vec::len), Some(10));
+        firsts.insert(answer["allocation_requests"][0].to_string());
+    }
+    // Of 20 hosts, 40 random samples begin with 17 on average.
+    assert!(firsts.len() > 8, "{firsts:?}");
+    let answers = [
+        server.send(admin("GET", whole, "1.39")).await.body,
+        server.send(admin("GET", whole, "1.39")).await.body,
+    ];
+    assert!(answers[0] == answers[1], "a whole answer keeps its order");
 }

@@ -19,8 +19,8 @@ options! {
 options! {
     /// `[placement]`
     Placement in "placement" {
-        /// Visit the providers in a new order in each request. Otherwise the same request gets the same candidates as
-        /// long as nothing changes.
+        /// Visit the providers in a new order in each request, even if its answer is whole. An answer with a limit is a
+        /// new sample in any case.
         randomize_allocation_candidates: bool = false;
         /// The project of consumers that requests before microversion 1.8 create, because these name none.
         incomplete_consumer_project_id: String = "00000000-0000-0000-0000-000000000000";

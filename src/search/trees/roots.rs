@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::block_walk::{BlockWalk, mix};
+use super::super::block_walk::{BlockWalk, StripeLanes, mix};
 use super::super::snapshot::{Slot, Snapshot};
 use super::fit_cache::FitCache;
 use super::offers::TreeOffers;
@@ -18,9 +18,8 @@ pub(in crate::search) struct RootIter<E> {
     fits: FitCache<E>,
     filter: RootFilter,
     walk: BlockWalk,
-    /// The current block of the walk, and its roots that were not returned yet.
-    block: usize,
-    lanes: u64,
+    /// The roots of the current stripe that were not returned yet.
+    stripe: StripeLanes,
     seed: u64,
     /// Sets of sharing providers that reached a tree which itself offers nothing. Another such tree with the same set
     /// has the same candidates.
@@ -49,8 +48,7 @@ impl<E: Explain> RootIter<E> {
             request,
             sharing,
             fits,
-            block: 0,
-            lanes: 0,
+            stripe: StripeLanes::default(),
             seed,
             seen_sharing_sets: HashSet::new(),
             reached: Vec::new(),
@@ -65,17 +63,12 @@ impl<E: Explain> RootIter<E> {
             if self.request.interrupt.is_set() {
                 return None;
             }
-            while self.lanes == 0 {
-                if self.request.interrupt.is_set() {
-                    return None;
-                }
+            let Some(root) = self.stripe.next() else {
                 let (request, fits, filter) = (&self.request, &mut self.fits, &mut self.filter);
                 let find = |block, lanes| filter.roots(snapshot, request, fits, block, lanes);
-                (self.block, self.lanes) = self.walk.next(find)?;
-            }
-            let lane = self.lanes.trailing_zeros() as usize;
-            self.lanes &= self.lanes - 1;
-            let root = Slot::new(self.block, lane);
+                self.stripe = self.walk.next(find)?;
+                continue;
+            };
             if self.collect(snapshot, root, offers, false) {
                 return Some(root);
             }
