@@ -170,15 +170,17 @@ mod tests {
     fn a_request_waits_until_it_is_served_once() {
         let handshake = Arc::new(Handshake::default());
         assert_eq!(handshake.serve(|| "without a request"), None);
-        let thread = request(&handshake, SHORT_TIMEOUT);
+        // On a busy machine this thread may be late, and the request must not be withdrawn before.
+        let timeout = Duration::from_secs(1);
+        let thread = request(&handshake, timeout);
         let served = handshake.serve(|| {
             // Longer than the request would wait for this to begin.
-            std::thread::sleep(5 * SHORT_TIMEOUT);
+            std::thread::sleep(timeout + SHORT_TIMEOUT);
             assert!(!thread.is_finished());
             "served"
         });
         assert_eq!(served, Some("served"));
-        assert!(thread.join().unwrap() >= 5 * SHORT_TIMEOUT);
+        assert!(thread.join().unwrap() >= timeout);
         assert_eq!(handshake.serve(|| "again"), None);
     }
 
