@@ -5,6 +5,7 @@ mod large;
 mod pessimistic;
 mod pipeline;
 mod preinserts;
+mod script;
 mod suspension;
 mod waiting;
 
@@ -25,7 +26,7 @@ use crate::db::engines::dialect;
 use crate::db::tests::support::{Kind, TestDatabase};
 use crate::db::{Commit, Database, DatabaseSettings, DbConnection, DbResult, WriteError};
 use crate::error::{Error, Result};
-use pessimistic::Script;
+use script::Script;
 
 // Numbers that make the batch fail when it runs.
 /// Is inserted twice, which the table refuses.
@@ -53,11 +54,11 @@ struct Numbers {
 
 impl BatchCommand for i64 {
     fn is_plannable(&self) -> bool {
-        pessimistic::is_plannable(*self)
+        script::is_plannable(*self)
     }
 
     fn rows(&self) -> usize {
-        if pessimistic::has_large_rows(*self) {
+        if script::has_large_rows(*self) {
             return 1000;
         }
         usize::try_from(-*self / ROWS).unwrap_or(0)
@@ -65,7 +66,7 @@ impl BatchCommand for i64 {
 
     fn new_rows(&self) -> HeldRows {
         HeldRows {
-            providers: LockSet::from([pessimistic::provider(*self)]),
+            providers: LockSet::from([script::provider(*self)]),
             ..HeldRows::default()
         }
     }
@@ -96,8 +97,8 @@ impl Batch for Numbers {
         commands: &[&i64],
         from_database: bool,
     ) -> std::result::Result<Executed<Self>, WriteError> {
-        self.script.record(pessimistic::Call::Run { from_database });
-        for number in commands.iter().filter(|number| !pessimistic::is_refused(***number)) {
+        self.script.record(script::Call::Run { from_database });
+        for number in commands.iter().filter(|number| !script::is_refused(***number)) {
             assert!(**number != PANICS, "a defect");
             if **number == ROLLED_BACK && !std::mem::replace(&mut self.was_rolled_back, true) {
                 conn.batch_execute("ROLLBACK")?;
@@ -113,9 +114,9 @@ impl Batch for Numbers {
                 diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({number})")).execute(conn)?;
             }
         }
-        let granted = commands.iter().filter(|number| !pessimistic::is_refused(***number));
+        let granted = commands.iter().filter(|number| !script::is_refused(***number));
         let written: Vec<i64> = granted.map(|number| **number).collect();
-        let decision = |number: &&i64| match pessimistic::answer(**number) {
+        let decision = |number: &&i64| match script::answer(**number) {
             Ok(answer) => Decision::Granted(answer),
             Err(refusal) => Decision::Refused(refusal),
         };
@@ -134,7 +135,7 @@ impl Batch for Numbers {
     }
 
     fn follow(&mut self, _: &mut DbConnection) -> DbResult<()> {
-        self.script.record(pessimistic::Call::Follow);
+        self.script.record(script::Call::Follow);
         Ok(())
     }
 
@@ -163,7 +164,7 @@ impl Batch for Numbers {
     }
 
     fn needs(&self, number: &i64, rows: &HeldRows) -> bool {
-        rows.providers.contains(&pessimistic::provider(*number))
+        rows.providers.contains(&script::provider(*number))
     }
 
     fn invalidate(&mut self) {
@@ -254,6 +255,14 @@ impl NumberWriter {
             answers.push(task.await.unwrap());
         }
         answers
+    }
+
+    /// Inserts a number in a transaction that does not end before a rollback.
+    fn hold_number(&mut self, number: i64) {
+        dialect::begin_write(&mut self.conn).unwrap();
+        diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({number})"))
+            .execute(&mut self.conn)
+            .unwrap();
     }
 
     /// Submits a number on another task.

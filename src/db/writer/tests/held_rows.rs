@@ -1,7 +1,7 @@
 //! Tests of held rows: another transaction has locked a provider, and only the commands that need it wait.
 
-use super::pessimistic::Call::Plan;
-use super::pessimistic::{HOLD_TIME, granted, submit_during};
+use super::script::Call::Plan;
+use super::script::{HOLD_TIME, granted, submit_during};
 use super::*;
 
 /// Makes each plan for these providers fail, as if another transaction had locked them.
@@ -69,10 +69,7 @@ async fn a_lock_that_cannot_be_seen_delays_the_command_that_needs_it() {
     if Kind::of(&writer.conn) == Kind::Sqlite {
         return;
     }
-    dialect::begin_write(&mut writer.conn).unwrap();
-    diesel::sql_query("INSERT INTO numbers (n) VALUES (5001)")
-        .execute(&mut writer.conn)
-        .unwrap();
+    writer.hold_number(5001);
     let waiting = writer.submit(5001);
     for number in 5002..5010 {
         assert_eq!(submit(&writer.handle, number).await, Ok(number * 10));

@@ -1,8 +1,8 @@
 //! Tests of large commands, whose rows are inserted while the writer goes on with others.
 
-use super::pessimistic::Call::{CatchUp, Follow, Lock, Plan};
-use super::pessimistic::{HOLD_TIME, granted};
 use super::pipeline::with_slow_inserts;
+use super::script::Call::{CatchUp, Follow, Lock, Plan};
+use super::script::{HOLD_TIME, granted};
 use super::*;
 
 /// A plannable number that counts as many rows.
@@ -35,10 +35,7 @@ async fn a_large_command_whose_rows_could_not_be_inserted_beside_others_is_commi
     if Kind::of(&writer.conn) == Kind::Sqlite {
         return;
     }
-    dialect::begin_write(&mut writer.conn).unwrap();
-    diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({LARGE})"))
-        .execute(&mut writer.conn)
-        .unwrap();
+    writer.hold_number(LARGE);
     let large = writer.submit(LARGE);
     actix_web::rt::time::sleep(3 * HOLD_TIME).await;
     assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));

@@ -1,7 +1,7 @@
 //! Tests of pipelined batches, which are planned while another batch is committed. Only on servers: SQLite has no
 //! pipeline.
 
-use super::pessimistic::{Call, granted};
+use super::script::{Call, granted};
 use super::*;
 use crate::db::change_feed;
 

@@ -1,7 +1,7 @@
 //! Tests of pre-inserts: rows that are inserted before the lock set is locked, and commands that join the batch then.
 
-use super::pessimistic::Call::*;
-use super::pessimistic::{HOLD_TIME, REFUSED_ONCE, UNSTABLE, granted, submit_before_locks, submit_during};
+use super::script::Call::*;
+use super::script::{HOLD_TIME, REFUSED_ONCE, UNSTABLE, granted, submit_before_locks, submit_during};
 use super::*;
 
 #[actix_web::test]

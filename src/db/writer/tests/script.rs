@@ -1,0 +1,287 @@
+//! The script of the tests' batch: which numbers are planned how, what fails, and which calls were made.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+
+use super::*;
+use crate::db::change_feed::{Position, Revisions};
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::{CountFrom, InsertFromRows, Value};
+
+/// Numbers from this one on are plannable. Each thousand of them stands for a provider.
+const PLANNABLE: i64 = 1000;
+/// The contended providers.
+const CONTENDED: [i32; 2] = [2, 3];
+// Numbers of each thousand that behave in another way.
+/// Is refused, by a plan and from the database.
+pub const REFUSED: i64 = 404;
+/// A plan for it lacks data.
+pub const MISSING_DATA: i64 = 405;
+/// Each plan writes it as another number.
+pub const UNSTABLE: i64 = 406;
+/// The first plan for it refuses it.
+pub const REFUSED_ONCE: i64 = 407;
+pub const PANICS_IN_PLAN: i64 = 500;
+/// Counts as many rows.
+const LARGE: i64 = 800;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+pub const HOLD_TIME: Duration = Duration::from_millis(100);
+
+const INSERT: InsertFromRows = InsertFromRows {
+    table: "numbers",
+    columns: &["n"],
+};
+
+/// A call of the batch that shows how the writer tries to commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    Follow,
+    /// The providers that are locked.
+    Lock(Vec<i32>),
+    CatchUp,
+    Plan(Vec<i64>),
+    /// A plan for the second numbers while the first are committed.
+    Speculate(Vec<i64>, Vec<i64>),
+    Run {
+        from_database: bool,
+    },
+}
+use Call::*;
+
+/// The faults that a test injects, and the calls that were made.
+#[derive(Default)]
+pub struct Script {
+    /// A call that does not return until this is cleared.
+    blocked: Mutex<Option<Call>>,
+    /// Each plan takes a moment.
+    is_slow: AtomicBool,
+    unstable: AtomicI64,
+    was_refused: AtomicBool,
+    /// The number of further transactions that the server rolls back while locks are taken.
+    rollbacks: AtomicUsize,
+    /// The number of further attempts to catch up that would have to read rows.
+    failed_catch_ups: AtomicUsize,
+    /// The number of further plans with a guard that fails.
+    conflicts: AtomicUsize,
+    /// The peers' revisions, if the change feed need not be read. The writer's own commits are added.
+    expected_peers: Mutex<Option<Revisions>>,
+    /// The providers that another transaction holds.
+    pub held: Mutex<LockSet>,
+    calls: Mutex<Vec<Call>>,
+}
+
+pub fn is_plannable(number: i64) -> bool {
+    number >= PLANNABLE
+}
+
+pub fn has_large_rows(number: i64) -> bool {
+    is(number, LARGE)
+}
+
+pub fn is_refused(number: i64) -> bool {
+    is(number, REFUSED)
+}
+
+pub fn answer(number: i64) -> Result<i64> {
+    if is_refused(number) {
+        Err(Error::StaleProviderGeneration)
+    } else {
+        Ok(number * 10)
+    }
+}
+
+fn is(number: i64, kind: i64) -> bool {
+    is_plannable(number) && number % PLANNABLE == kind
+}
+
+pub fn provider(number: i64) -> i32 {
+    (number / PLANNABLE) as i32
+}
+
+/// Consumes one of a fault's occurrences. False if none remains.
+fn consume_fault(times: &AtomicUsize) -> bool {
+    let one_less = times.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
+    one_less.is_ok()
+}
+
+impl Script {
+    pub fn record(&self, call: Call) {
+        self.calls.lock().unwrap().push(call.clone());
+        while self.blocked.lock().unwrap().as_ref() == Some(&call) {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    pub fn plan(&self, commands: &[&i64]) -> Option<BatchPlan<Numbers>> {
+        let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
+        self.record(Plan(numbers.clone()));
+        if self.is_slow.load(Ordering::Acquire) {
+            std::thread::sleep(HOLD_TIME);
+        }
+        self.plan_for(numbers)
+    }
+
+    pub fn speculate(&self, change: &[i64], commands: &[&i64]) -> Option<BatchPlan<Numbers>> {
+        let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
+        self.record(Speculate(change.to_vec(), numbers.clone()));
+        self.plan_for(numbers)
+    }
+
+    fn plan_for(&self, numbers: Vec<i64>) -> Option<BatchPlan<Numbers>> {
+        let any = |kind| numbers.iter().any(|number| is(*number, kind));
+        assert!(!any(PANICS_IN_PLAN), "a defect");
+        if any(MISSING_DATA) {
+            return None;
+        }
+        let refuses_once = any(REFUSED_ONCE) && !self.was_refused.swap(true, Ordering::AcqRel);
+        let is_granted = |number: &i64| !(is_refused(*number) || refuses_once && is(*number, REFUSED_ONCE));
+        let decision = |number: &i64| {
+            if is_granted(number) {
+                Decision::Granted(number * 10)
+            } else {
+                Decision::Unverified
+            }
+        };
+        let decisions = numbers.iter().map(decision).collect();
+        let granted: Vec<i64> = numbers.into_iter().filter(is_granted).collect();
+        let written = |number: i64| {
+            if is(number, UNSTABLE) {
+                self.unstable.fetch_add(-1, Ordering::AcqRel) - PLANNABLE
+            } else {
+                number
+            }
+        };
+        let rows: Vec<_> = granted
+            .iter()
+            .map(|number| vec![Value::Int(written(*number))])
+            .collect();
+        let mut writes = vec![GuardedWrite::Insert(INSERT, rows)];
+        writes.retain(|write| !write.is_empty());
+        let is_held = || {
+            granted
+                .iter()
+                .any(|number| self.held.lock().unwrap().contains(&provider(*number)))
+        };
+        if !writes.is_empty() && (is_held() || consume_fault(&self.conflicts)) {
+            writes.push(GuardedWrite::AssertExists(
+                CountFrom("numbers WHERE 1 = 0".to_owned()),
+                Vec::new(),
+            ));
+        }
+        let written: LockSet = granted.iter().map(|number| provider(*number)).collect();
+        Some(BatchPlan {
+            decisions,
+            change: granted,
+            writes,
+            now: dialect::now(),
+            contended: written.iter().copied().filter(|it| CONTENDED.contains(it)).collect(),
+            written,
+        })
+    }
+
+    pub fn expected_peers(&self) -> Option<Revisions> {
+        self.expected_peers.lock().unwrap().clone()
+    }
+
+    pub fn committed(&self, commit: &Commit) {
+        if let Some(expected) = self.expected_peers.lock().unwrap().as_mut() {
+            let Commit {
+                writer,
+                revision,
+                token,
+            } = commit.clone();
+            expected.writers.insert(writer, Position { revision, token });
+        }
+    }
+
+    /// False if the server is to roll the transaction back, as Galera does if another node commits first.
+    pub fn lock(&self, lock_set: &LockSet) -> bool {
+        self.record(Lock(lock_set.iter().copied().collect()));
+        !consume_fault(&self.rollbacks)
+    }
+
+    /// Those of the numbers' providers that another transaction holds.
+    pub fn held_rows(&self, commands: &[&i64]) -> HeldRows {
+        let held = self.held.lock().unwrap();
+        let providers = commands.iter().map(|number| provider(**number));
+        HeldRows {
+            providers: providers.filter(|id| held.contains(id)).collect(),
+            ..HeldRows::default()
+        }
+    }
+
+    pub fn catch_up(&self) -> bool {
+        self.record(CatchUp);
+        !consume_fault(&self.failed_catch_ups)
+    }
+
+    pub fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    /// Makes a guard of the next plans fail.
+    pub fn fail_guards(&self, times: usize) {
+        self.conflicts.store(times, Ordering::Release);
+    }
+
+    pub fn roll_back_locks(&self, times: usize) {
+        self.rollbacks.store(times, Ordering::Release);
+    }
+
+    pub fn fail_to_catch_up(&self, times: usize) {
+        self.failed_catch_ups.store(times, Ordering::Release);
+    }
+
+    pub fn slow_down(&self) {
+        self.is_slow.store(true, Ordering::Release);
+    }
+
+    pub fn expect_peers(&self, revisions: Revisions) {
+        *self.expected_peers.lock().unwrap() = Some(revisions);
+    }
+}
+
+/// Submits the first number, and the others while the writer is in `call` with it, which takes the time `blocked`.
+pub async fn submit_during(
+    call: Call,
+    writer: &NumberWriter,
+    first: i64,
+    others: &[i64],
+    blocked: Duration,
+) -> Vec<Result<i64>> {
+    let script = &writer.script;
+    *script.blocked.lock().unwrap() = Some(call.clone());
+    let mut tasks = vec![writer.submit(first)];
+    let began = Instant::now();
+    while script.calls().last() != Some(&call) {
+        assert!(
+            began.elapsed() < LONG_TIMEOUT,
+            "it is never called: {:?}",
+            script.calls()
+        );
+        actix_web::rt::time::sleep(POLL_INTERVAL).await;
+    }
+    tasks.extend(others.iter().map(|number| writer.submit(*number)));
+    actix_web::rt::time::sleep(blocked).await;
+    *script.blocked.lock().unwrap() = None;
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(task.await.unwrap());
+    }
+    answers
+}
+
+/// Submits the others while the first number is planned for the pre-inserts, before the locks are taken.
+pub async fn submit_before_locks(
+    writer: &NumberWriter,
+    first: i64,
+    others: &[i64],
+    blocked: Duration,
+) -> Vec<Result<i64>> {
+    submit_during(Plan(vec![first]), writer, first, others, blocked).await
+}
+
+pub fn granted(numbers: &[i64]) -> Vec<Result<i64>> {
+    numbers.iter().map(|number| Ok(number * 10)).collect()
+}
