@@ -10,6 +10,7 @@
 //! - `block_walk`: the order in which blocks are visited; `zone_filter`: skips regions that cannot contain a result;
 //! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates
 //!   that several providers serve together;
+//! - `rank`: the best of all candidates, by a score;
 //! - `selection`: how many candidates an answer holds, and which providers its summaries show; `group_providers`: the
 //!   providers that serve a group;
 //! - `explain`: why a provider was rejected; `interrupt`: cancels a search from outside;
@@ -21,6 +22,7 @@ mod explain;
 mod group_providers;
 mod interrupt;
 mod providers;
+mod rank;
 mod request;
 mod resolve;
 mod scan;
@@ -36,6 +38,7 @@ mod tests;
 pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
 pub use interrupt::Interrupt;
 pub use providers::providers;
+pub use rank::{Load, Rank, Ranked, Scored, Scoring, best};
 pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
 pub use selection::Selection;
 pub use snapshot::{

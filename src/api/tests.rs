@@ -120,6 +120,7 @@ impl TestServer {
                 max: None,
                 ceiling: 100_000,
                 tree_order: search::TreeOrder::default(),
+                max_combinations: 100,
                 strict_step: false,
                 limits: search::SearchLimits::default(),
                 interrupt: search::Interrupt::default(),

@@ -129,6 +129,7 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
                 GenerationStrategy::DepthFirst => search::TreeOrder::DepthFirst,
                 GenerationStrategy::BreadthFirst => search::TreeOrder::BreadthFirst,
             },
+            max_combinations: options.placet.max_combinations,
             strict_step: options.placet.strict_step_size,
             limits: search::SearchLimits::default(),
             interrupt: search::Interrupt::default(),

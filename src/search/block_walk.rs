@@ -10,6 +10,9 @@
 //!   each stripe has about four roots: checking a block for one tree costs as much as for all of its trees.
 //! - The lanes of a stripe come in their order, from a pseudo-random one on. So each fitting provider of a small cloud
 //!   may be the first.
+//!
+//! A search that ranks all candidates visits each block once, and its lanes in a pseudo-random order: a block that is
+//! visited again would be read again, and of equal candidates the first one wins.
 
 use super::snapshot::{LANES, Slot, Snapshot, by_block};
 
@@ -75,6 +78,8 @@ pub(super) struct BlockWalk {
     at: usize,
     /// The blocks that were visited in the first round and have fitting lanes, in order, with these lanes.
     fitting: Vec<(usize, u64)>,
+    /// Whether the lanes of a stripe come in a pseudo-random order.
+    shuffles: bool,
 }
 
 impl BlockWalk {
@@ -100,7 +105,13 @@ impl BlockWalk {
             round: 0,
             at: 0,
             fitting: Vec::new(),
+            shuffles: false,
         }
+    }
+
+    /// Before the walk begins: each block shall give all of its lanes at once, in a pseudo-random order.
+    pub fn in_one_round(&mut self) {
+        (self.rounds, self.stripe, self.shuffles) = (1, u64::MAX, true);
     }
 
     /// The fitting lanes of the next block's stripe in this round, which may be none. `fit` returns the lanes of a block
@@ -127,9 +138,18 @@ impl BlockWalk {
         let random = mix(self.seed ^ block as u64);
         let stripe = (self.round + random as usize) % self.rounds;
         let rotation = (random >> 32) as u32 % LANES as u32;
+        if self.shuffles {
+            return Some(StripeLanes::shuffled(
+                block,
+                fitting,
+                rotation,
+                (random >> 40) as u32 | 1,
+            ));
+        }
         Some(StripeLanes {
             block,
             rotation,
+            multiplier: 1,
             rotated: (fitting & (self.stripe << stripe)).rotate_right(rotation),
         })
     }
@@ -151,8 +171,31 @@ impl BlockWalk {
 pub(super) struct StripeLanes {
     block: usize,
     rotation: u32,
-    /// The lanes, rotated so that the first one to return is the lowest bit.
+    /// An odd number: the lanes come in steps of it.
+    multiplier: u32,
+    /// The lanes, moved so that the first one to return is the lowest bit.
     rotated: u64,
+}
+
+impl StripeLanes {
+    /// These lanes of a block, in steps of an odd `multiplier` from the lane `rotation` on.
+    fn shuffled(block: usize, lanes: u64, rotation: u32, multiplier: u32) -> Self {
+        let mut shuffled = Self {
+            block,
+            rotation,
+            multiplier,
+            rotated: 0,
+        };
+        if lanes != 0 {
+            let bit = |position: u32| (lanes >> shuffled.lane(position) & 1) << position;
+            shuffled.rotated = (0..LANES as u32).map(bit).sum();
+        }
+        shuffled
+    }
+
+    fn lane(&self, position: u32) -> u32 {
+        position.wrapping_mul(self.multiplier).wrapping_add(self.rotation) % LANES as u32
+    }
 }
 
 impl Iterator for StripeLanes {
@@ -162,7 +205,7 @@ impl Iterator for StripeLanes {
         if self.rotated == 0 {
             return None;
         }
-        let lane = (self.rotated.trailing_zeros() + self.rotation) % LANES as u32;
+        let lane = self.lane(self.rotated.trailing_zeros());
         self.rotated &= self.rotated - 1;
         Some(Slot::new(self.block, lane as usize))
     }
@@ -177,7 +220,7 @@ fn rounds(snapshot: &Snapshot) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Permutation;
+    use super::{LANES, Permutation, Slot, StripeLanes};
 
     #[test]
     fn every_position_comes_once_for_any_length() {
@@ -196,5 +239,23 @@ mod tests {
         let mut first = [0; 100];
         (0..10_000).for_each(|seed| first[Permutation::new(100, seed).at(0)] += 1);
         assert!(first.iter().all(|times| (40..200).contains(times)), "{first:?}");
+    }
+
+    #[test]
+    fn shuffled_lanes_come_once_and_each_of_a_few_comes_first_about_equally_often() {
+        let lanes = 0b11_1111_1111 | 1 << 63;
+        let mut first = [0; LANES];
+        for (multiplier, rotation) in (0..64).flat_map(|n| (0..64).map(move |rotation| (2 * n + 1, rotation))) {
+            let shuffled = StripeLanes::shuffled(3, lanes, rotation, multiplier);
+            let mut all: Vec<Slot> = shuffled.collect();
+            first[all[0].lane()] += 1;
+            all.sort_unstable();
+            assert!(all.into_iter().eq((0..10).chain([63]).map(|lane| Slot::new(3, lane))));
+        }
+        let first = first.into_iter().filter(|times| *times > 0);
+        assert!(
+            first.clone().count() == 11 && first.clone().all(|times| (150..900).contains(&times)),
+            "{first:?}"
+        );
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::explain::Explain;
 use super::group_providers::GroupProviders;
 use super::interrupt::Interrupt;
+use super::rank::{Ranked, Scored, Scoring};
 use super::request::Request;
 use super::resolve::{self, ProviderFilter, TraitIds};
 use super::selection::Selection;
@@ -27,6 +28,8 @@ pub struct SearchSettings {
     /// `[placet] max_candidates`: cuts an answer if `max` is `None`.
     pub ceiling: usize,
     pub tree_order: TreeOrder,
+    /// `[placet] max_combinations`: a search that ranks compares at most this many candidates of one tree.
+    pub max_combinations: usize,
     /// `[placet] strict_step_size`: `strict` of [`super::snapshot::Inventory::allows_amount`].
     pub strict_step: bool,
     pub limits: SearchLimits,
@@ -42,6 +45,7 @@ impl SearchSettings {
             max: None,
             ceiling: usize::MAX,
             tree_order: TreeOrder::DepthFirst,
+            max_combinations: usize::MAX,
             strict_step: false,
             limits: SearchLimits::default(),
             interrupt: Interrupt::default(),
@@ -245,6 +249,33 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     pub fn select(self) -> Selection<S, E> {
         let whole_trees = self.nested && self.snapshot.has_trees();
         Selection::new(self, whole_trees)
+    }
+
+    /// The best `count` of all candidates; at least one, if there is any. Called instead of `next`.
+    ///
+    /// # Errors
+    /// As of [`Candidates::check_complete`]. A search that gave up some trees and found enough is no error, as with a
+    /// limit.
+    pub(super) fn best(mut self, scoring: Scoring, count: usize, max_combinations: usize) -> Result<Ranked> {
+        let snapshot = &self.snapshot;
+        let (best, is_exact) = match &mut self.search {
+            Search::Empty => (Vec::new(), true),
+            Search::Single(single) => (single.best(snapshot, scoring, count), true),
+            Search::Trees(trees) => {
+                let best = trees.best(snapshot, scoring, count, max_combinations);
+                (best, trees.is_exact())
+            }
+        };
+        if best.len() < count.max(1) || self.interrupt.is_set() {
+            self.check_complete()?;
+        }
+        let best = best
+            .into_iter()
+            .map(|candidate| Scored::of(&self.snapshot, scoring, candidate));
+        Ok(Ranked {
+            best: best.collect(),
+            is_exact,
+        })
     }
 
     pub(super) fn snapshot(&self) -> &Snapshot {

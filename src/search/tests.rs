@@ -5,6 +5,7 @@ mod interrupts;
 mod oracle;
 mod properties;
 mod providers;
+mod ranks;
 mod requests;
 mod sharing;
 mod trees;

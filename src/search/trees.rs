@@ -11,7 +11,8 @@
 //! - `backtracking` searches the solutions of one tree lazily. Dead ends are avoided by necessary conditions (`bound`),
 //!   by recorded nogoods (`nogoods`), and by an exact test of bin packing (`packing`, `bin_completion`,
 //!   `capacity_bound`);
-//! - this module takes the solutions of one tree after the other, or round-robin, and turns them into candidates.
+//! - this module takes the solutions of one tree after the other, or round-robin, and turns them into candidates;
+//! - `ranking` keeps the best of all candidates, and passes over trees that cannot have one of them (`tree_bounds`).
 //!
 //! Many hosts of a cloud are alike. So a tree is skipped if a tree with the same signature has no solution.
 
@@ -24,11 +25,13 @@ mod fit_cache;
 mod nogoods;
 mod offers;
 mod packing;
+mod ranking;
 mod root_filter;
 mod roots;
 mod sharing;
 mod split_request;
 mod subtrees;
+mod tree_bounds;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -64,6 +67,10 @@ pub(super) struct Trees<E> {
     given_up: u32,
     /// The signatures of trees without a solution, and whether they were given up: trees with the same one are skipped.
     infeasible: HashMap<Box<[u64]>, bool>,
+    /// A tree is abandoned after this many solutions if it has more.
+    max_solutions: usize,
+    /// Whether a tree was abandoned so.
+    abandoned: bool,
 }
 
 /// After this many trees were given up, no further tree is begun. After twice as many, the whole search ends.
@@ -86,6 +93,10 @@ struct TreeSearch {
     root: Option<Slot>,
     offers: TreeOffers,
     search: BacktrackingSearch,
+    /// The number of solutions found.
+    solutions: usize,
+    /// A lower bound of their costs, if candidates are ranked.
+    bound: f64,
 }
 
 impl<E: Explain> Trees<E> {
@@ -103,6 +114,8 @@ impl<E: Explain> Trees<E> {
             steps: 0,
             given_up: 0,
             infeasible: HashMap::new(),
+            max_solutions: usize::MAX,
+            abandoned: false,
         }
     }
 
@@ -122,25 +135,45 @@ impl<E: Explain> Trees<E> {
     }
 
     pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
+        self.advance(snapshot)
+            .then(|| candidate(&self.roots.request, &self.placed))
+    }
+
+    /// Finds the next candidate: `placed` then has the provider of each part. False after the last one.
+    fn advance(&mut self, snapshot: &Snapshot) -> bool {
         while self.given_up < 2 * MAX_TREES_GIVEN_UP && !self.roots.request.interrupt.is_set() {
-            let mut tree = self.next_tree(snapshot)?;
-            if !tree.search.next(&self.roots.request, &tree.offers) {
+            let Some(mut tree) = self.next_tree(snapshot) else {
+                return false;
+            };
+            let is_wanted = self.roots.is_wanted(tree.bound);
+            if !is_wanted || !tree.search.next(&self.roots.request, &tree.offers) {
                 self.given_up += u32::from(tree.search.gave_up);
                 self.record_infeasible(&tree);
-                self.steps += std::mem::take(&mut tree.search.steps);
-                self.spare = Some(tree);
+                self.finish(tree);
                 continue;
             }
+            if tree.solutions == self.max_solutions {
+                self.abandoned = true;
+                self.finish(tree);
+                continue;
+            }
+            tree.solutions += 1;
             let mut placed = std::mem::take(&mut self.placed);
             find_placed(&tree, &mut placed);
-            let candidate = self.is_new(&placed).then(|| candidate(&self.roots.request, &placed));
+            let is_new = self.is_new(&placed);
             self.placed = placed;
             self.enqueue(tree);
-            if candidate.is_some() {
-                return candidate;
+            if is_new {
+                return true;
             }
         }
-        None
+        false
+    }
+
+    /// Ends the search of a tree.
+    fn finish(&mut self, mut tree: Box<TreeSearch>) {
+        self.steps += std::mem::take(&mut tree.search.steps);
+        self.spare = Some(tree);
     }
 
     /// Whether no other tree gave this candidate before.
@@ -179,13 +212,14 @@ impl<E: Explain> Trees<E> {
             let mut tree = self.spare.take().unwrap_or_default();
             while self.given_up < MAX_TREES_GIVEN_UP {
                 tree.root = self.roots.next(snapshot, &mut tree.offers);
-                if tree.root.is_none() {
+                let Some(root) = tree.root else {
                     break;
-                }
+                };
                 match self.known_infeasible(&tree.offers) {
                     Some(gave_up) => self.given_up += u32::from(gave_up),
                     None => {
                         tree.search.begin(&self.roots.request, &tree.offers, self.given_up);
+                        (tree.solutions, tree.bound) = (0, self.roots.bound(root));
                         return Some(tree);
                     }
                 }
@@ -247,10 +281,22 @@ fn find_placed(tree: &TreeSearch, placed: &mut Vec<Slot>) {
     }
 }
 
-/// The candidate of a solution: amounts of one class from one provider are added up.
+/// The candidate of a solution.
 fn candidate(request: &SplitRequest, placed: &[Slot]) -> Candidate {
-    let mut placements: Vec<Placement> = Vec::with_capacity(placed.len());
+    let mut placements = Vec::with_capacity(placed.len());
+    add_placements(request, placed, &mut placements);
     let mut mappings: Vec<(_, GroupProviders)> = Vec::with_capacity(request.suffixes.len());
+    for (part, &slot) in request.parts.iter().zip(placed) {
+        match mappings.get_mut(part.group) {
+            Some((_, providers)) => providers.add(slot),
+            None => mappings.push((request.suffixes[part.group].clone(), slot.into())),
+        }
+    }
+    Candidate { placements, mappings }
+}
+
+/// The placements of a solution: amounts of one class from one provider are added up.
+fn add_placements(request: &SplitRequest, placed: &[Slot], placements: &mut Vec<Placement>) {
     for (part, &slot) in request.parts.iter().zip(placed) {
         for &(class, amount) in &request.kinds[part.kind].filter.amounts {
             let same = |placement: &&mut Placement| placement.slot == slot && placement.class == class;
@@ -259,10 +305,5 @@ fn candidate(request: &SplitRequest, placed: &[Slot]) -> Candidate {
                 None => placements.push(Placement { slot, class, amount }),
             }
         }
-        match mappings.get_mut(part.group) {
-            Some((_, providers)) => providers.add(slot),
-            None => mappings.push((request.suffixes[part.group].clone(), slot.into())),
-        }
     }
-    Candidate { placements, mappings }
 }

@@ -43,6 +43,9 @@ options! {
         /// The most candidates in one answer if neither the request's `limit` nor
         /// `[placement] max_allocation_candidates` is lower. A log line says that an answer was cut short.
         max_candidates: usize = 100_000, 1..=100_000_000;
+        /// The most candidates of one tree that a search with a rank compares. If a tree has more, its first ones count,
+        /// and the answer says that it is not exact.
+        max_combinations: usize = 10_000, 1..=100_000_000;
         /// The time in which every provider in memory is compared once with the tables, to find writes by other programs.
         /// 0 turns the comparison off.
         comparison_interval: u64 = 300, 0..=86_400 seconds;

@@ -118,6 +118,7 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
         max: None,
         ceiling: 10,
         tree_order: TreeOrder::DepthFirst,
+        max_combinations: 100,
         strict_step: false,
         limits: SearchLimits::default(),
         interrupt: Interrupt::default(),

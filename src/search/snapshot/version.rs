@@ -249,6 +249,16 @@ impl Snapshot {
         Some((free.min(i64::from(units.max_unit)), units))
     }
 
+    /// [`Inventory::limit`] and the sum of usage of a class; a limit of zero without an inventory.
+    pub(in crate::search) fn limit_and_used(&self, slot: Slot, class: ClassId) -> (i64, i64) {
+        let block = self.block(slot);
+        let limit = block
+            .profile
+            .column(class)
+            .map_or(0, |column| column.limits[slot.lane()]);
+        (limit, block.usage.used(class)[slot.lane()])
+    }
+
     /// The number of trees.
     pub(in crate::search) fn tree_count(&self) -> usize {
         self.len() - self.child_count

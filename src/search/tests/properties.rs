@@ -19,7 +19,7 @@ use crate::search::request::Request;
 use crate::search::snapshot::{ClassId, Delta, ProviderId, ProviderRow, Snapshot, SnapshotChange};
 use crate::search::{self, SearchSettings, candidates, providers};
 
-fn config() -> ProptestConfig {
+pub(super) fn config() -> ProptestConfig {
     let asked = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
     ProptestConfig {
         cases: asked("PLACET_CASES").map_or(20_000, |cases| cases as u32),
@@ -29,7 +29,7 @@ fn config() -> ProptestConfig {
     }
 }
 
-fn build(world: &World) -> Snapshot {
+pub(super) fn build(world: &World) -> Snapshot {
     build_colliding(world.values().cloned().collect())
 }
 
@@ -72,7 +72,7 @@ fn settings(seed: u64, strict_step: bool) -> SearchSettings {
 }
 
 /// As `build`, but providers and trees are spread over several blocks, because others between them were removed.
-fn scatter(world: &World) -> Snapshot {
+pub(super) fn scatter(world: &World) -> Snapshot {
     let mut snapshot = build_colliding(Vec::new());
     let mut removed = Vec::new();
     for (at, row) in world.values().enumerate() {

@@ -9,7 +9,9 @@ use super::offers::TreeOffers;
 use super::root_filter::RootFilter;
 use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
+use super::tree_bounds::TreeBounds;
 use crate::search::explain::Explain;
+use crate::search::rank::Scoring;
 
 /// An iterator over the trees that could serve, each by its root.
 pub(in crate::search) struct RootIter<E> {
@@ -27,6 +29,8 @@ pub(in crate::search) struct RootIter<E> {
     /// Buffers, whose memory is reused for the next tree.
     reached: Vec<usize>,
     masks: Vec<u64>,
+    /// Passes over trees, if candidates are ranked.
+    bounds: Option<Box<TreeBounds>>,
 }
 
 impl<E: Explain> RootIter<E> {
@@ -53,7 +57,38 @@ impl<E: Explain> RootIter<E> {
             seen_sharing_sets: HashSet::new(),
             reached: Vec::new(),
             masks: Vec::new(),
+            bounds: None,
         }
+    }
+
+    /// Before the first tree: candidates are ranked, so that trees may be passed over and each block is visited once.
+    pub(super) fn rank(&mut self, snapshot: &Snapshot, scoring: Scoring) {
+        self.walk.in_one_round();
+        self.bounds = Some(Box::new(TreeBounds::new(
+            snapshot,
+            &self.request,
+            &self.sharing,
+            scoring,
+        )));
+    }
+
+    /// From now on only candidates that cost less are wanted.
+    pub(super) fn set_max_cost(&mut self, max_cost: f64) {
+        if let Some(bounds) = &mut self.bounds {
+            bounds.max_cost = max_cost;
+        }
+    }
+
+    /// A lower bound of the costs of the candidates of the tree that was returned last.
+    pub(super) fn bound(&self, root: Slot) -> f64 {
+        self.bounds
+            .as_ref()
+            .map_or(Scoring::NO_BOUND, |bounds| bounds.bound(root))
+    }
+
+    /// Whether a tree with this bound may have a candidate that is wanted.
+    pub(super) fn is_wanted(&self, bound: f64) -> bool {
+        self.bounds.as_ref().is_none_or(|bounds| bound < bounds.max_cost)
     }
 
     /// Collects what the next tree offers and returns its root; `None` after the last one. The tree may still turn out
@@ -65,11 +100,18 @@ impl<E: Explain> RootIter<E> {
             }
             let Some(root) = self.stripe.next() else {
                 let (request, fits, filter) = (&self.request, &mut self.fits, &mut self.filter);
-                let find = |block, lanes| filter.roots(snapshot, request, fits, block, lanes);
+                let (bounds, sharing) = (&mut self.bounds, &mut self.sharing);
+                let find = |block, lanes| {
+                    let roots = filter.roots(snapshot, request, fits, block, lanes);
+                    match bounds {
+                        Some(bounds) => bounds.enter_block(snapshot, request, fits, sharing, block, roots),
+                        None => roots,
+                    }
+                };
                 self.stripe = self.walk.next(find)?;
                 continue;
             };
-            if self.collect(snapshot, root, offers, false) {
+            if self.is_wanted(self.bound(root)) && self.collect(snapshot, root, offers, false) {
                 return Some(root);
             }
         }

@@ -73,11 +73,18 @@ impl SharingProviders {
 
     /// Adds the indexes of those that reach these lanes; an index may be added twice.
     pub fn add_reaching(&mut self, snapshot: &Snapshot, block: usize, lanes: u64, found: &mut Vec<usize>) {
+        let reaching = self.reaching(snapshot, block).iter();
+        let reaching = reaching.filter(|(reached, _)| reached & lanes != 0);
+        found.extend(reaching.map(|&(_, provider)| provider));
+    }
+
+    /// Lanes of a block, each time with the index of one that reaches them.
+    pub fn reaching(&mut self, snapshot: &Snapshot, block: usize) -> &[(u64, usize)] {
         if self.providers.is_empty() {
-            return;
+            return &[];
         }
         let by_aggregate = &self.by_aggregate;
-        let reach = self.reach.entry(block).or_insert_with(|| {
+        self.reach.entry(block).or_insert_with(|| {
             let aggregates = snapshot.blocks().get(block).profile.aggregates.iter();
             let reaching = |(aggregate, lanes)| {
                 let first = by_aggregate.partition_point(|&(other, _)| other < aggregate);
@@ -87,12 +94,6 @@ impl SharingProviders {
                 members.map(move |&(_, provider)| (lanes, provider))
             };
             aggregates.flat_map(reaching).collect()
-        });
-        found.extend(
-            reach
-                .iter()
-                .filter(|(reached, _)| reached & lanes != 0)
-                .map(|&(_, provider)| provider),
-        );
+        })
     }
 }

@@ -1,0 +1,139 @@
+//! Ranks candidates: the best of all that a request has, not the best of the first.
+//!
+//! Naively, each candidate would be built, scored and sorted: most of the time would go into candidates that are thrown
+//! away. Instead the search keeps the best in a bounded heap (`best_of`), and knows the worst of them:
+//!
+//! - single providers are scored a block at a time, in columns (`costs`). Only those that are better than the worst
+//!   are looked at one by one;
+//! - a tree is passed over without a search if a lower bound of its costs is not better (`trees/tree_bounds`);
+//! - a candidate is built when the search has ended.
+//!
+//! Of equal candidates the first one found wins. The walk begins where the seed says, so callers that must not all get
+//! the same one need seeds of their own.
+
+mod best_of;
+mod costs;
+
+use std::ops::Deref;
+
+use super::candidates::{Candidate, SearchSettings, candidates};
+use super::request::Request;
+use super::snapshot::{ClassId, Slot, Snapshot};
+use crate::error::Result;
+
+pub(super) use best_of::BestOf;
+
+/// Which candidates of a request a caller prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    Fullest,
+    Emptiest,
+    Tightest,
+    /// No preference: the first candidates of a search with a seed that differs each time.
+    Random,
+}
+
+impl Rank {
+    /// All ranks with their names.
+    pub const ALL: [(&'static str, Rank); 4] = [
+        ("fullest", Rank::Fullest),
+        ("emptiest", Rank::Emptiest),
+        ("tightest", Rank::Tightest),
+        ("random", Rank::Random),
+    ];
+
+    pub fn by_name(name: &str) -> Option<Rank> {
+        Rank::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|&(_, rank)| rank)
+    }
+
+    /// How candidates are scored; `None` if they need no score.
+    pub fn scoring(self) -> Option<Scoring> {
+        match self {
+            Rank::Fullest => Some(Scoring::Fullest),
+            Rank::Emptiest => Some(Scoring::Emptiest),
+            Rank::Tightest => Some(Scoring::Tightest),
+            Rank::Random => None,
+        }
+    }
+}
+
+/// What the score of a candidate is, and which score is best.
+///
+/// Scores come from [`Load`]s, one for each provider and class that the candidate takes from. A share is
+/// `used / limit`. A limit of zero or less counts as full: its share is 1, and its free share 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scoring {
+    /// The greatest share; the highest score is best.
+    Fullest,
+    /// The greatest share; the lowest score is best.
+    Emptiest,
+    /// The sum of `(limit - used) / limit`; the lowest score is best.
+    Tightest,
+}
+
+/// One provider and class as they would be if a candidate were claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    pub slot: Slot,
+    pub class: ClassId,
+    /// After the claim.
+    pub used: i64,
+    /// [`super::Inventory::limit`].
+    pub limit: i64,
+}
+
+/// A candidate with its score.
+#[derive(Clone, Debug)]
+pub struct Scored {
+    pub candidate: Candidate,
+    pub score: f64,
+    /// What the score was computed from, in the order of the candidate's placements.
+    pub loads: Vec<Load>,
+}
+
+/// The best candidates of a request.
+#[derive(Clone, Debug)]
+pub struct Ranked {
+    /// Best first.
+    pub best: Vec<Scored>,
+    /// False if better ones may exist: a tree had more candidates than [`SearchSettings::max_combinations`], or its
+    /// search was given up.
+    pub is_exact: bool,
+}
+
+/// The best `count` candidates of a request; at least one, if there is any. The limits of the request and the settings
+/// do not count.
+///
+/// # Errors
+/// As of [`candidates`] and [`super::Selection`].
+pub fn best<S: Deref<Target = Snapshot>>(
+    snapshot: S,
+    request: &Request,
+    scoring: Scoring,
+    count: usize,
+    settings: &SearchSettings,
+) -> Result<Ranked> {
+    candidates(snapshot, request, settings, ())?.best(scoring, count, settings.max_combinations)
+}
+
+impl Scored {
+    pub(super) fn of(snapshot: &Snapshot, scoring: Scoring, candidate: Candidate) -> Scored {
+        let loads = candidate.placements.iter().map(|placement| {
+            let (limit, used) = snapshot.limit_and_used(placement.slot, placement.class);
+            Load {
+                slot: placement.slot,
+                class: placement.class,
+                used: used.saturating_add(placement.amount),
+                limit,
+            }
+        });
+        Scored {
+            loads: loads.collect(),
+            score: scoring.score(snapshot, &candidate.placements),
+            candidate,
+        }
+    }
+}

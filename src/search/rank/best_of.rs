@@ -1,0 +1,95 @@
+//! The best of many items by their costs, in a bounded heap.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// At most `count` items: those with the lowest costs, of equal ones the first.
+#[derive(Debug)]
+pub(in crate::search) struct BestOf<T> {
+    count: usize,
+    /// The worst one is on top.
+    entries: BinaryHeap<Entry<T>>,
+    /// The number of items that entered the heap so far.
+    entered: u64,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    cost: f64,
+    number: u64,
+    item: T,
+}
+
+impl<T> BestOf<T> {
+    /// For at least one item.
+    pub fn new(count: usize) -> Self {
+        Self {
+            count: count.max(1),
+            entries: BinaryHeap::new(),
+            entered: 0,
+        }
+    }
+
+    /// An item enters only if it costs less than this.
+    pub fn max_cost(&self) -> f64 {
+        match self.entries.peek() {
+            Some(worst) if self.entries.len() == self.count => worst.cost,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Adds an item if it is one of the best so far. `item` is called only then.
+    pub fn offer(&mut self, cost: f64, item: impl FnOnce() -> T) {
+        if cost >= self.max_cost() {
+            return;
+        }
+        if self.entries.len() == self.count {
+            self.entries.pop();
+        }
+        let number = self.entered;
+        self.entered += 1;
+        let item = item();
+        self.entries.push(Entry { cost, number, item });
+    }
+
+    /// The items, best first.
+    pub fn into_sorted(self) -> impl Iterator<Item = T> {
+        self.entries.into_sorted_vec().into_iter().map(|entry| entry.item)
+    }
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.cost.total_cmp(&other.cost).then(self.number.cmp(&other.number))
+    }
+}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::BestOf;
+
+    #[test]
+    fn the_first_of_equal_items_stay_and_come_first() {
+        let mut best = BestOf::new(3);
+        for (at, cost) in [5.0, 2.0, 9.0, 2.0, 5.0, 2.0, 2.0].into_iter().enumerate() {
+            best.offer(cost, || at);
+        }
+        assert_eq!(best.max_cost(), 2.0);
+        assert_eq!(best.into_sorted().collect::<Vec<_>>(), [1, 3, 5]);
+        assert_eq!(BestOf::<()>::new(0).max_cost(), f64::INFINITY);
+    }
+}

@@ -1,0 +1,121 @@
+//! Costs: scores in the direction in which the lowest is best.
+//!
+//! The cost of a candidate is folded from the costs of its placements. Sums are computed in floats, because foreign
+//! writers may leave any usage in the tables and integers would overflow. They are exact below 2^53. No cost is NaN.
+
+use super::super::candidates::Placement;
+use super::super::snapshot::{ClassId, LANES, Snapshot, lanes_of};
+use super::Scoring;
+
+/// At this many lanes, computing the costs of all lanes of a block is faster than of these alone.
+const DENSE_LANES: u32 = 40;
+
+impl Scoring {
+    /// Less than the cost of any candidate.
+    pub const NO_BOUND: f64 = f64::NEG_INFINITY;
+
+    /// The cost of one placement, with what is used of the class after the claim. Between -1 and 0 for
+    /// [`Scoring::Fullest`], at most 1 for [`Scoring::Emptiest`], at least 0 for [`Scoring::Tightest`].
+    fn of_placement(self, used: f64, limit: f64) -> f64 {
+        let is_full = limit <= 0.0;
+        match self {
+            _ if is_full => [-1.0, 1.0, 0.0][self as usize],
+            Scoring::Fullest => greater(-(used / limit), -1.0),
+            Scoring::Emptiest => lesser(used / limit, 1.0),
+            Scoring::Tightest => greater((limit - used) / limit, 0.0),
+        }
+    }
+
+    /// The cost of two placements, or groups of placements, together.
+    pub fn fold(self, one: f64, other: f64) -> f64 {
+        match self {
+            Scoring::Fullest => lesser(one, other),
+            Scoring::Emptiest => greater(one, other),
+            Scoring::Tightest => one + other,
+        }
+    }
+
+    /// The cost of no placement: folded with any other it gives that other.
+    pub fn no_cost(self) -> f64 {
+        match self {
+            Scoring::Fullest => f64::INFINITY,
+            Scoring::Emptiest => f64::NEG_INFINITY,
+            Scoring::Tightest => 0.0,
+        }
+    }
+
+    /// [`Scoring::no_cost`] of each lane of a block.
+    pub fn no_costs(self) -> [f64; LANES] {
+        [self.no_cost(); LANES]
+    }
+
+    /// Adds the costs of `amounts` to those of the `lanes` of a block. The costs of other lanes become meaningless.
+    pub fn add_block(
+        self,
+        costs: &mut [f64; LANES],
+        snapshot: &Snapshot,
+        block: usize,
+        lanes: u64,
+        amounts: &[(ClassId, i64)],
+    ) {
+        let data = snapshot.blocks().get(block);
+        for &(class, amount) in amounts {
+            let Some(column) = data.profile.column(class) else {
+                continue;
+            };
+            let (limits, used) = (&column.limits, data.usage.used(class));
+            let amount = amount as f64;
+            // A `match` outside of the loops, so that each has the formulas of one scoring only.
+            match self {
+                Scoring::Fullest => each_lane(lanes, |lane| {
+                    let cost = Scoring::Fullest.of_placement(used[lane] as f64 + amount, limits[lane] as f64);
+                    costs[lane] = Scoring::Fullest.fold(costs[lane], cost);
+                }),
+                Scoring::Emptiest => each_lane(lanes, |lane| {
+                    let cost = Scoring::Emptiest.of_placement(used[lane] as f64 + amount, limits[lane] as f64);
+                    costs[lane] = Scoring::Emptiest.fold(costs[lane], cost);
+                }),
+                Scoring::Tightest => each_lane(lanes, |lane| {
+                    let cost = Scoring::Tightest.of_placement(used[lane] as f64 + amount, limits[lane] as f64);
+                    costs[lane] = Scoring::Tightest.fold(costs[lane], cost);
+                }),
+            }
+        }
+    }
+
+    /// The cost of a candidate.
+    pub fn cost(self, snapshot: &Snapshot, placements: &[Placement]) -> f64 {
+        let costs = placements.iter().map(|placement| {
+            let (limit, used) = snapshot.limit_and_used(placement.slot, placement.class);
+            self.of_placement(used as f64 + placement.amount as f64, limit as f64)
+        });
+        costs.fold(self.no_cost(), |all, cost| self.fold(all, cost))
+    }
+
+    /// The score of a candidate, as callers see it.
+    pub(super) fn score(self, snapshot: &Snapshot, placements: &[Placement]) -> f64 {
+        let cost = self.cost(snapshot, placements);
+        match self {
+            Scoring::Fullest => -cost,
+            Scoring::Emptiest | Scoring::Tightest => cost,
+        }
+    }
+}
+
+/// Calls `act` with all of `lanes`, and perhaps with others.
+fn each_lane(lanes: u64, act: impl FnMut(usize)) {
+    if lanes.count_ones() < DENSE_LANES {
+        lanes_of(lanes).for_each(act);
+    } else {
+        (0..LANES).for_each(act);
+    }
+}
+
+/// The minimum. Unlike `f64::min`, which must respect NaN, it is one instruction.
+fn lesser(one: f64, other: f64) -> f64 {
+    if one < other { one } else { other }
+}
+
+fn greater(one: f64, other: f64) -> f64 {
+    if one > other { one } else { other }
+}
