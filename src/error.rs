@@ -4,7 +4,13 @@
 //! with different codes are different variants. The `Display` of a variant is the `detail` that a client reads. The short
 //! sentences are OpenStack Placement's, because clients match on them.
 
+mod reason;
+
+use std::sync::Arc;
+
 use thiserror::Error;
+
+pub use reason::{ClaimRefusal, Reason, ReasonCode, Reasons, RefusedConsumer};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -166,6 +172,9 @@ pub enum Error {
     ReshapeClassNotFound { class: String },
     #[error("No allocations for consumer '{consumer}'")]
     NoAllocations { consumer: String },
+    /// A claim with a choice, of which at least one consumer gets no place.
+    #[error("{0}")]
+    ClaimRefused(Arc<ClaimRefusal>),
 
     // ---- candidates and filters ----
     #[error("Invalid resource class in resources parameter: No such resource class {name}.")]

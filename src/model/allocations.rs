@@ -90,7 +90,7 @@ pub struct ConsumerAllocations {
 }
 
 /// The allocations of one consumer from one provider.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderShare {
     pub provider: Arc<str>,
     /// The provider's generation.

@@ -14,4 +14,5 @@ pub mod mutant;
 pub mod optimistic;
 pub mod refusals;
 pub mod save;
+mod savepoint;
 pub mod state;

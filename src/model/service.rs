@@ -15,6 +15,7 @@ use super::snapshot::comparison::{self, SliceResult};
 use super::snapshot::follower::Follower;
 use super::snapshot::store::SnapshotStore;
 use super::standard;
+use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::queue::{Submitted, WriterHandle};
 use crate::db::writer::{self, WriterSettings};
@@ -135,9 +136,13 @@ impl Model {
         Ok((model, running))
     }
 
+    /// The deadline of a command that arrives now.
+    pub(super) fn writer_deadline(&self) -> BootInstant {
+        self.writer.deadline()
+    }
+
     /// As `submit`, with the answer of any command.
-    pub(super) async fn send(&self, command: Command) -> Result<Answer> {
-        let deadline = self.writer.deadline();
+    pub(super) async fn send(&self, command: Command, deadline: BootInstant) -> Result<Answer> {
         let refused = match self.writer.submit(command, deadline).await? {
             Submitted::Committed(answer) => return Ok(answer),
             Submitted::Unverified(command) => command,
@@ -153,10 +158,27 @@ impl Model {
 
     /// Executes a command: returns when it is committed or refused.
     pub async fn submit<C: Write>(&self, command: C) -> Result<C::Answer> {
-        let answer = self.send(command.into_command()).await?;
-        C::typed(answer).ok_or_else(|| Error::Internal {
-            detail: "the writer answered another command than it was given".into(),
-        })
+        self.submit_until(command, self.writer.deadline()).await
+    }
+
+    /// As `submit`, with a deadline.
+    pub(super) async fn submit_until<C: Write>(&self, command: C, deadline: BootInstant) -> Result<C::Answer> {
+        typed::<C>(self.send(command.into_command(), deadline).await?)
+    }
+
+    /// As `submit_until`, but a refusal on the snapshot, which may be out of date, is not checked: it is `None`.
+    pub(super) async fn submit_once<C: Write>(&self, command: C, deadline: BootInstant) -> Result<Option<C::Answer>> {
+        match self.writer.submit(command.into_command(), deadline).await? {
+            Submitted::Committed(answer) => typed::<C>(answer).map(Some),
+            Submitted::Unverified(_) => Ok(None),
+        }
+    }
+
+    /// What a command would be answered now. Nothing is changed.
+    pub async fn dry_run<C: Write>(&self, command: C) -> Result<C::Answer> {
+        let command = Arc::new(command.into_command());
+        let answer = self.refusal_checks.decide(command, self.writer.deadline()).await?;
+        typed::<C>(answer)
     }
 
     /// Reads with a single statement.
@@ -286,4 +308,10 @@ impl Model {
     pub fn statements(&self) -> u64 {
         self.database.statements()
     }
+}
+
+fn typed<C: Write>(answer: Answer) -> Result<C::Answer> {
+    C::typed(answer).ok_or_else(|| Error::Internal {
+        detail: "another command was answered than was given".into(),
+    })
 }

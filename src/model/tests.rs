@@ -3,6 +3,7 @@
 
 mod acknowledged;
 mod batches;
+mod choices;
 mod claims;
 mod comparison;
 mod following;
@@ -37,6 +38,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
 use super::allocations::{Claim, ConsumerClaim, Expected, Owner};
+use super::batch::command::Answer;
 use super::batch::refusals::Verification;
 use super::inventories::{Add, Inventory, Replace};
 use super::resource_providers::Create;
@@ -44,8 +46,8 @@ use super::{Model, Rules, Running, Serving};
 use crate::db::engines::dialect;
 use crate::db::tests::support::{Kind, TestDatabase};
 use crate::db::writer::{WalLimits, WriterSettings};
-use crate::db::{Database, DbConnection};
-use crate::error::Result;
+use crate::db::{Database, DbConnection, DbResult};
+use crate::error::{Error, Result};
 use crate::search::Snapshot;
 
 /// A model on a database of its own, with a connection that reads the tables.
@@ -74,6 +76,11 @@ fn verification<'a>(rules: &'a Rules, snapshot: &'a Snapshot) -> Verification<'a
         snapshot,
         may_decide: true,
     }
+}
+
+/// The refusal of each command that was verified, if there is one.
+fn refusals_of(verified: DbResult<Vec<Result<Answer>>>) -> Vec<Option<Error>> {
+    verified.unwrap().into_iter().map(std::result::Result::err).collect()
 }
 
 fn writer_settings() -> WriterSettings {

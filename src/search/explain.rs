@@ -4,8 +4,8 @@ use super::snapshot::{ClassId, Slot};
 
 /// Why a provider was rejected: the first reason that was found, in the order in which filters are tried. An `index`
 /// points into the request's own list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rejection {
     /// The provider has none of the traits of `required[index]`.
     MissingTrait { index: usize },
     /// The provider has a forbidden trait.
@@ -29,26 +29,24 @@ pub enum Reason {
 /// A provider is reported once; if several providers serve a request together, once for each kind of part that it
 /// cannot serve. Searches are lazy, so a provider that was not examined is not reported: it is outside of the tree of
 /// `in_tree`, or enough candidates were found before it.
-///
-/// Only tests implement it so far. It is meant for a question of placet's own API, why a request has no candidate.
 pub trait Explain {
     /// False if reasons are ignored, so that they need not be computed and whole blocks may be skipped.
     const ENABLED: bool = true;
 
-    fn rejected(&mut self, slot: Slot, reason: Reason);
+    fn rejected(&mut self, slot: Slot, reason: Rejection);
 }
 
 /// Ignores all reasons.
 impl Explain for () {
     const ENABLED: bool = false;
 
-    fn rejected(&mut self, _: Slot, _: Reason) {}
+    fn rejected(&mut self, _: Slot, _: Rejection) {}
 }
 
 impl<E: Explain> Explain for &mut E {
     const ENABLED: bool = E::ENABLED;
 
-    fn rejected(&mut self, slot: Slot, reason: Reason) {
+    fn rejected(&mut self, slot: Slot, reason: Rejection) {
         (**self).rejected(slot, reason);
     }
 }

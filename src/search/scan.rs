@@ -1,6 +1,6 @@
 //! Evaluates a filter over one block: 64 providers at a time, with a bit for each provider that still passes.
 
-use super::explain::{Explain, Reason};
+use super::explain::{Explain, Rejection};
 use super::resolve::{MemberIds, ProviderFilter, TraitIds};
 use super::snapshot::{Block, ClassCapacity, ClassId, LANES, ProfileColumns, Slot, Snapshot, lanes_of};
 
@@ -45,7 +45,7 @@ struct BlockScan<'e, E> {
 
 impl<E: Explain> BlockScan<'_, E> {
     /// Keeps `lanes` and reports the others as rejected.
-    fn keep(&mut self, lanes: u64, reason: Reason) -> bool {
+    fn keep(&mut self, lanes: u64, reason: Rejection) -> bool {
         if E::ENABLED {
             for lane in lanes_of(self.passing & !lanes) {
                 self.explain.rejected(Slot::new(self.block, lane), reason);
@@ -60,8 +60,8 @@ impl<E: Explain> BlockScan<'_, E> {
         self.passing != 0
             && required
                 .into_iter()
-                .all(|(index, any_of)| self.keep(profile.traits.any(any_of), Reason::MissingTrait { index }))
-            && self.keep(!profile.traits.any(&traits.forbidden), Reason::ForbiddenTrait)
+                .all(|(index, any_of)| self.keep(profile.traits.any(any_of), Rejection::MissingTrait { index }))
+            && self.keep(!profile.traits.any(&traits.forbidden), Rejection::ForbiddenTrait)
     }
 
     fn members(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
@@ -77,7 +77,7 @@ impl<E: Explain> BlockScan<'_, E> {
                 not_forbidden &= !(u64::from(is_in_forbidden_aggregate(snapshot, &filter.members, root)) << lane);
             }
         }
-        self.keep(members, Reason::NotMember) && self.keep(not_forbidden, Reason::ForbiddenMember)
+        self.keep(members, Rejection::NotMember) && self.keep(not_forbidden, Rejection::ForbiddenMember)
     }
 
     fn root(&mut self, snapshot: &Snapshot, root_traits: &TraitIds, data: &Block) -> bool {
@@ -92,7 +92,7 @@ impl<E: Explain> BlockScan<'_, E> {
             .required
             .iter()
             .fold(data.roots, |lanes, any_of| lanes & traits.any(any_of));
-        self.keep(children | roots & !traits.any(&root_traits.forbidden), Reason::Root)
+        self.keep(children | roots & !traits.any(&root_traits.forbidden), Rejection::Root)
     }
 
     fn amounts(&mut self, filter: &ProviderFilter, data: &Block) {
@@ -112,20 +112,20 @@ impl<E: Explain> BlockScan<'_, E> {
         }
         for &(class, amount) in &filter.amounts {
             let Some(capacity) = capacity.of_class(class) else {
-                self.keep(0, Reason::NoInventory { class });
+                self.keep(0, Rejection::NoInventory { class });
                 return;
             };
             // Reading the columns of each lane takes most of the time. In most blocks the summary decides: all lanes
             // have the same units, and the minimum of free capacity is enough.
-            let _ = self.keep(capacity.present, Reason::NoInventory { class })
+            let _ = self.keep(capacity.present, Rejection::NoInventory { class })
                 && self.keep(
                     lanes_allowing(capacity, data, class, amount, filter.strict),
-                    Reason::Units { class },
+                    Rejection::Units { class },
                 )
                 && capacity.min_free < amount
                 && self.keep(
                     lanes_with_room(data, class, amount, self.passing),
-                    Reason::NoRoom { class },
+                    Rejection::NoRoom { class },
                 );
             if self.passing == 0 {
                 return;

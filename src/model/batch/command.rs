@@ -1,6 +1,9 @@
 //! The commands in the writer's queue, and their answers.
 
+use std::sync::Arc;
+
 use crate::model::allocations::ConsumerClaim;
+use crate::model::claims::{self, ClaimedConsumer};
 use crate::model::{aggregates, allocations, inventories, reshaper, resource_classes, resource_providers, traits};
 
 /// One change that a client requested, as the writer takes it from its queue.
@@ -24,6 +27,7 @@ pub enum Command {
     RenameClass(resource_classes::Rename),
     DeleteClass(resource_classes::Delete),
     Claim(allocations::Claim),
+    ClaimFirst(claims::ClaimFirst),
     Release(allocations::Release),
     Reshape(reshaper::Reshape),
 }
@@ -34,6 +38,10 @@ impl Command {
     pub fn written_rows(&self) -> usize {
         match self {
             Command::Claim(claim) => rows_of_claims(&claim.consumers),
+            Command::ClaimFirst(claim) => {
+                let rows = claim.consumers.iter().map(|consumer| 1 + consumer.allocation_rows());
+                rows.sum()
+            }
             Command::Reshape(reshape) => {
                 let inventories = reshape.providers.iter().map(|reshaped| reshaped.inventories.len());
                 rows_of_claims(&reshape.consumers) + inventories.sum::<usize>()
@@ -42,6 +50,15 @@ impl Command {
             Command::ReplaceTraits(replace) => replace.traits.len(),
             Command::ReplaceAggregates(replace) => replace.aggregates.len(),
             _ => 1,
+        }
+    }
+
+    /// The claims of a command that is a claim or a claim with a choice; in the second case without their allocations.
+    pub fn consumer_claims(&self) -> Vec<&ConsumerClaim> {
+        match self {
+            Command::Claim(claim) => claim.consumers.iter().collect(),
+            Command::ClaimFirst(claim) => claim.consumers.iter().map(|consumer| &consumer.claim).collect(),
+            _ => Vec::new(),
         }
     }
 }
@@ -60,6 +77,7 @@ pub enum Answer {
     Traits(traits::ProviderTraits),
     Aggregates(aggregates::ProviderAggregates),
     Ensured(Ensured),
+    Claimed(Arc<[ClaimedConsumer]>),
 }
 
 /// The answer of a `PUT` that creates a class or trait unless it exists.
@@ -116,6 +134,7 @@ write_commands! {
     traits::Ensure => EnsureTrait answers Ensured(Ensured);
     aggregates::Replace => ReplaceAggregates answers Aggregates(aggregates::ProviderAggregates);
     resource_classes::Ensure => EnsureClass answers Ensured(Ensured);
+    claims::ClaimFirst => ClaimFirst answers Claimed(Arc<[ClaimedConsumer]>);
 }
 
 write_commands! {

@@ -3,10 +3,11 @@
 //! Naively, each command would read its own rows, with some statements for each command. So the footprints of all
 //! commands are joined first, and `batch_rows` reads and locks each kind of row once for the batch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::command::Command;
 use crate::model::allocations::ConsumerClaim;
+use crate::model::claims::ConsumerChoice;
 use crate::model::resource_providers::NewParent;
 use crate::search::Snapshot;
 
@@ -58,6 +59,7 @@ impl<'a> Footprint<'a> {
     fn add(&mut self, command: &'a Command) {
         match command {
             Command::Claim(claim) => self.add_claims(&claim.consumers),
+            Command::ClaimFirst(claim) => self.add_choices(&claim.consumers),
             Command::Release(release) => {
                 self.consumers.insert(&release.consumer);
             }
@@ -75,10 +77,26 @@ impl<'a> Footprint<'a> {
             if claim.allocations.is_empty() {
                 self.wiped.insert(&claim.consumer);
             }
-            for (provider, resources) in &claim.allocations {
-                self.providers.insert(provider);
-                self.classes.extend(resources.iter().map(|(class, _)| class.as_str()));
+            self.add_allocations(&claim.allocations);
+        }
+    }
+
+    /// Adds all candidates of the consumers. Lists that consumers share are added once.
+    fn add_choices(&mut self, consumers: &'a [ConsumerChoice]) {
+        let mut lists = HashSet::new();
+        for consumer in consumers {
+            self.consumers.insert(&consumer.claim.consumer);
+            if lists.insert(consumer.candidates.list.as_ptr()) {
+                let candidates = consumer.candidates.list.iter();
+                candidates.for_each(|candidate| self.add_allocations(&candidate.allocations));
             }
+        }
+    }
+
+    fn add_allocations(&mut self, allocations: &'a [(String, Vec<(String, i64)>)]) {
+        for (provider, resources) in allocations {
+            self.providers.insert(provider);
+            self.classes.extend(resources.iter().map(|(class, _)| class.as_str()));
         }
     }
 

@@ -3,7 +3,7 @@
 //! Naively, any command could be decided on the snapshot. But the snapshot may lag behind other writers, so each fact
 //! that a decision rests on needs a guard in the statement that writes it. Two kinds of command have guards for all
 //! of them:
-//! - A claim of a consumer that the client says is new. The insert of its row fails if the consumer exists, and each
+//! - A claim of a consumer that the client says is new, with or without a choice. The insert of its row fails if the consumer exists, and each
 //!   provider's usage is guarded by the provider's generation.
 //! - A replacement of inventories, if the provider keeps its classes. The provider's generation guards it.
 //!
@@ -22,7 +22,11 @@ impl BatchCommand for Command {
     /// and on the snapshot.
     fn is_plannable(&self) -> bool {
         match self {
-            Command::Claim(claim) => claim.consumers.iter().all(is_new),
+            Command::Claim(claim) => {
+                let wipes = |claim: &ConsumerClaim| claim.allocations.is_empty();
+                claim.consumers.iter().all(|claim| is_new(claim) && !wipes(claim))
+            }
+            Command::ClaimFirst(claim) => claim.consumers.iter().all(|consumer| is_new(&consumer.claim)),
             Command::ReplaceInventories(_) | Command::UpdateInventory(_) => true,
             _ => false,
         }
@@ -34,7 +38,11 @@ impl BatchCommand for Command {
 
     fn new_rows(&self) -> HeldRows {
         HeldRows {
-            consumers: claims_of(self).iter().map(|claim| claim.consumer.clone()).collect(),
+            consumers: self
+                .consumer_claims()
+                .iter()
+                .map(|claim| claim.consumer.clone())
+                .collect(),
             ..HeldRows::default()
         }
     }
@@ -43,9 +51,7 @@ impl BatchCommand for Command {
 /// Whether the client says that the consumer is new. A uuid longer than the column is not eligible: MariaDB would cut
 /// it, possibly to the uuid of another consumer.
 fn is_new(claim: &ConsumerClaim) -> bool {
-    claim.generation == Expected::New
-        && !claim.allocations.is_empty()
-        && claim.consumer.chars().count() <= UUID_CHARS_MAX
+    claim.generation == Expected::New && claim.consumer.chars().count() <= UUID_CHARS_MAX
 }
 
 /// The maximum number of rows in a plan, because all of them are sent in one statement.
@@ -54,7 +60,7 @@ const PLAN_ROWS_MAX: usize = 10_000;
 /// Whether the commands can share a plan: the plan is not too large, and no two claims name the same consumer. For the
 /// second claim the consumer would not be new.
 pub fn fits_one_batch(commands: &[&Command]) -> bool {
-    let claims = || commands.iter().flat_map(|command| claims_of(command));
+    let claims = || commands.iter().flat_map(|command| command.consumer_claims());
     let mut consumers = HashSet::new();
     commands.iter().map(|command| command.written_rows()).sum::<usize>() <= PLAN_ROWS_MAX
         && claims().all(|claim| consumers.insert(claim.consumer.as_str()))
@@ -67,11 +73,4 @@ pub fn keeps_classes(state: &State) -> bool {
         (Some(base), Some(now)) => base.inventories.keys().eq(now.inventories.keys()),
         _ => false,
     })
-}
-
-fn claims_of(command: &Command) -> &[ConsumerClaim] {
-    match command {
-        Command::Claim(claim) => &claim.consumers,
-        _ => &[],
-    }
 }

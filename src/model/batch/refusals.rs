@@ -7,6 +7,8 @@
 //! outside of the writer and without locks. The read begins after the batch has ended. If it refuses the command too,
 //! that is the answer; if not, the snapshot was out of date, and the writer decides the command from the database.
 //!
+//! A dry run is decided here as well: what is decided is what would be written, and nothing is.
+//!
 //! Claims and releases are frequent: one statement reads all that their refusals depend on. It is a consistent read by
 //! itself. Other commands take some eleven statements in a transaction.
 
@@ -16,13 +18,13 @@ use std::sync::Arc;
 use super::base::{Base, Rows};
 use super::batch_rows::{self, RowAccess};
 use super::collation::CollatedNames;
-use super::command::Command;
+use super::command::{Answer, Command};
 use super::decide::{Rules, decide};
 use super::footprint::Footprint;
 use super::state::{ConsumerEntry, State};
 use crate::db::engines::dialect;
 use crate::db::{DbConnection, DbResult};
-use crate::error::Error;
+use crate::error::Result;
 use crate::search::Snapshot;
 
 /// What a verification needs besides the tables.
@@ -35,32 +37,31 @@ pub struct Verification<'a> {
 
 impl Verification<'_> {
     /// Decides each command alone, on what the tables have at one moment after the call. Returns for each its refusal, or
-    /// `None` if it would be granted. The number of statements does not depend on the number of commands.
-    pub fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Option<Error>>> {
+    /// the answer that it would get. The number of statements does not depend on the number of commands.
+    pub fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let is_claim = |at: &usize| batch_rows::is_read_by_one_statement(&Footprint::of(&commands[*at..=*at]));
         let (claims, others): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(is_claim);
-        let mut found = vec![None; commands.len()];
+        let mut found: Vec<(usize, Result<Answer>)> = Vec::with_capacity(commands.len());
         for kind in [claims, others].into_iter().filter(|kind| !kind.is_empty()) {
             let of_kind: Vec<&Command> = kind.iter().map(|at| commands[*at]).collect();
-            let refusals = self.verify_kind(conn, &of_kind)?;
-            kind.into_iter()
-                .zip(refusals)
-                .for_each(|(at, refusal)| found[at] = refusal);
+            let decisions = self.verify_kind(conn, &of_kind)?;
+            found.extend(kind.into_iter().zip(decisions));
         }
-        Ok(found)
+        found.sort_by_key(|(at, _)| *at);
+        Ok(found.into_iter().map(|(_, decision)| decision).collect())
     }
 
     /// As [`Self::verify`], for commands all of which one statement may read, or none.
-    fn verify_kind(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Option<Error>>> {
+    fn verify_kind(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let footprint = Footprint::of(commands);
         if let Some(found) = batch_rows::claim_rows(conn, &footprint, self.snapshot)? {
-            return Ok(self.refusals(commands, found.rows, &found.consumers));
+            return Ok(self.decide_each(commands, found.rows, &found.consumers));
         }
         dialect::read_transaction(conn, |conn| self.verify_on_all_rows(conn, commands))
     }
 
     /// As [`Self::verify`], for any commands, in the transaction of `conn`.
-    fn verify_on_all_rows(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Option<Error>>> {
+    fn verify_on_all_rows(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let footprint = Footprint::of(commands);
         let consumers: Vec<&str> = footprint.consumers.iter().copied().collect();
         if commands.len() > 1 && CollatedNames::distinct(conn, &consumers).is_err() {
@@ -71,23 +72,23 @@ impl Verification<'_> {
         let known = self.may_decide.then(|| self.snapshot.catalog());
         let consumers = batch_rows::consumers(conn, &footprint, RowAccess::Consistent)?;
         let rows = batch_rows::providers(conn, &footprint, &consumers, known, RowAccess::Consistent)?;
-        Ok(self.refusals(commands, rows, &consumers))
+        Ok(self.decide_each(commands, rows, &consumers))
     }
 
     /// Decides each command alone on the rows.
-    fn refusals(
+    fn decide_each(
         &self,
         commands: &[&Command],
         rows: Rows,
         consumers: &BTreeMap<String, ConsumerEntry>,
-    ) -> Vec<Option<Error>> {
+    ) -> Vec<Result<Answer>> {
         let base = Base::Rows(Arc::new(rows));
         let now = dialect::now().and_utc();
-        let refusal = |command: &&Command| {
+        let decide_alone = |command: &&Command| {
             let mut state = State::new(base.clone(), consumers_of(command, consumers), now);
-            decide(&mut state, self.rules, command).err()
+            decide(&mut state, self.rules, command)
         };
-        commands.iter().map(refusal).collect()
+        commands.iter().map(decide_alone).collect()
     }
 }
 

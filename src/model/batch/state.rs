@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::base::Base;
+use super::savepoint::Savepoint;
 use crate::model::Moment;
 use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
@@ -97,6 +98,8 @@ pub struct State {
     pub warnings: Vec<String>,
     /// The id of the newest row that the batch creates. Such ids are negative until the database gives real ones.
     last_new_id: i32,
+    /// What the current command changed, if it may have to be undone.
+    pub(super) savepoint: Option<Savepoint>,
 }
 
 impl State {
@@ -117,6 +120,7 @@ impl State {
             names_first: false,
             warnings: Vec::new(),
             last_new_id: 0,
+            savepoint: None,
         }
     }
 
@@ -148,7 +152,7 @@ impl State {
     }
 
     /// The entry of a provider that exists, or existed before the batch; `None` for an unknown id.
-    fn entry(&mut self, id: ProviderId) -> Option<&mut ProviderEntry> {
+    pub(super) fn entry(&mut self, id: ProviderId) -> Option<&mut ProviderEntry> {
         if !self.providers.contains_key(&id) {
             let row = self.base.row(id)?;
             let entry = ProviderEntry {
@@ -169,6 +173,7 @@ impl State {
 
     /// Changes the row of a provider, if it exists.
     pub fn edit(&mut self, id: ProviderId, change: impl FnOnce(&mut ProviderRow)) {
+        self.keep_provider(id);
         if let Some(row) = self.entry(id).and_then(|entry| entry.now.as_mut()) {
             change(row);
         }
@@ -177,6 +182,7 @@ impl State {
     /// Moves a provider's generation by one; `updated_at` moves with it. Called for moves that `generation_moves` checked.
     pub(super) fn move_generation(&mut self, id: ProviderId) {
         let now = self.now.timestamp_micros();
+        self.keep_provider(id);
         if let Some(entry) = self.entry(id) {
             entry.moves += 1;
             if let Some(row) = entry.now.as_mut() {
@@ -360,6 +366,7 @@ impl State {
 
     /// The entry of a consumer. All consumers that the commands name were loaded, so a missing entry is a new consumer.
     pub fn consumer(&mut self, uuid: &str) -> &mut ConsumerEntry {
+        self.keep_consumer(uuid);
         self.consumers.entry(uuid.to_owned()).or_default()
     }
 

@@ -9,7 +9,7 @@ use super::reader::{on_blocking_thread, within_timeout};
 use crate::db::boot_instant::BootInstant;
 use crate::db::{Database, DbConnection, SetupError};
 use crate::error::{Error, Result};
-use crate::model::batch::command::Command;
+use crate::model::batch::command::{Answer, Command};
 use crate::model::batch::decide::Rules;
 use crate::model::batch::refusals::Verification;
 use crate::model::snapshot::store::SnapshotStore;
@@ -19,7 +19,7 @@ use crate::model::snapshot::store::SnapshotStore;
 pub struct RefusalChecks {
     tables: Tables,
     database: Database,
-    coalescer: Option<Arc<Coalescer<Arc<Command>, Option<Error>>>>,
+    coalescer: Option<Arc<Coalescer<Arc<Command>, Result<Answer>>>>,
 }
 
 /// What a check needs besides a connection.
@@ -30,8 +30,8 @@ struct Tables {
 }
 
 impl Tables {
-    /// The refusal of each command, or `None` if it would be granted.
-    fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> Result<Vec<Option<Error>>> {
+    /// What each command would be answered.
+    fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> Result<Vec<Result<Answer>>> {
         let newest = self.store.newest();
         let may_decide = self.store.may_decide();
         let verification = Verification {
@@ -76,19 +76,29 @@ impl RefusalChecks {
     /// The refusal, which rests on one consistent read that began after the call; or that the database cannot be read.
     pub async fn check(&self, command: Command, deadline: BootInstant) -> Result<Command> {
         let command = Arc::new(command);
-        let timeout = deadline.saturating_duration_since(BootInstant::now());
-        let refusal = match &self.coalescer {
-            Some(coalescer) => within_timeout(timeout, coalescer.read(command.clone())).await?,
-            None => within_timeout(timeout, self.read_alone(command.clone())).await?,
-        };
-        refusal.map_or_else(|| Ok(Arc::unwrap_or_clone(command)), Err)
+        self.decide(command.clone(), deadline).await?;
+        Ok(Arc::unwrap_or_clone(command))
     }
 
-    async fn read_alone(&self, command: Arc<Command>) -> Result<Option<Error>> {
+    /// What the command would be answered now. Nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub async fn decide(&self, command: Arc<Command>, deadline: BootInstant) -> Result<Answer> {
+        let timeout = deadline.saturating_duration_since(BootInstant::now());
+        match &self.coalescer {
+            Some(coalescer) => within_timeout(timeout, coalescer.read(command)).await?,
+            None => within_timeout(timeout, self.read_alone(command)).await?,
+        }
+    }
+
+    async fn read_alone(&self, command: Arc<Command>) -> Result<Result<Answer>> {
         let tables = self.tables.clone();
         let read = on_blocking_thread(&self.database, move |permit| {
             permit.ask(|conn| tables.verify(conn, &[&command]))
         });
-        Ok(read.await?.pop().flatten())
+        read.await?.pop().ok_or_else(|| Error::Internal {
+            detail: "a command was not decided".to_owned(),
+        })
     }
 }

@@ -95,6 +95,14 @@ impl Names {
         self.traits.extend(all.cloned());
     }
 
+    /// Adds the names of another search, except the name of a provider.
+    pub fn extend(&mut self, other: Names) {
+        self.classes.extend(other.classes);
+        self.traits.extend(other.traits);
+        self.aggregates.extend(other.aggregates);
+        self.providers.extend(other.providers);
+    }
+
     /// The names that `snapshot` does not have. Names of providers are dropped if the database compares exactly: the
     /// snapshot has every provider, so only another spelling is worth a look-up.
     pub fn unknown_to(mut self, snapshot: &Snapshot, compares_exactly: bool) -> Names {

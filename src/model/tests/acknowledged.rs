@@ -111,7 +111,9 @@ impl Host {
             providers: hosts.collect::<HashMap<_, _>>(),
             consumers: found.into_iter().map(|(uuid, it)| (uuid, it.into())).collect(),
         };
-        let answer = process.send(command(&mut self.rng, &known, Level::All)).await;
+        let answer = process
+            .send(command(&mut self.rng, &known, Level::All), process.writer_deadline())
+            .await;
         assert!(
             !matches!(answer, Err(Error::Internal { .. } | Error::UnknownOutcome { .. })),
             "{answer:?}"

@@ -37,7 +37,7 @@ impl Refusals {
     fn verify(&mut self, commands: &[&Command]) -> (Vec<Option<Error>>, u64) {
         let before = self.f.database.statements();
         let verified = verification(&rules(), &self.snapshot).verify(&mut self.f.conn, commands);
-        (verified.unwrap(), self.f.database.statements() - before)
+        (refusals_of(verified), self.f.database.statements() - before)
     }
 
     /// The refusal of the command. It is the same if all rows of the command are read.

@@ -171,6 +171,10 @@ fn outcome(answer: &Result<Answer>) -> String {
         }
         Ok(Answer::Ensured(it)) => format!("created: {}", it.created),
         Err(Error::ClaimWithoutInventory { .. }) => "no inventory".into(),
+        Err(Error::ClaimRefused(refusal)) => {
+            let counts = refusal.consumers.iter().map(|it| it.reasons.counts().collect());
+            format!("{:?}", counts.collect::<Vec<Vec<_>>>())
+        }
         other => format!("{other:?}"),
     }
 }

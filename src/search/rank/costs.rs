@@ -5,7 +5,7 @@
 
 use super::super::candidates::Placement;
 use super::super::snapshot::{ClassId, LANES, Snapshot, lanes_of};
-use super::Scoring;
+use super::{Load, Scoring};
 
 /// At this many lanes, computing the costs of all lanes of a block is faster than of these alone.
 const DENSE_LANES: u32 = 40;
@@ -89,6 +89,14 @@ impl Scoring {
             let (limit, used) = snapshot.limit_and_used(placement.slot, placement.class);
             self.of_placement(used as f64 + placement.amount as f64, limit as f64)
         });
+        costs.fold(self.no_cost(), |all, cost| self.fold(all, cost))
+    }
+
+    /// The cost of a candidate with these loads.
+    pub fn cost_of_loads(self, loads: &[Load]) -> f64 {
+        let costs = loads
+            .iter()
+            .map(|load| self.of_placement(load.used as f64, load.limit as f64));
         costs.fold(self.no_cost(), |all, cost| self.fold(all, cost))
     }
 

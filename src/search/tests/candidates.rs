@@ -3,7 +3,7 @@
 use super::*;
 use crate::error::Error;
 use crate::search::candidates;
-use crate::search::explain::Reason;
+use crate::search::explain::Rejection;
 
 fn find(snapshot: &Snapshot, request: &Request) -> crate::error::Result<Found> {
     candidates(snapshot, request, &settings(), ()).and_then(|all| all.found())
@@ -291,9 +291,9 @@ fn aggregates_of_a_root_count_for_its_tree() {
 
 #[test]
 fn every_rejected_provider_is_explained_once() {
-    struct Reasons(Vec<(Slot, Reason)>);
+    struct Reasons(Vec<(Slot, Rejection)>);
     impl Explain for Reasons {
-        fn rejected(&mut self, slot: Slot, reason: Reason) {
+        fn rejected(&mut self, slot: Slot, reason: Rejection) {
             self.0.push((slot, reason));
         }
     }
@@ -332,14 +332,14 @@ fn every_rejected_provider_is_explained_once() {
         .collect();
     reasons.sort_by_key(|&(id, _)| id);
     let expected = [
-        (2, Reason::MissingTrait { index: 0 }),
-        (3, Reason::ForbiddenTrait),
-        (4, Reason::NotMember),
-        (5, Reason::ForbiddenMember),
-        (6, Reason::NoRoom { class: VCPU }),
-        (7, Reason::Units { class: VCPU }),
-        (8, Reason::NoInventory { class: VCPU }),
-        (9, Reason::Root),
+        (2, Rejection::MissingTrait { index: 0 }),
+        (3, Rejection::ForbiddenTrait),
+        (4, Rejection::NotMember),
+        (5, Rejection::ForbiddenMember),
+        (6, Rejection::NoRoom { class: VCPU }),
+        (7, Rejection::Units { class: VCPU }),
+        (8, Rejection::NoInventory { class: VCPU }),
+        (9, Rejection::Root),
     ];
     assert_eq!(reasons, expected);
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::super::scan;
 use super::super::snapshot::{Slot, Snapshot, lanes_of};
 use super::split_request::{PartKind, SplitRequest};
-use crate::search::explain::{Explain, Reason};
+use crate::search::explain::{Explain, Rejection};
 use crate::search::resolve::ProviderFilter;
 
 /// A matrix with a row for each block, whose entries are masks of lanes. There is a column for each kind of part, and
@@ -100,7 +100,7 @@ impl<E: Explain> FitCache<E> {
             }
             if E::ENABLED {
                 let others = snapshot.blocks().get(block).present & !lanes;
-                lanes_of(others).for_each(|lane| self.explain.rejected(Slot::new(block, lane), Reason::NotMember));
+                lanes_of(others).for_each(|lane| self.explain.rejected(Slot::new(block, lane), Rejection::NotMember));
             }
             (self.masks[at], self.computed[at]) = (lanes, true);
         }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::super::{Inventory, Level, uuid};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
 use crate::model::batch::command::{Command, Write};
+use crate::model::claims::{Candidates, ClaimCandidate, ClaimFirst, ConsumerChoice};
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::NewParent;
 use crate::model::{aggregates, inventories, resource_classes, resource_providers, traits};
@@ -132,6 +133,45 @@ fn claim(rng: &mut Rng, known: &Known) -> Command {
     .into_command()
 }
 
+/// A claim with up to three candidates for each of one or two consumers.
+fn claim_first(rng: &mut Rng, known: &Known) -> Command {
+    let first = 100 + rng.below(4) as u32;
+    let both = rng.chance(40);
+    let consumers = if both { vec![first, first + 1] } else { vec![first] };
+    let consumers = consumers.into_iter().map(|n| choice(rng, known, uuid(n)));
+    ClaimFirst {
+        consumers: consumers.collect(),
+    }
+    .into_command()
+}
+
+fn choice(rng: &mut Rng, known: &Known, consumer: String) -> ConsumerChoice {
+    let mut claim = consumer_claim(rng, known, consumer.clone());
+    let candidates = (0..=rng.below(3)).filter_map(|_| {
+        let allocations = consumer_claim(rng, known, consumer.clone()).allocations;
+        (!allocations.is_empty()).then_some(ClaimCandidate {
+            allocations,
+            mappings: None,
+        })
+    });
+    let mut list: Vec<ClaimCandidate> = candidates.collect();
+    if list.is_empty() {
+        list.push(ClaimCandidate {
+            allocations: vec![(provider(rng), vec![("VCPU".to_owned(), 1)])],
+            mappings: None,
+        });
+    }
+    let first = rng.below(list.len() as u64) as usize;
+    claim.allocations = Vec::new();
+    ConsumerChoice {
+        claim,
+        candidates: Candidates {
+            list: list.into(),
+            first,
+        },
+    }
+}
+
 /// A random command of a level.
 pub fn command(rng: &mut Rng, known: &Known, level: Level) -> Command {
     let kind = if level == Level::Claims {
@@ -145,7 +185,8 @@ pub fn command(rng: &mut Rng, known: &Known, level: Level) -> Command {
         42..54 => on_traits_and_aggregates(rng, known),
         54..60 => on_classes(rng),
         60..64 => reshape(rng, known),
-        64..92 => claim(rng, known),
+        64..84 => claim(rng, known),
+        84..92 => claim_first(rng, known),
         _ => Release {
             consumer: uuid(100 + rng.below(5) as u32),
         }

@@ -1,0 +1,219 @@
+//! Why a consumer gets no place: one form for every refusal of the native API that concerns places.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The maximum number of reasons of one code that are kept. More of them are counted only.
+const KEPT_OF_A_CODE: usize = 15;
+
+/// What a refused candidate, or a consumer, lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReasonCode {
+    /// The provider has too little free capacity.
+    NoRoom,
+    /// The amount violates `min_unit`, `max_unit` or `step_size`.
+    Units,
+    /// The provider has no inventory of the class.
+    NoInventory,
+    ProviderNotFound,
+    ClassNotFound,
+    /// A query has no candidate.
+    NoCandidate,
+    /// Providers lack a required trait or have a forbidden one.
+    Traits,
+    /// Providers are not in a required aggregate or are in a forbidden one.
+    Aggregates,
+    /// The roots of providers do not match `root_required`.
+    RootTraits,
+    /// Another consumer of the same call got no place, and the call is atomic.
+    OtherRefused,
+    /// The consumer's generation is another one than the caller expects.
+    ConcurrentUpdate,
+    /// A generation cannot increase any further.
+    GenerationLimit,
+}
+
+impl ReasonCode {
+    /// The code that clients read.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReasonCode::NoRoom => "placet.no_room",
+            ReasonCode::Units => "placet.units",
+            ReasonCode::NoInventory => "placet.no_inventory",
+            ReasonCode::ProviderNotFound => "placet.provider_not_found",
+            ReasonCode::ClassNotFound => "placet.class_not_found",
+            ReasonCode::NoCandidate => "placet.no_candidate",
+            ReasonCode::Traits => "placet.required",
+            ReasonCode::Aggregates => "placet.member_of",
+            ReasonCode::RootTraits => "placet.root_required",
+            ReasonCode::OtherRefused => "placet.other_refused",
+            ReasonCode::ConcurrentUpdate => "placement.concurrent_update",
+            ReasonCode::GenerationLimit => "placet.generation_limit",
+        }
+    }
+}
+
+/// One reason. The fields that do not apply are `None`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    pub code: ReasonCode,
+    /// The position of the candidate in the caller's list, from 0.
+    pub candidate: Option<usize>,
+    /// Uuid.
+    pub resource_provider: Option<String>,
+    pub resource_class: Option<String>,
+    /// In units of the class.
+    pub requested: Option<i64>,
+    /// The room that is left to this consumer; less than zero if the provider is overcommitted.
+    pub free: Option<i64>,
+    /// A sentence.
+    pub detail: String,
+}
+
+impl Reason {
+    /// A reason of which only the code and the sentence are known.
+    pub fn new(code: ReasonCode, detail: String) -> Reason {
+        Reason {
+            code,
+            candidate: None,
+            resource_provider: None,
+            resource_class: None,
+            requested: None,
+            free: None,
+            detail,
+        }
+    }
+}
+
+/// The reasons of one consumer, bounded in number, and how many there are of each code.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reasons {
+    kept: Vec<Reason>,
+    counts: BTreeMap<ReasonCode, usize>,
+}
+
+impl Reasons {
+    pub fn add(&mut self, reason: Reason) {
+        let count = self.counts.entry(reason.code).or_insert(0);
+        *count += 1;
+        if *count <= KEPT_OF_A_CODE {
+            self.kept.push(reason);
+        }
+    }
+
+    /// In the order in which they were found; of each code the first ones.
+    pub fn kept(&self) -> &[Reason] {
+        &self.kept
+    }
+
+    /// How many reasons there are of each code, with those that were not kept.
+    pub fn counts(&self) -> impl Iterator<Item = (ReasonCode, usize)> {
+        self.counts.iter().map(|(code, count)| (*code, *count))
+    }
+
+    pub fn has(&self, code: ReasonCode) -> bool {
+        self.counts.contains_key(&code)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+}
+
+impl From<Reason> for Reasons {
+    fn from(reason: Reason) -> Reasons {
+        let mut reasons = Reasons::default();
+        reasons.add(reason);
+        reasons
+    }
+}
+
+/// A consumer of a refused call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedConsumer {
+    /// Uuid.
+    pub consumer: String,
+    /// Empty if the consumer would have got a place.
+    pub reasons: Reasons,
+}
+
+/// A call that claims nothing, because at least one of its consumers gets no place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimRefusal {
+    /// All consumers of the call, in its order.
+    pub consumers: Vec<RefusedConsumer>,
+}
+
+impl ClaimRefusal {
+    /// The consumers that get no place.
+    pub fn refused(&self) -> impl Iterator<Item = &RefusedConsumer> {
+        self.consumers.iter().filter(|consumer| !consumer.reasons.is_empty())
+    }
+
+    /// Whether a consumer has another generation than the caller expects. Then the caller has to read it again.
+    pub fn is_stale(&self) -> bool {
+        self.refused()
+            .any(|consumer| consumer.reasons.has(ReasonCode::ConcurrentUpdate))
+    }
+}
+
+impl fmt::Display for ClaimRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (refused, all) = (self.refused().count(), self.consumers.len());
+        write!(
+            f,
+            "{refused} of {all} consumers cannot be placed, so nothing was claimed."
+        )?;
+        let Some(first) = self.refused().next() else {
+            return Ok(());
+        };
+        write!(f, " Consumer {}:", first.consumer)?;
+        first
+            .reasons
+            .kept()
+            .iter()
+            .take(3)
+            .try_for_each(|reason| write!(f, " {}", reason.detail))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(code: ReasonCode) -> Reason {
+        Reason::new(code, "It does not fit.".to_owned())
+    }
+
+    #[test]
+    fn of_each_code_fifteen_reasons_are_kept_and_all_are_counted() {
+        let mut reasons = Reasons::default();
+        for _ in 0..40 {
+            reasons.add(reason(ReasonCode::NoRoom));
+        }
+        reasons.add(reason(ReasonCode::Units));
+        assert_eq!(reasons.kept().len(), 16);
+        let counts: Vec<_> = reasons.counts().collect();
+        assert_eq!(counts, [(ReasonCode::NoRoom, 40), (ReasonCode::Units, 1)]);
+    }
+
+    #[test]
+    fn the_sentence_names_the_first_refused_consumer() {
+        let of = |consumer: &str, reasons| RefusedConsumer {
+            consumer: consumer.to_owned(),
+            reasons,
+        };
+        let refusal = ClaimRefusal {
+            consumers: vec![
+                of("a", Reasons::default()),
+                of("b", reason(ReasonCode::NoRoom).into()),
+                of("c", reason(ReasonCode::NoRoom).into()),
+            ],
+        };
+        assert_eq!(
+            refusal.to_string(),
+            "2 of 3 consumers cannot be placed, so nothing was claimed. Consumer b: It does not fit."
+        );
+        assert!(!refusal.is_stale());
+    }
+}

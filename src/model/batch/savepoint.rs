@@ -1,0 +1,68 @@
+//! Undoes what one command of a batch changed, and keeps what the commands before it did.
+//!
+//! Most commands check everything before they change anything. A claim with a choice cannot: what its second consumer may
+//! take depends on what the first one took. So it sets a savepoint, and each entry is copied before its first change.
+
+use std::collections::BTreeMap;
+
+use super::state::{ConsumerEntry, ProviderEntry, State};
+use crate::search::ProviderId;
+
+/// The entries that were changed since, as they were before; and how many warnings there were.
+#[derive(Default)]
+pub struct Savepoint {
+    providers: BTreeMap<ProviderId, ProviderEntry>,
+    /// `None` for a consumer without an entry.
+    consumers: BTreeMap<String, Option<ConsumerEntry>>,
+    warnings: usize,
+}
+
+impl State {
+    /// Begins to keep what is changed. Only for commands that change providers by claims, and consumers.
+    pub fn set_savepoint(&mut self) {
+        self.savepoint = Some(Savepoint {
+            warnings: self.warnings.len(),
+            ..Savepoint::default()
+        });
+    }
+
+    /// Keeps the changes since the savepoint.
+    pub fn release_savepoint(&mut self) {
+        self.savepoint = None;
+    }
+
+    /// Undoes the changes since the savepoint.
+    pub fn roll_back(&mut self) {
+        let Some(savepoint) = self.savepoint.take() else { return };
+        self.providers.extend(savepoint.providers);
+        for (uuid, entry) in savepoint.consumers {
+            match entry {
+                Some(entry) => self.consumers.insert(uuid, entry),
+                None => self.consumers.remove(&uuid),
+            };
+        }
+        self.warnings.truncate(savepoint.warnings);
+    }
+
+    /// Copies a provider's entry before its first change since the savepoint.
+    pub(super) fn keep_provider(&mut self, id: ProviderId) {
+        if self.savepoint.is_none() {
+            return;
+        }
+        let entry = self.entry(id).cloned();
+        if let (Some(savepoint), Some(entry)) = (&mut self.savepoint, entry) {
+            savepoint.providers.entry(id).or_insert(entry);
+        }
+    }
+
+    /// As [`State::keep_provider`], for a consumer.
+    pub(super) fn keep_consumer(&mut self, uuid: &str) {
+        if let Some(savepoint) = &mut self.savepoint
+            && !savepoint.consumers.contains_key(uuid)
+        {
+            savepoint
+                .consumers
+                .insert(uuid.to_owned(), self.consumers.get(uuid).cloned());
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Place and claim in one call (`POST /v1/claims`): each consumer brings candidates in order of preference, or a query
+//! from which candidates are found, and gets the first that fits.
+//!
+//! - `plan` finds the candidates of queries, in a version of the snapshot;
+//! - `refusal` says why a query has no candidate;
+//! - `place` claims, and plans again as long as others take the candidates first.
+
+mod place;
+mod plan;
+mod refusal;
+
+use std::sync::Arc;
+
+use super::allocations::{ConsumerClaim, ProviderShare};
+use crate::error::Reasons;
+use crate::search::{self, Rank};
+pub use plan::{Plan, PlanJob};
+
+/// A call: up to a thousand consumers, each with candidates or a query.
+#[derive(Debug, Clone)]
+pub struct PlaceRequest {
+    /// Each consumer once.
+    pub consumers: Vec<RequestedConsumer>,
+    /// Each query once.
+    pub queries: Vec<ClaimQuery>,
+    /// Whether all consumers are placed or none.
+    pub is_atomic: bool,
+    /// Whether the answer is only foreseen, and nothing is written.
+    pub is_dry_run: bool,
+}
+
+/// A consumer of a call.
+#[derive(Debug, Clone)]
+pub struct RequestedConsumer {
+    /// The claim without its allocations.
+    pub claim: ConsumerClaim,
+    pub wanted: Wanted,
+}
+
+/// Where a consumer may be placed.
+#[derive(Debug, Clone)]
+pub enum Wanted {
+    /// At one of these, in order of preference; at least one.
+    Candidates(Arc<[ClaimCandidate]>),
+    /// Where the query with this index in [`PlaceRequest::queries`] finds a place.
+    Query(usize),
+}
+
+/// A query for candidates, and which of them is the best.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimQuery {
+    pub request: search::Request,
+    /// `None`: any.
+    pub rank: Option<Rank>,
+}
+
+/// The answer to a call.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    /// In the order of the call: what each consumer got, or why it got nothing.
+    pub consumers: Vec<std::result::Result<ClaimedConsumer, Reasons>>,
+    /// False if a tree had too many combinations to compare all of them by `rank`.
+    pub is_exact: bool,
+}
+
+/// One request to claim for several consumers, each with a choice. All or nothing. Each consumer sees what the ones
+/// before it took.
+#[derive(Debug, Clone)]
+pub struct ClaimFirst {
+    /// Each consumer once.
+    pub consumers: Vec<ConsumerChoice>,
+}
+
+/// A consumer, and the places that it may get.
+#[derive(Debug, Clone)]
+pub struct ConsumerChoice {
+    /// The claim without its allocations, which come from a candidate.
+    pub claim: ConsumerClaim,
+    pub candidates: Candidates,
+}
+
+/// Candidates in order of preference. Consumers with the same request share the list, and begin at different ones.
+#[derive(Debug, Clone)]
+pub struct Candidates {
+    /// At least one.
+    pub list: Arc<[ClaimCandidate]>,
+    /// The index of the most preferred one. After the last one follows the first.
+    pub first: usize,
+}
+
+/// One place for one consumer, in the form that a search gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimCandidate {
+    /// By provider uuid: class names and amounts, which are at least 1. Not empty.
+    pub allocations: Vec<(String, Vec<(String, i64)>)>,
+    /// The suffixes of the groups, each with the uuids of the providers that serve it, if the caller named them.
+    pub mappings: Option<Vec<(String, Vec<String>)>>,
+}
+
+/// What one consumer got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedConsumer {
+    /// Uuid.
+    pub consumer: String,
+    /// The index of the candidate in the list.
+    pub candidate: usize,
+    pub mappings: Option<Vec<(String, Vec<String>)>>,
+    /// The consumer's generation after the claim.
+    pub generation: i64,
+    /// With the providers' generations after the whole call.
+    pub providers: Vec<ProviderShare>,
+}
+
+impl Candidates {
+    /// The candidates in order of preference, each with its index in the list.
+    pub fn in_order(&self) -> impl Iterator<Item = (usize, &ClaimCandidate)> {
+        let (before, from_first) = self.list.split_at(self.first.min(self.list.len()));
+        let from_first = from_first.iter().enumerate().map(|(at, it)| (before.len() + at, it));
+        from_first.chain(before.iter().enumerate())
+    }
+}
+
+impl ConsumerChoice {
+    /// The claim of one of the candidates.
+    pub fn claim_of(&self, candidate: &ClaimCandidate) -> ConsumerClaim {
+        ConsumerClaim {
+            allocations: candidate.allocations.clone(),
+            ..self.claim.clone()
+        }
+    }
+
+    /// The number of rows of `allocations` that it writes, at most.
+    pub fn allocation_rows(&self) -> usize {
+        let rows =
+            |candidate: &ClaimCandidate| candidate.allocations.iter().map(|(_, resources)| resources.len()).sum();
+        self.candidates.list.iter().map(rows).max().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_begins_at_the_first_and_wraps_around() {
+        let candidate = ClaimCandidate {
+            allocations: Vec::new(),
+            mappings: None,
+        };
+        let order = |first| {
+            let candidates = Candidates {
+                list: vec![candidate.clone(); 3].into(),
+                first,
+            };
+            candidates.in_order().map(|(index, _)| index).collect::<Vec<_>>()
+        };
+        assert_eq!(order(0), [0, 1, 2]);
+        assert_eq!(order(2), [2, 0, 1]);
+    }
+}

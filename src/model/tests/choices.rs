@@ -1,0 +1,181 @@
+//! Claims with a choice: the first candidate that fits, gangs, reasons, dry runs and races.
+
+use std::sync::Arc;
+
+use super::multi_process::{submit_together, tally};
+use super::*;
+use crate::error::{ClaimRefusal, Reason, ReasonCode};
+use crate::model::claims::{Candidates, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice};
+
+/// Candidates of one provider and class each.
+fn candidates(asks: &[(u32, &str, i64)]) -> Candidates {
+    let candidate = |(provider, class, amount): &(u32, &str, i64)| ClaimCandidate {
+        allocations: vec![(uuid(*provider), vec![((*class).to_owned(), *amount)])],
+        mappings: Some(vec![(String::new(), vec![uuid(*provider)])]),
+    };
+    Candidates {
+        list: asks.iter().map(candidate).collect(),
+        first: 0,
+    }
+}
+
+pub(super) fn choice(consumer: u32, generation: Expected, asks: &[(u32, &str, i64)]) -> ConsumerChoice {
+    ConsumerChoice {
+        claim: consumer_claim(consumer, Vec::new(), generation),
+        candidates: candidates(asks),
+    }
+}
+
+fn first_of(consumers: Vec<ConsumerChoice>) -> ClaimFirst {
+    ClaimFirst { consumers }
+}
+
+/// The consumer's candidate, and the provider with its generation.
+fn got(claimed: &ClaimedConsumer) -> (usize, String, i64) {
+    let share = &claimed.providers[0];
+    (claimed.candidate, share.provider.to_string(), share.generation)
+}
+
+fn refusal(error: Error) -> Arc<ClaimRefusal> {
+    match error {
+        Error::ClaimRefused(refusal) => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn reasons(refusal: &ClaimRefusal, consumer: usize) -> Vec<(ReasonCode, Option<usize>, Option<i64>, Option<i64>)> {
+    let reason = |reason: &Reason| (reason.code, reason.candidate, reason.requested, reason.free);
+    refusal.consumers[consumer].reasons.kept().iter().map(reason).collect()
+}
+
+#[actix_web::test]
+async fn the_first_candidate_that_fits_is_claimed() {
+    let mut f = fixture();
+    f.host(1, 2).await.unwrap();
+    f.host(2, 4).await.unwrap();
+    let asks = [
+        (1, "VCPU", 3),
+        (9, "VCPU", 3),
+        (1, "CUSTOM_X", 1),
+        (2, "VCPU", 3),
+        (1, "VCPU", 1),
+    ];
+    let before = f.generation(2);
+    let command = first_of(vec![choice(10, Expected::New, &asks)]);
+    let claimed = f.model.submit(command).await.unwrap();
+    assert_eq!(got(&claimed[0]), (3, uuid(2), before + 1));
+    assert_eq!(claimed[0].generation, 1);
+    assert_eq!(claimed[0].mappings, Some(vec![(String::new(), vec![uuid(2)])]));
+    assert_eq!((f.used(1), f.used(2), f.generation(2)), (0, 3, before + 1));
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_refusal_names_what_each_candidate_lacks() {
+    let mut f = fixture();
+    f.host(1, 2).await.unwrap();
+    let asks = [(1, "VCPU", 3), (9, "VCPU", 1), (1, "CUSTOM_X", 1), (1, "DISK_GB", 1)];
+    let command = first_of(vec![choice(10, Expected::New, &asks)]);
+    let refused = refusal(f.model.submit(command).await.unwrap_err());
+    let expected = [
+        (ReasonCode::NoRoom, Some(0), Some(3), Some(2)),
+        (ReasonCode::ProviderNotFound, Some(1), None, None),
+        (ReasonCode::ClassNotFound, Some(2), None, None),
+        (ReasonCode::NoInventory, Some(3), Some(1), None),
+    ];
+    assert_eq!(reasons(&refused, 0), expected);
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM consumers"), 0);
+}
+
+#[actix_web::test]
+async fn of_a_gang_all_consumers_are_granted_or_none() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.host(2, 4).await.unwrap();
+    let asks = [(1, "VCPU", 3), (2, "VCPU", 3)];
+    let gang = |consumers: &[u32]| {
+        let choices = consumers.iter().map(|consumer| choice(*consumer, Expected::New, &asks));
+        first_of(choices.collect())
+    };
+    let refused = refusal(f.model.submit(gang(&[10, 11, 12])).await.unwrap_err());
+    assert_eq!(reasons(&refused, 0), [], "it would have got a place");
+    let no_room = |candidate| (ReasonCode::NoRoom, Some(candidate), Some(3), Some(1));
+    assert_eq!(reasons(&refused, 2), [no_room(0), no_room(1)]);
+    assert_eq!((f.used(1), f.used(2)), (0, 0));
+    let claimed = f.model.submit(gang(&[10, 11])).await.unwrap();
+    let places: Vec<usize> = claimed.iter().map(|consumer| consumer.candidate).collect();
+    assert_eq!(places, [0, 1], "the second sees what the first took");
+    assert_eq!((f.used(1), f.used(2)), (3, 3));
+    f.check_snapshot().await;
+}
+
+/// The commands of a batch share one state, so what a refused gang took for a moment must not be seen by the others.
+#[actix_web::test]
+async fn a_refused_gang_leaves_no_trace_in_its_batch() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    let mut process = super::process::Process::start(&f.database, true);
+    let gang = first_of(vec![
+        choice(10, Expected::New, &[(1, "VCPU", 4)]),
+        choice(11, Expected::New, &[(1, "VCPU", 4)]),
+    ]);
+    let alone = super::process::claim_command(12, 1, 4);
+    let gang = crate::model::batch::command::Write::into_command(gang);
+    let (answers, pending) = process.commit(&[&gang, &alone], true).unwrap().unwrap();
+    assert!(answers[0].is_err() && answers[1].is_ok());
+    process.publish(pending);
+    assert_eq!(f.used(1), 4);
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM consumers"), 1);
+    process.check();
+}
+
+#[actix_web::test]
+async fn a_consumer_that_exists_is_replaced_and_its_own_room_is_free_for_it() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.model.submit(claim(10, 1, "VCPU", 3, Expected::New)).await.unwrap();
+    let grow = |generation| first_of(vec![choice(10, generation, &[(1, "VCPU", 4)])]);
+    let stale = refusal(f.model.submit(grow(Expected::Is(7))).await.unwrap_err());
+    assert!(stale.is_stale());
+    let claimed = f.model.submit(grow(Expected::Is(1))).await.unwrap();
+    assert_eq!((claimed[0].generation, f.used(1)), (2, 4));
+    let exists = refusal(f.model.submit(grow(Expected::New)).await.unwrap_err());
+    assert!(exists.is_stale(), "the caller took it for new");
+    let more = first_of(vec![choice(10, Expected::Is(2), &[(1, "VCPU", 5)])]);
+    let refused = refusal(f.model.submit(more).await.unwrap_err());
+    assert_eq!(reasons(&refused, 0), [(ReasonCode::NoRoom, Some(0), Some(5), Some(4))]);
+}
+
+#[actix_web::test]
+async fn a_dry_run_answers_the_same_and_writes_nothing() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    let command = first_of(vec![
+        choice(10, Expected::New, &[(1, "VCPU", 5), (1, "VCPU", 2)]),
+        choice(11, Expected::New, &[(1, "VCPU", 2)]),
+    ]);
+    let rows = "SELECT COUNT(*) AS n FROM allocations";
+    let foreseen = f.model.dry_run(command.clone()).await.unwrap();
+    assert_eq!((f.number(rows), f.generation(1)), (0, 1));
+    assert_eq!(*f.model.submit(command.clone()).await.unwrap(), *foreseen);
+    let refused = f.model.dry_run(command).await.unwrap_err();
+    assert!(refusal(refused).is_stale(), "its consumers exist now");
+}
+
+/// 64 schedulers post the same list. There is room for 40, so 40 are granted, whatever the order.
+#[actix_web::test]
+async fn schedulers_with_the_same_list_get_all_the_room_there_is() {
+    let mut f = fixture();
+    let asks: Vec<(u32, &str, i64)> = (1..=8).map(|host| (host, "VCPU", 1)).collect();
+    for host in 1..=8 {
+        f.host(host, 5).await.unwrap();
+    }
+    let commands = (100..164).map(|consumer| first_of(vec![choice(consumer, Expected::New, &asks)]));
+    let answers = submit_together(commands.map(|command| (&f.model, command)).collect()).await;
+    let expected = [("ClaimRefused(ClaimRefusal".to_owned(), 24), ("granted".to_owned(), 40)];
+    assert_eq!(tally(answers), expected.into());
+    for host in 1..=8 {
+        assert_eq!(f.used(host), 5);
+    }
+    f.check_snapshot().await;
+}
