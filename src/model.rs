@@ -4,6 +4,7 @@
 pub mod aggregates;
 pub mod allocations;
 pub mod batch;
+pub mod claims;
 pub mod inventories;
 pub mod reads;
 pub mod reshaper;

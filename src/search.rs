@@ -36,6 +36,7 @@ mod zone_filter;
 mod tests;
 
 pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
+pub use explain::{Explain, Rejection};
 pub use interrupt::Interrupt;
 pub use providers::providers;
 pub use rank::{Load, Rank, Ranked, Scored, Scoring, best};

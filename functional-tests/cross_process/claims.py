@@ -110,6 +110,26 @@ def claims_posted(state):
     return Write("POST", "/allocations", sent, done, [*own(state, had), old, new], (0, POOL in had))
 
 
+@kind("POST /v1/claims")
+def claim_placed(state):
+    """A claim with a choice: the first candidate is a provider that does not exist, and the second one fits."""
+    consumer, holds, kind_of = a_consumer(state), some_room(state), a_type(state)
+    if not holds:
+        return None
+    had = consumer.holds
+    fits = {"allocations": {p: {"resources": dict(amounts)} for p, amounts in holds.items()}}
+    absent = {"allocations": {state.new_uuid(): {"resources": {CLASS: 1}}}}
+
+    def done():
+        claimed(state, consumer, holds, kind_of)
+        for provider in own(state, holds):
+            moved(provider)
+    body = {"consumers": [{"uuid": consumer.uuid, "generation": consumer.generation, "project_id": state.project,
+                           "user_id": state.project, "type": kind_of, "candidates": [absent, fits]}]}
+    return Write("POST", "/v1/claims", body, done, [*own(state, holds, had), consumer],
+                 (pooled(holds) - pooled(had), POOL in holds))
+
+
 @kind("POST /reshaper")
 def reshaped(state):
     """The inventory of a class moves to another provider of the tree, with its allocations."""

@@ -3,6 +3,7 @@
 pub mod aggregates;
 pub mod allocation_candidates;
 pub mod allocations;
+pub mod claims;
 pub mod inventories;
 pub mod reshaper;
 pub mod resource_classes;

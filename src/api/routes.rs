@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 
 use super::handlers::{
-    aggregates, allocation_candidates, allocations, inventories, reshaper, resource_classes, resource_providers, root,
-    traits, usages, v1,
+    aggregates, allocation_candidates, allocations, claims, inventories, reshaper, resource_classes,
+    resource_providers, root, traits, usages, v1,
 };
 use super::openapi;
 use super::route::{Authorization, Handler, Route};
@@ -40,6 +40,7 @@ const CANDIDATES: &str = "/allocation_candidates";
 const RESHAPER: &str = "/reshaper";
 const USAGES: &str = "/usages";
 const NATIVE: &str = "/v1/";
+const CLAIMS: &str = "/v1/claims";
 
 /// Every route. The methods of a path are in the order in which `Allow` lists them.
 pub static ROUTES: &[Route] = &[
@@ -214,6 +215,9 @@ pub static ROUTES: &[Route] = &[
     .since(v::TOTAL_USAGES),
     //
     Route::get(NATIVE, rule(&rules::NATIVE_SHOW), handler!(v1::show)).native(),
+    Route::post(CLAIMS, rule(&rules::CLAIMS_CREATE), handler!(claims::create))
+        .with_long_body()
+        .native(),
 ];
 
 /// The routes that a rule authorizes, each once, in the form `GET /usages`.

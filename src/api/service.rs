@@ -36,6 +36,8 @@ pub struct Settings {
     /// Which origins may use the API from a browser, if any.
     pub cors: Option<Cors>,
     pub search: search::SearchSettings,
+    /// `[placet] rank`: of claims by query that name none.
+    pub rank: Option<search::Rank>,
     /// The maximum age of an answer from memory while the database is unreachable.
     pub stale_reads: Duration,
     /// The paths whose GET may read a replica that lags: see `slave_routes`.

@@ -120,6 +120,7 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
         max_body_size: options.placet.max_body_size,
         parse_proxy_headers: options.oslo_middleware.enable_proxy_headers_parsing,
         cors: cors(&options.cors),
+        rank: None,
         search: search::SearchSettings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
             // -1 means no limit.

@@ -160,5 +160,11 @@ rules! {
     CANDIDATES_LIST = authorize("placement:allocation_candidates:list", ADMIN_OR_SERVICE, "List allocation candidates.");
     RESHAPE = authorize("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
 
+    CLAIMS_CREATE = native("placet:claims:create", ADMIN_OR_SERVICE, "Place and claim in one call.");
+    CLAIMS_CREATE_FOR_OTHERS = native(
+        "placet:claims:create:other_projects",
+        ADMIN_OR_SERVICE,
+        "Place and claim for consumers of other projects than the token's.",
+    );
     NATIVE_SHOW = native("placet:api:show", "@", "List the operations of the native API.");
 }

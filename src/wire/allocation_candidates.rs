@@ -34,12 +34,20 @@ fn bad_request<T>(detail: String) -> Result<T> {
 
 /// Reads the query string of `GET /allocation_candidates`.
 pub fn read_list(version: Version, query: &str) -> Result<Request> {
-    let query = Query::read(&LIST, version, query)?;
-    let limit = limit(&query)?;
+    request(version, &Query::read(&LIST, version, query)?)
+}
+
+/// Reads the parameters of the newest version, which are not in a URL.
+pub fn read_pairs(pairs: Vec<(String, String)>) -> Result<Request> {
+    request(Version::MAX, &Query::read_pairs(&LIST, Version::MAX, pairs)?)
+}
+
+fn request(version: Version, query: &Query) -> Result<Request> {
+    let limit = limit(query)?;
     let policy = query.all("group_policy").first().copied();
-    let root_required = root_required(&query)?;
-    let same_subtrees = same_subtrees(&query)?;
-    let groups = groups(version, &query)?;
+    let root_required = root_required(query)?;
+    let same_subtrees = same_subtrees(query)?;
+    let groups = groups(version, query)?;
     if version >= SAME_SUBTREE {
         check_subtrees(&groups, &same_subtrees)?;
     } else {

@@ -18,7 +18,7 @@ static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 static POST: Steps = Steps::of_body(SCHEMAS, "post");
 
 /// The amounts by class, for each provider.
-type AmountsByProvider = Vec<(String, Vec<(String, i64)>)>;
+pub type AmountsByProvider = Vec<(String, Vec<(String, i64)>)>;
 
 /// Reads `PUT /allocations/{consumer}`.
 pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> {
@@ -87,7 +87,7 @@ pub fn given_generation(generation: &Value) -> Given {
 }
 
 /// Reads the form from 1.12 on. A provider's generation in it is ignored, as in OpenStack Placement.
-fn by_provider(allocations: &Value) -> AmountsByProvider {
+pub fn by_provider(allocations: &Value) -> AmountsByProvider {
     allocations
         .members()
         .map(|(provider, share)| (provider.to_owned(), resources(share)))

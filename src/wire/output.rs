@@ -126,6 +126,21 @@ impl<T: Serialize> Serialize for Pairs<'_, T> {
     }
 }
 
+/// Serialises its own pairs as an object.
+pub struct Members<K, V>(pub Vec<(K, V)>);
+
+impl<K: Serialize, V: Serialize> Serialize for Members<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+impl<K, V> FromIterator<(K, V)> for Members<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        Members(pairs.into_iter().collect())
+    }
+}
+
 /// Serialises an object whose members come from an iterator.
 pub struct Map<F>(pub F);
 

@@ -37,16 +37,24 @@ impl Query {
         Query::validated(schema.get(), raw)
     }
 
+    /// Like `read`, for parameters that are not in a URL.
+    pub fn read_pairs(steps: &Steps, version: Version, pairs: Vec<(String, String)>) -> Result<Query> {
+        Query { pairs }.checked(steps.at(version))
+    }
+
     fn validated(schema: &Schema, raw: &str) -> Result<Query> {
-        let query = Query::parse(raw)?;
-        let object: Object = query
+        Query::parse(raw)?.checked(schema)
+    }
+
+    fn checked(self, schema: &Schema) -> Result<Query> {
+        let object: Object = self
             .pairs
             .iter()
             .cloned()
             .map(|(name, text)| (name, Value::String(text)))
             .collect();
         match validation::refusal(schema, &Value::Object(object)) {
-            None => Ok(query),
+            None => Ok(self),
             Some(sentence) => Err(Error::InvalidQuery(sentence)),
         }
     }

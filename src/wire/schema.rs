@@ -65,7 +65,7 @@ impl Steps {
 
     /// Validates a value as a body.
     pub fn validate(&self, version: Version, value: &Value) -> Result<()> {
-        validation::refusal(self.at(version), value).map_or(Ok(()), |sentence| Err(Error::InvalidBody(sentence)))
+        validate(self.at(version), value)
     }
 
     fn load(&self) -> Vec<(Version, Schema)> {
@@ -88,6 +88,16 @@ pub struct NativeSchema {
 }
 
 impl NativeSchema {
+    /// The schema of a body. `name` is a member of `requests` in the JSON document `file`.
+    pub const fn of_body(file: &'static str, name: &'static str) -> Self {
+        NativeSchema {
+            file,
+            name,
+            is_uuid: is_uuid_of_body,
+            schema: OnceLock::new(),
+        }
+    }
+
     /// The schema of a query string. `name` is a member of `requests` in the JSON document `file`.
     pub const fn of_query(file: &'static str, name: &'static str) -> Self {
         NativeSchema {
@@ -96,6 +106,11 @@ impl NativeSchema {
             is_uuid: is_uuid_of_query,
             schema: OnceLock::new(),
         }
+    }
+
+    /// Parses a body and validates it.
+    pub fn read(&self, body: &[u8]) -> Result<Value> {
+        json::read(body, |value| validate(self.get(), value))
     }
 
     /// The schema, compiled at the first call.
@@ -107,6 +122,11 @@ impl NativeSchema {
             native.expect("a native request has a step v1").1
         })
     }
+}
+
+/// Validates a body.
+fn validate(schema: &Schema, value: &Value) -> Result<()> {
+    validation::refusal(schema, value).map_or(Ok(()), |sentence| Err(Error::InvalidBody(sentence)))
 }
 
 /// The compiled steps of one schema of a document.

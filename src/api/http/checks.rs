@@ -142,23 +142,17 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
 }
 
 /// Checks the policy rule of the route.
-pub fn authorize(
-    request: &HttpRequest,
-    route: &Route,
-    caller: Option<Caller>,
-    service: &Service,
-) -> Result<(), Refusal> {
+pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service: &Service) -> Result<(), Refusal> {
     let Some(rule) = route.rule() else { return Ok(()) };
-    let caller = caller.unwrap_or_default();
     let project;
     let target = match route.authorization {
         Authorization::RuleOfProject(_) => {
             project = usages::read_project(request.query_string())?;
             Target::Project(project.as_deref())
         }
-        Authorization::Rule(_) | Authorization::Public => Target::Own(&caller),
+        Authorization::Rule(_) | Authorization::Public => Target::Own(caller),
     };
-    match service.policy.current().authorize(rule, &caller, &target) {
+    match service.policy.current().authorize(rule, caller, &target) {
         Verdict::Allowed => Ok(()),
         Verdict::Denied => Err(Error::Forbidden {
             rule: rule.name.to_owned(),

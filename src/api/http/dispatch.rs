@@ -122,11 +122,11 @@ async fn serve(
     let path = base_url::route_path(request.path(), &service.settings);
     head.native = route::is_native(&path);
     let rows = checks::rows(&path);
-    let caller = checks::authenticate(request, &rows, &service)?;
+    let caller = checks::authenticate(request, &rows, &service)?.unwrap_or_default();
     let version = checks::negotiate_version(request, head)?;
     checks::check_length_has_type(request)?;
     let route = checks::find_route(request, &rows, version, head)?;
-    checks::authorize(request, route, caller, &service)?;
+    checks::authorize(request, route, &caller, &service)?;
     let body = match route.media {
         Media::ConsumesJson => {
             let limit = service.settings.max_body_size.min(route.max_body_bytes);
@@ -135,6 +135,7 @@ async fn serve(
         Media::Unchecked | Media::ProducesJson => Bytes::new(),
     };
     let context = RequestContext {
+        caller,
         version: version.unwrap_or(Version::MAX),
         query: request.query_string().to_owned(),
         body,

@@ -6,6 +6,7 @@ use crate::error::Error;
 
 /// The code of an error that has none of its own.
 pub const UNDEFINED: &str = "placement.undefined_code";
+const CLAIM_REFUSED: &str = "placet.claim_refused";
 const CONCURRENT_UPDATE: &str = "placement.concurrent_update";
 const DUPLICATE_NAME: &str = "placement.duplicate_name";
 const INVENTORY_IN_USE: &str = "placement.inventory.inuse";
@@ -74,6 +75,8 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::StaleConsumerGeneration { .. }
         | E::InventoryExists { .. }
         | E::InventoryInUse { .. } => (StatusCode::CONFLICT, CONCURRENT_UPDATE),
+        E::ClaimRefused(refusal) if refusal.is_stale() => (StatusCode::CONFLICT, CONCURRENT_UPDATE),
+        E::ClaimRefused(_) => (StatusCode::CONFLICT, CLAIM_REFUSED),
         E::DuplicateProvider { .. } => (StatusCode::CONFLICT, DUPLICATE_NAME),
         E::ProviderInUse { .. } => (StatusCode::CONFLICT, PROVIDER_IN_USE),
         E::ProviderHasChildren { .. } => (StatusCode::CONFLICT, PROVIDER_HAS_CHILDREN),

@@ -1,6 +1,6 @@
 //! Error answers, in the form that the client accepts: JSON, HTML or plain text; in the native API always JSON.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use actix_web::HttpResponse;
 use actix_web::http::{Method, StatusCode, header};
@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use super::errors::{self, UNDEFINED};
 use super::native_codes::native_code;
 use super::request_head::RequestHead;
-use crate::error::Error;
+use crate::error::{ClaimRefusal, Error};
 use crate::version::{self, Version};
+use crate::wire::claims;
 use crate::wire::python::cut_at;
 
 /// A longer detail is cut off: a request of megabytes is not sent back. The longest sentences of the schemas fit.
@@ -27,6 +28,8 @@ pub struct Refusal {
     explanation: Explanation,
     detail: String,
     code: &'static str,
+    /// The consumers of a refused claim, for the native API.
+    consumers: Option<Arc<ClaimRefusal>>,
     /// The methods of the URL, for `Allow`.
     allow: Option<String>,
     /// Whether the answer has `Vary` with the version header.
@@ -44,8 +47,13 @@ enum Explanation {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let (status, code) = errors::status_and_code(&error);
+        let consumers = match &error {
+            Error::ClaimRefused(refusal) => Some(Arc::clone(refusal)),
+            _ => None,
+        };
         Refusal {
             code,
+            consumers,
             varies: errors::varies(&error),
             ..Refusal::new(status, error.to_string())
         }
@@ -60,6 +68,7 @@ impl Refusal {
             explanation: Explanation::Standard,
             detail: cut_at(detail.into(), MAX_DETAIL_BYTES),
             code: UNDEFINED,
+            consumers: None,
             allow: None,
             varies: true,
         }
@@ -184,13 +193,17 @@ impl Refusal {
     /// The form of the native API: always with a code; the explanation stands in for an empty detail.
     fn native_json(&self, head: &RequestHead) -> Value {
         let explanation = || without_tags(&self.text(str::to_owned)).trim().to_owned();
-        json!({"errors": [{
+        let mut body = json!({"errors": [{
             "status": self.status.as_u16(),
             "title": self.title(),
             "detail": if self.detail.is_empty() { explanation() } else { self.detail.clone() },
             "code": native_code(self.status, self.code),
             "request_id": head.request_id,
-        }]})
+        }]});
+        if let Some(refusal) = &self.consumers {
+            body["consumers"] = json!(claims::refused_consumers(refusal));
+        }
+        body
     }
 
     fn html(&self) -> String {

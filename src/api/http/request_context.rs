@@ -14,8 +14,10 @@ use super::streaming::{
 };
 use super::thread_pools::ThreadPools;
 use crate::api::service::{Service, Settings};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Model, Reader};
+use crate::policy::rules::Rule;
+use crate::policy::{Caller, Target, Verdict};
 use crate::search::Interrupt;
 use crate::version::Version;
 
@@ -33,6 +35,8 @@ pub struct RequestContext {
     pub version: Version,
     /// The query string as it was sent.
     pub query: String,
+    /// The owner of the token; without credentials on a public route.
+    pub caller: Caller,
     pub(in crate::api) body: Bytes,
     pub(in crate::api) base_url: BaseUrl,
     /// Watches the client that waits for the answer; `None` in tests, which have no connection.
@@ -83,6 +87,52 @@ impl RequestContext {
 
     pub fn settings(&self) -> &Settings {
         &self.service.settings
+    }
+
+    /// Checks a rule beyond that of the route, about a project.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`].
+    pub fn authorize_project(&self, rule: &Rule, project: &str) -> Result<()> {
+        let target = Target::Project(Some(project));
+        match self.service.policy.current().authorize(rule, &self.caller, &target) {
+            Verdict::Allowed => Ok(()),
+            Verdict::Denied | Verdict::WrongScope => Err(Error::Forbidden {
+                rule: rule.name.to_owned(),
+            }),
+            Verdict::Undecided(reason) => Err(Error::Internal {
+                detail: format!("The policy {} cannot be decided: {reason}.", rule.name),
+            }),
+        }
+    }
+
+    /// Searches on the worker that read the request, or if that takes more than `short_rounds`, on another thread.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if too many searches wait.
+    pub async fn search<T: Send + 'static>(
+        &self,
+        short_rounds: u64,
+        search: impl Fn(&Interrupt) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        let pools = &self.service.pools;
+        let search = Arc::new(search);
+        if pools.searches.is_saturated() {
+            pools.attempts.check_queue()?;
+            let search = Arc::clone(&search);
+            let tried = pools
+                .attempts
+                .start(move || Ok(attempt(short_rounds, |interrupt| search(&interrupt))));
+            if let Some((_, found)) = tried.await? {
+                return found;
+            }
+            pools.searches.check_queue()?;
+        } else if let Some((_, found)) = attempt(short_rounds, |interrupt| search(&interrupt)) {
+            return found;
+        }
+        let interrupt = InterruptOnDrop(Interrupt::default());
+        let its_interrupt = interrupt.0.clone();
+        pools.searches.start(move || search(&its_interrupt)).await
     }
 
     /// Answers with a body that is sent in chunks while it is made. A short body is sent whole.
@@ -142,7 +192,11 @@ async fn first_chunks(
         Effort::Search { short_rounds } if pools.searches.is_saturated() => {
             pools.attempts.check_queue()?;
             let make_source = Arc::clone(&make_source);
-            let attempt = move || Ok(attempt(&*make_source, short_rounds, |partial| partial.finish(bound)));
+            let attempt = move || {
+                Ok(attempt(short_rounds, |interrupt| {
+                    PartialAnswer::new(make_source(interrupt)?).finish(bound)
+                }))
+            };
             if let Some((interrupt, first)) = pools.attempts.start(attempt).await? {
                 return Ok((interrupt, first?));
             }
@@ -151,7 +205,9 @@ async fn first_chunks(
         }
         Effort::Search { short_rounds } => (short_rounds, &pools.searches),
     };
-    let begun = attempt(&*make_source, inline_rounds, |partial| partial.begin(bound));
+    let begun = attempt(inline_rounds, |interrupt| {
+        PartialAnswer::new(make_source(interrupt)?).begin(bound)
+    });
     let (interrupt, partial) = match begun {
         Some((interrupt, result)) => match result? {
             InlineResult::SearchDone(first) => return Ok((interrupt, first)),

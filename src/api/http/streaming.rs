@@ -187,20 +187,16 @@ impl Drop for PooledChunk {
     }
 }
 
-/// Starts an answer with a budget of rounds, and makes its beginning with `make`.
+/// Searches with a budget of rounds.
 ///
 /// `None` if `rounds` is 0, or if the search needed more than that many rounds. It should then start again where it
 /// delays no other request.
-pub fn attempt<T>(
-    make_source: impl FnOnce(Interrupt) -> Result<Box<dyn ChunkSource>>,
-    rounds: u64,
-    make: impl FnOnce(PartialAnswer) -> Result<T>,
-) -> Option<(InterruptOnDrop, Result<T>)> {
+pub fn attempt<T>(rounds: u64, search: impl FnOnce(Interrupt) -> Result<T>) -> Option<(InterruptOnDrop, Result<T>)> {
     if rounds == 0 {
         return None;
     }
     let interrupt = Interrupt::after(rounds);
-    let begin = || make(PartialAnswer::new(make_source(interrupt.clone())?));
+    let begin = || search(interrupt.clone());
     let panicked = |_| {
         Err(Error::Internal {
             detail: "a search ended in a panic".to_owned(),

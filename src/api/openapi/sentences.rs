@@ -1,6 +1,8 @@
 //! The sentences of the description: one example of each error, whose fields contain their names in braces.
 
-use crate::error::Error;
+use std::sync::Arc;
+
+use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer};
 
 fn text(name: &str) -> String {
     format!("{{{name}}}")
@@ -130,6 +132,7 @@ pub fn all() -> Vec<Error> {
         E::NoAllocations {
             consumer: text("consumer"),
         },
+        E::ClaimRefused(Arc::new(claim_refusal())),
         E::UnknownClassInQuery { name: text("name") },
         E::UnknownTraitsInQuery { names: text("names") },
         E::UnknownTraitsInCandidates { names: text("names") },
@@ -138,6 +141,16 @@ pub fn all() -> Vec<Error> {
         E::UnknownOutcome { detail: text("detail") },
         E::Internal { detail: text("detail") },
     ]
+}
+
+fn claim_refusal() -> ClaimRefusal {
+    let reason = Reason::new(ReasonCode::NoRoom, text("detail"));
+    ClaimRefusal {
+        consumers: vec![RefusedConsumer {
+            consumer: text("uuid"),
+            reasons: reason.into(),
+        }],
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ use super::candidates::{uuid, write};
 use super::{TestServer, admin};
 use crate::api::http::disconnect::DisconnectSignal;
 use crate::api::http::streaming::{
-    CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, StreamingBody, attempt,
+    CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, PartialAnswer, StreamingBody,
+    attempt,
 };
 use crate::api::http::thread_pools::ThreadPools;
 use crate::error::{Error, Result};
@@ -253,7 +254,7 @@ async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
 
 /// Runs a search of `used` rounds inline, with a limit of `rounds`. Its answer has this many `bytes`.
 fn run_inline(rounds: u64, used: usize, bytes: Result<usize>) -> Option<(InterruptOnDrop, Result<InlineResult>)> {
-    let make = |interrupt: Interrupt| {
+    attempt(rounds, |interrupt| {
         for _ in 0..used {
             interrupt.is_set();
         }
@@ -265,10 +266,8 @@ fn run_inline(rounds: u64, used: usize, bytes: Result<usize>) -> Option<(Interru
             *remaining -= more;
             Ok(*remaining > 0)
         };
-        let source: Box<dyn ChunkSource> = Box::new(FunctionSource { write, found: false });
-        Ok(source)
-    };
-    attempt(make, rounds, |partial| partial.begin(None))
+        PartialAnswer::new(Box::new(FunctionSource { write, found: false })).begin(None)
+    })
 }
 
 #[test]
@@ -304,7 +303,6 @@ fn a_search_with_too_many_rounds_for_the_worker_starts_again_on_another_thread()
 
 #[test]
 fn a_panic_of_an_inline_search_is_an_internal_error() {
-    let make = |_| -> Result<Box<dyn ChunkSource>> { panic!("a defect") };
-    let (_, result) = attempt(make, 3, |partial| partial.begin(None)).expect("it had rounds left");
+    let (_, result) = attempt(3, |_| -> Result<()> { panic!("a defect") }).expect("it had rounds left");
     assert!(matches!(result, Err(Error::Internal { .. })));
 }

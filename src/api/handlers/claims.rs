@@ -1,0 +1,53 @@
+//! `/v1/claims`
+
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::error::Result;
+use crate::model::claims::PlaceRequest;
+use crate::policy::rules;
+use crate::search::SearchSettings;
+use crate::wire::claims::{self as wire, Defaults};
+
+/// A search of at most this many rounds runs on the worker. The same as for `GET /allocation_candidates`.
+const MAX_SHORT_ROUNDS: u64 = 2048;
+
+pub async fn create(context: RequestContext) -> Result<Reply> {
+    let defaults = Defaults {
+        project: context.caller.project_id.clone(),
+        user: context.caller.user_id.clone(),
+        rank: context.settings().rank,
+    };
+    let query = context.query.clone();
+    let request = context
+        .read_body(move |body| wire::read(&query, body, &defaults))
+        .await?;
+    authorize_projects(&context, &request)?;
+    let settings = SearchSettings {
+        max: None,
+        ceiling: usize::MAX,
+        ..context.settings().search.clone()
+    };
+    let search = async |job: crate::model::claims::PlanJob| {
+        let search = move |interrupt: &_| job.run(interrupt);
+        context.search(MAX_SHORT_ROUNDS, search).await
+    };
+    let placed = context.model().place(request.clone(), &settings, search).await?;
+    Ok(Reply::json(wire::write(&request, &placed)))
+}
+
+/// Checks each project other than the token's.
+fn authorize_projects(context: &RequestContext, request: &PlaceRequest) -> Result<()> {
+    let owners = request
+        .consumers
+        .iter()
+        .filter_map(|consumer| consumer.claim.owner.as_ref());
+    let mut others: Vec<&str> = owners
+        .map(|owner| owner.project.as_str())
+        .filter(|project| context.caller.project_id.as_deref() != Some(*project))
+        .collect();
+    others.sort_unstable();
+    others.dedup();
+    others
+        .into_iter()
+        .try_for_each(|project| context.authorize_project(&rules::CLAIMS_CREATE_FOR_OTHERS, project))
+}

@@ -1,0 +1,338 @@
+//! `/v1/claims`.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::output::{Members, Pairs, json};
+use super::query::Query;
+use super::schema::NativeSchema;
+use super::value::Value;
+use super::{allocation_candidates, allocations, uuid};
+use crate::error::{ClaimRefusal, Error, Reasons, Result};
+use crate::model::allocations::{ConsumerClaim, Expected, Owner};
+use crate::model::claims::{
+    ClaimCandidate, ClaimQuery, ClaimedConsumer, PlaceRequest, Placed, RequestedConsumer, Wanted,
+};
+use crate::search::Rank;
+use crate::version::Version;
+
+const SCHEMAS: &str = include_str!("schemas/claims.json");
+static CREATE: NativeSchema = NativeSchema::of_body(SCHEMAS, "create");
+static PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "create_parameters");
+
+/// The most consumers of a call.
+const MAX_CONSUMERS: usize = 1_000;
+/// The most candidates of a consumer.
+const MAX_CANDIDATES: usize = 1_000;
+/// The most candidates of all consumers of a call together.
+const MAX_CANDIDATES_OF_CALL: usize = 20_000;
+
+/// The type of a consumer whose request names none.
+const DEFAULT_TYPE: &str = "INSTANCE";
+
+/// What a request may leave out.
+#[derive(Debug, Clone, Default)]
+pub struct Defaults {
+    /// Of the token.
+    pub project: Option<String>,
+    /// Of the token.
+    pub user: Option<String>,
+    pub rank: Option<Rank>,
+}
+
+fn bad_request<T>(detail: String) -> Result<T> {
+    Err(Error::BadRequest { detail })
+}
+
+/// Reads `POST /v1/claims`.
+///
+/// # Errors
+/// The first member that is wrong, by its path.
+pub fn read(query: &str, body: &[u8], defaults: &Defaults) -> Result<PlaceRequest> {
+    let parameters = Query::read_native(&PARAMETERS, query)?;
+    let body = CREATE.read(body)?;
+    let mut reader = Reader {
+        defaults,
+        uuids: HashSet::new(),
+        candidates: 0,
+        queries: Vec::new(),
+        known_queries: HashMap::new(),
+    };
+    let consumers = body.field("consumers").items();
+    check_count("consumers", consumers.len(), MAX_CONSUMERS)?;
+    let consumers = consumers.iter().enumerate();
+    let consumers: Vec<RequestedConsumer> = consumers
+        .map(|(at, consumer)| reader.consumer(&format!("consumers[{at}]"), consumer))
+        .collect::<Result<_>>()?;
+    Ok(PlaceRequest {
+        consumers,
+        queries: reader.queries,
+        is_atomic: !matches!(body.field("atomic"), Value::Bool(false)),
+        is_dry_run: parameters.last("dry_run") == Some("true"),
+    })
+}
+
+fn check_count(path: &str, count: usize, max: usize) -> Result<()> {
+    if count <= max {
+        return Ok(());
+    }
+    bad_request(format!("{path} has {count} items; at most {max} are allowed."))
+}
+
+/// Reads the consumers of a call.
+struct Reader<'a> {
+    defaults: &'a Defaults,
+    /// The consumers so far.
+    uuids: HashSet<String>,
+    /// The number of candidates so far.
+    candidates: usize,
+    queries: Vec<ClaimQuery>,
+    /// The indexes of the queries, by their text and rank. The consumers of a gang mostly repeat one.
+    known_queries: HashMap<(String, Option<String>), usize>,
+}
+
+impl Reader<'_> {
+    fn consumer(&mut self, path: &str, consumer: &Value) -> Result<RequestedConsumer> {
+        let text = |name| Some(consumer.field(name).text().to_owned()).filter(|text| !text.is_empty());
+        let uuid = uuid::canonical(consumer.field("uuid").text()).unwrap_or_default();
+        if !self.uuids.insert(uuid.clone()) {
+            return bad_request(format!(
+                "{path}.uuid: {uuid} occurs twice; a call names each consumer once."
+            ));
+        }
+        let of_token = |name: &str, given: Option<String>, default: &Option<String>| match given.or(default.clone()) {
+            Some(text) => Ok(text),
+            None => bad_request(format!("{path}.{name} is required, because the token has none.")),
+        };
+        let owner = Owner {
+            project: of_token("project_id", text("project_id"), &self.defaults.project)?,
+            user: of_token("user_id", text("user_id"), &self.defaults.user)?,
+        };
+        let generation = match consumer.field("generation") {
+            Value::Null => Expected::New,
+            Value::Int(generation) => Expected::Is(*generation),
+            other => Expected::Raw(allocations::given_generation(other)),
+        };
+        let claim = ConsumerClaim {
+            consumer: uuid,
+            allocations: Vec::new(),
+            owner: Some(owner),
+            generation,
+            consumer_type: Some(text("type").unwrap_or_else(|| DEFAULT_TYPE.to_owned())),
+        };
+        let wanted = self.wanted(path, consumer)?;
+        Ok(RequestedConsumer { claim, wanted })
+    }
+
+    fn wanted(&mut self, path: &str, consumer: &Value) -> Result<Wanted> {
+        match (consumer.get("candidates"), consumer.get("query")) {
+            (Some(candidates), None) if consumer.get("rank").is_none() => self.candidates(path, candidates.items()),
+            (None, Some(query)) => self.query(path, query, consumer.get("rank").map(Value::text)),
+            (Some(_), None) => bad_request(format!(
+                "{path}.rank is for a query: candidates are tried in the order in which they are given."
+            )),
+            _ => bad_request(format!("{path} needs either 'candidates' or 'query'.")),
+        }
+    }
+
+    fn candidates(&mut self, path: &str, candidates: &[Value]) -> Result<Wanted> {
+        check_count(&format!("{path}.candidates"), candidates.len(), MAX_CANDIDATES)?;
+        self.candidates += candidates.len();
+        if self.candidates > MAX_CANDIDATES_OF_CALL {
+            return bad_request(format!(
+                "{path}.candidates: a call has at most {MAX_CANDIDATES_OF_CALL} candidates of all consumers together."
+            ));
+        }
+        Ok(Wanted::Candidates(candidates.iter().map(candidate).collect()))
+    }
+
+    fn query(&mut self, path: &str, query: &Value, rank: Option<&str>) -> Result<Wanted> {
+        let key = (format!("{query:?}"), rank.map(str::to_owned));
+        if let Some(known) = self.known_queries.get(&key) {
+            return Ok(Wanted::Query(*known));
+        }
+        let request = match query {
+            Value::String(text) => allocation_candidates::read_list(Version::MAX, text),
+            object => allocation_candidates::read_pairs(pairs(object)),
+        };
+        let request = request.map_err(|error| Error::BadRequest {
+            detail: format!("{path}.query: {error}"),
+        })?;
+        if request.limit.is_some() {
+            return bad_request(format!(
+                "{path}.query: 'limit' has no meaning here: one candidate is claimed."
+            ));
+        }
+        self.queries.push(ClaimQuery {
+            request,
+            rank: rank.map_or(self.defaults.rank, Rank::by_name),
+        });
+        self.known_queries.insert(key, self.queries.len() - 1);
+        Ok(Wanted::Query(self.queries.len() - 1))
+    }
+}
+
+/// The parameters of a query that is an object: a list is a repeated parameter.
+fn pairs(query: &Value) -> Vec<(String, String)> {
+    let texts = |value: &Value| match value {
+        Value::Array(items) => items.iter().map(|item| item.text().to_owned()).collect(),
+        text => vec![text.text().to_owned()],
+    };
+    let members = query.members();
+    members
+        .flat_map(|(name, value)| texts(value).into_iter().map(move |text| (name.to_owned(), text)))
+        .collect()
+}
+
+fn candidate(candidate: &Value) -> ClaimCandidate {
+    let uuids = |providers: &Value| providers.items().iter().map(|uuid| uuid.text().to_owned()).collect();
+    let mappings = candidate.get("mappings").map(|mappings| {
+        let members = mappings.members();
+        members
+            .map(|(suffix, providers)| (suffix.to_owned(), uuids(providers)))
+            .collect()
+    });
+    ClaimCandidate {
+        allocations: allocations::by_provider(candidate.field("allocations")),
+        mappings,
+    }
+}
+
+/// The answer to a call.
+#[derive(Serialize)]
+struct Answer<'a> {
+    granted: usize,
+    refused: usize,
+    dry_run: bool,
+    exact: bool,
+    consumers: Vec<ConsumerAnswer<'a>>,
+}
+
+/// What one consumer got, or why it got nothing.
+#[derive(Serialize)]
+pub struct ConsumerAnswer<'a> {
+    uuid: &'a str,
+    granted: bool,
+    #[serde(flatten)]
+    outcome: Outcome<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Outcome<'a> {
+    Granted {
+        /// The position in the consumer's own list; `None` if it has a query.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        candidate: Option<usize>,
+        generation: i64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mappings: Option<Members<&'a str, &'a [String]>>,
+        allocations: Members<&'a str, Share<'a>>,
+    },
+    Refused {
+        reasons: Vec<ReasonAnswer<'a>>,
+        counts: Members<&'static str, usize>,
+    },
+}
+
+/// What a consumer got from one provider, with the provider's generation after the call.
+#[derive(Serialize)]
+struct Share<'a> {
+    generation: i64,
+    resources: Pairs<'a, i64>,
+}
+
+#[derive(Serialize)]
+struct ReasonAnswer<'a> {
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidate: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_provider: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_class: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requested: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    free: Option<i64>,
+    detail: &'a str,
+}
+
+/// Writes the answer to `request`.
+pub fn write(request: &PlaceRequest, placed: &Placed) -> Vec<u8> {
+    let granted = placed.consumers.iter().filter(|consumer| consumer.is_ok()).count();
+    let consumers = request.consumers.iter().zip(&placed.consumers);
+    json(&Answer {
+        granted,
+        refused: placed.consumers.len() - granted,
+        dry_run: request.is_dry_run,
+        exact: placed.is_exact,
+        consumers: consumers
+            .map(|(requested, outcome)| match outcome {
+                Ok(claimed) => granted_consumer(requested, claimed),
+                Err(reasons) => refused_consumer(&requested.claim.consumer, reasons),
+            })
+            .collect(),
+    })
+}
+
+/// The consumers of a refused call, for its error answer.
+pub fn refused_consumers(refusal: &ClaimRefusal) -> Vec<ConsumerAnswer<'_>> {
+    let consumers = refusal.consumers.iter();
+    consumers
+        .map(|refused| refused_consumer(&refused.consumer, &refused.reasons))
+        .collect()
+}
+
+fn granted_consumer<'a>(requested: &RequestedConsumer, claimed: &'a ClaimedConsumer) -> ConsumerAnswer<'a> {
+    let mappings = claimed.mappings.as_ref().map(|mappings| {
+        let members = mappings.iter();
+        members
+            .map(|(suffix, uuids)| (suffix.as_str(), uuids.as_slice()))
+            .collect()
+    });
+    let shares = claimed.providers.iter().map(|share| {
+        let resources = Pairs(&share.resources);
+        (
+            &*share.provider,
+            Share {
+                generation: share.generation,
+                resources,
+            },
+        )
+    });
+    ConsumerAnswer {
+        uuid: &claimed.consumer,
+        granted: true,
+        outcome: Outcome::Granted {
+            candidate: matches!(requested.wanted, Wanted::Candidates(_)).then_some(claimed.candidate),
+            generation: claimed.generation,
+            mappings,
+            allocations: shares.collect(),
+        },
+    }
+}
+
+fn refused_consumer<'a>(uuid: &'a str, reasons: &'a Reasons) -> ConsumerAnswer<'a> {
+    let kept = reasons.kept().iter().map(|reason| ReasonAnswer {
+        code: reason.code.name(),
+        candidate: reason.candidate,
+        resource_provider: reason.resource_provider.as_deref(),
+        resource_class: reason.resource_class.as_deref(),
+        requested: reason.requested,
+        free: reason.free,
+        detail: &reason.detail,
+    });
+    ConsumerAnswer {
+        uuid,
+        granted: false,
+        outcome: Outcome::Refused {
+            reasons: kept.collect(),
+            counts: reasons.counts().map(|(code, count)| (code.name(), count)).collect(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

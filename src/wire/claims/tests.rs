@@ -1,0 +1,167 @@
+//! Requests and answers of `/v1/claims`.
+
+use super::*;
+use crate::error::{Reason, ReasonCode};
+use crate::model::allocations::ProviderShare;
+
+const PROVIDER: &str = "11111111-1111-4111-8111-111111111111";
+const CONSUMER: &str = "22222222-2222-4222-8222-222222222222";
+
+fn defaults() -> Defaults {
+    Defaults {
+        project: Some("p".to_owned()),
+        user: Some("u".to_owned()),
+        rank: Some(Rank::Emptiest),
+    }
+}
+
+fn read_consumers(consumers: &str) -> Result<PlaceRequest> {
+    read("", format!(r#"{{"consumers": [{consumers}]}}"#).as_bytes(), &defaults())
+}
+
+/// A consumer with these further members.
+fn consumer(members: &str) -> String {
+    format!(r#"{{"uuid": "{CONSUMER}", {members}}}"#)
+}
+
+fn refusal(consumers: &str) -> String {
+    read_consumers(consumers).unwrap_err().to_string()
+}
+
+#[test]
+fn what_a_consumer_leaves_out_is_taken_from_the_token_and_the_options() {
+    let request = read_consumers(&consumer(r#""query": "resources=VCPU:1""#)).unwrap();
+    let claim = &request.consumers[0].claim;
+    let owner = claim
+        .owner
+        .as_ref()
+        .map(|owner| (owner.project.as_str(), owner.user.as_str()));
+    assert_eq!((owner, &claim.generation), (Some(("p", "u")), &Expected::New));
+    assert_eq!(claim.consumer_type.as_deref(), Some("INSTANCE"));
+    assert_eq!(request.queries[0].rank, Some(Rank::Emptiest));
+    assert!(request.is_atomic && !request.is_dry_run);
+    let body = format!(
+        r#"{{"consumers": [{}], "atomic": false}}"#,
+        consumer(r#""query": "resources=VCPU:1""#)
+    );
+    let request = read("dry_run=true", body.as_bytes(), &defaults()).unwrap();
+    assert!(!request.is_atomic && request.is_dry_run);
+    let error = read("", body.as_bytes(), &Defaults::default()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "consumers[0].project_id is required, because the token has none."
+    );
+}
+
+#[test]
+fn a_query_is_a_string_or_an_object_and_equal_ones_are_read_once() {
+    let object = r#""query": {"resources": "VCPU:2", "required": ["A", "in:B,C"]}, "rank": "fullest""#;
+    let string = r#""query": "resources=VCPU:2&required=A&required=in:B,C", "rank": "fullest""#;
+    let others = [1, 2].map(|n| {
+        let members = [object, string][n - 1];
+        format!(r#"{{"uuid": "{n}3333333-2222-4222-8222-222222222222", {members}}}"#)
+    });
+    let request = read_consumers(&format!("{}, {}", consumer(object), others.join(", "))).unwrap();
+    let query = |at: usize| match request.consumers[at].wanted {
+        Wanted::Query(query) => query,
+        Wanted::Candidates(_) => panic!("it has a query"),
+    };
+    assert_eq!([query(0), query(1), query(2)], [0, 0, 1]);
+    assert_eq!(request.queries[0], request.queries[1]);
+    assert_eq!(request.queries[0].rank, Some(Rank::Fullest));
+}
+
+#[test]
+fn candidates_are_those_of_allocation_candidates() {
+    let candidate = format!(
+        r#"{{"allocations": {{"{PROVIDER}": {{"resources": {{"VCPU": 2}}}}}}, "mappings": {{"": ["{PROVIDER}"]}}}}"#
+    );
+    let request = read_consumers(&consumer(&format!(r#""candidates": [{candidate}]"#))).unwrap();
+    let Wanted::Candidates(candidates) = &request.consumers[0].wanted else {
+        panic!("it has candidates");
+    };
+    let expected = ClaimCandidate {
+        allocations: vec![(PROVIDER.to_owned(), vec![("VCPU".to_owned(), 2)])],
+        mappings: Some(vec![(String::new(), vec![PROVIDER.to_owned()])]),
+    };
+    assert_eq!(**candidates, [expected]);
+}
+
+#[test]
+fn a_wrong_member_is_named_by_its_path() {
+    let query = r#""query": "resources=VCPU:1""#;
+    let cases = [
+        (
+            consumer(r#""type": "A""#),
+            "consumers[0] needs either 'candidates' or 'query'.",
+        ),
+        (
+            format!("{}, {}", consumer(query), consumer(query)),
+            "consumers[1].uuid: 22222222-2222-4222-8222-222222222222 occurs twice; a call names each consumer once.",
+        ),
+        (
+            consumer(r#""query": "resources=VCPU:1&limit=3""#),
+            "consumers[0].query: 'limit' has no meaning here: one candidate is claimed.",
+        ),
+        (
+            consumer(r#""query": {"resources": "VCPU"}"#),
+            "consumers[0].query: Badly formed resources parameter. Expected resources query string parameter in form: \
+             ?resources=VCPU:2,MEMORY_MB:1024. Got: VCPU.",
+        ),
+    ];
+    for (consumers, expected) in cases {
+        assert_eq!(refusal(&consumers), expected);
+    }
+    assert!(refusal(&consumer(r#""query": {"size": "1"}"#)).contains("'size'"));
+    assert!(refusal(&consumer(r#""query": "resources=VCPU:1", "rank": "best""#)).contains("'best' is not one of"));
+    let empty = refusal(&consumer(r#""candidates": [{"allocations": {}}]"#));
+    assert!(empty.contains("['candidates']"), "{empty}");
+}
+
+#[test]
+fn a_call_has_at_most_a_thousand_consumers() {
+    let query = r#""query": "resources=VCPU:1""#;
+    let consumers: Vec<String> = (0..1001)
+        .map(|n| format!(r#"{{"uuid": "{n:08}-2222-4222-8222-222222222222", {query}}}"#))
+        .collect();
+    assert!(read_consumers(&consumers[..1000].join(",")).is_ok());
+    assert_eq!(
+        refusal(&consumers.join(",")),
+        "consumers has 1001 items; at most 1000 are allowed."
+    );
+}
+
+#[test]
+fn the_answer_says_what_each_consumer_got() {
+    let mut request = read_consumers(&consumer(r#""query": "resources=VCPU:2""#)).unwrap();
+    request.is_atomic = false;
+    let claimed = ClaimedConsumer {
+        consumer: CONSUMER.to_owned(),
+        candidate: 3,
+        mappings: Some(vec![(String::new(), vec![PROVIDER.to_owned()])]),
+        generation: 1,
+        providers: vec![ProviderShare {
+            provider: PROVIDER.into(),
+            generation: 7,
+            resources: vec![("VCPU".into(), 2)],
+        }],
+    };
+    let placed = |outcome| Placed {
+        consumers: vec![outcome],
+        is_exact: true,
+    };
+    let text = |outcome| String::from_utf8(write(&request, &placed(outcome))).unwrap();
+    assert_eq!(
+        text(Ok(claimed)),
+        format!(
+            r#"{{"granted":1,"refused":0,"dry_run":false,"exact":true,"consumers":[{{"uuid":"{CONSUMER}","granted":true,"generation":1,"mappings":{{"":["{PROVIDER}"]}},"allocations":{{"{PROVIDER}":{{"generation":7,"resources":{{"VCPU":2}}}}}}}}]}}"#
+        )
+    );
+    let reason = Reason::new(ReasonCode::NoCandidate, "None.".to_owned());
+    assert_eq!(
+        text(Err(reason.into())),
+        format!(
+            r#"{{"granted":0,"refused":1,"dry_run":false,"exact":true,"consumers":[{{"uuid":"{CONSUMER}","granted":false,"reasons":[{{"code":"placet.no_candidate","detail":"None."}}],"counts":{{"placet.no_candidate":1}}}}]}}"#
+        )
+    );
+}
