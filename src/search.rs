@@ -11,7 +11,8 @@
 //! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates
 //!   that several providers serve together;
 //! - `rank`: the best of all candidates, by a score;
-//! - `selection`: how many candidates an answer holds, and which providers its summaries show; `group_providers`: the
+//! - `selection`: how many candidates an answer holds, and which providers its summaries show
+//!   (`shown_providers`); `group_providers`: the
 //!   providers that serve a group;
 //! - `explain`: why a provider was rejected; `interrupt`: cancels a search from outside;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
@@ -27,6 +28,7 @@ mod request;
 mod resolve;
 mod scan;
 mod selection;
+mod shown_providers;
 mod single;
 pub mod snapshot;
 mod trees;

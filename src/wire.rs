@@ -13,6 +13,7 @@
 pub mod aggregates;
 pub mod allocation_candidates;
 pub mod allocations;
+pub mod candidates;
 pub mod claims;
 pub mod documents;
 pub mod inventories;

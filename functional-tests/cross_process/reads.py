@@ -189,6 +189,20 @@ def candidates(state, ask, provider):
         summaries(state, ask, answer["provider_summaries"], root)
 
 
+@kind("GET /v1/candidates", "provider")
+def ranked_candidates(state, ask, provider):
+    root, name, amount = provider.root, one_name(state, provider.inventories, "VCPU"), state.chance.randint(1, 4)
+    answer = ask(f"/v1/candidates?resources={name}:{amount}&in_tree={root.uuid}&rank=emptiest")
+    fit = {p.uuid: {name: {"used": state.used(p, name) + amount, "capacity": state.capacity(p, name)}}
+           for p in state.tree(root) if state.room(p, name) >= amount}
+    found = answer["allocation_requests"]
+    ask.expect(fit, {p: loads for request in found for p, loads in request["loads"].items()}, "the loads")
+    scores = [request["score"] for request in found]
+    ask.expect((sorted(scores), True), (scores, answer["exact"]), "the order of the scores")
+    if fit:
+        summaries(state, ask, answer["provider_summaries"], root)
+
+
 @kind("GET /allocation_candidates", "provider")
 def candidates_with_a_trait(state, ask, provider):
     name, it = one_name(state, provider.inventories, "VCPU"), one_name(state, provider.traits or state.traits)

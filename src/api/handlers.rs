@@ -3,6 +3,7 @@
 pub mod aggregates;
 pub mod allocation_candidates;
 pub mod allocations;
+pub mod candidates;
 pub mod claims;
 pub mod inventories;
 pub mod reshaper;

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 
 use super::handlers::{
-    aggregates, allocation_candidates, allocations, claims, inventories, reshaper, resource_classes,
+    aggregates, allocation_candidates, allocations, candidates, claims, inventories, reshaper, resource_classes,
     resource_providers, root, traits, usages, v1,
 };
 use super::openapi;
@@ -40,6 +40,7 @@ const CANDIDATES: &str = "/allocation_candidates";
 const RESHAPER: &str = "/reshaper";
 const USAGES: &str = "/usages";
 const NATIVE: &str = "/v1/";
+const NATIVE_CANDIDATES: &str = "/v1/candidates";
 const CLAIMS: &str = "/v1/claims";
 
 /// Every route. The methods of a path are in the order in which `Allow` lists them.
@@ -215,6 +216,12 @@ pub static ROUTES: &[Route] = &[
     .since(v::TOTAL_USAGES),
     //
     Route::get(NATIVE, rule(&rules::NATIVE_SHOW), handler!(v1::show)).native(),
+    Route::get(
+        NATIVE_CANDIDATES,
+        rule(&rules::NATIVE_CANDIDATES_LIST),
+        handler!(candidates::list),
+    )
+    .native(),
     Route::post(CLAIMS, rule(&rules::CLAIMS_CREATE), handler!(claims::create))
         .with_long_body()
         .native(),
@@ -233,7 +240,7 @@ pub fn authorized_by(rule: &str) -> Vec<String> {
 }
 
 /// Routes that are answered from memory, so a replica of the database cannot serve them.
-const FROM_MEMORY: [&str; 3] = [PROVIDERS, CANDIDATES, NATIVE];
+const FROM_MEMORY: [&str; 4] = [PROVIDERS, CANDIDATES, NATIVE, NATIVE_CANDIDATES];
 
 /// The paths of the routes in `names`, which may then read from a replica that lags. A name has the form `GET /usages`.
 ///

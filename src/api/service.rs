@@ -51,13 +51,19 @@ impl Settings {
     /// sample each time: schedulers that are answered at the same time would otherwise choose the same provider.
     pub fn search(&self, request: &search::Request) -> search::SearchSettings {
         let has_limit = request.limit.is_some() || self.search.max.is_some();
-        let seed = if self.randomize || has_limit {
-            random()
-        } else {
-            self.search.seed
-        };
+        if self.randomize || has_limit {
+            return self.shuffled_search();
+        }
         search::SearchSettings {
-            seed,
+            interrupt: Interrupt::default(),
+            ..self.search.clone()
+        }
+    }
+
+    /// The settings of one search with a seed of its own, by which it chooses among equal candidates.
+    pub fn shuffled_search(&self) -> search::SearchSettings {
+        search::SearchSettings {
+            seed: random(),
             interrupt: Interrupt::default(),
             ..self.search.clone()
         }

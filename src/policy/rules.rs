@@ -167,4 +167,5 @@ rules! {
         "Place and claim for consumers of other projects than the token's.",
     );
     NATIVE_SHOW = native("placet:api:show", "@", "List the operations of the native API.");
+    NATIVE_CANDIDATES_LIST = native("placet:candidates:list", ADMIN_OR_SERVICE, "List the best allocation candidates.");
 }

@@ -51,6 +51,18 @@ impl SearchSettings {
             interrupt: Interrupt::default(),
         }
     }
+
+    /// How many candidates the answer to `request` may hold, and whether that is the deployment's ceiling rather than
+    /// what the request or `max_allocation_candidates` asks for.
+    pub fn max_candidates(&self, request: &Request) -> (usize, bool) {
+        let limit = request.limit.unwrap_or(usize::MAX);
+        let limit = limit.min(self.max.unwrap_or(usize::MAX)).max(1);
+        let ceiling = match self.max {
+            Some(_) => usize::MAX,
+            None => self.ceiling.max(1),
+        };
+        (limit.min(ceiling), ceiling < limit)
+    }
 }
 
 /// Thresholds of cost at which the search of trees changes its technique. Tests set small values, which small worlds
@@ -107,8 +119,8 @@ pub struct Placement {
 pub struct Candidates<S, E> {
     snapshot: S,
     nested: bool,
-    limit: usize,
-    ceiling: usize,
+    /// See [`SearchSettings::max_candidates`].
+    max_candidates: (usize, bool),
     interrupt: Interrupt,
     search: Search<E>,
 }
@@ -180,11 +192,6 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
     mut filters: Vec<ProviderFilter>,
     explain: E,
 ) -> Candidates<S, E> {
-    let limit = request
-        .limit
-        .unwrap_or(usize::MAX)
-        .min(settings.max.unwrap_or(usize::MAX))
-        .max(1);
     let search = match filters.pop() {
         None => Search::Empty,
         Some(filter) if filters.is_empty() && is_single_provider(&snapshot, request, &filter) => Search::Single(
@@ -200,12 +207,7 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
     Candidates {
         snapshot,
         nested: request.nested,
-        limit,
-        ceiling: if settings.max.is_some() {
-            usize::MAX
-        } else {
-            settings.ceiling.max(1)
-        },
+        max_candidates: settings.max_candidates(request),
         interrupt: settings.interrupt.clone(),
         search,
     }
@@ -282,10 +284,9 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         &self.snapshot
     }
 
-    /// How many candidates an answer may hold, and whether that is the deployment's ceiling rather than what the
-    /// request or `max_allocation_candidates` asks for.
+    /// See [`SearchSettings::max_candidates`].
     pub(super) fn max_candidates(&self) -> (usize, bool) {
-        (self.limit.min(self.ceiling), self.ceiling < self.limit)
+        self.max_candidates
     }
 
     /// Checks, after the last candidate, that the search was complete.

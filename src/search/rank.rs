@@ -18,7 +18,8 @@ use std::ops::Deref;
 
 use super::candidates::{Candidate, SearchSettings, candidates};
 use super::request::Request;
-use super::snapshot::{ClassId, Slot, Snapshot};
+use super::shown_providers::ShownProviders;
+use super::snapshot::{BlockSlots, ClassId, Slot, Snapshot};
 use crate::error::Result;
 
 pub(super) use best_of::BestOf;
@@ -117,6 +118,17 @@ pub fn best<S: Deref<Target = Snapshot>>(
     settings: &SearchSettings,
 ) -> Result<Ranked> {
     candidates(snapshot, request, settings, ())?.best(scoring, count, settings.max_combinations)
+}
+
+impl Ranked {
+    /// The providers that summaries must show: those of the candidates, each once.
+    pub fn summaries(&self, snapshot: &Snapshot, request: &Request) -> Vec<BlockSlots> {
+        let mut shown = ShownProviders::new(snapshot, request.nested && snapshot.has_trees());
+        self.best
+            .iter()
+            .for_each(|scored| shown.add(snapshot, &scored.candidate));
+        shown.into_blocks(snapshot)
+    }
 }
 
 impl Scored {

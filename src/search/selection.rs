@@ -4,7 +4,8 @@ use std::ops::Deref;
 
 use super::candidates::{Candidate, Candidates};
 use super::explain::Explain;
-use super::snapshot::{BlockSlots, Slot, Snapshot};
+use super::shown_providers::ShownProviders;
+use super::snapshot::{BlockSlots, Snapshot};
 use crate::error::Result;
 
 /// An iterator over the candidates of an answer. It keeps no candidate, only their providers, for the summaries.
@@ -18,11 +19,7 @@ pub struct Selection<S, E> {
     remaining: usize,
     ended: bool,
     cut: bool,
-    /// Whether summaries show whole trees, or only the providers of candidates.
-    whole_trees: bool,
-    /// The providers that summaries show, or the roots of their trees: as a set, and in the order in which they came.
-    shown_set: SlotSet,
-    shown: Vec<Slot>,
+    shown: ShownProviders,
 }
 
 impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
@@ -31,9 +28,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
             remaining: candidates.max_candidates().0,
             ended: false,
             cut: false,
-            whole_trees,
-            shown_set: SlotSet::new(candidates.snapshot()),
-            shown: Vec::new(),
+            shown: ShownProviders::new(candidates.snapshot(), whole_trees),
             candidates,
         }
     }
@@ -43,33 +38,9 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
         self.cut
     }
 
-    /// The providers that summaries must show, each once: the whole trees of the providers that candidates used so far,
-    /// or these providers alone if the request does not know trees.
+    /// The providers that summaries must show: those of the candidates so far, each once.
     pub fn into_summaries(self) -> Vec<BlockSlots> {
-        let snapshot = self.candidates.snapshot();
-        let mut all = Vec::new();
-        for &slot in &self.shown {
-            if self.whole_trees {
-                snapshot.cached_tree(slot, &mut all);
-            } else {
-                BlockSlots::add(&mut all, slot.block(), slot.bit());
-            }
-        }
-        all
-    }
-
-    fn show(&mut self, candidate: &Candidate) {
-        let snapshot = self.candidates.snapshot();
-        for placement in &candidate.placements {
-            let slot = if self.whole_trees {
-                snapshot.cached_root(placement.slot)
-            } else {
-                placement.slot
-            };
-            if self.shown_set.insert(slot) {
-                self.shown.push(slot);
-            }
-        }
+        self.shown.into_blocks(self.candidates.snapshot())
     }
 
     fn end(&mut self) -> Result<()> {
@@ -99,24 +70,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for Selection<S, E> {
             return self.end().err().map(Err);
         };
         self.remaining -= 1;
-        self.show(&candidate);
+        self.shown.add(self.candidates.snapshot(), &candidate);
         Some(Ok(candidate))
-    }
-}
-
-/// A set of slots, as a bitmap.
-struct SlotSet(Vec<u64>);
-
-impl SlotSet {
-    fn new(snapshot: &Snapshot) -> Self {
-        Self(vec![0; snapshot.blocks().len()])
-    }
-
-    /// Adds a slot. False if the set has it already.
-    fn insert(&mut self, slot: Slot) -> bool {
-        let lanes = &mut self.0[slot.block()];
-        let is_new = *lanes & slot.bit() == 0;
-        *lanes |= slot.bit();
-        is_new
     }
 }

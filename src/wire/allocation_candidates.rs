@@ -34,15 +34,16 @@ fn bad_request<T>(detail: String) -> Result<T> {
 
 /// Reads the query string of `GET /allocation_candidates`.
 pub fn read_list(version: Version, query: &str) -> Result<Request> {
-    request(version, &Query::read(&LIST, version, query)?)
+    read_request(version, &Query::read(&LIST, version, query)?)
 }
 
 /// Reads the parameters of the newest version, which are not in a URL.
 pub fn read_pairs(pairs: Vec<(String, String)>) -> Result<Request> {
-    request(Version::MAX, &Query::read_pairs(&LIST, Version::MAX, pairs)?)
+    read_request(Version::MAX, &Query::read_pairs(&LIST, Version::MAX, pairs)?)
 }
 
-fn request(version: Version, query: &Query) -> Result<Request> {
+/// Reads a query that a schema has accepted. Parameters with other names are ignored.
+pub fn read_request(version: Version, query: &Query) -> Result<Request> {
     let limit = limit(query)?;
     let policy = query.all("group_policy").first().copied();
     let root_required = root_required(query)?;

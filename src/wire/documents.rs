@@ -31,6 +31,7 @@ pub static DOCUMENTS: &[Document] = documents![
     "reshaper",
     "openapi",
     "v1",
+    "candidates",
     "claims",
     "errors",
 ];

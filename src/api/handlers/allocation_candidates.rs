@@ -8,8 +8,10 @@ use crate::api::http::request_context::{Effort, RequestContext};
 use crate::api::http::streaming::{ChunkSource, LogContext};
 use crate::error::Result;
 use crate::model::PreparedSearch;
-use crate::search;
+use crate::search::{self, Rank, Snapshot};
+use crate::version::Version;
 use crate::wire::allocation_candidates as wire;
+use crate::wire::candidates::CandidatesQuery;
 
 /// With a limit, up to this many bytes of the answer are buffered before the first byte is sent, enough for many
 /// thousands of candidates. Until then an error is a refusal instead of a broken connection. The bound is in bytes
@@ -24,13 +26,31 @@ const MAX_SHORT_ROUNDS: u64 = 2048;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let request = wire::read_list(context.version, &context.query)?;
+    let asked = CandidatesQuery {
+        request,
+        rank: None,
+        has_summaries: true,
+    };
+    answer(context, asked, "/allocation_candidates").await
+}
+
+/// Answers a request for candidates, which came to `path`.
+pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str) -> Result<Reply> {
+    let CandidatesQuery {
+        request,
+        rank,
+        has_summaries,
+    } = asked;
     let prepared = context.model().prepare_search(request, context.settings().stale_reads);
     let PreparedSearch {
         search: request,
         snapshot,
         stale,
     } = prepared.await?;
-    let settings = context.settings().search(&request);
+    let settings = match rank {
+        Some(_) => context.settings().shuffled_search(),
+        None => context.settings().search(&request),
+    };
     let (version, query) = (context.version, context.query.clone());
     let has_limit = request.limit.is_some() || settings.max.is_some();
     let make_source = move |interrupt| {
@@ -38,16 +58,20 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
             interrupt,
             ..settings.clone()
         };
-        let found = search::candidates(Arc::clone(&snapshot), &request, &settings, ())?.select();
+        let answer = find(version, &snapshot, &request, rank, &settings)?;
         let source: Box<dyn ChunkSource> = Box::new(CandidatesSource {
-            answer: wire::CandidatesAnswer::new(version, Arc::clone(&snapshot), &request, found),
+            answer: if has_summaries {
+                answer
+            } else {
+                answer.without_summaries()
+            },
             query: query.clone(),
             ceiling: settings.ceiling,
         });
         Ok(source)
     };
     let log_context = LogContext {
-        what: format!("/allocation_candidates?{}", context.query),
+        what: format!("{path}?{}", context.query),
         advice: " Ask with a limit, so that it is found before it is sent.",
     };
     let reply = context
@@ -61,6 +85,28 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
         )
         .await?;
     Ok(reply.modified(None).stale(stale))
+}
+
+/// Begins the search for an answer. If candidates are scored, all of them are searched.
+fn find(
+    version: Version,
+    snapshot: &Arc<Snapshot>,
+    request: &search::Request,
+    rank: Option<Rank>,
+    settings: &search::SearchSettings,
+) -> Result<wire::CandidatesAnswer> {
+    let snapshot = Arc::clone(snapshot);
+    match rank.and_then(Rank::scoring) {
+        Some(scoring) => {
+            let (count, _) = settings.max_candidates(request);
+            let ranked = search::best(&*snapshot, request, scoring, count, settings)?;
+            Ok(wire::CandidatesAnswer::ranked(version, snapshot, request, ranked))
+        }
+        None => {
+            let found = search::candidates(Arc::clone(&snapshot), request, settings, ())?.select();
+            Ok(wire::CandidatesAnswer::new(version, snapshot, request, found))
+        }
+    }
 }
 
 /// The source of an answer, and the request for its log line.

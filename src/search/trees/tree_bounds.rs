@@ -78,7 +78,8 @@ impl TreeBounds {
                 let reached = reaching.iter().filter(|(lanes, _)| lanes & tree != 0);
                 let shared = reached.flat_map(|&(_, provider)| &self.shared[provider]);
                 let shared = shared.filter(|(served, _)| *served == kind).map(|&(_, cost)| cost);
-                let least = own.chain(shared).fold(f64::INFINITY, f64::min);
+                let lesser = |one: f64, other: f64| if other < one { other } else { one };
+                let least = own.chain(shared).fold(f64::INFINITY, lesser);
                 self.bounds[root] = self.scoring.fold(self.bounds[root], least);
             }
         }

@@ -2,21 +2,24 @@
 //! search is running.
 
 mod requests;
+mod scores;
 mod summaries;
 
 use std::sync::Arc;
 use std::vec::IntoIter;
 
 use crate::error::Result;
-use crate::search::{BlockSlots, Request, Selection, Snapshot};
+use crate::search::{BlockSlots, Ranked, Request, Scored, Selection, Snapshot};
 use crate::version::Version;
-use crate::wire::output::{Length, Out};
+use crate::wire::output::{Length, Out, append};
 use requests::Requests;
 use summaries::Summaries;
 
 /// The part of the answer that is written next.
 enum Phase {
     Requests(Box<Selection<Arc<Snapshot>, ()>>),
+    /// Candidates that were found and ranked before, and the providers of their summaries.
+    Scored(IntoIter<Scored>, Vec<BlockSlots>),
     /// The current block of providers, and the blocks after it.
     Summaries(BlockSlots, IntoIter<BlockSlots>),
     Done,
@@ -31,6 +34,9 @@ pub struct CandidatesAnswer {
     /// The text before the next item.
     lead: &'static [u8],
     cut: bool,
+    /// Of ranked candidates: [`Ranked::is_exact`].
+    exact: Option<bool>,
+    has_summaries: bool,
 }
 
 const LEAD: &[u8] = br#"{"allocation_requests":["#;
@@ -43,13 +49,37 @@ impl CandidatesAnswer {
         request: &Request,
         found: Selection<Arc<Snapshot>, ()>,
     ) -> CandidatesAnswer {
+        CandidatesAnswer::begin(version, snapshot, request, Phase::Requests(Box::new(found)))
+    }
+
+    /// The answer to `request` with ranked candidates, each with its score.
+    pub fn ranked(version: Version, snapshot: Arc<Snapshot>, request: &Request, ranked: Ranked) -> CandidatesAnswer {
+        let shown = ranked.summaries(&snapshot, request);
+        let phase = Phase::Scored(ranked.best.into_iter(), shown);
+        CandidatesAnswer {
+            exact: Some(ranked.is_exact),
+            ..CandidatesAnswer::begin(version, snapshot, request, phase)
+        }
+    }
+
+    fn begin(version: Version, snapshot: Arc<Snapshot>, request: &Request, phase: Phase) -> CandidatesAnswer {
         CandidatesAnswer {
             requests: Requests::of(version),
             summaries: Summaries::of(version, &snapshot, request),
             snapshot,
-            phase: Phase::Requests(Box::new(found)),
+            phase,
             lead: LEAD,
             cut: false,
+            exact: None,
+            has_summaries: true,
+        }
+    }
+
+    /// The same answer without `provider_summaries`.
+    pub fn without_summaries(self) -> CandidatesAnswer {
+        CandidatesAnswer {
+            has_summaries: false,
+            ..self
         }
     }
 
@@ -66,7 +96,16 @@ impl CandidatesAnswer {
                         self.requests.write(out, &self.snapshot, &candidate);
                         self.lead = b",";
                     }
-                    None => self.begin_summaries(out),
+                    None => self.end_requests(out),
+                },
+                Phase::Scored(best, _) => match best.next() {
+                    Some(scored) => {
+                        out.put(self.lead);
+                        self.requests.write(out, &self.snapshot, &scored.candidate);
+                        scores::add(out, &self.snapshot, &scored);
+                        self.lead = b",";
+                    }
+                    None => self.end_requests(out),
                 },
                 Phase::Summaries(block, remaining) => {
                     if block.first().is_some() {
@@ -86,14 +125,27 @@ impl CandidatesAnswer {
     }
 
     /// Ends the list of candidates, and begins the summaries of their providers.
-    fn begin_summaries(&mut self, out: &mut Vec<u8>) {
-        if let Phase::Requests(found) = std::mem::replace(&mut self.phase, Phase::Done) {
-            // An empty list also needs its opening text.
-            out.put(if self.lead == LEAD { LEAD } else { b"" });
-            out.put(br#"],"provider_summaries":{"#);
+    fn end_requests(&mut self, out: &mut Vec<u8>) {
+        // An empty list also needs its opening text.
+        out.put(if self.lead == LEAD { LEAD } else { b"" });
+        out.put(b"]");
+        if let Some(exact) = self.exact {
+            append(out, r#","exact":"#, &exact);
+        }
+        let shown = match std::mem::replace(&mut self.phase, Phase::Done) {
+            Phase::Requests(found) => {
+                self.cut = found.is_cut();
+                found.into_summaries()
+            }
+            Phase::Scored(_, shown) => shown,
+            Phase::Summaries(..) | Phase::Done => Vec::new(),
+        };
+        if self.has_summaries {
+            out.put(br#","provider_summaries":{"#);
             self.lead = b"";
-            self.cut = found.is_cut();
-            self.phase = Phase::Summaries(BlockSlots::default(), found.into_summaries().into_iter());
+            self.phase = Phase::Summaries(BlockSlots::default(), shown.into_iter());
+        } else {
+            out.put(b"}");
         }
     }
 
@@ -101,7 +153,7 @@ impl CandidatesAnswer {
     pub fn remaining_bytes(&self) -> Option<usize> {
         let mut length = Length::default();
         match &self.phase {
-            Phase::Requests(_) => return None,
+            Phase::Requests(_) | Phase::Scored(..) => return None,
             Phase::Summaries(block, remaining) => {
                 let mut lead = self.lead;
                 let blocks = std::iter::once(block).chain(remaining.as_slice()).copied();

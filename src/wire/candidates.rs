@@ -1,0 +1,61 @@
+//! `GET /v1/candidates`: the query language of `GET /allocation_candidates` in its newest form, and a rank.
+
+use super::allocation_candidates::read_request;
+use super::query::Query;
+use super::schema::NativeSchema;
+use crate::error::Result;
+use crate::search::{Rank, Request};
+use crate::version::Version;
+
+static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/candidates.json"), "list");
+
+/// A request for candidates, and what its answer shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CandidatesQuery {
+    pub request: Request,
+    pub rank: Option<Rank>,
+    /// Whether the answer has `provider_summaries`.
+    pub has_summaries: bool,
+}
+
+/// Reads the query string of `GET /v1/candidates`.
+///
+/// # Errors
+/// As of [`read_request`], and `InvalidQuery` for other parameters and values.
+pub fn read_list(query: &str) -> Result<CandidatesQuery> {
+    let query = Query::read_native(&LIST, query)?;
+    Ok(CandidatesQuery {
+        request: read_request(Version::MAX, &query)?,
+        // The schema has checked the names.
+        rank: query.last("rank").and_then(Rank::by_name),
+        has_summaries: query.last("summaries") != Some("false"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_has_the_language_of_allocation_candidates_and_a_rank() {
+        let query = "resources_A=VCPU:1&required_A=in:B,C&resources=DISK_GB:5&group_policy=none&limit=3";
+        let plain = read_list(query).unwrap();
+        assert_eq!((plain.rank, plain.has_summaries), (None, true));
+        let old = super::super::allocation_candidates::read_list(Version::MAX, query);
+        assert_eq!(Ok(plain.request.clone()), old);
+        for (name, rank) in Rank::ALL {
+            let ranked = read_list(&format!("{query}&rank={name}&summaries=false")).unwrap();
+            assert_eq!((ranked.rank, ranked.has_summaries), (Some(rank), false));
+            assert_eq!(ranked.request, plain.request);
+        }
+    }
+
+    #[test]
+    fn an_unknown_parameter_or_value_is_refused_by_name() {
+        for wrong in ["rank=best", "summaries=no", "order=x", "limit=0", "rank="] {
+            let refused = read_list(&format!("resources=VCPU:1&{wrong}")).unwrap_err().to_string();
+            let name = wrong.split('=').next().unwrap();
+            assert!(refused.contains(name), "{refused}");
+        }
+    }
+}
