@@ -1,6 +1,7 @@
 //! `load search`: the search alone, without HTTP, JSON or database. Measures the time until all candidates are found.
 //!
-//! Each candidate is dropped before the next one is found, as in a response that is written during the search.
+//! Each candidate is dropped before the next one is found, as in a response that is written during the search. A plain
+//! search with a limit is followed by ranked ones for as many candidates, with the same seeds.
 
 mod hosts;
 
@@ -8,12 +9,17 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use clap::Args;
-use placet::benchmarked::{GroupPolicy, Request, SearchSettings, Snapshot, Traits, candidates};
+use placet::benchmarked::{GroupPolicy, Request, Scoring, SearchSettings, Snapshot, Traits, best, candidates};
 use serde_json::json;
 
 use crate::search_inputs::{group, request, settings};
 
 const CANDIDATE_LIMIT: usize = 1000;
+const SCORINGS: [(&str, Scoring); 3] = [
+    ("fullest", Scoring::Fullest),
+    ("emptiest", Scoring::Emptiest),
+    ("tightest", Scoring::Tightest),
+];
 
 #[derive(Args)]
 pub struct Arguments {
@@ -24,13 +30,26 @@ pub struct Arguments {
     /// The number of times that each request is searched for
     #[arg(long, default_value_t = 201)]
     rounds: usize,
+    /// How much of each inventory is used
+    #[arg(long, default_value = "half")]
+    usage: hosts::Usage,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let snapshot = Snapshot::build(hosts::catalog(), hosts::rows(arguments.hosts, arguments.shape));
+    let rows = hosts::rows(arguments.hosts, arguments.shape, arguments.usage);
+    let snapshot = Snapshot::build(hosts::catalog(), rows);
     let mut results = Vec::new();
     for (name, request) in cases(arguments.shape) {
-        results.push(measure(&snapshot, name, &request, arguments.rounds));
+        results.push(measure(name, arguments.rounds, |settings| {
+            count(&snapshot, &request, settings)
+        }));
+        for (rank, scoring) in SCORINGS {
+            let Some(limit) = request.limit else { continue };
+            let name = format!("{name}, {rank}");
+            results.push(measure(&name, arguments.rounds, |settings| {
+                Ok(best(&snapshot, &request, scoring, limit, settings)?.best.len())
+            }));
+        }
     }
     println!(
         "{}",
@@ -39,7 +58,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn measure(snapshot: &Snapshot, name: &str, request: &Request, rounds: usize) -> serde_json::Value {
+fn measure(
+    name: &str,
+    rounds: usize,
+    search: impl Fn(&SearchSettings) -> placet::benchmarked::Result<usize>,
+) -> serde_json::Value {
     let mut found = 0;
     let cpu_before = cpu_nanoseconds();
     let mut latencies_us: Vec<f64> = (0..rounds)
@@ -50,7 +73,7 @@ fn measure(snapshot: &Snapshot, name: &str, request: &Request, rounds: usize) ->
                 ..settings()
             };
             let start = Instant::now();
-            found = count(snapshot, request, &settings).unwrap_or_default();
+            found = black_box(search(&settings).unwrap_or_default());
             start.elapsed().as_secs_f64() * 1e6
         })
         .collect();
@@ -71,7 +94,9 @@ fn count(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> p
 
 fn cases(shape: hosts::Shape) -> Vec<(&'static str, Request)> {
     let cases = [
+        ("limit 1", with_limit(Some(1))),
         ("limit 1000", base(512)),
+        ("no limit", with_limit(None)),
         ("traits", traits()),
         ("one in 1000 fits", rare()),
         ("member_of", member_of(shape)),
@@ -85,6 +110,10 @@ fn cases(shape: hosts::Shape) -> Vec<(&'static str, Request)> {
 fn base(memory: i64) -> Request {
     let all = group("", &[("VCPU", 1), ("MEMORY_MB", memory), ("DISK_GB", 1)]);
     request(vec![all], GroupPolicy::None, Some(CANDIDATE_LIMIT))
+}
+
+fn with_limit(limit: Option<usize>) -> Request {
+    Request { limit, ..base(512) }
 }
 
 fn traits() -> Request {

@@ -28,6 +28,14 @@ pub enum Shape {
     Shared,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Usage {
+    /// Half, so that all hosts are equal.
+    Half,
+    /// Between 10 and 90 percent, differently for each provider.
+    Varied,
+}
+
 pub fn catalog() -> Catalog {
     let classes = (0..).map(ClassId).zip(CLASSES.map(Arc::from)).collect();
     let mut traits: Vec<(TraitId, Arc<str>)> = (0..COMMON_TRAITS)
@@ -45,7 +53,7 @@ fn pool_aggregate(pool: i32) -> AggregateId {
     AggregateId(100 + pool)
 }
 
-pub fn rows(hosts: i32, shape: Shape) -> Vec<ProviderRow> {
+pub fn rows(hosts: i32, shape: Shape, usage: Usage) -> Vec<ProviderRow> {
     let mut random = Random::new(0);
     let providers_per_host = match shape {
         Shape::Flat | Shape::Shared => 1,
@@ -70,7 +78,18 @@ pub fn rows(hosts: i32, shape: Shape) -> Vec<ProviderRow> {
         pool.aggregates.insert(pool_aggregate(number));
         pool
     });
-    trees.chain(pools).collect()
+    let mut rows: Vec<ProviderRow> = trees.chain(pools).collect();
+    if matches!(usage, Usage::Varied) {
+        rows.iter_mut().for_each(|row| vary_usage(row, &mut random));
+    }
+    rows
+}
+
+fn vary_usage(row: &mut ProviderRow, random: &mut Random) {
+    for used in row.used.values_mut() {
+        let percent = 10 + (random.next() % 81) as i64;
+        *used = *used * 2 * percent / 100;
+    }
 }
 
 /// A root, and below it two NUMA nodes, each with two network functions.
