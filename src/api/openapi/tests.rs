@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::route::Family;
 use super::code_checks::CodeChecks;
 use super::*;
+use crate::wire::documents::NATIVE_STEP;
 
 fn every_operation(document: &Value) -> Vec<(&str, &str, &Value)> {
     let paths = document["paths"].as_object().unwrap();
@@ -218,7 +219,10 @@ fn every_check_of_code_is_of_a_member_at_each_of_its_versions() {
     for (request, checks) in CodeChecks::read().requests() {
         for (member, steps) in checks.as_object().unwrap() {
             for (since, keywords) in steps.as_object().unwrap() {
-                let at = Span::at(since.parse().unwrap());
+                let at = match since.as_str() {
+                    NATIVE_STEP => Span::Native,
+                    version => Span::at(version.parse().unwrap()),
+                };
                 let forms = schemas.queries(&request, at);
                 let has_keywords = |schema: &Value| {
                     let keywords = keywords.as_object().unwrap();
