@@ -25,7 +25,9 @@ use std::fmt;
 
 pub use error::{ConfigError, Result};
 pub use mask::url as masked_url;
-pub use options::{AuthStrategy, Cors, DefaultSection, GenerationStrategy, Options, OsloPolicy, Placement};
+pub use options::{
+    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, Options, OsloPolicy, Placement,
+};
 use raw::{Origin, RawConfig};
 pub use reference::{conf as sample, markdown as reference, sections};
 pub use sources::ConfigSources;

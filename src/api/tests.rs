@@ -126,6 +126,7 @@ impl TestServer {
                 limits: search::SearchLimits::default(),
                 interrupt: search::Interrupt::default(),
             },
+            rank: None,
             stale_reads: Duration::ZERO,
             slave_routes: Vec::new(),
             randomize: false,

@@ -9,7 +9,7 @@ use socket2::{Domain, Socket, Type};
 use super::{CommandError, db, open_files, policy};
 use crate::api::{self, BodyMemory, Listen, Service, ThreadPools};
 use crate::auth::AuthStrategy;
-use crate::config::{self, Configuration, GenerationStrategy, Options, masked_url};
+use crate::config::{self, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, SetupError};
 use crate::model::allocations::Owner;
@@ -120,7 +120,6 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
         max_body_size: options.placet.max_body_size,
         parse_proxy_headers: options.oslo_middleware.enable_proxy_headers_parsing,
         cors: cors(&options.cors),
-        rank: None,
         search: search::SearchSettings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
             // -1 means no limit.
@@ -134,6 +133,13 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
             strict_step: options.placet.strict_step_size,
             limits: search::SearchLimits::default(),
             interrupt: search::Interrupt::default(),
+        },
+        rank: match options.placet.rank {
+            DefaultRank::Any => None,
+            DefaultRank::Fullest => Some(search::Rank::Fullest),
+            DefaultRank::Emptiest => Some(search::Rank::Emptiest),
+            DefaultRank::Tightest => Some(search::Rank::Tightest),
+            DefaultRank::Random => Some(search::Rank::Random),
         },
         stale_reads: Duration::from_secs(options.placet.stale_reads_seconds),
         slave_routes,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use crate::config::value::OptionValue;
+use crate::config::value::{OptionValue, choice};
 
 options! {
     /// `[placet]`: what OpenStack Placement leaves to the web server around it, or does not have.
@@ -46,6 +46,9 @@ options! {
         /// The most candidates of one tree that a search with a rank compares. If a tree has more, its first ones count,
         /// and the answer says that it is not exact.
         max_combinations: usize = 10_000, 1..=100_000_000;
+        /// The candidate that a claim by query takes if it names no `rank`: the one that leaves a provider `fullest` or
+        /// `emptiest`, the one with the `tightest` sum of free shares, a `random` one, or `any`.
+        rank: DefaultRank = "any";
         /// The time in which every provider in memory is compared once with the tables, to find writes by other programs.
         /// 0 turns the comparison off.
         comparison_interval: u64 = 300, 0..=86_400 seconds;
@@ -57,6 +60,32 @@ options! {
         /// `placet-stale`, and may lack what was acknowledged since. With 0 the answer is 503 without the database, as on all
         /// other routes, and waits for the tables.
         stale_reads_seconds: u64 = 0, 0..=86_400 seconds;
+    }
+}
+
+/// `[placet] rank`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefaultRank {
+    /// The first candidate found.
+    Any,
+    Fullest,
+    Emptiest,
+    Tightest,
+    Random,
+}
+
+impl OptionValue for DefaultRank {
+    const KIND: &'static str = "any, fullest, emptiest, tightest, random";
+
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        let ranks = [
+            ("any", Self::Any),
+            ("fullest", Self::Fullest),
+            ("emptiest", Self::Emptiest),
+            ("tightest", Self::Tightest),
+            ("random", Self::Random),
+        ];
+        choice(text, &ranks)
     }
 }
 
