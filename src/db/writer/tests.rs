@@ -2,6 +2,7 @@
 
 mod held_rows;
 mod large;
+mod number_writer;
 mod pessimistic;
 mod pipeline;
 mod preinserts;
@@ -15,17 +16,13 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
 
-use super::queue::{Submitted, WriterHandle};
-use super::{
-    Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, HeldRows, LockSet, WalLimits, WriterSettings,
-    start,
-};
+use super::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, HeldRows, LockSet};
 use crate::db::engines::dialect;
-use crate::db::tests::support::{Kind, TestDatabase};
-use crate::db::{Commit, Database, DatabaseSettings, DbConnection, DbResult, WriteError};
+use crate::db::tests::support::Kind;
+use crate::db::{Commit, DbConnection, DbResult, WriteError};
 use crate::error::{Error, Result};
+use number_writer::{NumberWriter, number_writer, submit};
 use script::Script;
 
 // Numbers that make the batch fail when it runs.
@@ -169,118 +166,6 @@ impl Batch for Numbers {
 
     fn invalidate(&mut self) {
         self.is_invalid.store(true, Ordering::Release);
-    }
-}
-
-/// Submits a number as the service does. One that is refused on the snapshot is submitted again, as if the tables would
-/// grant it.
-async fn submit(handle: &WriterHandle<Numbers>, number: i64) -> Result<i64> {
-    let deadline = handle.deadline();
-    let refused = match handle.submit(number, deadline).await? {
-        Submitted::Committed(answer) => return Ok(answer),
-        Submitted::Unverified(number) => number,
-    };
-    match handle.submit_from_database(refused, deadline).await? {
-        Submitted::Committed(answer) => Ok(answer),
-        Submitted::Unverified(number) => panic!("{number} was not decided from the database"),
-    }
-}
-
-/// A writer of numbers, and another connection to its database.
-struct NumberWriter {
-    handle: WriterHandle<Numbers>,
-    published: Arc<Mutex<Vec<Vec<i64>>>>,
-    is_invalid: Arc<AtomicBool>,
-    script: Arc<Script>,
-    conn: DbConnection,
-    _test_database: TestDatabase,
-}
-
-fn number_writer(queue_size: usize, timeout: Duration) -> NumberWriter {
-    number_writer_with(queue_size, timeout, Duration::from_millis(20))
-}
-
-fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Duration) -> NumberWriter {
-    let test_database = TestDatabase::empty();
-    let settings = DatabaseSettings {
-        lock_timeout,
-        ..DatabaseSettings::new(&test_database.url)
-    };
-    let database = Database::open(&settings).unwrap();
-    database.sync().unwrap();
-    let mut conn = database.connect().unwrap();
-    diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE, created_at TIMESTAMP NULL)")
-        .execute(&mut conn)
-        .unwrap();
-    let (published, is_invalid, script) = (Arc::default(), Arc::default(), Arc::<Script>::default());
-    let batch = Numbers {
-        published: Arc::clone(&published),
-        is_invalid: Arc::clone(&is_invalid),
-        was_rolled_back: false,
-        script: Arc::clone(&script),
-    };
-    let settings = WriterSettings {
-        queue_size,
-        commit_timeout: timeout,
-        wal: WalLimits::default(),
-    };
-    let (handle, (), _) = start(database, &settings, |_| Ok((batch, ()))).unwrap();
-    NumberWriter {
-        handle,
-        published,
-        is_invalid,
-        script,
-        conn,
-        _test_database: test_database,
-    }
-}
-
-impl NumberWriter {
-    /// Locks the row that the writer locks first, until a rollback.
-    fn lock(&mut self) {
-        dialect::begin_write(&mut self.conn).unwrap();
-        diesel::sql_query("UPDATE placet_writers SET revision = revision")
-            .execute(&mut self.conn)
-            .unwrap();
-    }
-
-    /// Submits numbers while that row is locked, for the time `locked`, so that they wait together.
-    async fn submit_while_locked(&mut self, numbers: &[i64], locked: Duration) -> Vec<Result<i64>> {
-        self.lock();
-        let tasks: Vec<_> = numbers.iter().map(|number| self.submit(*number)).collect();
-        actix_web::rt::time::sleep(locked).await;
-        dialect::rollback(&mut self.conn).unwrap();
-        let mut answers = Vec::new();
-        for task in tasks {
-            answers.push(task.await.unwrap());
-        }
-        answers
-    }
-
-    /// Inserts a number in a transaction that does not end before a rollback.
-    fn hold_number(&mut self, number: i64) {
-        dialect::begin_write(&mut self.conn).unwrap();
-        diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({number})"))
-            .execute(&mut self.conn)
-            .unwrap();
-    }
-
-    /// Submits a number on another task.
-    fn submit(&self, number: i64) -> actix_web::rt::task::JoinHandle<Result<i64>> {
-        let handle = self.handle.clone();
-        actix_web::rt::spawn(async move { submit(&handle, number).await })
-    }
-
-    fn count(&mut self) -> i64 {
-        #[derive(QueryableByName)]
-        struct Count {
-            #[diesel(sql_type = BigInt)]
-            n: i64,
-        }
-        diesel::sql_query("SELECT COUNT(*) AS n FROM numbers")
-            .get_result::<Count>(&mut self.conn)
-            .unwrap()
-            .n
     }
 }
 

@@ -1,8 +1,9 @@
 //! Tests of the jobs that wait: the bound of the queue, and the turns of large commands.
 
 use super::*;
-use crate::db::writer::queue::queue;
+use crate::db::writer::queue::{WriterHandle, queue};
 use crate::db::writer::waiting::Waiting;
+use crate::db::writer::{WalLimits, WriterSettings};
 
 #[actix_web::test]
 async fn a_full_queue_refuses_immediately() {

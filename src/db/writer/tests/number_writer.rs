@@ -1,0 +1,121 @@
+//! A writer of numbers on a database of its own, and the connection of its test.
+
+use diesel::sql_types::BigInt;
+
+use super::*;
+use crate::db::tests::support::TestDatabase;
+use crate::db::writer::queue::{Submitted, WriterHandle};
+use crate::db::writer::{WalLimits, WriterSettings, start};
+use crate::db::{Database, DatabaseSettings};
+
+/// Submits a number as the service does. One that is refused on the snapshot is submitted again, as if the tables would
+/// grant it.
+pub async fn submit(handle: &WriterHandle<Numbers>, number: i64) -> Result<i64> {
+    let deadline = handle.deadline();
+    let refused = match handle.submit(number, deadline).await? {
+        Submitted::Committed(answer) => return Ok(answer),
+        Submitted::Unverified(number) => number,
+    };
+    match handle.submit_from_database(refused, deadline).await? {
+        Submitted::Committed(answer) => Ok(answer),
+        Submitted::Unverified(number) => panic!("{number} was not decided from the database"),
+    }
+}
+
+/// A writer of numbers, and another connection to its database.
+pub struct NumberWriter {
+    pub handle: WriterHandle<Numbers>,
+    pub published: Arc<Mutex<Vec<Vec<i64>>>>,
+    pub is_invalid: Arc<AtomicBool>,
+    pub script: Arc<Script>,
+    pub conn: DbConnection,
+    _test_database: TestDatabase,
+}
+
+pub fn number_writer(queue_size: usize, timeout: Duration) -> NumberWriter {
+    number_writer_with(queue_size, timeout, Duration::from_millis(20))
+}
+
+fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Duration) -> NumberWriter {
+    let test_database = TestDatabase::empty();
+    let settings = DatabaseSettings {
+        lock_timeout,
+        ..DatabaseSettings::new(&test_database.url)
+    };
+    let database = Database::open(&settings).unwrap();
+    database.sync().unwrap();
+    let mut conn = database.connect().unwrap();
+    diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE, created_at TIMESTAMP NULL)")
+        .execute(&mut conn)
+        .unwrap();
+    let (published, is_invalid, script) = (Arc::default(), Arc::default(), Arc::<Script>::default());
+    let batch = Numbers {
+        published: Arc::clone(&published),
+        is_invalid: Arc::clone(&is_invalid),
+        was_rolled_back: false,
+        script: Arc::clone(&script),
+    };
+    let settings = WriterSettings {
+        queue_size,
+        commit_timeout: timeout,
+        wal: WalLimits::default(),
+    };
+    let (handle, (), _) = start(database, &settings, |_| Ok((batch, ()))).unwrap();
+    NumberWriter {
+        handle,
+        published,
+        is_invalid,
+        script,
+        conn,
+        _test_database: test_database,
+    }
+}
+
+impl NumberWriter {
+    /// Locks the row that the writer locks first, until a rollback.
+    pub fn lock(&mut self) {
+        dialect::begin_write(&mut self.conn).unwrap();
+        diesel::sql_query("UPDATE placet_writers SET revision = revision")
+            .execute(&mut self.conn)
+            .unwrap();
+    }
+
+    /// Submits numbers while that row is locked, for the time `locked`, so that they wait together.
+    pub async fn submit_while_locked(&mut self, numbers: &[i64], locked: Duration) -> Vec<Result<i64>> {
+        self.lock();
+        let tasks: Vec<_> = numbers.iter().map(|number| self.submit(*number)).collect();
+        actix_web::rt::time::sleep(locked).await;
+        dialect::rollback(&mut self.conn).unwrap();
+        let mut answers = Vec::new();
+        for task in tasks {
+            answers.push(task.await.unwrap());
+        }
+        answers
+    }
+
+    /// Inserts a number in a transaction that does not end before a rollback.
+    pub fn hold_number(&mut self, number: i64) {
+        dialect::begin_write(&mut self.conn).unwrap();
+        diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({number})"))
+            .execute(&mut self.conn)
+            .unwrap();
+    }
+
+    /// Submits a number on another task.
+    pub fn submit(&self, number: i64) -> actix_web::rt::task::JoinHandle<Result<i64>> {
+        let handle = self.handle.clone();
+        actix_web::rt::spawn(async move { submit(&handle, number).await })
+    }
+
+    pub fn count(&mut self) -> i64 {
+        #[derive(QueryableByName)]
+        struct Count {
+            #[diesel(sql_type = BigInt)]
+            n: i64,
+        }
+        diesel::sql_query("SELECT COUNT(*) AS n FROM numbers")
+            .get_result::<Count>(&mut self.conn)
+            .unwrap()
+            .n
+    }
+}
