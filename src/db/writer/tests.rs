@@ -2,10 +2,12 @@
 
 mod held_rows;
 mod large;
+mod large_faults;
 mod number_writer;
 mod pessimistic;
 mod pipeline;
 mod preinserts;
+mod relay;
 mod script;
 mod suspension;
 mod waiting;

@@ -1,10 +1,12 @@
 //! A writer of numbers on a database of its own, and the connection of its test.
 
+use std::thread::JoinHandle;
+
 use diesel::sql_types::BigInt;
 
 use super::*;
 use crate::db::tests::support::TestDatabase;
-use crate::db::writer::queue::{Submitted, WriterHandle};
+use crate::db::writer::queue::{Submitted, WriterHandle, queue};
 use crate::db::writer::{WalLimits, WriterSettings, start};
 use crate::db::{Database, DatabaseSettings};
 
@@ -29,20 +31,20 @@ pub struct NumberWriter {
     pub is_invalid: Arc<AtomicBool>,
     pub script: Arc<Script>,
     pub conn: DbConnection,
+    /// The writer's thread, until [`Self::join`].
+    thread: Option<JoinHandle<()>>,
     _test_database: TestDatabase,
 }
 
 pub fn number_writer(queue_size: usize, timeout: Duration) -> NumberWriter {
-    number_writer_with(queue_size, timeout, Duration::from_millis(20))
+    let test_database = TestDatabase::empty();
+    let url = test_database.url.clone();
+    writer_at(&url, test_database, queue_size, timeout)
 }
 
-fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Duration) -> NumberWriter {
-    let test_database = TestDatabase::empty();
-    let settings = DatabaseSettings {
-        lock_timeout,
-        ..DatabaseSettings::new(&test_database.url)
-    };
-    let database = Database::open(&settings).unwrap();
+/// A writer that reaches the database at this URL.
+pub fn writer_at(url: &str, test_database: TestDatabase, queue_size: usize, timeout: Duration) -> NumberWriter {
+    let database = Database::open(&DatabaseSettings::new(&test_database.url)).unwrap();
     database.sync().unwrap();
     let mut conn = database.connect().unwrap();
     diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE, created_at TIMESTAMP NULL)")
@@ -55,18 +57,24 @@ fn number_writer_with(queue_size: usize, timeout: Duration, lock_timeout: Durati
         was_rolled_back: false,
         script: Arc::clone(&script),
     };
+    let settings = DatabaseSettings {
+        lock_timeout: Duration::from_millis(20),
+        ..DatabaseSettings::new(url)
+    };
+    let database = Database::open(&settings).unwrap();
     let settings = WriterSettings {
         queue_size,
         commit_timeout: timeout,
         wal: WalLimits::default(),
     };
-    let (handle, (), _) = start(database, &settings, |_| Ok((batch, ()))).unwrap();
+    let (handle, (), thread) = start(database, &settings, |_| Ok((batch, ()))).unwrap();
     NumberWriter {
         handle,
         published,
         is_invalid,
         script,
         conn,
+        thread: Some(thread),
         _test_database: test_database,
     }
 }
@@ -105,6 +113,27 @@ impl NumberWriter {
     pub fn submit(&self, number: i64) -> actix_web::rt::task::JoinHandle<Result<i64>> {
         let handle = self.handle.clone();
         actix_web::rt::spawn(async move { submit(&handle, number).await })
+    }
+
+    /// Gives up the handle. The queue is closed when all callers are gone.
+    pub fn close_queue(&mut self) {
+        let settings = WriterSettings {
+            queue_size: 0,
+            commit_timeout: Duration::ZERO,
+            wal: WalLimits::default(),
+        };
+        (self.handle, _) = queue(&settings);
+    }
+
+    /// Waits until the writer has ended.
+    pub async fn join(&mut self) {
+        let thread = self.thread.take().unwrap();
+        let began = Instant::now();
+        while !thread.is_finished() {
+            assert!(began.elapsed() < LONG_TIMEOUT, "the writer does not end");
+            actix_web::rt::time::sleep(Duration::from_millis(5)).await;
+        }
+        thread.join().unwrap();
     }
 
     pub fn count(&mut self) -> i64 {

@@ -22,8 +22,8 @@ pub const UNSTABLE: i64 = 406;
 /// The first plan for it refuses it.
 pub const REFUSED_ONCE: i64 = 407;
 pub const PANICS_IN_PLAN: i64 = 500;
-/// Counts as many rows.
-const LARGE: i64 = 800;
+/// Count as many rows.
+const LARGE: [i64; 2] = [800, 801];
 
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 pub const HOLD_TIME: Duration = Duration::from_millis(100);
@@ -54,6 +54,8 @@ use Call::*;
 pub struct Script {
     /// A call that does not return until this is cleared.
     blocked: Mutex<Option<Call>>,
+    /// Calls that panic, each once.
+    panicking: Mutex<Vec<Call>>,
     /// Each plan takes a moment.
     is_slow: AtomicBool,
     unstable: AtomicI64,
@@ -64,6 +66,8 @@ pub struct Script {
     failed_catch_ups: AtomicUsize,
     /// The number of further plans with a guard that fails.
     conflicts: AtomicUsize,
+    /// The number of further plans with a row that lacks its value.
+    short_rows: AtomicUsize,
     /// The peers' revisions, if the change feed need not be read. The writer's own commits are added.
     expected_peers: Mutex<Option<Revisions>>,
     /// The providers that another transaction holds.
@@ -76,7 +80,7 @@ pub fn is_plannable(number: i64) -> bool {
 }
 
 pub fn has_large_rows(number: i64) -> bool {
-    is(number, LARGE)
+    LARGE.iter().any(|kind| is(number, *kind))
 }
 
 pub fn is_refused(number: i64) -> bool {
@@ -111,6 +115,12 @@ impl Script {
         while self.blocked.lock().unwrap().as_ref() == Some(&call) {
             std::thread::sleep(POLL_INTERVAL);
         }
+        let panics = {
+            let mut panicking = self.panicking.lock().unwrap();
+            let at = panicking.iter().position(|it| *it == call);
+            at.map(|at| panicking.swap_remove(at)).is_some()
+        };
+        assert!(!panics, "a defect");
     }
 
     pub fn plan(&self, commands: &[&i64]) -> Option<BatchPlan<Numbers>> {
@@ -152,10 +162,14 @@ impl Script {
                 number
             }
         };
-        let rows: Vec<_> = granted
-            .iter()
-            .map(|number| vec![Value::Int(written(*number))])
-            .collect();
+        let row = |number: &i64| {
+            if consume_fault(&self.short_rows) {
+                Vec::new()
+            } else {
+                vec![Value::Int(written(*number))]
+            }
+        };
+        let rows: Vec<_> = granted.iter().map(row).collect();
         let mut writes = vec![GuardedWrite::Insert(INSERT, rows)];
         writes.retain(|write| !write.is_empty());
         let is_held = || {
@@ -220,6 +234,35 @@ impl Script {
         self.calls.lock().unwrap().clone()
     }
 
+    /// The call does not return until [`Self::unblock`].
+    pub fn block(&self, call: Call) {
+        *self.blocked.lock().unwrap() = Some(call);
+    }
+
+    pub fn unblock(&self) {
+        *self.blocked.lock().unwrap() = None;
+    }
+
+    /// Waits until this is the last call.
+    pub async fn reaches(&self, call: &Call) {
+        let began = Instant::now();
+        while self.calls().last() != Some(call) {
+            assert!(began.elapsed() < LONG_TIMEOUT, "it is never called: {:?}", self.calls());
+            actix_web::rt::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Makes the next of these calls panic.
+    pub fn panic_in(&self, call: Call) {
+        self.panicking.lock().unwrap().push(call);
+    }
+
+    /// Makes the next plans lack the value of a row, a defect. On PostgreSQL the thread that writes it panics, MariaDB
+    /// refuses it.
+    pub fn lack_values(&self, times: usize) {
+        self.short_rows.store(times, Ordering::Release);
+    }
+
     /// Makes a guard of the next plans fail.
     pub fn fail_guards(&self, times: usize) {
         self.conflicts.store(times, Ordering::Release);
@@ -251,20 +294,12 @@ pub async fn submit_during(
     blocked: Duration,
 ) -> Vec<Result<i64>> {
     let script = &writer.script;
-    *script.blocked.lock().unwrap() = Some(call.clone());
+    script.block(call.clone());
     let mut tasks = vec![writer.submit(first)];
-    let began = Instant::now();
-    while script.calls().last() != Some(&call) {
-        assert!(
-            began.elapsed() < LONG_TIMEOUT,
-            "it is never called: {:?}",
-            script.calls()
-        );
-        actix_web::rt::time::sleep(POLL_INTERVAL).await;
-    }
+    script.reaches(&call).await;
     tasks.extend(others.iter().map(|number| writer.submit(*number)));
     actix_web::rt::time::sleep(blocked).await;
-    *script.blocked.lock().unwrap() = None;
+    script.unblock();
     let mut answers = Vec::new();
     for task in tasks {
         answers.push(task.await.unwrap());
