@@ -1,6 +1,9 @@
 //! Large claims, whose rows are inserted while others are committed.
 
-use super::multi_process::submit_together;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::multi_process::{counted, submit_together, tally};
 use super::*;
 use crate::error::Error;
 
@@ -53,5 +56,99 @@ async fn large_and_small_claims_of_two_processes_never_oversubscribe() {
         2 * i64::from(total) - units < i64::from(CONSUMERS),
         "the last large claim was refused"
     );
+    f.check_snapshot().await;
+}
+
+/// Submits large claims at once, and small ones of a third provider until they are answered. Tallies the large ones.
+async fn submit_beside_small(f: &Fixture, small: u32, work: Vec<(&Model, Claim)>) -> BTreeMap<String, usize> {
+    let large: Vec<_> = work
+        .into_iter()
+        .map(|(model, claim)| {
+            let model = model.clone();
+            actix_web::rt::spawn(async move { model.submit(claim).await })
+        })
+        .collect();
+    for consumer in small.. {
+        if large.iter().all(|task| task.is_finished()) {
+            break;
+        }
+        f.model
+            .submit(claim(consumer, 3, "VCPU", 1, Expected::New))
+            .await
+            .unwrap();
+    }
+    let mut answers = Vec::new();
+    for task in large {
+        answers.push(task.await.unwrap());
+    }
+    tally(answers)
+}
+
+/// In one process and in two. Each of two processes may have inserted a consumer that the other one waits for.
+#[actix_web::test]
+async fn of_two_large_claims_at_once_for_the_same_consumers_one_is_granted() {
+    let mut f = fixture();
+    let other = f.start_peer();
+    for provider in 1..=3 {
+        f.host(provider, 100_000).await.unwrap();
+    }
+    let model = f.model.clone();
+    let peer = other.as_ref().map_or(&model, |(peer, _)| peer);
+    for (first, second_model) in [(10_000, &model), (20_000, peer)] {
+        let mut reversed = large_claim(first);
+        reversed.consumers.reverse();
+        let shares_one = large_claim(first + 2 * CONSUMERS - 1);
+        for (one, second) in [(first, reversed), (first + CONSUMERS, shares_one)] {
+            let work = vec![(&model, large_claim(one)), (second_model, second)];
+            assert_eq!(
+                submit_beside_small(&f, 100 * one, work).await,
+                counted(&[("granted", 1), ("StaleConsumerGeneration", 1)]),
+                "{one}"
+            );
+            f.check_consumers();
+        }
+    }
+    assert_eq!(f.used(1) + f.used(2), 4 * i64::from(CONSUMERS));
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn of_two_large_claims_at_once_for_the_same_room_one_is_granted() {
+    let mut f = fixture();
+    let room = CONSUMERS / 2;
+    for (provider, total) in [(1, room + 1), (2, room + 1), (3, 100_000)] {
+        f.host(provider, total as i32).await.unwrap();
+    }
+    let work = [1000, 2000].map(|first| (&f.model, large_claim(first)));
+    assert_eq!(
+        submit_beside_small(&f, 10_000, work.into()).await,
+        counted(&[("granted", 1), ("CapacityExceeded", 1)])
+    );
+    assert_eq!([f.used(1), f.used(2)], [i64::from(room); 2], "all or nothing");
+    f.check_consumers();
+    f.check_snapshot().await;
+}
+
+/// The small ones come before the rows of the large one are inserted, while they are, or after that.
+#[actix_web::test]
+async fn consumers_are_created_by_a_large_claim_or_by_small_ones() {
+    let mut f = fixture();
+    f.host(1, 10_000).await.unwrap();
+    f.host(2, 10_000).await.unwrap();
+    for round in 0..6 {
+        let first = 10_000 * (1 + round);
+        let model = f.model.clone();
+        let large = actix_web::rt::spawn(async move { model.submit(large_claim(first)).await });
+        actix_web::rt::time::sleep(Duration::from_millis(10) * round).await;
+        let small = (0..4).map(|n| (&f.model, claim(first + 50 * n, 1, "VCPU", 1, Expected::New)));
+        let small = tally(submit_together(small.collect()).await);
+        let expected = match large.await.unwrap() {
+            Ok(()) => "StaleConsumerGeneration",
+            Err(Error::StaleConsumerGeneration { .. }) => "granted",
+            Err(error) => panic!("{error:?}"),
+        };
+        assert_eq!(small, counted(&[(expected, 4)]));
+        f.check_consumers();
+    }
     f.check_snapshot().await;
 }
