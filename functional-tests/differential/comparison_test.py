@@ -65,6 +65,15 @@ def rows():
                                          ("a level of aggregates", Request("PUT", alike.path, "[[]]"), crash, False)):
         yield name, takes, row(request, theirs, refusal) is not None
     yield "301 levels and another refusal by placet", False, row(deep, crash, refusal) is not None
+    inserts = Request("POST", "/resource_providers/x/inventories")
+    quoted = ("Update conflict: (sqlite3.IntegrityError) UNIQUE constraint failed: inventories.id\n[SQL: INSERT INTO "
+              "inventories]\n[parameters: (&#x27;2026-11-24&#x27;)]\n(Background on this error at: https://sqlalche.me/e/1)\n")
+    exists = f"Update conflict: inventory of class VCPU exists on resource provider {'0' * 36}\n"
+    for name, end, takes in (("the database's error in HTML", "</body>", True), ("another end of the page", "</html>", False)):
+        theirs, ours = (answer(f"<h1>409 Conflict</h1>\n{text}\n{tail}", 409)
+                        for text, tail in ((quoted, "</body>"), (exists, end)))
+        found = {"body": ("", "")}
+        yield name, takes, known_differences.row(inserts, theirs, ours, found, None) is not None
     infinite, long = error(400, "is no finite number"), error(400, "\n\n The uuid of a consumer has at most 36 characters.")
     for name, theirs, ours, takes in (
             ("-Infinity is stored", answer("", 204), infinite, known_differences.MINUS_INFINITY),

@@ -14,7 +14,7 @@ DOCUMENT = ROOT / "docs" / "differences.md"
 INTEGRITY = re.compile(r"Update conflict: (\(sqlite3\.IntegrityError\) UNIQUE constraint failed: inventories\."
                        r"|\(psycopg2\.errors\.UniqueViolation\) .*\buniq_inventories0resource_provider_resource_class\b"
                        r"|\(pymysql\.err\.IntegrityError\) \(1062, .*\buniq_inventories0resource_provider_resource_class\b"
-                       r").*", re.S)
+                       r").*?\(Background on this error at: [^\s)]+\)\s*", re.S)
 EXISTS = re.compile(r"Update conflict: inventory of class \w+ exists on resource provider [0-9a-f-]{36}\s*", re.S)
 
 
