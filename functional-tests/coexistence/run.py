@@ -21,7 +21,7 @@ HOST_VCPUS = 8
 TIMEOUT_SECONDS = 30
 OPTIONS = {"placet": {
     "comparison_interval": str(rolling_switch.COMPARISON_INTERVAL_SECONDS), "strict_step_size": "true"}}
-RACES, TRAFFIC_WRITES = (40, 10_000) if os.environ.get("PLACET_TEST_SIZE") == "full" else (3, 320)
+RACES, TRAFFIC_WRITES = (20, 5000) if os.environ.get("PLACET_TEST_SIZE") == "full" else (3, 320)
 AGGREGATE = "e0000000-0000-4000-8000-0000000000a1"
 
 

@@ -29,7 +29,7 @@ from functional_tests.lib.test_counts import TestCounts
 
 IS_FULL_SIZE = os.environ.get("PLACET_TEST_SIZE") == "full"
 STEPS_FOR_EVERY_KIND = 1000  # with this many steps, every kind is chosen
-DELETION_ROUNDS = 100 if IS_FULL_SIZE else 15  # rounds of deletions.py
+DELETION_ROUNDS = 40 if IS_FULL_SIZE else 15  # rounds of deletions.py
 ROUTES_WITHOUT_DATA = {"GET /", "GET /openapi.json", "GET /v1/"}
 ROLES = {"x-roles": "admin,service"}  # only the role `service` may reshape
 
@@ -144,7 +144,7 @@ def judge(tests, workers, options):
 def main():
     parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed")
     parser.add_argument("--processes", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=30_000 if IS_FULL_SIZE else 3000)
+    parser.add_argument("--steps", type=int, default=6000 if IS_FULL_SIZE else 3000)
     parser.add_argument("--reads", type=int, default=0 if IS_FULL_SIZE else 2)
     parser.add_argument("--workers", type=int, default=6)
     parser.set_defaults(server="placet", faults=())  # what chaos' services ask for

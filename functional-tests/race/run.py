@@ -25,7 +25,7 @@ from functional_tests.lib.sql_claims import SqlClaims
 from functional_tests.lib.test_counts import TestCounts
 
 CLIENTS = 64
-ROUNDS = {"full": 100}.get(os.environ.get("PLACET_TEST_SIZE"), 12)
+ROUNDS = {"full": 50}.get(os.environ.get("PLACET_TEST_SIZE"), 12)
 
 
 class Round:

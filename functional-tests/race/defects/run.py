@@ -19,7 +19,7 @@ from functional_tests.lib.test_counts import TestCounts
 from functional_tests.race.defects.races import RACES
 from functional_tests.race.defects.simultaneous import send
 
-ROUNDS = {"full": 50}.get(os.environ.get("PLACET_TEST_SIZE"), 8)
+ROUNDS = {"full": 25}.get(os.environ.get("PLACET_TEST_SIZE"), 8)
 SHOWN_ROUNDS = 3
 
 
