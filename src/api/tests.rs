@@ -115,7 +115,6 @@ impl TestServer {
             url_prefix: String::new(),
             max_body_size: 1000,
             parse_proxy_headers: false,
-            rank: None,
             search: search::SearchSettings {
                 seed: 1,
                 max: None,

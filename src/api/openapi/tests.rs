@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::route::Family;
 use super::code_checks::CodeChecks;
 use super::*;
-use crate::wire::documents::NATIVE_STEP;
 
 fn every_operation(document: &Value) -> Vec<(&str, &str, &Value)> {
     let paths = document["paths"].as_object().unwrap();

@@ -10,6 +10,7 @@
 //! there is room. Then it is planned again one by one: each consumer by a search of its own, in a snapshot that shows what
 //! the ones before it take. Consumers that exist are always planned so, because what they have counts as free for them.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -87,11 +88,11 @@ impl PlanJob {
             let Wanted::Query(query) = consumer.wanted else {
                 continue;
             };
-            if !lists.contains_key(&query) {
+            if let Entry::Vacant(entry) = lists.entry(query) {
                 let wanting = |it: &&RequestedConsumer| matches!(it.wanted, Wanted::Query(other) if other == query);
                 let count = self.consumers().filter(wanting).count() + SPARE_CANDIDATES;
                 let list = self.search(&self.snapshot, query, consumer, count, settings)?;
-                lists.insert(query, (list, Taken::default()));
+                entry.insert((list, Taken::default()));
             }
         }
         let is_exact = lists.values().all(|(list, _)| list.is_exact);

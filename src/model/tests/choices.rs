@@ -43,7 +43,10 @@ fn refusal(error: Error) -> Arc<ClaimRefusal> {
     }
 }
 
-fn reasons(refusal: &ClaimRefusal, consumer: usize) -> Vec<(ReasonCode, Option<usize>, Option<i64>, Option<i64>)> {
+/// The code, the candidate, and the requested and the free amount of a reason.
+type ReasonNumbers = (ReasonCode, Option<usize>, Option<i64>, Option<i64>);
+
+fn reasons(refusal: &ClaimRefusal, consumer: usize) -> Vec<ReasonNumbers> {
     let reason = |reason: &Reason| (reason.code, reason.candidate, reason.requested, reason.free);
     refusal.consumers[consumer].reasons.kept().iter().map(reason).collect()
 }

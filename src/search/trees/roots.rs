@@ -104,7 +104,7 @@ impl<E: Explain> RootIter<E> {
                 let find = |block, lanes| {
                     let roots = filter.roots(snapshot, request, fits, block, lanes);
                     match bounds {
-                        Some(bounds) => bounds.enter_block(snapshot, request, fits, sharing, block, roots),
+                        Some(bounds) => bounds.enter_block(snapshot, request, fits, sharing, (block, roots)),
                         None => roots,
                     }
                 };

@@ -49,15 +49,14 @@ impl TreeBounds {
         }
     }
 
-    /// Computes the bounds of trees of a block. Returns those of `roots` that may have a candidate that is wanted.
+    /// Computes the bounds of trees of a block. Returns those of its `roots` that may have a candidate that is wanted.
     pub fn enter_block<E: Explain>(
         &mut self,
         snapshot: &Snapshot,
         request: &SplitRequest,
         fits: &mut FitCache<E>,
         sharing: &mut SharingProviders,
-        block: usize,
-        roots: u64,
+        (block, roots): (usize, u64),
     ) -> u64 {
         if roots == 0 {
             return 0;
