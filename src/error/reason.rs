@@ -94,9 +94,13 @@ pub struct Reasons {
 
 impl Reasons {
     pub fn add(&mut self, reason: Reason) {
-        let count = self.counts.entry(reason.code).or_insert(0);
-        *count += 1;
-        if *count <= KEPT_OF_A_CODE {
+        self.add_counted(reason, 1);
+    }
+
+    /// Adds one reason that applies `times`, such as to as many providers.
+    pub fn add_counted(&mut self, reason: Reason, times: usize) {
+        *self.counts.entry(reason.code).or_insert(0) += times;
+        if self.kept.iter().filter(|kept| kept.code == reason.code).count() < KEPT_OF_A_CODE {
             self.kept.push(reason);
         }
     }
@@ -106,7 +110,7 @@ impl Reasons {
         &self.kept
     }
 
-    /// How many reasons there are of each code, with those that were not kept.
+    /// How often each code applies, with the reasons that were not kept.
     pub fn counts(&self) -> impl Iterator<Item = (ReasonCode, usize)> {
         self.counts.iter().map(|(code, count)| (*code, *count))
     }
@@ -145,9 +149,13 @@ pub struct ClaimRefusal {
 }
 
 impl ClaimRefusal {
-    /// The consumers that get no place.
+    /// The consumers that get no place for a reason of their own.
     pub fn refused(&self) -> impl Iterator<Item = &RefusedConsumer> {
-        self.consumers.iter().filter(|consumer| !consumer.reasons.is_empty())
+        let has_own = |consumer: &&RefusedConsumer| {
+            let mut codes = consumer.reasons.counts().map(|(code, _)| code);
+            codes.any(|code| code != ReasonCode::OtherRefused)
+        };
+        self.consumers.iter().filter(has_own)
     }
 
     /// Whether a consumer has another generation than the caller expects. Then the caller has to read it again.
@@ -208,11 +216,12 @@ mod tests {
                 of("a", Reasons::default()),
                 of("b", reason(ReasonCode::NoRoom).into()),
                 of("c", reason(ReasonCode::NoRoom).into()),
+                of("d", reason(ReasonCode::OtherRefused).into()),
             ],
         };
         assert_eq!(
             refusal.to_string(),
-            "2 of 3 consumers cannot be placed, so nothing was claimed. Consumer b: It does not fit."
+            "2 of 4 consumers cannot be placed, so nothing was claimed. Consumer b: It does not fit."
         );
         assert!(!refusal.is_stale());
     }

@@ -292,6 +292,22 @@ impl Model {
         Ok(comparison::compare(&self.store, &mut conn, after, limit)?)
     }
 
+    /// Reads providers again, of which the tables showed less room than the snapshot.
+    pub(super) async fn correct(&self, uuids: Vec<String>) -> Result<()> {
+        let (database, store) = (self.database.clone(), Arc::clone(&self.store));
+        let correct = on_blocking_thread(&self.database, move |_| {
+            let newest = store.newest();
+            let slots = uuids.iter().filter_map(|uuid| newest.by_uuid(uuid));
+            let suspects = slots.map(|slot| newest.id(slot)).collect();
+            Ok(comparison::correct(
+                &store,
+                &mut change_feed::connect(&database)?,
+                suspects,
+            )?)
+        });
+        within_timeout(self.timeout, correct).await
+    }
+
     /// The number of providers in the snapshot.
     pub fn provider_count(&self) -> usize {
         self.store.newest().len()

@@ -18,6 +18,7 @@ mod name_races;
 mod name_tables;
 mod new_consumers;
 mod pipelines;
+mod placing;
 mod process;
 mod provider_reads;
 mod providers;

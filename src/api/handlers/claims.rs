@@ -25,7 +25,7 @@ pub async fn create(context: RequestContext) -> Result<Reply> {
     let settings = SearchSettings {
         max: None,
         ceiling: usize::MAX,
-        ..context.settings().search.clone()
+        ..context.settings().shuffled_search()
     };
     let search = async |job: crate::model::claims::PlanJob| {
         let search = move |interrupt: &_| job.run(interrupt);

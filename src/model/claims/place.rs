@@ -38,7 +38,7 @@ struct Call<'a> {
 }
 
 impl Model {
-    /// Places the consumers of a call. `search` runs a search where it delays nobody else.
+    /// Places the consumers of a call. `search` runs a search where it delays no other request.
     ///
     /// # Errors
     /// [`Error::ClaimRefused`] if the call is atomic and a consumer gets no place. Errors of the search. The call may
@@ -185,7 +185,13 @@ impl Call<'_> {
             self.model.submit_until(command, self.deadline).await.map(Some)
         };
         match decided {
-            Err(Error::ClaimRefused(refusal)) => self.take_refusal(pending, &refusal).map(|()| None),
+            Err(Error::ClaimRefused(refusal)) => {
+                let contradicted = self.take_refusal(pending, &refusal)?;
+                if !contradicted.is_empty() {
+                    self.model.correct(contradicted).await?;
+                }
+                Ok(None)
+            }
             Ok(None) => {
                 self.has_lost = true;
                 Ok(None)
@@ -203,26 +209,28 @@ impl Call<'_> {
         })
     }
 
-    /// Notes what was refused on rows. A consumer whose candidates came from a query may get others.
+    /// Notes what was refused on rows. A consumer whose candidates came from a query may get others. Returns the
+    /// providers that a query found and the rows refused: another program may have changed them.
     ///
     /// # Errors
     /// As of [`Self::refuse`].
-    fn take_refusal(&mut self, pending: &[usize], refusal: &ClaimRefusal) -> Result<()> {
-        let mut refused = Vec::new();
+    fn take_refusal(&mut self, pending: &[usize], refusal: &ClaimRefusal) -> Result<Vec<String>> {
+        let (mut refused, mut contradicted) = (Vec::new(), Vec::new());
         for (at, consumer) in pending.iter().zip(&refusal.consumers) {
             let reasons = &consumer.reasons;
             let has_query = matches!(self.request.consumers[*at].wanted, Wanted::Query(_));
             if has_query && !reasons.has(ReasonCode::ConcurrentUpdate) {
                 self.has_lost |= !reasons.is_empty();
+                let providers = reasons.kept().iter();
+                contradicted.extend(providers.filter_map(|reason| reason.resource_provider.clone()));
             } else if !reasons.is_empty() {
                 refused.push((*at, reasons.clone()));
             }
         }
-        if refused.is_empty() {
-            Ok(())
-        } else {
-            self.refuse(refused)
+        if !refused.is_empty() {
+            self.refuse(refused)?;
         }
+        Ok(contradicted)
     }
 
     fn placed(self, pending: &[usize], claimed: &[ClaimedConsumer]) -> Placed {

@@ -32,7 +32,7 @@ pub fn reasons(snapshot: &Snapshot, request: &Request, settings: &SearchSettings
     let mut counts: Vec<(Rejection, usize)> = counter.0.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     for (rejection, count) in counts {
-        reasons.add(condition(snapshot, request, rejection, count));
+        reasons.add_counted(condition(snapshot, request, rejection, count), count);
     }
     Ok(reasons)
 }

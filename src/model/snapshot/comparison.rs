@@ -61,6 +61,12 @@ pub fn compare(store: &SnapshotStore, conn: &mut DbConnection, after: i32, limit
     })
 }
 
+/// Reads these providers again with their trees, because a decision on rows contradicts the snapshot.
+pub fn correct(store: &SnapshotStore, conn: &mut DbConnection, suspects: BTreeSet<ProviderId>) -> DbResult<()> {
+    let suspects = with_trees(conn, &store.newest(), suspects)?;
+    store.reload_suspects(conn, &suspects).map(|_| ())
+}
+
 fn read_slice(conn: &mut DbConnection, after: i32, limit: usize) -> DbResult<(Vec<i32>, Vec<ProviderRow>)> {
     use resource_providers as t;
     let ids: Vec<i32> = t::table

@@ -1,0 +1,258 @@
+//! Place and claim in one call by queries: ranks, gangs, refusals, races, and consumers that exist.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::replays::Rng;
+use super::*;
+use crate::error::{ReasonCode, Reasons};
+use crate::model::claims::{ClaimCandidate, ClaimQuery, PlaceRequest, Placed, PlanJob, RequestedConsumer, Wanted};
+use crate::search::{Group, Interrupt, Rank, Request, SearchSettings};
+
+fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
+    let group = Group {
+        resources: vec![("VCPU".to_owned(), amount)],
+        ..Group::default()
+    };
+    ClaimQuery {
+        request: Request {
+            groups: vec![group],
+            group_policy: None,
+            same_subtrees: Vec::new(),
+            root_required: Default::default(),
+            limit: None,
+            nested: true,
+        },
+        rank,
+    }
+}
+
+/// Consumers that all have the first query.
+fn gang(consumers: std::ops::Range<u32>, query: ClaimQuery) -> PlaceRequest {
+    let consumers = consumers.map(|consumer| RequestedConsumer {
+        claim: consumer_claim(consumer, Vec::new(), Expected::New),
+        wanted: Wanted::Query(0),
+    });
+    PlaceRequest {
+        consumers: consumers.collect(),
+        queries: vec![query],
+        is_atomic: true,
+        is_dry_run: false,
+    }
+}
+
+async fn place(model: &Model, request: PlaceRequest) -> Result<Placed> {
+    let search = async |job: PlanJob| job.run(&Interrupt::default());
+    model.place(request, &SearchSettings::uncut(7), search).await
+}
+
+/// The provider of each consumer.
+fn providers(placed: &Placed) -> Vec<String> {
+    let consumers = placed.consumers.iter();
+    consumers
+        .map(|consumer| consumer.as_ref().unwrap().providers[0].provider.to_string())
+        .collect()
+}
+
+fn codes(refused: &Reasons) -> Vec<ReasonCode> {
+    refused.counts().map(|(code, _)| code).collect()
+}
+
+#[actix_web::test]
+async fn the_best_provider_by_rank_is_claimed_one_after_the_other() {
+    let mut f = fixture();
+    let totals: BTreeMap<u32, i64> = [(1, 8), (2, 4), (3, 16), (4, 5)].into();
+    for (host, total) in &totals {
+        f.host(*host, *total as i32).await.unwrap();
+    }
+    let mut rng = Rng::new(3);
+    for consumer in 100..130 {
+        let amount = 1 + rng.below(3) as i64;
+        let rank = [Rank::Fullest, Rank::Emptiest, Rank::Tightest][rng.below(3) as usize];
+        let used: BTreeMap<u32, i64> = totals.keys().map(|host| (*host, f.used(*host))).collect();
+        // An oracle in integers: shares are compared by cross multiplication.
+        let fits = totals.iter().filter(|(host, total)| used[host] + amount <= **total);
+        let share = |host: &u32| (used[host] + amount, totals[host]);
+        let better = |one: &u32, other: &u32| {
+            let ((a, b), (c, d)) = (share(one), share(other));
+            (a * d).cmp(&(c * b))
+        };
+        let hosts = fits.map(|(host, _)| *host);
+        // The fuller the tighter, for one class.
+        let best = match rank {
+            Rank::Emptiest => hosts.min_by(better),
+            _ => hosts.max_by(better),
+        };
+        let placed = place(&f.model, gang(consumer..consumer + 1, query(amount, Some(rank)))).await;
+        match (best, placed) {
+            (Some(best), Ok(placed)) => {
+                let host = totals
+                    .keys()
+                    .find(|host| uuid(**host) == providers(&placed)[0])
+                    .unwrap();
+                assert_eq!(
+                    better(host, &best),
+                    std::cmp::Ordering::Equal,
+                    "{rank:?} {amount} {used:?}: {host}"
+                );
+            }
+            (None, Err(Error::ClaimRefused(refusal))) => {
+                let expected = [ReasonCode::NoRoom, ReasonCode::NoCandidate];
+                assert_eq!(codes(&refusal.consumers[0].reasons), expected);
+            }
+            (best, placed) => panic!("{best:?} {placed:?}"),
+        }
+    }
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_gang_takes_all_the_room_there_is_and_one_more_is_refused() {
+    for rank in [None, Some(Rank::Emptiest), Some(Rank::Fullest), Some(Rank::Random)] {
+        let mut f = fixture();
+        f.host(1, 9).await.unwrap();
+        f.host(2, 4).await.unwrap();
+        f.host(3, 2).await.unwrap();
+        // In units of two there is room for 4 + 2 + 1.
+        let refused = place(&f.model, gang(100..108, query(2, rank))).await.unwrap_err();
+        let Error::ClaimRefused(refusal) = refused else {
+            panic!("{refused:?}")
+        };
+        let last: Vec<ReasonCode> = refusal.consumers.iter().flat_map(|it| codes(&it.reasons)).collect();
+        assert!(last.contains(&ReasonCode::NoCandidate) && last.contains(&ReasonCode::OtherRefused));
+        assert_eq!(f.used(1) + f.used(2) + f.used(3), 0, "all or nothing");
+        let placed = place(&f.model, gang(100..107, query(2, rank))).await.unwrap();
+        assert_eq!(placed.consumers.len(), 7);
+        assert_eq!((f.used(1), f.used(2), f.used(3)), (8, 4, 2), "{rank:?}");
+        f.check_snapshot().await;
+    }
+}
+
+#[actix_web::test]
+async fn a_gang_spreads_over_the_emptiest_and_fills_the_fullest_providers() {
+    let mut f = fixture();
+    for host in 1..=4 {
+        f.host(host, 8).await.unwrap();
+    }
+    let distinct = |placed: &Placed| {
+        let mut all = providers(placed);
+        all.sort();
+        all.dedup();
+        all.len()
+    };
+    let spread = place(&f.model, gang(100..104, query(1, Some(Rank::Emptiest))))
+        .await
+        .unwrap();
+    assert_eq!(distinct(&spread), 4);
+    let filled = place(&f.model, gang(200..206, query(1, Some(Rank::Fullest))))
+        .await
+        .unwrap();
+    assert_eq!(distinct(&filled), 1);
+}
+
+#[actix_web::test]
+async fn without_atomic_each_consumer_that_fits_is_placed() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    let mut request = gang(100..103, query(3, None));
+    request.is_atomic = false;
+    request.consumers[2].wanted = Wanted::Candidates(Arc::new([ClaimCandidate {
+        allocations: vec![(uuid(1), vec![("VCPU".to_owned(), 1)])],
+        mappings: None,
+    }]));
+    let placed = place(&f.model, request).await.unwrap();
+    let granted: Vec<bool> = placed.consumers.iter().map(std::result::Result::is_ok).collect();
+    assert_eq!(
+        granted.iter().filter(|granted| **granted).count(),
+        2,
+        "{:?}",
+        placed.consumers
+    );
+    assert!(granted[2]);
+    assert_eq!(f.used(1), 4);
+}
+
+#[actix_web::test]
+async fn what_a_consumer_has_is_free_for_its_query() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.model.submit(claim(100, 1, "VCPU", 3, Expected::New)).await.unwrap();
+    let replace = |generation, amount| {
+        let mut request = gang(100..101, query(amount, Some(Rank::Emptiest)));
+        request.consumers[0].claim.generation = Expected::Is(generation);
+        request
+    };
+    let stale = place(&f.model, replace(9, 4)).await.unwrap_err();
+    assert!(matches!(stale, Error::ClaimRefused(refusal) if refusal.is_stale()));
+    assert!(place(&f.model, replace(1, 5)).await.is_err());
+    place(&f.model, replace(1, 4)).await.unwrap();
+    assert_eq!(f.used(1), 4);
+    // A new consumer of the same uuid is none: its generation is compared.
+    let exists = place(&f.model, gang(100..101, query(1, None))).await.unwrap_err();
+    assert!(matches!(exists, Error::ClaimRefused(_)));
+}
+
+/// 64 schedulers ask at once, and there is room for 40: no request is refused for a race.
+#[actix_web::test]
+async fn claims_by_query_get_all_the_room_there_is() {
+    for rank in [None, Some(Rank::Fullest), Some(Rank::Emptiest)] {
+        let mut f = fixture();
+        for host in 1..=8 {
+            f.host(host, 5).await.unwrap();
+        }
+        let mut calls = Vec::new();
+        for consumer in 100..164 {
+            let model = f.model.clone();
+            let request = gang(consumer..consumer + 1, query(1, rank));
+            calls.push(actix_web::rt::spawn(
+                async move { place(&model, request).await.is_ok() },
+            ));
+        }
+        let mut granted = 0;
+        for call in calls {
+            granted += u32::from(call.await.unwrap());
+        }
+        assert_eq!(granted, 40, "{rank:?}");
+        f.check_snapshot().await;
+    }
+}
+
+/// A dry run of a query writes nothing, and the claim that follows gets what it foresaw.
+#[actix_web::test]
+async fn a_dry_run_foresees_the_place() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.host(2, 8).await.unwrap();
+    let request = gang(100..103, query(2, Some(Rank::Tightest)));
+    let mut dry = request.clone();
+    dry.is_dry_run = true;
+    let foreseen = providers(&place(&f.model, dry).await.unwrap());
+    assert_eq!(f.used(1) + f.used(2), 0);
+    assert_eq!(providers(&place(&f.model, request).await.unwrap()), foreseen);
+}
+
+/// Another program takes room that the snapshot still shows. The query is refused, and does not wait for its deadline.
+#[actix_web::test]
+async fn room_that_another_program_took_is_not_searched_for_again_and_again() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.host(2, 4).await.unwrap();
+    f.model.submit(claim(50, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    for host in [1, 2] {
+        f.execute(&format!(
+            "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) \
+             SELECT id, 'foreign-{host}', 0, 3 FROM resource_providers WHERE uuid = '{}'",
+            uuid(host)
+        ));
+        f.execute(&format!(
+            "UPDATE resource_providers SET generation = generation + 1 WHERE uuid = '{}'",
+            uuid(host)
+        ));
+    }
+    let placed = place(&f.model, gang(100..101, query(1, Some(Rank::Fullest))))
+        .await
+        .unwrap();
+    assert_eq!(providers(&placed), [uuid(2)]);
+    let refused = place(&f.model, gang(101..102, query(1, None))).await.unwrap_err();
+    assert!(matches!(&refused, Error::ClaimRefused(_)), "{refused:?}");
+}
