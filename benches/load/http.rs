@@ -4,6 +4,7 @@
 
 mod claim;
 mod connection;
+mod one_call;
 mod report;
 mod scheduler;
 
@@ -34,6 +35,8 @@ pub struct Arguments {
     #[arg(long, default_value_t = 0.0)]
     refused: f64,
     #[command(flatten)]
+    one_call: one_call::Options,
+    #[command(flatten)]
     options: ClientOptions,
 }
 
@@ -43,6 +46,7 @@ enum Scenario {
     Claims,
     ClaimsOnePool,
     ClaimsTogether,
+    OneCall,
     Scheduler,
     Report,
 }
@@ -79,6 +83,7 @@ struct Client {
     scenario: Scenario,
     path: String,
     refused: f64,
+    one_call: one_call::Options,
     /// Its number among `clients`. Two clients never report for the same host.
     number: usize,
     clients: usize,
@@ -93,6 +98,7 @@ impl Client {
             scenario: arguments.scenario,
             path: arguments.path.clone(),
             refused: arguments.refused,
+            one_call: arguments.one_call.clone(),
             number,
             clients: arguments.options.clients,
         }
@@ -135,6 +141,7 @@ impl Client {
                 claim::claim(connection, target, random, statistics).await
             }
             Scenario::ClaimsTogether => claim::claim_together(connection, cloud, random, statistics).await,
+            Scenario::OneCall => one_call::place(connection, cloud, &self.one_call, random, statistics).await,
             Scenario::Scheduler => scheduler::schedule(connection, &self.path, random, statistics).await,
             Scenario::Report => {
                 let host = cloud.host_of(random, self.number, self.clients);
