@@ -3,15 +3,16 @@
     python -m benches.compare.check [--binary PATH] [--generator PATH]
 
 On a small cloud of each shape, every search finds the same number on both services. The tables have as many claims as
-were counted. A report changes an inventory, and increments as many generations as reports were counted. Tables and
-chart are checked with records of one system and of two, and --write is refused for a part.
+were counted. One-call placement refuses nothing while there is room. A report changes an inventory, and increments as
+many generations as reports were counted. Tables and chart are checked with records of one system and of two, and
+--write is refused for a part.
 """
 
 import argparse
 import contextlib
 import io
 
-from benches.compare import chart, run, table
+from benches.compare import chart, one_call, run, table
 from benches.compare.cloud import SHAPES
 from benches.compare.interleaved import Testbed
 from benches.compare.load_generator import LoadGenerator
@@ -59,11 +60,14 @@ def claims_are_written(testbed, scenario, system):
     database = database_of(testbed, system)
     testbed.warm_up_writes(scenario, system)
     consumers, allocations = select(database, *counts)
-    completed = measure_once(testbed, scenario, system)["completed"]
+    result = measure_once(testbed, scenario, system)
+    claims = result["completed"] * one_call.placements(scenario)
+    failures = one_call.failures(scenario, result)
+    assert not failures, f"one-call placement failed although there is room: {failures}"
     consumers_after, allocations_after = select(database, *counts)
     new_consumers, new_allocations = consumers_after - consumers, allocations_after - allocations
-    assert (new_consumers, new_allocations) == (completed, ALLOCATIONS_PER_CLAIM * completed), \
-        f"{new_consumers} new consumers with {new_allocations} allocations, but {completed} claims were counted"
+    assert (new_consumers, new_allocations) == (claims, ALLOCATIONS_PER_CLAIM * claims), \
+        f"{new_consumers} new consumers with {new_allocations} allocations, but {claims} claims were counted"
 
 
 def reports_are_written(testbed, scenario, system):
@@ -106,7 +110,7 @@ def tables_and_chart():
     placet = {"engine": "postgresql", "shape": "flat", "hosts": 1000, "scenario": "claims, random hosts", "clients": 1,
               "group": "claims", "system": "placet", "rounds": [_result(5.0, 0)]}
     found = {"machine": run.machine(), "records": [placet], "search": [], "refusals": [],
-             "claims_together": [], "first_candidates": []}
+             "claims_together": [], "first_candidates": [], "one_call": []}
     assert chart.svg(found).endswith("</svg>\n") and "5.0/s" in table.text(found)
     assert "Requests per second" not in chart.svg(found)
     upstream = placet | {"system": "upstream", "rounds": [_result(0.5, 3e6) | {"warm_up_clients": 2}]}
@@ -119,6 +123,16 @@ def tables_and_chart():
     many_clients = {"clients": 32, "shape": "shared"}
     found["records"] += [placet | many_clients, upstream | many_clients, placet | {"clients": 32}]
     assert table.ratios(found).endswith("over all cases and shapes: claims by 32 clients 10.0"), table.ratios(found)
+
+
+def one_call_table(testbed):
+    """Of one short round; a refusal is shown."""
+    record = one_call.record(testbed, MAX_CLIENTS, 1, ROUND_SECONDS)
+    assert not one_call.failures_of([record]), record
+    of_one, of_gangs = (line for line in one_call.table([record]) if line.startswith("| sqlite"))
+    assert of_one.endswith("×) |  |") and of_gangs.endswith("ms) |  |"), (of_one, of_gangs)
+    record["scenarios"]["query"][0]["failures"] = {"409 placet.claim_refused": 2}
+    assert any("2 409 placet.claim_refused" in line for line in one_call.table([record]))
 
 
 def check_shape(counts, shape, chosen):
@@ -135,6 +149,9 @@ def check_shape(counts, shape, chosen):
                 are_written = reports_are_written if scenario.kind == "report" else claims_are_written
                 for system in testbed.systems(scenario, ("placet", "sql_baseline")):
                     counts.step(f"{title}, {system}", are_written, testbed, scenario, system)
+        for scenario in one_call.scenarios(MAX_CLIENTS):
+            counts.step(f"{shape}: one call, {scenario.name}", claims_are_written, testbed, scenario, "placet")
+        counts.step(f"{shape}: the table of one call", one_call_table, testbed)
 
 
 def main():

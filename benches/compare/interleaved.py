@@ -10,6 +10,7 @@ from benches.compare.bulk_load import PROJECT_ID, USER_ID, load
 from benches.compare.cloud import SHAPES, Cloud
 from benches.compare.scenarios import MANY_CLIENTS
 from benches.compare.systems import UPSTREAM_PROCESSES, Placet, Upstream
+from functional_tests.lib import engines
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import TARGET
 
@@ -27,8 +28,18 @@ NEW_PROCESS_CLIENTS = 8
 # database has to read its pages, and to prepare both systems' statements.
 WRITE_WARM_UP_SECONDS = 1.2
 
+# As an operator would configure servers for a cloud of this size. What is read fits into memory.
+SERVER_SETTINGS = {
+    "postgresql": {"shared_buffers": "1GB", "max_wal_size": "4GB"},
+    "mariadb": {"innodb-buffer-pool-size": "1G", "innodb-log-file-size": "512M"},
+}
+
 # The next engine gets the same clouds.
 same_cloud = functools.lru_cache(len(SHAPES))(Cloud)
+
+
+def server(engine):
+    return engines.Engine(engine, durable=True, settings=SERVER_SETTINGS.get(engine))
 
 
 class Testbed:

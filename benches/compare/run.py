@@ -22,9 +22,9 @@ import signal
 import sys
 import time
 
-from benches.compare import chart, claims_together, first_candidates, process_usage, refusals, scenarios, table
+from benches.compare import chart, claims_together, first_candidates, one_call, process_usage, refusals, scenarios, table
 from benches.compare.cloud import SHAPES
-from benches.compare.interleaved import ENGINES, Testbed
+from benches.compare.interleaved import ENGINES, Testbed, server
 from benches.compare.load_generator import LoadGenerator
 from benches.compare.systems import SYSTEMS
 from functional_tests.lib import engines
@@ -36,11 +36,6 @@ SMALL_CLOUD_HOSTS = 1_000
 SEARCH_HOSTS = (1_000, 10_000, 100_000, 1_000_000)
 # The largest cloud is searched in one shape, in fewer rounds.
 SEARCH_ROUNDS, LARGEST_SEARCH_ROUNDS = 101, 21
-# As an operator would configure servers for a cloud of this size. What is read fits into memory.
-SERVER_SETTINGS = {
-    "postgresql": {"shared_buffers": "1GB", "max_wal_size": "4GB"},
-    "mariadb": {"innodb-buffer-pool-size": "1G", "innodb-log-file-size": "512M"},
-}
 EXIT_AFTER_SIGTERM = 128 + signal.SIGTERM
 
 
@@ -97,10 +92,6 @@ def main():
         table.write(found)
 
 
-def server(engine):
-    return engines.Engine(engine, durable=True, settings=SERVER_SETTINGS.get(engine))
-
-
 def needs_clouds(chosen):
     """Whether anything but the search alone and the small cloud was chosen."""
     return not chosen.group or set(chosen.group) - set(scenarios.SEPARATE_GROUPS)
@@ -130,11 +121,13 @@ def growth(generator, chosen):
 
 
 def separate(generator, chosen):
-    """What claims of one kind cost plain ones, and how often schedulers conflict, in clouds of their own."""
+    """What claims of one kind cost plain ones, how often schedulers conflict, and one-call placement: in own clouds."""
     measures = {
         "refusals": lambda engine: refusals.records(engine, generator, chosen.binary),
         "claims_together": lambda engine: claims_together.records(engine, generator, chosen.binary),
-        "first_candidates": lambda engine: first_candidates.records(engine, chosen.binary)}
+        "first_candidates": lambda engine: first_candidates.records(engine, chosen.binary),
+        "one_call": lambda engine: one_call.records(engine, generator, chosen.binary, chosen.shape or SHAPES, chosen.hosts,
+                                                    chosen.rounds)}
     found = {name: [] for name in measures}
     wanted = [name for name in measures if is_group_chosen(chosen, name.replace("_", "-"))]
     for kind in (chosen.engine or ENGINES) if wanted else ():

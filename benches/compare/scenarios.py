@@ -11,20 +11,23 @@ COMPARED_CLIENTS = (1, MANY_CLIENTS)
 CLAIMING_CLIENTS = (1, 8, MANY_CLIENTS, 128)
 SCHEDULING_CLIENTS = (1, 8, MANY_CLIENTS)
 REPORTING_CLIENTS = (8, MANY_CLIENTS)
+# What a scheduler of two steps asks for.
+SCHEDULER_PATH = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:1&limit=1000"
 # The length of a round of a scenario that writes, and of one that only reads.
 WRITE_SECONDS, READ_SECONDS = 0.6, 0.4
 # Searches that take OpenStack Placement longest.
 SLOW_CANDIDATES = ("no limit", "traits", "granular, same_subtree")
 
 # Groups that have clouds of their own.
-SEPARATE_GROUPS = ("search", "growth", "refusals", "claims-together", "first-candidates")
+SEPARATE_GROUPS = ("search", "growth", "refusals", "claims-together", "first-candidates", "one-call")
 GROUPS = ("candidates", "list", "claims", "processes", "scheduler", "report", "start", *SEPARATE_GROUPS)
 
 
 class Scenario:
     """What clients do, how many they are, and on which systems it is measured.
 
-    `kind` is the scenario's name in the load generator, `baseline` the system that is the baseline.
+    `kind` is the scenario's name in the load generator, `baseline` the system that is the baseline, `more` has further
+    options of the load generator.
 
     Two attributes leave something out unless everything is measured. A scenario with `only_shape` is measured on placet
     alone, in that shape, on the first engine. One that `is_slow_upstream` is measured on OpenStack Placement on the
@@ -32,11 +35,12 @@ class Scenario:
     """
 
     def __init__(self, name, kind, clients, path=None, baseline=None, seconds=WRITE_SECONDS, group=None, processes=1,
-                 only_shape=None, is_slow_upstream=False):
+                 only_shape=None, is_slow_upstream=False, more=None):
         self.name, self.kind, self.clients, self.path = name, kind, clients, path
         self.baseline, self.seconds = baseline, seconds
         self.group, self.processes = group or name, processes
         self.only_shape, self.is_slow_upstream = only_shape, is_slow_upstream
+        self.more = more or {}
 
     @property
     def is_for_upstream(self):
@@ -50,7 +54,7 @@ class Scenario:
     def options(self, **other):
         """The options of the load generator."""
         options = {"scenario": self.kind, "clients": self.clients, "seconds": self.seconds}
-        return options | ({"path": self.path} if self.path else {}) | other
+        return options | ({"path": self.path} if self.path else {}) | self.more | other
 
 
 def scenarios(cloud):
@@ -108,9 +112,8 @@ def _claims(cloud):
 
 
 def _schedulers(cloud):
-    path = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:1&limit=1000"
     for clients in SCHEDULING_CLIENTS:
-        yield Scenario("scheduler loop", "scheduler", clients, path, group="scheduler",
+        yield Scenario("scheduler loop", "scheduler", clients, SCHEDULER_PATH, group="scheduler",
                        only_shape=None if clients == MANY_CLIENTS else "flat", is_slow_upstream=True)
 
 

@@ -3,7 +3,7 @@
 import statistics
 import textwrap
 
-from benches.compare import claims_together, first_candidates, refusals
+from benches.compare import claims_together, first_candidates, one_call, refusals
 from benches.compare.summary import (ENGINE_NAMES, cloud_of, format_duration, format_number, largest_clouds, median, rates,
                                      ratio)
 from benches.compare.systems import BASELINE_NAMES, upstream_deployment
@@ -34,7 +34,8 @@ def text(found):
     return "\n".join([*_about(found["machine"]), "", *_overview(found["records"]), *_search(found["search"]),
                       *_start(found["records"]), *refusals.table(found["refusals"]),
                       *claims_together.table(found["claims_together"]),
-                      *first_candidates.table(found["first_candidates"]), *_sections(found["records"])])
+                      *first_candidates.table(found["first_candidates"]),
+                      *one_call.table(found["one_call"]), *_sections(found["records"])])
 
 
 def write(found):
