@@ -66,14 +66,17 @@ def records(engine, generator, binary=None, shapes=SHAPES, hosts=HOSTS, rounds=R
 
 
 def record(testbed, schedulers, rounds=ROUNDS, seconds=ROUND_SECONDS):
-    found = {}
-    for _ in range(rounds):
-        for scenario in scenarios(schedulers, seconds):
+    all_scenarios = list(scenarios(schedulers, seconds))
+    found = {scenario.name: [] for scenario in all_scenarios}
+    for number in range(rounds):
+        # Each round begins with another scenario, because tables grow and servers write back all the time.
+        turn = number * len(all_scenarios) // rounds
+        for scenario in all_scenarios[turn:] + all_scenarios[:turn]:
             (measured,) = testbed.measure(scenario, 1, ["placet"])
             (result,) = measured["rounds"]
             result["placements"] = result["rate"] * placements(scenario)
             result["failures"] = failures(scenario, result)
-            found.setdefault(scenario.name, []).append(result)
+            found[scenario.name].append(result)
     return {"engine": testbed.engine.kind, "shape": testbed.shape, "hosts": testbed.hosts, "schedulers": schedulers,
             "scenarios": found}
 
