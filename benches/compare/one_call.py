@@ -15,6 +15,7 @@ command ends with status 1. Plain claims may be refused: the ranks `fullest` and
 """
 
 import argparse
+import math
 import statistics
 import sys
 
@@ -101,11 +102,13 @@ def failures_of(found):
 def ratio(each, name, other):
     """The median over the rounds of the placements a second, divided by those of another scenario."""
     pairs = zip(each["scenarios"][name], each["scenarios"][other], strict=True)
-    return statistics.median(one["placements"] / another["placements"] for one, another in pairs)
+    return statistics.median(one["placements"] / (another["placements"] or math.nan) for one, another in pairs)
 
 
 def median(each, name, key):
-    return statistics.median(result[key] for result in each["scenarios"][name])
+    """Of the rounds. Not a number if nothing was placed, as after a failure."""
+    values = [result[key] for result in each["scenarios"][name]]
+    return math.nan if None in values else statistics.median(values)
 
 
 def table(found):
