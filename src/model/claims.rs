@@ -86,6 +86,8 @@ pub struct Candidates {
     pub list: Arc<[ClaimCandidate]>,
     /// The index of the most preferred one. After the last one follows the first.
     pub first: usize,
+    /// How many of them are tried. It bounds the writer's work for a gang whose list has one for each consumer.
+    pub tries: usize,
 }
 
 /// One place for one consumer, in the form that a search gives.
@@ -112,11 +114,20 @@ pub struct ClaimedConsumer {
 }
 
 impl Candidates {
+    /// All candidates of a list, from the first one on.
+    pub fn all(list: Arc<[ClaimCandidate]>) -> Candidates {
+        Candidates {
+            tries: list.len(),
+            first: 0,
+            list,
+        }
+    }
+
     /// The candidates in order of preference, each with its index in the list.
     pub fn in_order(&self) -> impl Iterator<Item = (usize, &ClaimCandidate)> {
         let (before, from_first) = self.list.split_at(self.first.min(self.list.len()));
         let from_first = from_first.iter().enumerate().map(|(at, it)| (before.len() + at, it));
-        from_first.chain(before.iter().enumerate())
+        from_first.chain(before.iter().enumerate()).take(self.tries)
     }
 }
 
@@ -147,14 +158,16 @@ mod tests {
             allocations: Vec::new(),
             mappings: None,
         };
-        let order = |first| {
+        let order = |first, tries| {
             let candidates = Candidates {
                 list: vec![candidate.clone(); 3].into(),
                 first,
+                tries,
             };
             candidates.in_order().map(|(index, _)| index).collect::<Vec<_>>()
         };
-        assert_eq!(order(0), [0, 1, 2]);
-        assert_eq!(order(2), [2, 0, 1]);
+        assert_eq!(order(0, 3), [0, 1, 2]);
+        assert_eq!(order(2, 3), [2, 0, 1]);
+        assert_eq!(order(2, 2), [2, 0]);
     }
 }

@@ -93,7 +93,7 @@ impl Call<'_> {
                 Wanted::Candidates(list) => Some(Arc::clone(list)),
                 Wanted::Query(_) => None,
             });
-        lists.map(|list| Candidates { list, first: 0 }).collect()
+        lists.map(Candidates::all).collect()
     }
 
     /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before.

@@ -26,6 +26,9 @@ use crate::search::{
 /// How many candidates a list has beyond one for each consumer, for those that others take first.
 const SPARE_CANDIDATES: usize = 15;
 
+/// How many candidates of a gang's list are tried for each consumer. If others took that many, it is planned again.
+const GANG_TRIES: usize = 64;
+
 /// The allocations of consumers that exist.
 pub type OwnAllocations = HashMap<String, Vec<(ProviderId, ClassId, i64)>>;
 
@@ -97,11 +100,12 @@ impl PlanJob {
         }
         let is_exact = lists.values().all(|(list, _)| list.is_exact);
         let consumers = self.consumers().map(|consumer| match &consumer.wanted {
-            Wanted::Candidates(list) => Ok(Ok(posted(list))),
+            Wanted::Candidates(list) => Ok(Ok(Candidates::all(Arc::clone(list)))),
             Wanted::Query(query) => match lists.get_mut(query) {
                 Some((list, taken)) if !list.list.is_empty() => Ok(Ok(Candidates {
                     list: Arc::clone(&list.list),
                     first: taken.take_best(list, self.queries[*query].rank),
+                    tries: GANG_TRIES,
                 })),
                 _ => self.no_candidate(&self.snapshot, *query, settings).map(Err),
             },
@@ -125,13 +129,13 @@ impl PlanJob {
                 snapshot = Arc::new(with_usage(&snapshot, released));
             }
             let (candidates, taken) = match &consumer.wanted {
-                Wanted::Candidates(list) => (Ok(posted(list)), first_that_fits(&snapshot, list)),
+                Wanted::Candidates(list) => (Ok(Candidates::all(Arc::clone(list))), first_that_fits(&snapshot, list)),
                 Wanted::Query(query) => {
                     let found = self.search(&snapshot, *query, consumer, 1 + SPARE_CANDIDATES, settings)?;
                     plan.is_exact &= found.is_exact;
                     match found.found.first() {
                         None => (Err(self.no_candidate(&snapshot, *query, settings)?), Vec::new()),
-                        Some(best) => (Ok(posted(&found.list)), best.placements.clone()),
+                        Some(best) => (Ok(Candidates::all(Arc::clone(&found.list))), best.placements.clone()),
                     }
                 }
             };
@@ -251,13 +255,6 @@ impl Taken {
                 ..*load
             })
             .collect()
-    }
-}
-
-fn posted(list: &Arc<[ClaimCandidate]>) -> Candidates {
-    Candidates {
-        list: Arc::clone(list),
-        first: 0,
     }
 }
 

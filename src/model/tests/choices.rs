@@ -13,10 +13,7 @@ fn candidates(asks: &[(u32, &str, i64)]) -> Candidates {
         allocations: vec![(uuid(*provider), vec![((*class).to_owned(), *amount)])],
         mappings: Some(vec![(String::new(), vec![uuid(*provider)])]),
     };
-    Candidates {
-        list: asks.iter().map(candidate).collect(),
-        first: 0,
-    }
+    Candidates::all(asks.iter().map(candidate).collect())
 }
 
 pub(super) fn choice(consumer: u32, generation: Expected, asks: &[(u32, &str, i64)]) -> ConsumerChoice {

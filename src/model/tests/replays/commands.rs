@@ -166,8 +166,8 @@ fn choice(rng: &mut Rng, known: &Known, consumer: String) -> ConsumerChoice {
     ConsumerChoice {
         claim,
         candidates: Candidates {
-            list: list.into(),
             first,
+            ..Candidates::all(list.into())
         },
     }
 }
