@@ -29,8 +29,10 @@ pub enum ReasonCode {
     OtherRefused,
     /// The consumer's generation is another one than the caller expects.
     ConcurrentUpdate,
-    /// A generation cannot increase any further.
-    GenerationLimit,
+    /// The generation of the consumer cannot increase any further.
+    ConsumerGenerationLimit,
+    /// The generation of a provider cannot increase any further.
+    ProviderGenerationLimit,
 }
 
 impl ReasonCode {
@@ -48,8 +50,13 @@ impl ReasonCode {
             ReasonCode::RootTraits => "placet.root_required",
             ReasonCode::OtherRefused => "placet.other_refused",
             ReasonCode::ConcurrentUpdate => "placement.concurrent_update",
-            ReasonCode::GenerationLimit => "placet.generation_limit",
+            ReasonCode::ConsumerGenerationLimit | ReasonCode::ProviderGenerationLimit => "placet.generation_limit",
         }
+    }
+
+    /// Whether it is about the consumer, so that no other candidate can help.
+    pub fn concerns_consumer(self) -> bool {
+        matches!(self, ReasonCode::ConcurrentUpdate | ReasonCode::ConsumerGenerationLimit)
     }
 }
 
@@ -117,6 +124,11 @@ impl Reasons {
 
     pub fn has(&self, code: ReasonCode) -> bool {
         self.counts.contains_key(&code)
+    }
+
+    /// Whether there are reasons, and no code but this one.
+    pub fn are_all(&self, code: ReasonCode) -> bool {
+        self.counts.keys().eq([&code])
     }
 
     pub fn is_empty(&self) -> bool {

@@ -22,7 +22,7 @@ const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
 /// A search of at most this many rounds runs on the worker, or before longer ones. They take between one and a few
 /// times as long as waking another thread. Visiting a block of 64 roots is one round; visiting a tree, or a choice
 /// within it, is some rounds.
-const MAX_SHORT_ROUNDS: u64 = 2048;
+pub const MAX_SHORT_ROUNDS: u64 = 2048;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let request = wire::read_list(context.version, &context.query)?;

@@ -1,5 +1,6 @@
 //! `/v1/claims`
 
+use super::allocation_candidates::MAX_SHORT_ROUNDS;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
@@ -7,9 +8,6 @@ use crate::model::claims::PlaceRequest;
 use crate::policy::rules;
 use crate::search::SearchSettings;
 use crate::wire::claims::{self as wire, Defaults};
-
-/// A search of at most this many rounds runs on the worker. The same as for `GET /allocation_candidates`.
-const MAX_SHORT_ROUNDS: u64 = 2048;
 
 pub async fn create(context: RequestContext) -> Result<Reply> {
     let defaults = Defaults {

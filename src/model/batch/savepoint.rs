@@ -46,12 +46,13 @@ impl State {
 
     /// Copies a provider's entry before its first change since the savepoint.
     pub(super) fn keep_provider(&mut self, id: ProviderId) {
-        if self.savepoint.is_none() {
+        let is_kept = |savepoint: &Savepoint| savepoint.providers.contains_key(&id);
+        if self.savepoint.as_ref().is_none_or(is_kept) {
             return;
         }
         let entry = self.entry(id).cloned();
         if let (Some(savepoint), Some(entry)) = (&mut self.savepoint, entry) {
-            savepoint.providers.entry(id).or_insert(entry);
+            savepoint.providers.insert(id, entry);
         }
     }
 

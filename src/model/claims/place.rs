@@ -187,8 +187,10 @@ impl Call<'_> {
         match decided {
             Err(Error::ClaimRefused(refusal)) => {
                 let contradicted = self.take_refusal(pending, &refusal)?;
-                if !contradicted.is_empty() {
-                    self.model.correct(contradicted).await?;
+                if !contradicted.is_empty()
+                    && let Err(error) = self.model.correct(contradicted).await
+                {
+                    log::warn!("Providers could not be read again, so searches may go on finding them: {error}");
                 }
                 Ok(None)
             }
@@ -219,7 +221,9 @@ impl Call<'_> {
         for (at, consumer) in pending.iter().zip(&refusal.consumers) {
             let reasons = &consumer.reasons;
             let has_query = matches!(self.request.consumers[*at].wanted, Wanted::Query(_));
-            if has_query && !reasons.has(ReasonCode::ConcurrentUpdate) {
+            let is_final = reasons.kept().iter().any(|reason| reason.code.concerns_consumer())
+                || reasons.are_all(ReasonCode::ProviderGenerationLimit);
+            if has_query && !is_final {
                 self.has_lost |= !reasons.is_empty();
                 let providers = reasons.kept().iter();
                 contradicted.extend(providers.filter_map(|reason| reason.resource_provider.clone()));

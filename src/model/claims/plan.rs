@@ -99,6 +99,7 @@ impl PlanJob {
             }
         }
         let is_exact = lists.values().all(|(list, _)| list.is_exact);
+        let mut refusals: HashMap<usize, Reasons> = HashMap::new();
         let consumers = self.consumers().map(|consumer| match &consumer.wanted {
             Wanted::Candidates(list) => Ok(Ok(Candidates::all(Arc::clone(list)))),
             Wanted::Query(query) => match lists.get_mut(query) {
@@ -107,7 +108,12 @@ impl PlanJob {
                     first: taken.take_best(list, self.queries[*query].rank),
                     tries: GANG_TRIES,
                 })),
-                _ => self.no_candidate(&self.snapshot, *query, settings).map(Err),
+                _ => {
+                    if let Entry::Vacant(entry) = refusals.entry(*query) {
+                        entry.insert(self.no_candidate(&self.snapshot, *query, settings)?);
+                    }
+                    Ok(Err(refusals[query].clone()))
+                }
             },
         });
         Ok(Plan {
@@ -129,7 +135,10 @@ impl PlanJob {
                 snapshot = Arc::new(with_usage(&snapshot, released));
             }
             let (candidates, taken) = match &consumer.wanted {
-                Wanted::Candidates(list) => (Ok(Candidates::all(Arc::clone(list))), first_that_fits(&snapshot, list)),
+                Wanted::Candidates(list) => (
+                    Ok(Candidates::all(Arc::clone(list))),
+                    first_that_fits(&snapshot, list, settings.strict_step),
+                ),
                 Wanted::Query(query) => {
                     let found = self.search(&snapshot, *query, consumer, 1 + SPARE_CANDIDATES, settings)?;
                     plan.is_exact &= found.is_exact;
@@ -265,17 +274,16 @@ impl Taken {
     }
 }
 
-/// What the first of the posted candidates takes that has room. Only whether it fits matters here: the claim is decided
-/// by all rules.
-fn first_that_fits(snapshot: &Snapshot, list: &[ClaimCandidate]) -> Vec<Placement> {
+/// What the first of the posted candidates takes that fits. The claim is decided by all rules.
+fn first_that_fits(snapshot: &Snapshot, list: &[ClaimCandidate], is_strict: bool) -> Vec<Placement> {
     let placements = |candidate: &ClaimCandidate| {
         let of_provider = candidate.allocations.iter().map(|(uuid, resources)| {
             let slot = snapshot.by_uuid(uuid)?;
             let of_class = resources.iter().map(move |(class, amount)| {
                 let class = snapshot.catalog().class_id(class)?;
-                let fits = snapshot
-                    .inventory(slot, class)?
-                    .has_room(snapshot.used(slot, class), *amount);
+                let inventory = snapshot.inventory(slot, class)?;
+                let fits = inventory.allows_amount(*amount, is_strict)
+                    && inventory.has_room(snapshot.used(slot, class), *amount);
                 fits.then_some(Placement {
                     slot,
                     class,

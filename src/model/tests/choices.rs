@@ -87,6 +87,33 @@ async fn a_refusal_names_what_each_candidate_lacks() {
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM consumers"), 0);
 }
 
+/// OpenStack Placement's sentence names all classes and providers together, separated by commas.
+#[actix_web::test]
+async fn a_reason_names_one_provider_and_one_class_without_an_inventory() {
+    let f = fixture();
+    f.model
+        .submit(Create {
+            uuid: uuid(1),
+            name: "bare".to_owned(),
+            parent: None,
+        })
+        .await
+        .unwrap();
+    let mut consumer = choice(10, Expected::New, &[]);
+    let amounts = vec![("VCPU".to_owned(), 2), ("MEMORY_MB".to_owned(), 5)];
+    consumer.candidates = Candidates::all(Arc::new([ClaimCandidate {
+        allocations: vec![(uuid(1), amounts)],
+        mappings: None,
+    }]));
+    let refused = refusal(f.model.submit(first_of(vec![consumer])).await.unwrap_err());
+    let reason = &refused.consumers[0].reasons.kept()[0];
+    assert_eq!(reason.resource_provider, Some(uuid(1)));
+    assert_eq!(
+        (reason.resource_class.as_deref(), reason.requested),
+        (Some("VCPU"), Some(2))
+    );
+}
+
 #[actix_web::test]
 async fn of_a_gang_all_consumers_are_granted_or_none() {
     let mut f = fixture();

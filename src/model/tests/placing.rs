@@ -150,6 +150,26 @@ async fn a_gang_spreads_over_the_emptiest_and_fills_the_fullest_providers() {
     assert_eq!(distinct(&filled), 1);
 }
 
+/// Found by a reader: the plan gave the first candidate's room to a consumer that its units do not allow there.
+#[actix_web::test]
+async fn a_posted_candidate_that_its_units_refuse_takes_no_room_in_the_plan() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.host(2, 2).await.unwrap();
+    f.model.submit(claim(102, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    f.execute("UPDATE inventories SET min_unit = 3 WHERE total = 4");
+    f.model.compare(0, 1000).unwrap();
+    let mut request = gang(100..102, query(3, None));
+    request.consumers[0].wanted = Wanted::Candidates(Arc::new([1, 2].map(|host| ClaimCandidate {
+        allocations: vec![(uuid(host), vec![("VCPU".to_owned(), 2)])],
+        mappings: None,
+    })));
+    // A consumer that exists has the call planned one by one.
+    request.consumers[0].claim = consumer_claim(102, Vec::new(), Expected::Is(1));
+    let placed = place(&f.model, request).await.unwrap();
+    assert_eq!(providers(&placed), [uuid(2), uuid(1)]);
+}
+
 #[actix_web::test]
 async fn without_atomic_each_consumer_that_fits_is_placed() {
     let mut f = fixture();
@@ -190,6 +210,26 @@ async fn what_a_consumer_has_is_free_for_its_query() {
     // A new consumer of the same uuid is none: its generation is compared.
     let exists = place(&f.model, gang(100..101, query(1, None))).await.unwrap_err();
     assert!(matches!(exists, Error::ClaimRefused(_)));
+}
+
+/// Another search cannot help, so the call does not search until its deadline.
+#[actix_web::test]
+async fn a_generation_at_its_limit_refuses_a_query_at_once() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.model.submit(claim(100, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    let highest = 2_147_483_647;
+    f.execute(&format!("UPDATE consumers SET generation = {highest}"));
+    let mut request = gang(100..101, query(2, None));
+    request.consumers[0].claim.generation = Expected::Is(highest);
+    let refused = place(&f.model, request).await.unwrap_err();
+    let Error::ClaimRefused(refusal) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(
+        codes(&refusal.consumers[0].reasons),
+        [ReasonCode::ConsumerGenerationLimit]
+    );
 }
 
 /// 64 schedulers ask at once, and there is room for 40: no request is refused for a race.

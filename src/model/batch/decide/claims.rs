@@ -14,7 +14,10 @@ use crate::model::claims::{ClaimCandidate, ClaimFirst, ClaimedConsumer, Consumer
 /// # Errors
 /// [`Error::ClaimRefused`], with the reasons of every consumer that gets no place.
 pub fn claim_first(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<Arc<[ClaimedConsumer]>> {
-    state.set_savepoint();
+    // A single claim checks everything before it changes anything.
+    if command.consumers.len() > 1 {
+        state.set_savepoint();
+    }
     let consumers = command.consumers.iter();
     let taken: Vec<_> = consumers
         .map(|consumer| (consumer, take_first(state, rules, consumer)))
@@ -57,7 +60,7 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
             return Ok(index);
         };
         let reason = reason(state, consumer, candidate, &error);
-        if concerns_consumer(reason.code) {
+        if reason.code.concerns_consumer() {
             return Err(reason.into());
         }
         reasons.add(Reason {
@@ -68,21 +71,26 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
     Err(reasons)
 }
 
-/// Whether no other candidate can help.
-fn concerns_consumer(code: ReasonCode) -> bool {
-    code == ReasonCode::ConcurrentUpdate
-}
-
 /// The refusal of a candidate, with the numbers that it rests on.
 fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandidate, error: &Error) -> Reason {
     let (code, provider, class) = match error {
         Error::CapacityExceeded { class, provider } => (ReasonCode::NoRoom, Some(provider), Some(class)),
         Error::ConstraintsViolated { class, provider } => (ReasonCode::Units, Some(provider), Some(class)),
-        Error::ClaimWithoutInventory { class, provider } => (ReasonCode::NoInventory, Some(provider), Some(class)),
+        // The error may name several, separated by commas.
+        Error::ClaimWithoutInventory { .. } => {
+            let missing = without_inventory(state, candidate);
+            (
+                ReasonCode::NoInventory,
+                missing.map(|(uuid, _)| uuid),
+                missing.map(|(_, class)| class),
+            )
+        }
         Error::ClaimProviderNotFound { uuid } => (ReasonCode::ProviderNotFound, Some(uuid), None),
         Error::ClaimClassNotFound { class, .. } => (ReasonCode::ClassNotFound, None, Some(class)),
         Error::StaleConsumerGeneration { .. } => (ReasonCode::ConcurrentUpdate, None, None),
-        _ => (ReasonCode::GenerationLimit, None, None),
+        Error::ProviderGenerationLimit { provider } => (ReasonCode::ProviderGenerationLimit, Some(provider), None),
+        // A claim has no other refusal.
+        _ => (ReasonCode::ConsumerGenerationLimit, None, None),
     };
     let amounts = provider.zip(class);
     Reason {
@@ -92,6 +100,20 @@ fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandida
         free: amounts.and_then(|(provider, class)| free(state, consumer, provider, class)),
         ..Reason::new(code, error.to_string())
     }
+}
+
+/// The first provider and class of a candidate without an inventory.
+fn without_inventory<'a>(state: &mut State, candidate: &'a ClaimCandidate) -> Option<(&'a String, &'a String)> {
+    let pairs = candidate.allocations.iter();
+    let mut pairs = pairs.flat_map(|(uuid, resources)| resources.iter().map(move |(class, _)| (uuid, class)));
+    pairs.find(|(uuid, class)| {
+        let row = state.find_provider(uuid).zip(state.class_id(class));
+        let has = |(provider, class)| {
+            let row = state.provider(provider);
+            row.is_some_and(|row| row.inventories.contains_key(&class))
+        };
+        !row.is_some_and(has)
+    })
 }
 
 fn requested(candidate: &ClaimCandidate, provider: &str, class: &str) -> Option<i64> {
