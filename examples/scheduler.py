@@ -8,9 +8,9 @@ place. examples/nova-style.py does the same job in two steps: GET /allocation_ca
     examples/scheduler.py --demo-cloud 3 10        # creates three hosts, then places 10 workloads
     examples/scheduler.py --rank fullest 10        # what does not fit any more is printed with the reasons
 
-A call is repeated after 503 and after a broken connection, whose outcome may be unknown. Then the first answer
-is lost, and its consumers may exist. So the repeat is refused with 409: placement.concurrent_update, or
-placet.claim_refused if the rest of the cloud is full. The script then reads what its consumers have.
+A call is repeated after 503 and after a broken connection, whose outcome may be unknown. Its id makes that safe: if
+the first one was carried out, the repetition gets its answer, and nothing is claimed twice. 409 is a refusal, with the
+reasons for each consumer.
 Needs the package requests. Allocations stay until DELETE /allocations/{consumer}; nothing else is written.
 """
 
@@ -32,13 +32,12 @@ class Service:
         self.session.headers.update({"X-Auth-Token": token, "OpenStack-API-Version": "placement 1.39"})
 
     def ask(self, method, path, body=None, expected=(200, 204)):
-        """Returns the answer, and whether an earlier attempt may have been carried out although its answer was lost."""
-        for attempt, delay in enumerate((0.1, 0.2, 0.4, 0.8, 1.6, None)):  # seconds before each repeat
+        for delay in (0.1, 0.2, 0.4, 0.8, 1.6, None):  # seconds before each repetition
             self.requests += 1
             try:
                 answer = self.session.request(method, self.url + path, json=body, timeout=30)
                 if answer.status_code in expected:
-                    return answer, attempt > 0
+                    return answer
                 problem, may_repeat = f"{answer.status_code} {answer.text}", answer.status_code == 503
             except requests.RequestException as error:
                 problem, may_repeat = error, True
@@ -49,12 +48,9 @@ class Service:
 
 def place(service, resources, consumers, rank):
     """For each consumer its allocations, or the reasons why it has none. All of them are placed, or none is."""
-    call = {"consumers": [{"uuid": it, "query": {"resources": resources}, "rank": rank} for it in consumers]}
-    answer, is_repeat = service.ask("POST", "/v1/claims", call, expected=(200, 409))
-    if answer.status_code == 409 and is_repeat:
-        held = [service.ask("GET", f"/allocations/{consumer}")[0].json()["allocations"] for consumer in consumers]
-        if all(held):
-            return held
+    query = {"resources": resources}
+    call = {"id": str(uuid.uuid4()), "consumers": [{"uuid": it, "query": query, "rank": rank} for it in consumers]}
+    answer = service.ask("POST", "/v1/claims", call, expected=(200, 409))
     return [it["allocations"] if it["granted"] else [f"{why['code']}: {why['detail']}" for why in it["reasons"]]
             for it in answer.json()["consumers"]]
 
@@ -70,7 +66,7 @@ def show(workload, consumer, outcome):
 def create_demo_cloud(service, hosts):
     for name in [f"demo-{number}" for number in range(hosts)]:
         host = {"name": name, "uuid": str(uuid.uuid5(uuid.NAMESPACE_DNS, name))}
-        if service.ask("POST", "/resource_providers", host, expected=(200, 409))[0].status_code == 200:
+        if service.ask("POST", "/resource_providers", host, expected=(200, 409)).status_code == 200:
             inventories = {"resource_provider_generation": 0, "inventories": HOST}
             service.ask("PUT", f"/resource_providers/{host['uuid']}/inventories", inventories)
 

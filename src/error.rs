@@ -172,6 +172,11 @@ pub enum Error {
     ReshapeClassNotFound { class: String },
     #[error("No allocations for consumer '{consumer}'")]
     NoAllocations { consumer: String },
+    /// A call with the id of another one that was carried out.
+    #[error(
+        "The id {id} was used before, by another call. A call is repeated with the same body; another call needs another id."
+    )]
+    IdReused { id: String },
     /// A claim with a choice, of which at least one consumer gets no place.
     #[error("{0}")]
     ClaimRefused(Arc<ClaimRefusal>),

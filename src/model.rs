@@ -5,6 +5,7 @@ pub mod aggregates;
 pub mod allocations;
 pub mod batch;
 pub mod claims;
+mod comparisons;
 pub mod inventories;
 pub mod reads;
 pub mod reshaper;

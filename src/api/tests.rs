@@ -96,6 +96,7 @@ impl TestServer {
             queue_size: 100,
             commit_timeout: Duration::from_secs(10),
             wal: WalLimits::default(),
+            claim_memory: Duration::from_secs(3600),
         };
         let owner = Owner {
             project: "unowned".into(),

@@ -101,6 +101,7 @@ fn writer_settings(options: &Options) -> WriterSettings {
         queue_size: options.placet.queue_size,
         commit_timeout: Duration::from_secs(options.placet.commit_timeout),
         wal: WalLimits::default(),
+        claim_memory: Duration::from_secs(options.placet.claim_memory),
     }
 }
 

@@ -175,6 +175,17 @@ table! {
     }
 }
 
+table! {
+    /// The answers to calls with an id (`POST /v1/claims`).
+    placet_claims (id, project_id) {
+        id -> Text,
+        project_id -> Text,
+        created_at -> Timestamp,
+        digest -> Text,
+        answer -> Text,
+    }
+}
+
 allow_tables_to_appear_in_same_query!(
     resource_classes,
     traits,

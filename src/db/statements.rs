@@ -9,12 +9,24 @@ pub mod allocations {
     pub const INSERT: InsertFromRows = InsertFromRows {
         table: "allocations",
         columns: &["resource_provider_id", "consumer_id", "resource_class_id", "used"],
+        is_repeatable: true,
     };
 
     /// The allocations of consumers.
     pub const OF_CONSUMERS: CountKeys = CountKeys {
         table: "allocations",
         column: "consumer_id",
+    };
+}
+
+pub mod claims {
+    use crate::db::engines::rows::InsertFromRows;
+
+    /// The answers have generations, which the next plan may change.
+    pub const INSERT: InsertFromRows = InsertFromRows {
+        table: "placet_claims",
+        columns: &["id", "project_id", "digest", "answer"],
+        is_repeatable: false,
     };
 }
 
@@ -49,6 +61,7 @@ pub mod consumers {
     pub const INSERT: InsertFromRows = InsertFromRows {
         table: "consumers",
         columns: &["uuid", "project_id", "user_id", "generation", "consumer_type_id"],
+        is_repeatable: true,
     };
 }
 

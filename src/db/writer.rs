@@ -17,6 +17,7 @@
 //!
 //! The writer does not know what a command means: the [`Batch`] does.
 
+mod answer_pruning;
 mod batch;
 mod commit_thread;
 pub mod failure;
@@ -30,6 +31,7 @@ mod pipeline;
 mod plan;
 pub mod pruning;
 pub mod queue;
+mod settings;
 mod strategy;
 #[cfg(test)]
 mod tests;
@@ -48,6 +50,7 @@ pub use super::wal_checkpointer::WalLimits;
 use super::{Database, DbConnection, SetupError, thread};
 use crate::error::Error;
 use crate::mutants::{self, Mutant};
+use answer_pruning::AnswerPruning;
 pub use batch::{Batch, BatchChange, BatchCommand, Decision, Executed, HeldRows, LockSet};
 use commit_thread::CommitThread;
 use failure::BatchFailure;
@@ -56,20 +59,9 @@ use identity::Identity;
 use large::LargeInserts;
 pub use plan::BatchPlan;
 use queue::{Job, WriterHandle, queue};
+pub use settings::WriterSettings;
 use strategy::CommitStrategy;
 use waiting::Waiting;
-
-/// How the writer works.
-#[derive(Debug, Clone)]
-pub struct WriterSettings {
-    /// How many commands may wait or be written; one more is refused immediately.
-    pub queue_size: usize,
-    /// How long a command may wait and be retried, both together. An in-doubt COMMIT is asked about for this long
-    /// again.
-    pub commit_timeout: Duration,
-    /// How long SQLite's WAL may get.
-    pub wal: WalLimits,
-}
 
 /// The pause before a batch or a connection attempt is retried.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
@@ -150,6 +142,7 @@ struct Writer<B: Batch> {
     /// How long a statement waits for a lock.
     lock_wait: Duration,
     last_heartbeat: Instant,
+    answer_pruning: AnswerPruning,
 }
 
 type BatchResult<T> = std::result::Result<T, BatchFailure>;
@@ -187,6 +180,7 @@ impl<B: Batch> Writer<B> {
             parked: Parked::new(settings.queue_size),
             lock_wait,
             last_heartbeat: Instant::now(),
+            answer_pruning: AnswerPruning::new(settings.claim_memory),
         };
         Ok((writer, built))
     }
@@ -232,16 +226,15 @@ impl<B: Batch> Writer<B> {
                 self.last_heartbeat = Instant::now();
                 self.heartbeat();
             }
+            self.prune_answers();
             self.retry_parked();
             if self.has_due() {
                 return true;
             }
             let due_at = self.parked.due_at().into_iter().chain(self.large_due_at());
             let until_due = due_at.min().map(|at| at.saturating_duration_since(Instant::now()));
-            match self
-                .waiting
-                .wait(until_heartbeat.min(until_due.unwrap_or(until_heartbeat)))
-            {
+            let until_upkeep = until_heartbeat.min(self.answer_pruning.until_due());
+            match self.waiting.wait(until_upkeep.min(until_due.unwrap_or(until_upkeep))) {
                 Ok(()) => return true,
                 Err(RecvTimeoutError::Disconnected) => match until_due {
                     Some(until_due) => std::thread::sleep(until_due),

@@ -1,16 +1,22 @@
 //! Place and claim in one call (`POST /v1/claims`): each consumer brings candidates in order of preference, or a query
 //! from which candidates are found, and gets the first that fits.
 //!
+//! - `preparation` brings the snapshot up to date;
 //! - `plan` finds the candidates of queries, in a version of the snapshot;
 //! - `refusal` says why a query has no candidate;
-//! - `place` claims, and plans again as long as others take the candidates first.
+//! - `place` claims, and plans again as long as others take the candidates first;
+//! - `memory` keeps the answers to calls with an id, so that a call can be repeated.
 
+pub mod memory;
 mod place;
 mod plan;
+mod preparation;
 mod refusal;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use self::memory::{Memory, RepeatableCall};
 use super::allocations::{ConsumerClaim, ProviderShare};
 use crate::error::Reasons;
 use crate::search::{self, Rank};
@@ -27,6 +33,8 @@ pub struct PlaceRequest {
     pub is_atomic: bool,
     /// Whether the answer is only foreseen, and nothing is written.
     pub is_dry_run: bool,
+    /// If the call has an id.
+    pub repeatable: Option<RepeatableCall>,
 }
 
 /// A consumer of a call.
@@ -63,12 +71,32 @@ pub struct Placed {
     pub is_exact: bool,
 }
 
+/// The answer to a call that may be a repetition.
+#[derive(Debug, Clone)]
+pub enum PlaceAnswer {
+    Placed(Placed),
+    /// The stored answer, as the client got it the first time.
+    Repeated(String),
+}
+
 /// One request to claim for several consumers, each with a choice. All or nothing. Each consumer sees what the ones
 /// before it took.
 #[derive(Debug, Clone)]
 pub struct ClaimFirst {
     /// Each consumer once.
     pub consumers: Vec<ConsumerChoice>,
+    /// If its answer is to be stored.
+    pub memory: Option<Arc<Memory>>,
+    /// About how many rows it writes.
+    rows: usize,
+}
+
+/// The answer to [`ClaimFirst`].
+#[derive(Debug, Clone)]
+pub enum ClaimAnswer {
+    Claimed(Arc<[ClaimedConsumer]>),
+    /// The stored answer to an earlier call. Nothing was claimed.
+    Repeated(String),
 }
 
 /// A consumer, and the places that it may get.
@@ -113,6 +141,51 @@ pub struct ClaimedConsumer {
     pub providers: Vec<ProviderShare>,
 }
 
+impl Placed {
+    /// `refused` has the reasons of each consumer of the call that was refused, `claimed` all others, in the same order.
+    pub fn new(refused: Vec<Option<Reasons>>, claimed: &[ClaimedConsumer], is_exact: bool) -> Placed {
+        let mut claimed = claimed.iter().cloned();
+        let outcome = |reasons: Option<Reasons>| match reasons {
+            Some(reasons) => Err(reasons),
+            None => claimed.next().ok_or_else(Reasons::default),
+        };
+        Placed {
+            consumers: refused.into_iter().map(outcome).collect(),
+            is_exact,
+        }
+    }
+
+    /// Whether anything was claimed.
+    pub fn has_claims(&self) -> bool {
+        self.consumers.iter().any(Result::is_ok)
+    }
+}
+
+/// How many candidates take the writer as long as one row. Measured: to try one takes 0.3 us, to write a row 5 us.
+const CANDIDATES_OF_A_ROW: usize = 16;
+
+impl ClaimFirst {
+    /// `memory` if the answer is to be stored.
+    pub fn new(consumers: Vec<ConsumerChoice>, memory: Option<Arc<Memory>>) -> ClaimFirst {
+        let mut lists = HashSet::new();
+        let distinct = consumers
+            .iter()
+            .filter(|consumer| lists.insert(consumer.candidates.list.as_ptr()));
+        let largest = distinct.map(|consumer| consumer.candidates.allocation_rows()).max();
+        let tries: usize = consumers.iter().map(|consumer| consumer.candidates.count()).sum();
+        ClaimFirst {
+            rows: consumers.len() * (1 + largest.unwrap_or_default()) + tries / CANDIDATES_OF_A_ROW,
+            consumers,
+            memory,
+        }
+    }
+
+    /// About how many rows it writes. What it takes to try the candidates counts too.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
 impl Candidates {
     /// All candidates of a list, from the first one on.
     pub fn all(list: Arc<[ClaimCandidate]>) -> Candidates {
@@ -129,6 +202,18 @@ impl Candidates {
         let from_first = from_first.iter().enumerate().map(|(at, it)| (before.len() + at, it));
         from_first.chain(before.iter().enumerate()).take(self.tries)
     }
+
+    /// How many candidates are tried at most.
+    fn count(&self) -> usize {
+        self.list.len().min(self.tries)
+    }
+
+    /// How many rows of `allocations` a candidate has at most.
+    fn allocation_rows(&self) -> usize {
+        let rows =
+            |candidate: &ClaimCandidate| candidate.allocations.iter().map(|(_, resources)| resources.len()).sum();
+        self.list.iter().map(rows).max().unwrap_or_default()
+    }
 }
 
 impl ConsumerChoice {
@@ -138,13 +223,6 @@ impl ConsumerChoice {
             allocations: candidate.allocations.clone(),
             ..self.claim.clone()
         }
-    }
-
-    /// The number of rows of `allocations` that it writes, at most.
-    pub fn allocation_rows(&self) -> usize {
-        let rows =
-            |candidate: &ClaimCandidate| candidate.allocations.iter().map(|(_, resources)| resources.len()).sum();
-        self.candidates.list.iter().map(rows).max().unwrap_or_default()
     }
 }
 

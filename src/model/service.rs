@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::batch::command::{Answer, Command, Write};
 use super::batch::decide::Rules;
 use super::batch::decider::Decider;
+use super::comparisons::LastComparison;
 use super::reads::provider_reads::ProviderReads;
 use super::reads::reader::{on_blocking_thread, within_timeout};
 use super::reads::refusal_checks::RefusalChecks;
 use super::reads::unknown_names::NamedSearch;
-use super::snapshot::comparison::{self, SliceResult};
 use super::snapshot::follower::Follower;
 use super::snapshot::store::SnapshotStore;
 use super::standard;
@@ -28,11 +28,12 @@ use crate::search::Snapshot;
 pub struct Model {
     pub(super) database: Database,
     pub(super) replica: Option<Replica>,
-    store: Arc<SnapshotStore>,
+    pub(super) store: Arc<SnapshotStore>,
+    pub(super) last_comparison: LastComparison,
     follower: Follower,
     writer: WriterHandle<Decider>,
     refusal_checks: RefusalChecks,
-    exclusive: bool,
+    pub(super) exclusive: bool,
     /// Whether the database compares names as the snapshot does, byte by byte.
     compares_exactly: bool,
     /// `None` on SQLite: a local read is cheaper than handing it to another thread.
@@ -125,6 +126,7 @@ impl Model {
             database,
             replica: None,
             store,
+            last_comparison: LastComparison::default(),
             follower,
             writer,
             refusal_checks,
@@ -175,9 +177,9 @@ impl Model {
     }
 
     /// What a command would be answered now. Nothing is changed.
-    pub async fn dry_run<C: Write>(&self, command: C) -> Result<C::Answer> {
+    pub(super) async fn dry_run<C: Write>(&self, command: C, deadline: BootInstant) -> Result<C::Answer> {
         let command = Arc::new(command.into_command());
-        let answer = self.refusal_checks.decide(command, self.writer.deadline()).await?;
+        let answer = self.refusal_checks.decide(command, deadline).await?;
         typed::<C>(answer)
     }
 
@@ -283,29 +285,6 @@ impl Model {
         } else {
             self.follower.age()
         }
-    }
-
-    /// Compares the first `limit` providers with ids above `after` with the tables, and corrects the snapshot. Blocks
-    /// until that is done.
-    pub fn compare(&self, after: i32, limit: usize) -> Result<SliceResult> {
-        let mut conn = change_feed::connect(&self.database)?;
-        Ok(comparison::compare(&self.store, &mut conn, after, limit)?)
-    }
-
-    /// Reads providers again, of which the tables showed less room than the snapshot.
-    pub(super) async fn correct(&self, uuids: Vec<String>) -> Result<()> {
-        let (database, store) = (self.database.clone(), Arc::clone(&self.store));
-        let correct = on_blocking_thread(&self.database, move |_| {
-            let newest = store.newest();
-            let slots = uuids.iter().filter_map(|uuid| newest.by_uuid(uuid));
-            let suspects = slots.map(|slot| newest.id(slot)).collect();
-            Ok(comparison::correct(
-                &store,
-                &mut change_feed::connect(&database)?,
-                suspects,
-            )?)
-        });
-        within_timeout(self.timeout, correct).await
     }
 
     /// The number of providers in the snapshot.

@@ -28,6 +28,7 @@ mod refusals;
 mod refused_claims;
 mod reload_races;
 mod reloads;
+mod repeats;
 mod replays;
 mod reshapes;
 mod spellings;
@@ -89,6 +90,7 @@ fn writer_settings() -> WriterSettings {
         queue_size: 1000,
         commit_timeout: std::time::Duration::from_secs(10),
         wal: WalLimits::default(),
+        claim_memory: std::time::Duration::from_secs(3600),
     }
 }
 

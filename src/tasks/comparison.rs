@@ -5,8 +5,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::rounds::{Rounds, SLICE_PROVIDERS};
+use super::rounds::Rounds;
 use crate::model::Model;
+use crate::model::snapshot::comparison::SLICE_PROVIDERS;
 
 /// The thread, unless the comparison is disabled.
 pub struct Comparison {
@@ -47,9 +48,6 @@ fn work(model: &Model, interval: Duration, stopped: &Receiver<()>) {
     while stopped.recv_timeout(rounds.pause(model.provider_count())) == Err(RecvTimeoutError::Timeout) {
         match model.compare(rounds.after, SLICE_PROVIDERS) {
             Ok(result) => {
-                for provider in &result.corrected {
-                    log::info!("A program other than placet changed provider {provider}: it was reloaded");
-                }
                 for over in rounds.record(&result) {
                     log::warn!(
                         "Provider {} is over capacity: {} of {} are used, of {} that it has",

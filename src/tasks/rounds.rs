@@ -4,10 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::model::snapshot::comparison::{OverCapacity, SliceResult};
+use crate::model::snapshot::comparison::{OverCapacity, SLICE_PROVIDERS, SliceResult};
 
-/// The providers of a slice. The database reads them in a few milliseconds.
-pub const SLICE_PROVIDERS: usize = 500;
 /// The factor by which the rate rises after a difference was found, until the end of the next round. A foreign writer is
 /// likely to write again.
 const FAST_FACTOR: u32 = 10;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ::uuid::Uuid;
 use serde::Serialize;
 
 use super::output::{Members, Pairs, json};
@@ -11,6 +12,7 @@ use super::value::Value;
 use super::{allocation_candidates, allocations, uuid};
 use crate::error::{ClaimRefusal, Error, Reasons, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Owner};
+use crate::model::claims::memory::{ClaimId, RepeatableCall};
 use crate::model::claims::{
     ClaimCandidate, ClaimQuery, ClaimedConsumer, PlaceRequest, Placed, RequestedConsumer, Wanted,
 };
@@ -49,9 +51,9 @@ fn bad_request<T>(detail: String) -> Result<T> {
 ///
 /// # Errors
 /// The first member that is wrong, by its path.
-pub fn read(query: &str, body: &[u8], defaults: &Defaults) -> Result<PlaceRequest> {
+pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRequest> {
     let parameters = Query::read_native(&PARAMETERS, query)?;
-    let body = CREATE.read(body)?;
+    let body = CREATE.read(raw_body)?;
     let mut reader = Reader {
         defaults,
         uuids: HashSet::new(),
@@ -65,12 +67,25 @@ pub fn read(query: &str, body: &[u8], defaults: &Defaults) -> Result<PlaceReques
     let consumers: Vec<RequestedConsumer> = consumers
         .map(|(at, consumer)| reader.consumer(&format!("consumers[{at}]"), consumer))
         .collect::<Result<_>>()?;
+    let id = body.get("id").and_then(|id| uuid::canonical(id.text()));
     Ok(PlaceRequest {
         consumers,
         queries: reader.queries,
         is_atomic: !matches!(body.field("atomic"), Value::Bool(false)),
         is_dry_run: parameters.last("dry_run") == Some("true"),
+        repeatable: id.map(|id| repeatable(id, raw_body, defaults)),
     })
+}
+
+fn repeatable(id: String, body: &[u8], defaults: &Defaults) -> RepeatableCall {
+    RepeatableCall {
+        id: ClaimId {
+            id,
+            project: defaults.project.clone().unwrap_or_default(),
+        },
+        digest: Uuid::new_v5(&Uuid::NAMESPACE_OID, body).to_string(),
+        write: write_text,
+    }
 }
 
 fn check_count(path: &str, count: usize, max: usize) -> Result<()> {
@@ -202,6 +217,8 @@ fn candidate(candidate: &Value) -> ClaimCandidate {
 /// The answer to a call.
 #[derive(Serialize)]
 struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
     granted: usize,
     refused: usize,
     dry_run: bool,
@@ -264,6 +281,7 @@ pub fn write(request: &PlaceRequest, placed: &Placed) -> Vec<u8> {
     let granted = placed.consumers.iter().filter(|consumer| consumer.is_ok()).count();
     let consumers = request.consumers.iter().zip(&placed.consumers);
     json(&Answer {
+        id: request.repeatable.as_ref().map(|call| call.id.id.as_str()),
         granted,
         refused: placed.consumers.len() - granted,
         dry_run: request.is_dry_run,
@@ -275,6 +293,11 @@ pub fn write(request: &PlaceRequest, placed: &Placed) -> Vec<u8> {
             })
             .collect(),
     })
+}
+
+/// The answer as it is stored for a repetition of the call.
+fn write_text(request: &PlaceRequest, placed: &Placed) -> String {
+    String::from_utf8_lossy(&write(request, placed)).into_owned()
 }
 
 /// The consumers of a refused call, for its error answer.

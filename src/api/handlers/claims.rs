@@ -4,7 +4,7 @@ use super::allocation_candidates::MAX_SHORT_ROUNDS;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::claims::PlaceRequest;
+use crate::model::claims::{PlaceAnswer, PlaceRequest};
 use crate::policy::rules;
 use crate::search::SearchSettings;
 use crate::wire::claims::{self as wire, Defaults};
@@ -29,8 +29,10 @@ pub async fn create(context: RequestContext) -> Result<Reply> {
         let search = move |interrupt: &_| job.run(interrupt);
         context.search(MAX_SHORT_ROUNDS, search).await
     };
-    let placed = context.model().place(request.clone(), &settings, search).await?;
-    Ok(Reply::json(wire::write(&request, &placed)))
+    Ok(match context.model().place(request.clone(), &settings, search).await? {
+        PlaceAnswer::Placed(placed) => Reply::json(wire::write(&request, &placed)),
+        PlaceAnswer::Repeated(answer) => Reply::json(answer.into_bytes()),
+    })
 }
 
 /// Checks each project other than the token's.

@@ -9,6 +9,7 @@ pub const UNDEFINED: &str = "placement.undefined_code";
 const CLAIM_REFUSED: &str = "placet.claim_refused";
 const CONCURRENT_UPDATE: &str = "placement.concurrent_update";
 const DUPLICATE_NAME: &str = "placement.duplicate_name";
+const ID_REUSED: &str = "placet.id_reused";
 const INVENTORY_IN_USE: &str = "placement.inventory.inuse";
 const PROVIDER_NOT_FOUND: &str = "placement.resource_provider.not_found";
 const PROVIDER_IN_USE: &str = "placement.resource_provider.inuse";
@@ -77,6 +78,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::InventoryInUse { .. } => (StatusCode::CONFLICT, CONCURRENT_UPDATE),
         E::ClaimRefused(refusal) if refusal.is_stale() => (StatusCode::CONFLICT, CONCURRENT_UPDATE),
         E::ClaimRefused(_) => (StatusCode::CONFLICT, CLAIM_REFUSED),
+        E::IdReused { .. } => (StatusCode::CONFLICT, ID_REUSED),
         E::DuplicateProvider { .. } => (StatusCode::CONFLICT, DUPLICATE_NAME),
         E::ProviderInUse { .. } => (StatusCode::CONFLICT, PROVIDER_IN_USE),
         E::ProviderHasChildren { .. } => (StatusCode::CONFLICT, PROVIDER_HAS_CHILDREN),

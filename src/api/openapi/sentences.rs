@@ -132,6 +132,7 @@ pub fn all() -> Vec<Error> {
         E::NoAllocations {
             consumer: text("consumer"),
         },
+        E::IdReused { id: text("id") },
         E::ClaimRefused(Arc::new(claim_refusal())),
         E::UnknownClassInQuery { name: text("name") },
         E::UnknownTraitsInQuery { names: text("names") },

@@ -49,6 +49,8 @@ options! {
         /// The candidate that a claim by query takes if it names no `rank`: the one that leaves a provider `fullest` or
         /// `emptiest`, the one with the `tightest` sum of free shares, a `random` one, or `any`.
         rank: DefaultRank = "any";
+        /// How long the answer to a call of `POST /v1/claims` with an `id` is kept, so that the call can be repeated.
+        claim_memory: u64 = 3_600, 60..=2_592_000 seconds;
         /// The time in which every provider in memory is compared once with the tables, to find writes by other programs.
         /// 0 turns the comparison off.
         comparison_interval: u64 = 300, 0..=86_400 seconds;

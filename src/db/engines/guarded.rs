@@ -37,11 +37,15 @@ pub enum GuardedWrite {
 }
 
 impl GuardedWrite {
-    /// Whether it only inserts rows, or asserts that there are none. Such a write conflicts only with a transaction
-    /// that inserts the same rows, so it can run before the lock set is locked (pre-insert). This holds for every table
-    /// that batch plans insert into.
-    pub fn inserts_only(&self) -> bool {
-        matches!(self, GuardedWrite::Insert(..) | GuardedWrite::AssertNone(..))
+    /// Whether it can run before the lock set is locked (pre-insert): it only inserts rows that do not depend on what is
+    /// locked, or asserts that there are none. Such a write conflicts only with a transaction that inserts the same rows.
+    /// This holds for every table that batch plans insert into.
+    pub fn can_preinsert(&self) -> bool {
+        match self {
+            GuardedWrite::Insert(it, _) => it.is_repeatable,
+            GuardedWrite::AssertNone(..) => true,
+            _ => false,
+        }
     }
 
     /// Whether it changes and finds nothing, for lack of rows or keys.

@@ -54,6 +54,8 @@ pub struct InsertFromRows {
     pub table: &'static str,
     /// The columns of the values of a row.
     pub columns: &'static [&'static str],
+    /// Whether a second plan of the same commands inserts the same rows.
+    pub is_repeatable: bool,
 }
 
 /// What follows FROM in a query that counts rows. The text is the same on every engine, with a `?` for each value.

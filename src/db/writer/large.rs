@@ -140,7 +140,7 @@ impl<B: Batch> Writer<B> {
         let Some(plan) = self.plan(&commands(jobs))? else {
             return Ok(None);
         };
-        if !plan.writes.iter().any(GuardedWrite::inserts_only) {
+        if !plan.writes.iter().any(GuardedWrite::can_preinsert) {
             return Ok(None);
         }
         let (database, lock_wait, expected) = (self.database.clone(), self.lock_wait, self.capabilities);

@@ -180,7 +180,8 @@ impl<B: Batch> Writer<B> {
     fn has_other_work(&self) -> bool {
         let is_heartbeat_due = self.last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL;
         let are_parked_due = self.parked.due_at().is_some_and(|at| at <= Instant::now());
-        self.is_stale || self.has_waiters || self.has_due() || is_heartbeat_due || are_parked_due
+        let is_pruning_due = self.answer_pruning.until_due().is_zero();
+        self.is_stale || self.has_waiters || self.has_due() || is_heartbeat_due || is_pruning_due || are_parked_due
     }
 
     /// Takes the waiting jobs that fit in a batch with `batch` and can be planned, and defers the others.

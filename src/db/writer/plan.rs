@@ -104,13 +104,13 @@ impl PreparedWrite {
     }
 }
 
-/// Executes the writes of a plan that only insert rows, and returns them.
+/// Executes the writes of a plan that can run before its locks are taken, and returns them.
 pub(super) fn insert_new_rows<B: Batch>(
     conn: &mut DbConnection,
     plan: BatchPlan<B>,
     mode: ExecMode,
 ) -> BatchResult<Vec<GuardedWrite>> {
-    let writes: Vec<GuardedWrite> = plan.writes.into_iter().filter(GuardedWrite::inserts_only).collect();
+    let writes: Vec<GuardedWrite> = plan.writes.into_iter().filter(GuardedWrite::can_preinsert).collect();
     if writes.is_empty() {
         return Ok(writes);
     }

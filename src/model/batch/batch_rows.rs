@@ -9,6 +9,7 @@
 //! The number of statements does not depend on the number of commands. On SQLite BEGIN locks the whole file, and no
 //! row is locked.
 
+mod answers;
 mod claim_rows;
 mod consumers;
 mod held;
@@ -17,6 +18,7 @@ mod users;
 
 use chrono::NaiveDateTime;
 
+pub use answers::answers;
 pub use claim_rows::{claim_rows, is_read_by_one_statement};
 #[cfg(feature = "mutants")]
 pub(super) use consumers::AllocationColumns;

@@ -1,9 +1,7 @@
 //! The commands in the writer's queue, and their answers.
 
-use std::sync::Arc;
-
 use crate::model::allocations::ConsumerClaim;
-use crate::model::claims::{self, ClaimedConsumer};
+use crate::model::claims::{self, ClaimAnswer};
 use crate::model::{aggregates, allocations, inventories, reshaper, resource_classes, resource_providers, traits};
 
 /// One change that a client requested, as the writer takes it from its queue.
@@ -38,10 +36,7 @@ impl Command {
     pub fn written_rows(&self) -> usize {
         match self {
             Command::Claim(claim) => rows_of_claims(&claim.consumers),
-            Command::ClaimFirst(claim) => {
-                let rows = claim.consumers.iter().map(|consumer| 1 + consumer.allocation_rows());
-                rows.sum()
-            }
+            Command::ClaimFirst(claim) => claim.rows(),
             Command::Reshape(reshape) => {
                 let inventories = reshape.providers.iter().map(|reshaped| reshaped.inventories.len());
                 rows_of_claims(&reshape.consumers) + inventories.sum::<usize>()
@@ -77,7 +72,7 @@ pub enum Answer {
     Traits(traits::ProviderTraits),
     Aggregates(aggregates::ProviderAggregates),
     Ensured(Ensured),
-    Claimed(Arc<[ClaimedConsumer]>),
+    Claim(ClaimAnswer),
 }
 
 /// The answer of a `PUT` that creates a class or trait unless it exists.
@@ -134,7 +129,7 @@ write_commands! {
     traits::Ensure => EnsureTrait answers Ensured(Ensured);
     aggregates::Replace => ReplaceAggregates answers Aggregates(aggregates::ProviderAggregates);
     resource_classes::Ensure => EnsureClass answers Ensured(Ensured);
-    claims::ClaimFirst => ClaimFirst answers Claimed(Arc<[ClaimedConsumer]>);
+    claims::ClaimFirst => ClaimFirst answers Claim(ClaimAnswer);
 }
 
 write_commands! {

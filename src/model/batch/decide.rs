@@ -59,7 +59,7 @@ pub fn decide(state: &mut State, rules: &Rules, command: &Command) -> Result<Ans
         Command::RenameClass(command) => done(resource_classes::rename(state, command)),
         Command::DeleteClass(command) => done(resource_classes::delete(state, command)),
         Command::Claim(command) => done(allocations::claim(state, rules, command)),
-        Command::ClaimFirst(command) => claims::claim_first(state, rules, command).map(Answer::Claimed),
+        Command::ClaimFirst(command) => claims::claim_first(state, rules, command).map(Answer::Claim),
         Command::Release(command) => done(allocations::release(state, command)),
         Command::Reshape(command) => done(reshaper::reshape(state, rules, command)),
     }

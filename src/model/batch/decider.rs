@@ -152,6 +152,7 @@ impl Decider {
         state.class_users = batch_rows::class_users(conn, footprint, providers_max)?;
         state.trait_users = batch_rows::trait_users(conn, footprint, providers_max)?;
         state.trait_times = batch_rows::trait_times(conn, footprint)?;
+        state.answers = batch_rows::answers(conn, footprint)?;
         Ok(state)
     }
 

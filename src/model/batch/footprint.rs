@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::command::Command;
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::ConsumerChoice;
+use crate::model::claims::memory::ClaimId;
 use crate::model::resource_providers::NewParent;
 use crate::search::Snapshot;
 
@@ -15,6 +16,8 @@ use crate::search::Snapshot;
 #[derive(Debug, Default)]
 pub struct Footprint<'a> {
     pub consumers: BTreeSet<&'a str>,
+    /// The ids of calls.
+    pub claim_ids: BTreeSet<&'a ClaimId>,
     /// Those of `consumers` that a claim wipes: the generations of the providers that they use will move.
     pub wiped: BTreeSet<&'a str>,
     /// Uuids of providers.
@@ -59,7 +62,10 @@ impl<'a> Footprint<'a> {
     fn add(&mut self, command: &'a Command) {
         match command {
             Command::Claim(claim) => self.add_claims(&claim.consumers),
-            Command::ClaimFirst(claim) => self.add_choices(&claim.consumers),
+            Command::ClaimFirst(claim) => {
+                self.claim_ids.extend(claim.memory.iter().map(|memory| memory.id()));
+                self.add_choices(&claim.consumers);
+            }
             Command::Release(release) => {
                 self.consumers.insert(&release.consumer);
             }

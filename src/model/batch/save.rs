@@ -9,6 +9,7 @@
 //! the transaction must be rolled back.
 
 mod allocations;
+mod answers;
 mod catalog;
 mod consumers;
 mod inventories;
@@ -123,6 +124,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         inventories::write,
         consumers::insert_and_delete,
         |save| save.write(&allocations::insert(save.state, &save.ids)),
+        |save| save.write(&answers::insert(save.state)),
         catalog::delete,
     ];
     for step in steps {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::base::Base;
 use super::savepoint::Savepoint;
 use crate::model::Moment;
+use crate::model::claims::memory::{ClaimId, StoredAnswer};
 use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
 
@@ -67,6 +68,14 @@ pub struct ConsumerEntry {
     pub allocations: Vec<(ProviderId, ClassId, i64)>,
 }
 
+/// The answer to a call with an id.
+#[derive(Debug, Clone)]
+pub struct AnswerEntry {
+    pub stored: StoredAnswer,
+    /// Whether the batch gave it, so that it has to be stored.
+    pub is_new: bool,
+}
+
 /// A class or trait that the batch created, renamed or deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NameEntry {
@@ -86,6 +95,8 @@ pub struct State {
     pub traits: BTreeMap<TraitId, NameEntry>,
     pub new_aggregates: HashMap<Arc<str>, AggregateId>,
     pub consumers: BTreeMap<String, ConsumerEntry>,
+    /// Answers to calls with an id, of those that the batch names.
+    pub answers: BTreeMap<ClaimId, AnswerEntry>,
     /// Providers that had, before the batch, an inventory of a class that a command removes.
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
     /// Providers that had, before the batch, a trait that a command deletes.
@@ -114,6 +125,7 @@ impl State {
             traits: BTreeMap::new(),
             new_aggregates: HashMap::new(),
             consumers,
+            answers: BTreeMap::new(),
             class_users: BTreeSet::new(),
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),

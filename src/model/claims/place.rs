@@ -10,75 +10,112 @@
 
 use std::sync::Arc;
 
-use diesel::prelude::*;
-
-use super::plan::OwnAllocations;
+use super::memory::Memory;
+use super::preparation::Contradiction;
 use super::{
-    Candidates, ClaimFirst, ClaimQuery, ClaimedConsumer, ConsumerChoice, PlaceRequest, Placed, Plan, PlanJob, Wanted,
+    Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob,
+    RequestedConsumer, Wanted,
 };
 use crate::db::boot_instant::BootInstant;
-use crate::db::engines::dialect::in_lists;
-use crate::db::schema::allocations;
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
-use crate::model::reads::unknown_names::{NamedSearch, Names, StoredSpellings};
-use crate::search::{ClassId, ProviderId, SearchSettings};
+use crate::search::SearchSettings;
 
 /// One call in progress.
-struct Call<'a> {
-    model: &'a Model,
-    request: Arc<PlaceRequest>,
+pub(super) struct Call<'a> {
+    pub model: &'a Model,
+    pub request: Arc<PlaceRequest>,
     deadline: BootInstant,
-    /// By consumer, why it is refused for good.
+    /// By consumer, why rows refused it.
     refused: Vec<Option<Reasons>>,
+    /// Candidates of queries that rows refused.
+    pub contradictions: Vec<Contradiction>,
     /// Whether a plan was made whose candidates were all taken.
-    has_lost: bool,
+    pub has_lost: bool,
+    /// Whether the snapshot needs no further comparison with the tables before a query is refused.
+    is_compared: bool,
     is_exact: bool,
+}
+
+/// What a plan found for the consumers of a call.
+struct Round {
+    /// By consumer of the call, why it gets nothing; `None` for those that claim.
+    refused: Vec<Option<Reasons>>,
+    choices: Vec<ConsumerChoice>,
 }
 
 impl Model {
     /// Places the consumers of a call. `search` runs a search where it delays no other request.
     ///
     /// # Errors
-    /// [`Error::ClaimRefused`] if the call is atomic and a consumer gets no place. Errors of the search. The call may
-    /// end with [`Error::Busy`] if others keep taking what it finds.
+    /// - [`Error::ClaimRefused`] if the call is atomic and a consumer gets no place.
+    /// - [`Error::IdReused`] if its id belongs to another call.
+    /// - [`Error::Busy`] if others keep taking what it finds. Errors of the search.
     pub async fn place(
         &self,
         request: PlaceRequest,
         settings: &SearchSettings,
         search: impl AsyncFn(PlanJob) -> Result<Plan>,
-    ) -> Result<Placed> {
+    ) -> Result<PlaceAnswer> {
+        if let Some(answer) = self.stored_answer(&request).await? {
+            return Ok(PlaceAnswer::Repeated(answer));
+        }
+        let request = Arc::new(request);
         let mut call = Call {
             model: self,
             deadline: self.writer_deadline(),
             refused: vec![None; request.consumers.len()],
-            request: Arc::new(request),
+            request: Arc::clone(&request),
+            contradictions: Vec::new(),
             has_lost: false,
+            is_compared: false,
             is_exact: true,
         };
-        while BootInstant::now() < call.deadline {
-            let pending = call.pending();
-            let planned = if call.request.queries.is_empty() {
-                Some(call.posted(&pending))
+        let answer = call.place(settings, search).await;
+        let is_refused = match &answer {
+            Err(Error::ClaimRefused(_)) => true,
+            Ok(PlaceAnswer::Placed(placed)) => !placed.has_claims(),
+            _ => false,
+        };
+        // The first call may have been carried out since.
+        if is_refused && let Some(answer) = self.stored_answer(&request).await? {
+            return Ok(PlaceAnswer::Repeated(answer));
+        }
+        answer
+    }
+}
+
+impl Call<'_> {
+    async fn place(
+        &mut self,
+        settings: &SearchSettings,
+        search: impl AsyncFn(PlanJob) -> Result<Plan>,
+    ) -> Result<PlaceAnswer> {
+        while BootInstant::now() < self.deadline {
+            let pending = self.pending();
+            let planned = if self.request.queries.is_empty() {
+                self.posted(&pending)
             } else {
-                let plan = search(call.plan_job(&pending, settings).await?).await?;
-                call.is_exact &= plan.is_exact;
-                call.take_planned(&pending, plan)?
+                let plan = search(self.plan_job(&pending, settings).await?).await?;
+                self.is_exact &= plan.is_exact;
+                plan.consumers
             };
-            let Some(choices) = planned else { continue };
-            if let Some(claimed) = call.claim(&pending, choices).await? {
-                return Ok(call.placed(&pending, &claimed));
+            let round = self.round(&pending, planned);
+            if self.must_plan_again(&round).await? {
+                continue;
+            }
+            let round = self.with_stale_generations(round).await?;
+            if let Some(answer) = self.claim(&pending, round).await? {
+                return Ok(answer);
             }
         }
         Err(Error::Busy {
             detail: "Other claims kept taking the places that were found.".to_owned(),
         })
     }
-}
 
-impl Call<'_> {
-    /// The indexes of the consumers that are not refused.
+    /// The indexes of the consumers that rows have not refused.
     fn pending(&self) -> Vec<usize> {
         (0..self.refused.len())
             .filter(|at| self.refused[*at].is_none())
@@ -86,170 +123,158 @@ impl Call<'_> {
     }
 
     /// The choices of consumers that all post candidates.
-    fn posted(&self, pending: &[usize]) -> Vec<Candidates> {
+    fn posted(&self, pending: &[usize]) -> Vec<std::result::Result<Candidates, Reasons>> {
         let lists = pending
             .iter()
             .filter_map(|at| match &self.request.consumers[*at].wanted {
                 Wanted::Candidates(list) => Some(Arc::clone(list)),
                 Wanted::Query(_) => None,
             });
-        lists.map(Candidates::all).collect()
+        lists.map(|list| Ok(Candidates::all(list))).collect()
     }
 
-    /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before.
-    async fn plan_job(&self, pending: &[usize], settings: &SearchSettings) -> Result<PlanJob> {
-        let queries = Queries(self.request.queries.clone());
-        let prepared = self.model.prepare_search(queries, std::time::Duration::ZERO).await?;
-        let consumers = pending.iter().map(|at| &self.request.consumers[*at].claim);
-        let existing: Vec<String> = consumers
-            .filter(|claim| claim.generation != Expected::New)
-            .map(|claim| claim.consumer.clone())
-            .collect();
-        let own = if existing.is_empty() {
-            OwnAllocations::new()
-        } else {
-            let read = move |conn: &mut crate::db::DbConnection| Ok(own_allocations(conn, &existing)?);
-            self.model.ask(read).await?
+    fn round(&self, pending: &[usize], planned: Vec<std::result::Result<Candidates, Reasons>>) -> Round {
+        let mut round = Round {
+            refused: self.refused.clone(),
+            choices: Vec::with_capacity(pending.len()),
         };
-        Ok(PlanJob {
-            snapshot: prepared.snapshot,
-            request: Arc::clone(&self.request),
-            queries: Arc::new(prepared.search.0),
-            pending: pending.into(),
-            own: Arc::new(own),
-            one_by_one: self.has_lost,
-            settings: settings.clone(),
-        })
-    }
-
-    /// The choices of a plan. Consumers without a candidate are refused; then `None`, because the others are planned
-    /// again.
-    ///
-    /// # Errors
-    /// [`Error::ClaimRefused`] if the call is atomic and a consumer has no candidate.
-    fn take_planned(&mut self, pending: &[usize], plan: Plan) -> Result<Option<Vec<Candidates>>> {
-        let mut choices = Vec::with_capacity(pending.len());
-        let mut refused = Vec::new();
-        for (at, planned) in pending.iter().zip(plan.consumers) {
+        for (at, planned) in pending.iter().zip(planned) {
             match planned {
-                Ok(candidates) => choices.push(candidates),
-                Err(reasons) => refused.push((*at, reasons)),
+                Ok(candidates) => round.choices.push(ConsumerChoice {
+                    claim: self.request.consumers[*at].claim.clone(),
+                    candidates,
+                }),
+                Err(reasons) => round.refused[*at] = Some(reasons),
             }
         }
-        if refused.is_empty() {
-            return Ok(Some(choices));
-        }
-        self.refuse(refused)?;
-        Ok(None)
+        round
     }
 
-    /// Refuses consumers for good.
+    /// Whether the snapshot was compared with the tables, because a query has no candidate and another program writes to
+    /// the database. Once in a call.
+    async fn must_plan_again(&mut self, round: &Round) -> Result<bool> {
+        if self.is_compared || round.refused == self.refused {
+            return Ok(false);
+        }
+        self.is_compared = true;
+        self.model.compare_before_refusal(self.deadline).await
+    }
+
+    /// Replaces the reasons of consumers that have another generation than the caller expects: nothing else helps them.
+    async fn with_stale_generations(&self, mut round: Round) -> Result<Round> {
+        let planned: Vec<usize> = (0..self.refused.len())
+            .filter(|at| round.refused[*at].is_some() && self.refused[*at].is_none())
+            .collect();
+        if planned.is_empty() {
+            return Ok(round);
+        }
+        let without_candidates = planned.iter().map(|at| ConsumerChoice {
+            claim: self.request.consumers[*at].claim.clone(),
+            candidates: Candidates::all(Arc::new([])),
+        });
+        let command = ClaimFirst::new(without_candidates.collect(), None);
+        if let Err(error) = self.model.dry_run(command, self.deadline).await {
+            let Error::ClaimRefused(refusal) = error else {
+                return Err(error);
+            };
+            for (at, consumer) in planned.iter().zip(&refusal.consumers) {
+                if !consumer.reasons.is_empty() {
+                    round.refused[*at] = Some(consumer.reasons.clone());
+                }
+            }
+        }
+        Ok(round)
+    }
+
+    /// Claims for the consumers that have candidates. `None` if the call must be planned again.
     ///
     /// # Errors
-    /// [`Error::ClaimRefused`] if the call is atomic.
-    fn refuse(&mut self, refused: Vec<(usize, Reasons)>) -> Result<()> {
-        for (at, reasons) in refused {
-            self.refused[at] = Some(reasons);
+    /// [`Error::ClaimRefused`] if the call is atomic and a consumer is refused.
+    async fn claim(&mut self, pending: &[usize], round: Round) -> Result<Option<PlaceAnswer>> {
+        let Round { refused, choices } = round;
+        if self.request.is_atomic && refused.iter().any(Option::is_some) {
+            return Err(self.refusal(&refused));
         }
-        if !self.request.is_atomic {
-            return Ok(());
+        if choices.is_empty() {
+            return Ok(Some(PlaceAnswer::Placed(Placed::new(refused, &[], self.is_exact))));
         }
-        let consumers = self.request.consumers.iter().zip(&self.refused);
-        let consumers = consumers.map(|(consumer, reasons)| RefusedConsumer {
-            consumer: consumer.claim.consumer.clone(),
-            reasons: reasons.clone().unwrap_or_else(other_refused),
-        });
-        Err(Error::ClaimRefused(Arc::new(ClaimRefusal {
-            consumers: consumers.collect(),
-        })))
-    }
-
-    /// Claims for the pending consumers. `None` if they must be planned again, perhaps without some of them.
-    async fn claim(&mut self, pending: &[usize], choices: Vec<Candidates>) -> Result<Option<Arc<[ClaimedConsumer]>>> {
-        if pending.is_empty() {
-            return Ok(Some(Arc::new([])));
-        }
-        let consumers = pending.iter().map(|at| &self.request.consumers[*at]);
-        let choices = consumers.zip(choices).map(|(consumer, candidates)| ConsumerChoice {
-            claim: consumer.claim.clone(),
-            candidates,
-        });
-        let command = ClaimFirst {
-            consumers: choices.collect(),
-        };
+        let claiming: Vec<usize> = pending.iter().copied().filter(|at| refused[*at].is_none()).collect();
+        let command = ClaimFirst::new(choices, self.memory(&refused));
         let decided = if self.request.is_dry_run {
-            self.model.dry_run(command).await.map(Some)
-        } else if self.may_plan_again(pending) {
+            self.model.dry_run(command, self.deadline).await.map(Some)
+        } else if self.may_plan_again(&claiming) {
             self.model.submit_once(command, self.deadline).await
         } else {
             self.model.submit_until(command, self.deadline).await.map(Some)
         };
         match decided {
-            Err(Error::ClaimRefused(refusal)) => {
-                let contradicted = self.take_refusal(pending, &refusal)?;
-                if !contradicted.is_empty()
-                    && let Err(error) = self.model.correct(contradicted).await
-                {
-                    log::warn!("Providers could not be read again, so searches may go on finding them: {error}");
-                }
-                Ok(None)
+            Ok(Some(ClaimAnswer::Claimed(claimed))) => {
+                let placed = Placed::new(refused, &claimed, self.is_exact);
+                Ok(Some(PlaceAnswer::Placed(placed)))
             }
+            Ok(Some(ClaimAnswer::Repeated(answer))) => Ok(Some(PlaceAnswer::Repeated(answer))),
             Ok(None) => {
                 self.has_lost = true;
                 Ok(None)
             }
-            decided => decided,
+            Err(Error::ClaimRefused(refusal)) => self.take_refusal(&claiming, &refusal).map(|()| None),
+            Err(error) => Err(error),
         }
+    }
+
+    /// What is stored with the claim, if the call has an id.
+    fn memory(&self, refused: &[Option<Reasons>]) -> Option<Arc<Memory>> {
+        let call = self.request.repeatable.clone()?;
+        Some(Arc::new(Memory {
+            call,
+            request: Arc::clone(&self.request),
+            refused: refused.to_vec(),
+            is_exact: self.is_exact,
+        }))
     }
 
     /// Whether a refusal on the snapshot needs no check against the tables, because another search follows: that is so
     /// if all consumers are new and have queries.
-    fn may_plan_again(&self, pending: &[usize]) -> bool {
-        pending.iter().all(|at| {
+    fn may_plan_again(&self, claiming: &[usize]) -> bool {
+        claiming.iter().all(|at| {
             let consumer = &self.request.consumers[*at];
             consumer.claim.generation == Expected::New && matches!(consumer.wanted, Wanted::Query(_))
         })
     }
 
-    /// Notes what was refused on rows. A consumer whose candidates came from a query may get others. Returns the
-    /// providers that a query found and the rows refused: another program may have changed them.
+    /// Notes what was refused on rows. A consumer whose candidates came from a query may get others.
     ///
     /// # Errors
-    /// As of [`Self::refuse`].
-    fn take_refusal(&mut self, pending: &[usize], refusal: &ClaimRefusal) -> Result<Vec<String>> {
-        let (mut refused, mut contradicted) = (Vec::new(), Vec::new());
-        for (at, consumer) in pending.iter().zip(&refusal.consumers) {
+    /// As of [`Self::claim`].
+    fn take_refusal(&mut self, claiming: &[usize], refusal: &ClaimRefusal) -> Result<()> {
+        for (at, consumer) in claiming.iter().zip(&refusal.consumers) {
             let reasons = &consumer.reasons;
             let has_query = matches!(self.request.consumers[*at].wanted, Wanted::Query(_));
             let is_final = reasons.kept().iter().any(|reason| reason.code.concerns_consumer())
                 || reasons.are_all(ReasonCode::ProviderGenerationLimit);
             if has_query && !is_final {
                 self.has_lost |= !reasons.is_empty();
-                let providers = reasons.kept().iter();
-                contradicted.extend(providers.filter_map(|reason| reason.resource_provider.clone()));
+                self.contradictions.extend(Contradiction::of(consumer));
             } else if !reasons.is_empty() {
-                refused.push((*at, reasons.clone()));
+                self.refused[*at] = Some(reasons.clone());
             }
         }
-        if !refused.is_empty() {
-            self.refuse(refused)?;
+        if self.request.is_atomic && self.refused.iter().any(Option::is_some) {
+            return Err(self.refusal(&self.refused));
         }
-        Ok(contradicted)
+        Ok(())
     }
 
-    fn placed(self, pending: &[usize], claimed: &[ClaimedConsumer]) -> Placed {
-        let mut consumers: Vec<std::result::Result<ClaimedConsumer, Reasons>> = self
-            .refused
-            .into_iter()
-            .map(|reasons| Err(reasons.unwrap_or_default()))
-            .collect();
-        for (at, claimed) in pending.iter().zip(claimed) {
-            consumers[*at] = Ok(claimed.clone());
-        }
-        Placed {
-            consumers,
-            is_exact: self.is_exact,
-        }
+    /// The refusal of an atomic call.
+    fn refusal(&self, refused: &[Option<Reasons>]) -> Error {
+        let consumers = self.request.consumers.iter().zip(refused);
+        let consumers = consumers.map(|(consumer, reasons): (&RequestedConsumer, _)| RefusedConsumer {
+            consumer: consumer.claim.consumer.clone(),
+            reasons: reasons.clone().unwrap_or_else(other_refused),
+        });
+        Error::ClaimRefused(Arc::new(ClaimRefusal {
+            consumers: consumers.collect(),
+        }))
     }
 }
 
@@ -260,36 +285,4 @@ fn other_refused() -> Reasons {
         "Another consumer of this call cannot be placed, and the call is atomic.".to_owned(),
     )
     .into()
-}
-
-/// All queries of a call, whose names are looked up together.
-struct Queries(Vec<ClaimQuery>);
-
-impl NamedSearch for Queries {
-    fn names(&self) -> Names {
-        let mut names = Names::default();
-        self.0.iter().for_each(|query| names.extend(query.request.names()));
-        names
-    }
-
-    fn respell(&mut self, stored: &StoredSpellings) {
-        self.0.iter_mut().for_each(|query| query.request.respell(stored));
-    }
-}
-
-/// The allocations of the consumers.
-fn own_allocations(conn: &mut crate::db::DbConnection, consumers: &[String]) -> QueryResult<OwnAllocations> {
-    use allocations as t;
-    let rows: Vec<(String, i32, i32, i32)> = in_lists(consumers, |consumers| {
-        t::table
-            .filter(t::consumer_id.eq_any(consumers))
-            .select((t::consumer_id, t::resource_provider_id, t::resource_class_id, t::used))
-            .load(&mut *conn)
-    })?;
-    let mut own = OwnAllocations::new();
-    for (consumer, provider, class, used) in rows {
-        let allocation = (ProviderId(provider), ClassId(class), i64::from(used));
-        own.entry(consumer).or_default().push(allocation);
-    }
-    Ok(own)
 }

@@ -16,6 +16,9 @@ use crate::db::schema::resource_providers;
 use crate::db::{DbConnection, DbResult};
 use crate::search::{ProviderId, ProviderRow, Snapshot};
 
+/// The providers of a slice. The database reads them in a few milliseconds.
+pub const SLICE_PROVIDERS: usize = 500;
+
 /// The result of comparing one slice of the providers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SliceResult {
@@ -50,6 +53,9 @@ pub fn compare(store: &SnapshotStore, conn: &mut DbConnection, after: i32, limit
             .into_iter()
             .filter_map(|id| uuid_of(&reloaded, id).or(uuid_of(&snapshot, id)))
             .collect();
+        for provider in &corrected {
+            log::info!("A program other than placet changed provider {provider}: it was reloaded");
+        }
     }
     if next.is_none() && load::catalog(conn)? != *store.newest().catalog() {
         store.reload_catalog(conn)?;

@@ -59,6 +59,8 @@ struct Applied {
     /// How many polls in a row found no commit of a peer.
     idle_polls: u32,
     speculative: Option<Speculative>,
+    /// When a foreign writer's change was last found.
+    foreign_write_found: Option<BootInstant>,
 }
 
 /// The speculative snapshot: `base` with a commit in flight. It is published when the commit has happened, if `base` is
@@ -107,6 +109,7 @@ impl SnapshotStore {
                 contention: ContentionTracker::default(),
                 idle_polls: 0,
                 speculative: None,
+                foreign_write_found: None,
             }),
             invalid: AtomicBool::new(false),
             invalidated: Notify::new(),
@@ -165,6 +168,7 @@ impl SnapshotStore {
     pub fn note_foreign_commit(&self) {
         let mut applied = self.applied();
         applied.stamp.foreign_commits += 1;
+        applied.foreign_write_found = Some(BootInstant::now());
         if !self.has_foreign_commits.swap(true, Ordering::AcqRel) {
             log::info!(
                 "A program other than placet wrote to the database: commands are decided on rows until the snapshot \
@@ -176,6 +180,12 @@ impl SnapshotStore {
     /// Whether a foreign writer has committed since everything was read.
     pub fn has_foreign_commits(&self) -> bool {
         self.has_foreign_commits.load(Ordering::Acquire)
+    }
+
+    /// Whether a foreign writer's change was found within this time.
+    pub fn had_foreign_writes(&self, within: Duration) -> bool {
+        let found = self.applied().foreign_write_found;
+        found.is_some_and(|found| found.elapsed() < within)
     }
 
     /// Whether a decision may rest on the snapshot, with guards.
@@ -338,9 +348,13 @@ impl SnapshotStore {
         conn: &mut DbConnection,
         suspects: &BTreeSet<ProviderId>,
     ) -> DbResult<Vec<ProviderId>> {
-        Ok(self
+        let differing = self
             .read_marked(conn, suspects, NameKinds::default())?
-            .unwrap_or_default())
+            .unwrap_or_default();
+        if !differing.is_empty() {
+            self.applied().foreign_write_found = Some(BootInstant::now());
+        }
+        Ok(differing)
     }
 
     /// Reads the catalog again. An invalid snapshot stays invalid.

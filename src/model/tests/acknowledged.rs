@@ -41,6 +41,7 @@ impl World {
             queue_size: 1000,
             commit_timeout: Duration::from_secs(60),
             wal: crate::db::writer::WalLimits::default(),
+            claim_memory: Duration::from_secs(3600),
         };
         Model::start(self.database.clone(), &settings, rules(), Serving::Shared)
             .unwrap()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::multi_process::{submit_together, tally};
 use super::*;
 use crate::error::{ClaimRefusal, Reason, ReasonCode};
-use crate::model::claims::{Candidates, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice};
+use crate::model::claims::{Candidates, ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice};
 
 /// Candidates of one provider and class each.
 fn candidates(asks: &[(u32, &str, i64)]) -> Candidates {
@@ -24,7 +24,14 @@ pub(super) fn choice(consumer: u32, generation: Expected, asks: &[(u32, &str, i6
 }
 
 fn first_of(consumers: Vec<ConsumerChoice>) -> ClaimFirst {
-    ClaimFirst { consumers }
+    ClaimFirst::new(consumers, None)
+}
+
+fn claimed(answer: Result<ClaimAnswer>) -> Arc<[ClaimedConsumer]> {
+    match answer {
+        Ok(ClaimAnswer::Claimed(claimed)) => claimed,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The consumer's candidate, and the provider with its generation.
@@ -62,7 +69,7 @@ async fn the_first_candidate_that_fits_is_claimed() {
     ];
     let before = f.generation(2);
     let command = first_of(vec![choice(10, Expected::New, &asks)]);
-    let claimed = f.model.submit(command).await.unwrap();
+    let claimed = claimed(f.model.submit(command).await);
     assert_eq!(got(&claimed[0]), (3, uuid(2), before + 1));
     assert_eq!(claimed[0].generation, 1);
     assert_eq!(claimed[0].mappings, Some(vec![(String::new(), vec![uuid(2)])]));
@@ -129,7 +136,7 @@ async fn of_a_gang_all_consumers_are_granted_or_none() {
     let no_room = |candidate| (ReasonCode::NoRoom, Some(candidate), Some(3), Some(1));
     assert_eq!(reasons(&refused, 2), [no_room(0), no_room(1)]);
     assert_eq!((f.used(1), f.used(2)), (0, 0));
-    let claimed = f.model.submit(gang(&[10, 11])).await.unwrap();
+    let claimed = claimed(f.model.submit(gang(&[10, 11])).await);
     let places: Vec<usize> = claimed.iter().map(|consumer| consumer.candidate).collect();
     assert_eq!(places, [0, 1], "the second sees what the first took");
     assert_eq!((f.used(1), f.used(2)), (3, 3));
@@ -164,7 +171,7 @@ async fn a_consumer_that_exists_is_replaced_and_its_own_room_is_free_for_it() {
     let grow = |generation| first_of(vec![choice(10, generation, &[(1, "VCPU", 4)])]);
     let stale = refusal(f.model.submit(grow(Expected::Is(7))).await.unwrap_err());
     assert!(stale.is_stale());
-    let claimed = f.model.submit(grow(Expected::Is(1))).await.unwrap();
+    let claimed = claimed(f.model.submit(grow(Expected::Is(1))).await);
     assert_eq!((claimed[0].generation, f.used(1)), (2, 4));
     let exists = refusal(f.model.submit(grow(Expected::New)).await.unwrap_err());
     assert!(exists.is_stale(), "the caller took it for new");
@@ -182,10 +189,11 @@ async fn a_dry_run_answers_the_same_and_writes_nothing() {
         choice(11, Expected::New, &[(1, "VCPU", 2)]),
     ]);
     let rows = "SELECT COUNT(*) AS n FROM allocations";
-    let foreseen = f.model.dry_run(command.clone()).await.unwrap();
+    let deadline = f.model.writer_deadline();
+    let foreseen = claimed(f.model.dry_run(command.clone(), deadline).await);
     assert_eq!((f.number(rows), f.generation(1)), (0, 1));
-    assert_eq!(*f.model.submit(command.clone()).await.unwrap(), *foreseen);
-    let refused = f.model.dry_run(command).await.unwrap_err();
+    assert_eq!(*claimed(f.model.submit(command.clone()).await), *foreseen);
+    let refused = f.model.dry_run(command, deadline).await.unwrap_err();
     assert!(refusal(refused).is_stale(), "its consumers exist now");
 }
 

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use super::replays::Rng;
 use super::*;
 use crate::error::{ReasonCode, Reasons};
-use crate::model::claims::{ClaimCandidate, ClaimQuery, PlaceRequest, Placed, PlanJob, RequestedConsumer, Wanted};
+use crate::model::claims::{
+    ClaimCandidate, ClaimQuery, PlaceAnswer, PlaceRequest, Placed, PlanJob, RequestedConsumer, Wanted,
+};
 use crate::search::{Group, Interrupt, Rank, Request, SearchSettings};
 
-fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
+pub(super) fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
     let group = Group {
         resources: vec![("VCPU".to_owned(), amount)],
         ..Group::default()
@@ -28,7 +30,7 @@ fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
 }
 
 /// Consumers that all have the first query.
-fn gang(consumers: std::ops::Range<u32>, query: ClaimQuery) -> PlaceRequest {
+pub(super) fn gang(consumers: std::ops::Range<u32>, query: ClaimQuery) -> PlaceRequest {
     let consumers = consumers.map(|consumer| RequestedConsumer {
         claim: consumer_claim(consumer, Vec::new(), Expected::New),
         wanted: Wanted::Query(0),
@@ -38,10 +40,18 @@ fn gang(consumers: std::ops::Range<u32>, query: ClaimQuery) -> PlaceRequest {
         queries: vec![query],
         is_atomic: true,
         is_dry_run: false,
+        repeatable: None,
     }
 }
 
 async fn place(model: &Model, request: PlaceRequest) -> Result<Placed> {
+    match place_or_repeat(model, request).await? {
+        PlaceAnswer::Placed(placed) => Ok(placed),
+        PlaceAnswer::Repeated(answer) => panic!("a call without an id was repeated: {answer}"),
+    }
+}
+
+pub(super) async fn place_or_repeat(model: &Model, request: PlaceRequest) -> Result<PlaceAnswer> {
     let search = async |job: PlanJob| job.run(&Interrupt::default());
     model.place(request, &SearchSettings::uncut(7), search).await
 }

@@ -54,6 +54,34 @@ fn what_a_consumer_leaves_out_is_taken_from_the_token_and_the_options() {
 }
 
 #[test]
+fn a_call_with_an_id_is_known_by_its_project_and_its_body() {
+    let body = |id: &str, amount: u32| {
+        let consumer = consumer(&format!(r#""query": "resources=VCPU:{amount}""#));
+        format!(r#"{{"id": "{id}", "consumers": [{consumer}]}}"#)
+    };
+    let call = |body: &str| read("", body.as_bytes(), &defaults()).unwrap().repeatable.unwrap();
+    let first = call(&body("33333333-3333-4333-8333-33333333333A", 1));
+    assert_eq!(
+        (first.id.id.as_str(), first.id.project.as_str()),
+        ("33333333-3333-4333-8333-33333333333a", "p")
+    );
+    let same = call(&body("33333333-3333-4333-8333-33333333333A", 1));
+    let other = call(&body("33333333-3333-4333-8333-33333333333A", 2));
+    assert_eq!(
+        (first.digest == same.digest, first.digest == other.digest),
+        (true, false)
+    );
+    assert!(
+        read_consumers(&consumer(r#""query": "resources=VCPU:1""#))
+            .unwrap()
+            .repeatable
+            .is_none()
+    );
+    let error = read("", body("3", 1).as_bytes(), &defaults()).unwrap_err().to_string();
+    assert!(error.contains("'3'"), "{error}");
+}
+
+#[test]
 fn a_query_is_a_string_or_an_object_and_equal_ones_are_read_once() {
     let object = r#""query": {"resources": "VCPU:2", "required": ["A", "in:B,C"]}, "rank": "fullest""#;
     let string = r#""query": "resources=VCPU:2&required=A&required=in:B,C", "rank": "fullest""#;

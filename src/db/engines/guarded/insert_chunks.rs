@@ -60,6 +60,7 @@ mod tests {
     const INSERT: InsertFromRows = InsertFromRows {
         table: "t",
         columns: &["a", "b"],
+        is_repeatable: true,
     };
 
     fn insert_of(rows: i64) -> Fragment {

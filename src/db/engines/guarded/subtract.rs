@@ -44,7 +44,11 @@ mod tests {
     use crate::db::engines::rows::{CountFrom, CountKeys, InsertFromRows, Value};
 
     fn insert(table: &'static str, numbers: &[i64]) -> GuardedWrite {
-        let it = InsertFromRows { table, columns: &["n"] };
+        let it = InsertFromRows {
+            table,
+            columns: &["n"],
+            is_repeatable: true,
+        };
         GuardedWrite::Insert(it, numbers.iter().map(|n| vec![Value::Int(*n)]).collect())
     }
 

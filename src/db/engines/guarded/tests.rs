@@ -17,6 +17,7 @@ const COUNT: OneRow = OneRow("UPDATE placet_writers SET revision = revision + 1 
 const INSERT: InsertFromRows = InsertFromRows {
     table: "traits",
     columns: &["name"],
+    is_repeatable: true,
 };
 
 const RENAME: UpdateFromRows = UpdateFromRows {

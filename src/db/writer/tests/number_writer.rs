@@ -66,6 +66,7 @@ pub fn writer_at(url: &str, test_database: TestDatabase, queue_size: usize, time
         queue_size,
         commit_timeout: timeout,
         wal: WalLimits::default(),
+        claim_memory: Duration::from_secs(3600),
     };
     let (handle, (), thread) = start(database, &settings, |_| Ok((batch, ()))).unwrap();
     NumberWriter {
@@ -121,6 +122,7 @@ impl NumberWriter {
             queue_size: 0,
             commit_timeout: Duration::ZERO,
             wal: WalLimits::default(),
+            claim_memory: Duration::from_secs(3600),
         };
         (self.handle, _) = queue(&settings);
     }

@@ -31,6 +31,7 @@ pub const HOLD_TIME: Duration = Duration::from_millis(100);
 const INSERT: InsertFromRows = InsertFromRows {
     table: "numbers",
     columns: &["n"],
+    is_repeatable: true,
 };
 
 /// A call of the batch that shows how the writer tries to commit.

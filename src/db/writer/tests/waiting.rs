@@ -59,6 +59,7 @@ async fn waiting_jobs(numbers: &[i64]) -> (Waiting<Numbers>, WriterHandle<Number
         queue_size: 100,
         commit_timeout: LONG_TIMEOUT,
         wal: WalLimits::default(),
+        claim_memory: Duration::from_secs(3600),
     };
     let (handle, jobs) = queue::<Numbers>(&settings);
     for number in numbers.iter().copied() {

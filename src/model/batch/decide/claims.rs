@@ -1,19 +1,37 @@
 //! The rule of claims with a choice: each consumer gets the first of its candidates that fits, as if it had claimed them
-//! one after the other. If one consumer gets none, the whole call is refused.
+//! one after the other. If one consumer gets none, the whole call is refused. A call with an id that was answered before
+//! claims nothing, and gets the same answer.
 
 use std::sync::Arc;
 
 use super::{Rules, allocations};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::allocations::{Claim, ProviderShare};
-use crate::model::batch::state::State;
-use crate::model::claims::{ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice};
+use crate::model::batch::state::{AnswerEntry, State};
+use crate::model::claims::{ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice};
 
 /// Claims for all consumers, or for none.
 ///
 /// # Errors
-/// [`Error::ClaimRefused`], with the reasons of every consumer that gets no place.
-pub fn claim_first(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<Arc<[ClaimedConsumer]>> {
+/// - [`Error::ClaimRefused`], with the reasons of every consumer that gets no place.
+/// - [`Error::IdReused`] if another call had the id.
+pub fn claim_first(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<ClaimAnswer> {
+    let Some(memory) = &command.memory else {
+        return claim_all(state, rules, command).map(ClaimAnswer::Claimed);
+    };
+    if let Some(entry) = state.answers.get(memory.id()) {
+        return entry.stored.repeated(&memory.call).map(ClaimAnswer::Repeated);
+    }
+    let claimed = claim_all(state, rules, command)?;
+    let answer = AnswerEntry {
+        stored: memory.answer(&claimed),
+        is_new: true,
+    };
+    state.answers.insert(memory.id().clone(), answer);
+    Ok(ClaimAnswer::Claimed(claimed))
+}
+
+fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<Arc<[ClaimedConsumer]>> {
     // A single claim checks everything before it changes anything.
     if command.consumers.len() > 1 {
         state.set_savepoint();
@@ -48,8 +66,11 @@ fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<usize, Reasons>)>) -
 /// Claims the first candidate that fits, and returns its index.
 ///
 /// # Errors
-/// Why each of them does not fit.
+/// Why each of them does not fit. That the consumer has another generation is a reason without candidates, too.
 fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> std::result::Result<usize, Reasons> {
+    if let Err(stale) = allocations::check_consumer(state, &consumer.claim) {
+        return Err(Reason::new(ReasonCode::ConcurrentUpdate, stale.to_string()).into());
+    }
     let mut reasons = Reasons::default();
     for (index, candidate) in consumer.candidates.in_order() {
         let claim = Claim {
@@ -87,7 +108,6 @@ fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandida
         }
         Error::ClaimProviderNotFound { uuid } => (ReasonCode::ProviderNotFound, Some(uuid), None),
         Error::ClaimClassNotFound { class, .. } => (ReasonCode::ClassNotFound, None, Some(class)),
-        Error::StaleConsumerGeneration { .. } => (ReasonCode::ConcurrentUpdate, None, None),
         Error::ProviderGenerationLimit { provider } => (ReasonCode::ProviderGenerationLimit, Some(provider), None),
         // A claim has no other refusal.
         _ => (ReasonCode::ConsumerGenerationLimit, None, None),

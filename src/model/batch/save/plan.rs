@@ -2,7 +2,8 @@
 
 use super::owner_ids::OwnerIds;
 use super::{
-    Committed, NewRowIds, allocations, committed_change, consumers, inventories, name_guards, resource_providers,
+    Committed, NewRowIds, allocations, answers, committed_change, consumers, inventories, name_guards,
+    resource_providers,
 };
 use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::GuardedWrite;
@@ -20,6 +21,7 @@ pub fn plan(precision: Precision, state: &State, owner_ids: &OwnerIds) -> (Vec<G
         resource_providers::move_generations(state),
         allocations::insert(state, &ids),
         inventories::update(state),
+        answers::insert(state),
     ]);
     writes.retain(|write| !write.is_empty());
     (writes, committed_change(precision, state, &ids))

@@ -139,10 +139,7 @@ fn claim_first(rng: &mut Rng, known: &Known) -> Command {
     let both = rng.chance(40);
     let consumers = if both { vec![first, first + 1] } else { vec![first] };
     let consumers = consumers.into_iter().map(|n| choice(rng, known, uuid(n)));
-    ClaimFirst {
-        consumers: consumers.collect(),
-    }
-    .into_command()
+    ClaimFirst::new(consumers.collect(), None).into_command()
 }
 
 fn choice(rng: &mut Rng, known: &Known, consumer: String) -> ConsumerChoice {

@@ -1,0 +1,19 @@
+//! The options of the writer.
+
+use std::time::Duration;
+
+use crate::db::wal_checkpointer::WalLimits;
+
+/// How the writer works.
+#[derive(Debug, Clone)]
+pub struct WriterSettings {
+    /// How many commands may wait or be written; one more is refused immediately.
+    pub queue_size: usize,
+    /// How long a command may wait and be retried, both together. An in-doubt COMMIT is asked about for this long
+    /// again.
+    pub commit_timeout: Duration,
+    /// How long SQLite's WAL may get.
+    pub wal: WalLimits,
+    /// How long the answers to calls with an id are kept.
+    pub claim_memory: Duration,
+}

@@ -1,0 +1,20 @@
+//! Stores the answers to calls with an id, in the transaction of their claims.
+
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::Value;
+use crate::db::statements::claims as statements;
+use crate::model::batch::state::State;
+
+/// Inserts the batch's answers. Guard: the primary key. It fails if another process has answered a call with this id.
+pub fn insert(state: &State) -> GuardedWrite {
+    let new = state.answers.iter().filter(|(_, entry)| entry.is_new);
+    let rows = new.map(|(id, entry)| {
+        vec![
+            Value::Text(id.id.clone()),
+            Value::Text(id.project.clone()),
+            Value::Text(entry.stored.digest.clone()),
+            Value::Text(entry.stored.answer.clone()),
+        ]
+    });
+    GuardedWrite::Insert(statements::INSERT, rows.collect())
+}

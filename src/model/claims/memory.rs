@@ -1,0 +1,120 @@
+//! The idempotency keys of calls: a call with an id can be repeated, and is carried out once.
+//!
+//! Naively, a scheduler whose connection broke cannot know whether its call was carried out. So a call may have an id.
+//! If it claims anything, its answer is stored under the id, in the transaction of the claim. A repetition of the call, at any
+//! process, gets this answer:
+//! - [`Model::place`](crate::model::Model::place) looks for it before it searches, and again before it refuses the call;
+//! - the batch looks for it if the call was carried out since then: it finds its consumers, or the id.
+//!
+//! A refusal is not stored: its repetition is decided as a new call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use diesel::prelude::*;
+
+use super::{ClaimedConsumer, PlaceRequest, Placed};
+use crate::db::engines::dialect::in_lists;
+use crate::db::schema::placet_claims;
+use crate::db::{DbConnection, DbResult};
+use crate::error::{Error, Reasons, Result};
+use crate::model::Model;
+
+/// The id of a call, within a project.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClaimId {
+    /// Uuid.
+    pub id: String,
+    /// The caller's project; empty if the token has none.
+    pub project: String,
+}
+
+/// What a call with an id says about its repetition.
+#[derive(Debug, Clone)]
+pub struct RepeatableCall {
+    pub id: ClaimId,
+    /// Differs if the call differs.
+    pub digest: String,
+    /// Writes the answer as the client gets it.
+    pub write: fn(&PlaceRequest, &Placed) -> String,
+}
+
+/// The answer to an earlier call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAnswer {
+    /// Of the call that was answered.
+    pub digest: String,
+    /// As the client got it.
+    pub answer: String,
+}
+
+/// What a claim needs to store its answer.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    pub call: RepeatableCall,
+    pub request: Arc<PlaceRequest>,
+    /// The outcome of each consumer of the call that the claim does not contain.
+    pub refused: Vec<Option<Reasons>>,
+    pub is_exact: bool,
+}
+
+impl Memory {
+    pub fn id(&self) -> &ClaimId {
+        &self.call.id
+    }
+
+    /// The answer if the claim is granted.
+    pub fn answer(&self, claimed: &[ClaimedConsumer]) -> StoredAnswer {
+        let placed = Placed::new(self.refused.clone(), claimed, self.is_exact);
+        StoredAnswer {
+            digest: self.call.digest.clone(),
+            answer: (self.call.write)(&self.request, &placed),
+        }
+    }
+}
+
+impl StoredAnswer {
+    /// The answer to a repetition.
+    ///
+    /// # Errors
+    /// [`Error::IdReused`] if that is another call.
+    pub fn repeated(&self, call: &RepeatableCall) -> Result<String> {
+        if self.digest == call.digest {
+            Ok(self.answer.clone())
+        } else {
+            Err(Error::IdReused { id: call.id.id.clone() })
+        }
+    }
+}
+
+impl Model {
+    /// The answer to the call, if it has an id and was carried out before.
+    ///
+    /// # Errors
+    /// [`Error::IdReused`].
+    pub(super) async fn stored_answer(&self, request: &PlaceRequest) -> Result<Option<String>> {
+        let Some(call) = &request.repeatable else {
+            return Ok(None);
+        };
+        let id = call.id.clone();
+        let stored = self.ask(move |conn| Ok(read(conn, &[&id])?.remove(&id))).await?;
+        stored.map(|stored| stored.repeated(call)).transpose()
+    }
+}
+
+/// The stored answers to these calls.
+pub fn read(conn: &mut DbConnection, ids: &[&ClaimId]) -> DbResult<BTreeMap<ClaimId, StoredAnswer>> {
+    use placet_claims as t;
+    let uuids: Vec<&str> = ids.iter().map(|id| id.id.as_str()).collect();
+    // Other projects may use the same ids.
+    let rows: Vec<(String, String, String, String)> = in_lists(&uuids, |uuids| {
+        t::table
+            .filter(t::id.eq_any(uuids))
+            .select((t::id, t::project_id, t::digest, t::answer))
+            .load(&mut *conn)
+    })?;
+    let stored = rows
+        .into_iter()
+        .map(|(id, project, digest, answer)| (ClaimId { id, project }, StoredAnswer { digest, answer }));
+    Ok(stored.filter(|(id, _)| ids.contains(&id)).collect())
+}

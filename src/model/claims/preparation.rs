@@ -1,0 +1,139 @@
+//! Prepares the search of a plan: a snapshot that contradicts no row that was read, and what existing consumers have.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::prelude::*;
+
+use super::place::Call;
+use super::plan::{OwnAllocations, PlanJob};
+use super::{ClaimQuery, RequestedConsumer};
+use crate::db::engines::dialect::in_lists;
+use crate::db::schema::allocations;
+use crate::db::{DbConnection, DbResult};
+use crate::error::{ReasonCode, RefusedConsumer, Result};
+use crate::model::allocations::Expected;
+use crate::model::batch::collation::CollatedNames;
+use crate::model::reads::unknown_names::{NamedSearch, Names, StoredSpellings};
+use crate::search::{ClassId, ProviderId, SearchSettings, Snapshot};
+
+/// A candidate of a query that rows refused. The snapshot has changed since, or it lacks what another program changed.
+pub(super) struct Contradiction {
+    consumer: String,
+    provider: String,
+    class: Option<String>,
+    /// The room for the consumer, if that is too little.
+    free: Option<i64>,
+}
+
+impl Contradiction {
+    /// One for each reason that names a provider.
+    pub fn of(refused: &RefusedConsumer) -> impl Iterator<Item = Contradiction> {
+        let reasons = refused.reasons.kept().iter();
+        reasons.filter_map(|reason| {
+            Some(Contradiction {
+                consumer: refused.consumer.clone(),
+                provider: reason.resource_provider.clone()?,
+                class: reason.resource_class.clone(),
+                free: reason.free.filter(|_| reason.code == ReasonCode::NoRoom),
+            })
+        })
+    }
+
+    /// The provider, if the snapshot still shows it as the search found it.
+    fn wrong_provider(&self, snapshot: &Snapshot, own: &OwnAllocations) -> Option<ProviderId> {
+        let slot = snapshot.by_uuid(&self.provider)?;
+        let provider = snapshot.id(slot);
+        let class = self.class.as_deref().and_then(|name| snapshot.catalog().class_id(name));
+        let (Some(class), Some(free)) = (class, self.free) else {
+            return Some(provider);
+        };
+        let own = own.get(&self.consumer).into_iter().flatten();
+        let own: i64 = own
+            .filter(|(its_provider, its_class, _)| (*its_provider, *its_class) == (provider, class))
+            .map(|(_, _, used)| used)
+            .sum();
+        let limit = snapshot.inventory(slot, class)?.limit();
+        let shown = limit.saturating_sub(snapshot.used(slot, class) - own);
+        (shown > free).then_some(provider)
+    }
+}
+
+impl Call<'_> {
+    /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before.
+    pub async fn plan_job(&mut self, pending: &[usize], settings: &SearchSettings) -> Result<PlanJob> {
+        let queries = Queries(self.request.queries.clone());
+        let prepared = self.model.prepare_search(queries, Duration::ZERO).await?;
+        let own = self.own_allocations(pending).await?;
+        let contradictions = std::mem::take(&mut self.contradictions);
+        let wrong = contradictions
+            .iter()
+            .filter_map(|it| it.wrong_provider(&prepared.snapshot, &own));
+        let wrong: BTreeSet<ProviderId> = wrong.collect();
+        let snapshot = if wrong.is_empty() {
+            prepared.snapshot
+        } else {
+            self.model.read_again(wrong).await?
+        };
+        Ok(PlanJob {
+            snapshot,
+            request: Arc::clone(&self.request),
+            queries: Arc::new(prepared.search.0),
+            pending: pending.into(),
+            own: Arc::new(own),
+            one_by_one: self.has_lost,
+            settings: settings.clone(),
+        })
+    }
+
+    /// What the pending consumers have that may exist.
+    async fn own_allocations(&self, pending: &[usize]) -> Result<OwnAllocations> {
+        let consumers = pending.iter().map(|at| &self.request.consumers[*at]);
+        let may_exist = |consumer: &&RequestedConsumer| consumer.claim.generation != Expected::New;
+        let existing: Vec<String> = consumers
+            .filter(may_exist)
+            .map(|consumer| consumer.claim.consumer.clone())
+            .collect();
+        if existing.is_empty() {
+            return Ok(OwnAllocations::new());
+        }
+        self.model
+            .ask(move |conn: &mut DbConnection| Ok(own_allocations(conn, &existing)?))
+            .await
+    }
+}
+
+/// All queries of a call, whose names are looked up together.
+struct Queries(Vec<ClaimQuery>);
+
+impl NamedSearch for Queries {
+    fn names(&self) -> Names {
+        let mut names = Names::default();
+        self.0.iter().for_each(|query| names.extend(query.request.names()));
+        names
+    }
+
+    fn respell(&mut self, stored: &StoredSpellings) {
+        self.0.iter_mut().for_each(|query| query.request.respell(stored));
+    }
+}
+
+/// The allocations of the consumers, by their names in the call.
+fn own_allocations(conn: &mut DbConnection, consumers: &[String]) -> DbResult<OwnAllocations> {
+    use allocations as t;
+    let names: Vec<&str> = consumers.iter().map(String::as_str).collect();
+    let collated = CollatedNames::new(conn, &names);
+    let rows: Vec<(String, i32, i32, i32)> = in_lists(&names, |names| {
+        t::table
+            .filter(t::consumer_id.eq_any(names))
+            .select((t::consumer_id, t::resource_provider_id, t::resource_class_id, t::used))
+            .load(&mut *conn)
+    })?;
+    let mut own: OwnAllocations = HashMap::new();
+    for (consumer, provider, class, used) in rows {
+        let allocation = (ProviderId(provider), ClassId(class), i64::from(used));
+        own.entry(collated.as_requested(consumer)).or_default().push(allocation);
+    }
+    Ok(own)
+}
