@@ -152,13 +152,17 @@ all() {
 
 on_sqlite() { functional; conformance; }
 
-# Three chains at a time: with more, the tests of latencies and the mutants that cause waiting fail for lack of processors.
+# Three chains at a time: with more, the mutants that cause waiting fail for lack of processors. The latencies of reloads
+# are measured before them.
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     lint
     unit
     features
     mutants || return
+    for engine in sqlite postgresql mariadb; do
+        step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" --providers 60000
+    done
     side_by_side long_on_sqlite "long_on_engine postgresql" "long_on_engine mariadb"
     side_by_side long_on_galera on_copies long_mutants
 }

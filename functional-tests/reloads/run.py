@@ -2,11 +2,10 @@
 
     python -m functional_tests.reloads.run [--engine sqlite|postgresql|mariadb] [--binary PATH] [--providers N]
 
-With `--providers` the cloud is larger, and the latencies say more: PLACET_TEST_SIZE=full has 60,000.
+With `--providers` the cloud is larger, and the latencies say more: `./tox.sh long` has 60,000.
 """
 
 import contextlib
-import os
 import time
 
 from functional_tests.lib import command_line, engines, live
@@ -95,8 +94,7 @@ def claims_during_reloads(binary, database, providers, cause):
 def main():
     parser = command_line.parser(__doc__, "--binary")
     parser.add_argument("--engine", choices=("sqlite", "postgresql", "mariadb"), default="sqlite")
-    full = os.environ.get("PLACET_TEST_SIZE") == "full"
-    parser.add_argument("--providers", type=int, default=60_000 if full else 5_000)
+    parser.add_argument("--providers", type=int, default=5_000)
     given = parser.parse_args()
     tests = TestCounts()
     with engines.Engine(given.engine) as engine:
