@@ -28,8 +28,15 @@ class Provider:
 
 
 class Forest:
-    def __init__(self, providers):
+    def __init__(self, providers, folds_case=False):
         self.of = {provider.uuid: provider for provider in providers}
+        self.folds_case = folds_case  # as MariaDB's usual collations do
+
+    def named(self, uuid):
+        """The provider with this uuid, as the database compares it, or None."""
+        if uuid is None or not self.folds_case:
+            return self.of.get(uuid)
+        return next((it for it in self.of.values() if it.uuid.lower() == uuid.lower()), None)
 
     def roots(self):
         return [it for it in self.of.values() if it.parent is None]
@@ -64,4 +71,4 @@ def read(side):
                         get(f"{path}/inventories")["inventories"], get(f"{path}/usages")["usages"],
                         set(get(f"{path}/traits")["traits"]), set(get(f"{path}/aggregates")["aggregates"]))
 
-    return Forest([provider(row) for row in get("/resource_providers")["resource_providers"]])
+    return Forest([provider(row) for row in get("/resource_providers")["resource_providers"]], side.folds_case)

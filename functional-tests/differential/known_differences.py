@@ -83,6 +83,12 @@ def too_long(request, theirs, ours, found, tables):
     return theirs.status in (200, 204, 400, 409) and ours.status == 400 and TOO_LONG.search(detail(ours)) is not None
 
 
+def one_consumer_twice(request, theirs, ours, found, tables):
+    """placet refuses such a request before it looks for anything else."""
+    return (request.path == "/allocations" and theirs.status == 409 and ours.status == 409
+            and "consumer generation conflict - expected 0 but got None" in detail(ours))
+
+
 def any_of(*rules):
     return lambda *seen: any(rule(*seen) for rule in rules)
 
@@ -114,7 +120,9 @@ RULES = [
         too_long, crash("value too long for type character varying(36)", 400, ours_says="has at most 36 characters"),
         crash("Data too long for column", 400, ours_says="has at most 36 characters"))),
     ("on PostgreSQL: `GET /usages` from 1.38 on, and a forbidden trait in the group without a suffix over trees",
-     any_of(crash("psycopg2.errors.GroupingError", 200), crash("psycopg2.errors.UndefinedFunction", 200))),
+     any_of(crash("psycopg2.errors.GroupingError", 200), crash("psycopg2.errors.UndefinedFunction", 200),
+            crash("psycopg2.errors.InvalidTextRepresentation", 200))),
+    ("on MariaDB: one consumer in two spellings in `POST /allocations`", one_consumer_twice),
     ("on PostgreSQL: a NUL character in a path or a body",
      crash("cannot contain NUL (0x00) characters", 400, ours_says="a text that has a NUL character")),
     ("a resource class whose name ends with a line feed (`POST /resource_classes`)",

@@ -50,13 +50,13 @@ def may_serve(forest, group, root, provider):
         return False
     if provider.root != root.uuid:
         return inside and group.in_tree is None
-    named = forest.of.get(group.in_tree)
+    named = forest.named(group.in_tree)
     return (inside or root_inside) and (group.in_tree is None or (named is not None and named.root == root.uuid))
 
 
 def granular_parts(forest, group, root):
     """A granular group: one provider has all classes, traits and aggregates."""
-    named = forest.of.get(group.in_tree)
+    named = forest.named(group.in_tree)
     if group.in_tree is not None and named is None:
         return []
     if not group.resources and not group.traits.required and not group.inside:

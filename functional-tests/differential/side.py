@@ -38,6 +38,7 @@ class Side:
     def __init__(self, service):
         self.kind, self.port = service.kind, service.port
         self.tables = service.database.connect()
+        self.folds_case = service.database.engine == "mariadb"
 
     def send(self, request):
         """Sends a request. In the answer, names that both sides have replace the uuids that the service generated."""

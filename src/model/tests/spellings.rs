@@ -150,3 +150,25 @@ async fn another_spelling_of_an_aggregate_is_unknown_and_reloads_nothing() {
         .snapshot;
     assert!(Arc::ptr_eq(&before, &after), "the snapshot is the same one");
 }
+
+/// Found by random requests: the sentence named the provider as the request did.
+#[actix_web::test]
+async fn the_refusal_of_an_inventory_names_the_provider_as_the_table_does() {
+    let f = one_host().await;
+    let all_reserved = Inventory {
+        reserved: 9,
+        ..inventory(4)
+    };
+    let add = Add {
+        provider: HOST.to_uppercase(),
+        inventory: all_reserved,
+        ..adding(1, "MEMORY_MB", 4)
+    };
+    match f.model.submit(add).await.unwrap_err() {
+        Error::InvalidInventory { provider, reason, .. } => {
+            assert!(!dialect::compares_exactly(&f.conn));
+            assert!(provider == HOST && reason.contains(HOST), "{provider}: {reason}");
+        }
+        refused => assert!(dialect::compares_exactly(&f.conn), "{refused:?}"),
+    }
+}

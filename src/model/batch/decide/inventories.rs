@@ -14,14 +14,9 @@ use super::resource_providers::find;
 pub fn replace(state: &mut State, replace: &Replace) -> Result<Inventories> {
     let id = find(state, &replace.provider)?;
     check_generation(state, id, replace.generation)?;
+    let stored = stored_uuid(state, id);
     for (class, inventory) in &replace.inventories {
-        check_capacity(
-            "update",
-            &replace.provider,
-            class,
-            inventory,
-            replace.reserved_may_equal_total,
-        )?;
+        check_capacity("update", &stored, class, inventory, replace.reserved_may_equal_total)?;
     }
     let mut requested = BTreeMap::new();
     for (class, inventory) in &replace.inventories {
@@ -56,7 +51,7 @@ pub fn add(state: &mut State, add: &Add) -> Result<Inventories> {
     let id = find(state, &add.provider)?;
     check_capacity(
         "create",
-        &add.provider,
+        &stored_uuid(state, id),
         &add.class,
         &add.inventory,
         add.reserved_may_equal_total,
@@ -84,7 +79,7 @@ pub fn update(state: &mut State, update: &Update) -> Result<Inventories> {
     check_generation(state, id, update.generation)?;
     check_capacity(
         "update",
-        &update.provider,
+        &stored_uuid(state, id),
         &update.class,
         &update.inventory,
         update.reserved_may_equal_total,
@@ -157,6 +152,11 @@ fn check_generation(state: &mut State, id: ProviderId, expected: i64) -> Result<
         Some(row) if row.generation != expected => Err(Error::StaleInventoryGeneration),
         _ => Ok(()),
     }
+}
+
+/// The provider's uuid as the table spells it, which may differ from the request on MariaDB. For sentences.
+fn stored_uuid(state: &mut State, id: ProviderId) -> String {
+    state.provider(id).map_or_else(String::new, |row| row.uuid.to_string())
 }
 
 /// Checks the capacity: `total` less `reserved`, times the ratio, rounded down. It must be positive. From 1.26
