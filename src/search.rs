@@ -10,7 +10,7 @@
 //! - `block_walk`: the order in which blocks are visited; `zone_filter`: skips regions that cannot contain a result;
 //! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates
 //!   that several providers serve together;
-//! - `rank`: the best of all candidates, by a score;
+//! - `rank`: the best of all candidates, by a score; `sequence`: candidates for several consumers, one after the other;
 //! - `selection`: how many candidates an answer holds, and which providers its summaries show
 //!   (`shown_providers`); `group_providers`: the
 //!   providers that serve a group;
@@ -28,6 +28,7 @@ mod request;
 mod resolve;
 mod scan;
 mod selection;
+mod sequence;
 mod shown_providers;
 mod single;
 pub mod snapshot;
@@ -44,6 +45,7 @@ pub use providers::providers;
 pub use rank::{Load, Rank, Ranked, Scored, Scoring, best};
 pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
 pub use selection::Selection;
+pub use sequence::{CandidateSequence, PlannedUsage};
 pub use snapshot::{
     AggregateId, BlockSlots, Catalog, ClassId, Delta, Inventory, LANES, NameKinds, ProviderId, ProviderRow, Slot,
     Snapshot, SnapshotChange, TraitId,

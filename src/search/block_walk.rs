@@ -11,8 +11,8 @@
 //! - The lanes of a stripe come in their order, from a pseudo-random one on. So each fitting provider of a small cloud
 //!   may be the first.
 //!
-//! A search that ranks all candidates visits each block once, and its lanes in a pseudo-random order: a block that is
-//! visited again would be read again, and of equal candidates the first one wins.
+//! A search that ranks all candidates visits blocks in an order of its own, each once. Of equal candidates the first one
+//! wins, so the walk gives that search all blocks in their order, and the lanes of a block in a pseudo-random one.
 
 use super::snapshot::{LANES, Slot, Snapshot, by_block};
 
@@ -78,8 +78,6 @@ pub(super) struct BlockWalk {
     at: usize,
     /// The blocks that were visited in the first round and have fitting lanes, in order, with these lanes.
     fitting: Vec<(usize, u64)>,
-    /// Whether the lanes of a stripe come in a pseudo-random order.
-    shuffles: bool,
 }
 
 impl BlockWalk {
@@ -105,13 +103,33 @@ impl BlockWalk {
             round: 0,
             at: 0,
             fitting: Vec::new(),
-            shuffles: false,
         }
     }
 
-    /// Before the walk begins: each block shall give all of its lanes at once, in a pseudo-random order.
-    pub fn in_one_round(&mut self) {
-        (self.rounds, self.stripe, self.shuffles) = (1, u64::MAX, true);
+    /// Before the walk begins: of all that it would visit, only these blocks and lanes are wanted.
+    pub fn restrict(&mut self, to: &[(usize, u64)]) {
+        let lanes_of = |block| match &self.only {
+            None => u64::MAX,
+            Some(only) => only
+                .iter()
+                .find(|(other, _)| *other == block)
+                .map_or(0, |(_, lanes)| *lanes),
+        };
+        let both = to.iter().map(|&(block, lanes)| (block, lanes & lanes_of(block)));
+        let only: Vec<(usize, u64)> = both.filter(|(_, lanes)| *lanes != 0).collect();
+        self.order = Permutation::new(only.len(), self.seed);
+        self.only = Some(only);
+    }
+
+    /// All blocks with their lanes in the order of the walk, instead of [`BlockWalk::next`].
+    pub fn blocks(&self) -> impl Iterator<Item = (usize, u64)> {
+        (0..self.order.len).map(|at| self.block(at))
+    }
+
+    /// All of these lanes of a block, in a pseudo-random order.
+    pub fn shuffled(&self, block: usize, lanes: u64) -> StripeLanes {
+        let random = mix(self.seed ^ block as u64);
+        StripeLanes::shuffled(block, lanes, rotation(random), (random >> 40) as u32 | 1)
     }
 
     /// The fitting lanes of the next block's stripe in this round, which may be none. `fit` returns the lanes of a block
@@ -137,15 +155,7 @@ impl BlockWalk {
         self.at += 1;
         let random = mix(self.seed ^ block as u64);
         let stripe = (self.round + random as usize) % self.rounds;
-        let rotation = (random >> 32) as u32 % LANES as u32;
-        if self.shuffles {
-            return Some(StripeLanes::shuffled(
-                block,
-                fitting,
-                rotation,
-                (random >> 40) as u32 | 1,
-            ));
-        }
+        let rotation = rotation(random);
         Some(StripeLanes {
             block,
             rotation,
@@ -156,14 +166,24 @@ impl BlockWalk {
 
     /// The block at the current position, with its fitting lanes.
     fn visit(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> (usize, u64) {
-        let position = self.order.at(self.at);
-        let (block, lanes) = self.only.as_ref().map_or((position, u64::MAX), |only| only[position]);
+        let (block, lanes) = self.block(self.at);
         let fitting = fit(block, lanes);
         if fitting != 0 {
             self.fitting.push((block, fitting));
         }
         (block, fitting)
     }
+
+    /// The block at a position of the first round, with its lanes.
+    fn block(&self, at: usize) -> (usize, u64) {
+        let position = self.order.at(at);
+        self.only.as_ref().map_or((position, u64::MAX), |only| only[position])
+    }
+}
+
+/// The lane of a block that comes first.
+fn rotation(random: u64) -> u32 {
+    (random >> 32) as u32 % LANES as u32
 }
 
 /// The lanes of a stripe that were not returned yet, in their order from one of them on.

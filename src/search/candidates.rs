@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::explain::Explain;
 use super::group_providers::GroupProviders;
 use super::interrupt::Interrupt;
-use super::rank::{Ranked, Scored, Scoring};
+use super::rank::{BestCandidates, Ranking};
 use super::request::Request;
 use super::resolve::{self, ProviderFilter, TraitIds};
 use super::selection::Selection;
 use super::single::SingleProvider;
-use super::snapshot::{ClassId, Slot, Snapshot};
+use super::snapshot::{ClassId, Slot, Snapshot, by_block};
 use super::trees::{RootIter, SplitRequest, Trees};
 use crate::error::{Error, Result};
 
@@ -253,31 +253,29 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         Selection::new(self, whole_trees)
     }
 
-    /// The best `count` of all candidates; at least one, if there is any. Called instead of `next`.
+    /// Before the first candidate: only those of the tree of `root` are wanted.
+    pub(super) fn in_tree(mut self, root: Slot) -> Self {
+        match &mut self.search {
+            Search::Empty => {}
+            Search::Single(single) => single.restrict(&by_block(self.snapshot.tree(root))),
+            Search::Trees(trees) => trees.restrict(root),
+        }
+        self
+    }
+
+    /// The best of all candidates. Called instead of `next`.
     ///
     /// # Errors
-    /// As of [`Candidates::check_complete`]. A search that gave up some trees and found enough is no error, as with a
-    /// limit.
-    pub(super) fn best(mut self, scoring: Scoring, count: usize, max_combinations: usize) -> Result<Ranked> {
+    /// [`Error::BadRequest`] if the search was interrupted.
+    pub(super) fn best(&mut self, ranking: &Ranking) -> Result<BestCandidates> {
         let snapshot = &self.snapshot;
-        let (best, is_exact) = match &mut self.search {
+        let (all, is_exact) = match &mut self.search {
             Search::Empty => (Vec::new(), true),
-            Search::Single(single) => (single.best(snapshot, scoring, count), true),
-            Search::Trees(trees) => {
-                let best = trees.best(snapshot, scoring, count, max_combinations);
-                (best, trees.is_exact())
-            }
+            Search::Single(single) => (single.best(snapshot, ranking.scoring, ranking.count), true),
+            Search::Trees(trees) => (trees.best(snapshot, ranking), trees.is_exact()),
         };
-        if best.len() < count.max(1) || self.interrupt.is_set() {
-            self.check_complete()?;
-        }
-        let best = best
-            .into_iter()
-            .map(|candidate| Scored::of(&self.snapshot, scoring, candidate));
-        Ok(Ranked {
-            best: best.collect(),
-            is_exact,
-        })
+        self.check_interrupt()?;
+        Ok(BestCandidates { all, is_exact })
     }
 
     pub(super) fn snapshot(&self) -> &Snapshot {
@@ -295,15 +293,25 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     /// [`Error::BadRequest`] if some trees were given up, or if the search was interrupted: an answer without an error
     /// would claim that there are no more candidates.
     pub(super) fn check_complete(&self) -> Result<()> {
-        let bad_request = |detail: &str| Err(Error::BadRequest { detail: detail.into() });
+        self.check_interrupt()?;
         match &self.search {
-            _ if self.interrupt.is_set() => bad_request("The search was cancelled, because its client is gone."),
-            Search::Trees(trees) if trees.gave_up() => bad_request(
-                "Too many ways to place these groups would have to be tried: name fewer groups, amounts that are alike, \
-                 or a smaller limit.",
-            ),
+            Search::Trees(trees) if trees.gave_up() => Err(Error::BadRequest {
+                detail:
+                    "Too many ways to place these groups would have to be tried: name fewer groups, amounts that are \
+                         alike, or a smaller limit."
+                        .into(),
+            }),
             _ => Ok(()),
         }
+    }
+
+    fn check_interrupt(&self) -> Result<()> {
+        if self.interrupt.is_set() {
+            return Err(Error::BadRequest {
+                detail: "The search was cancelled, because its client is gone.".into(),
+            });
+        }
+        Ok(())
     }
 
     /// How often the search placed a part.

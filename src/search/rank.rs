@@ -3,15 +3,17 @@
 //! Naively, each candidate would be built, scored and sorted: most of the time would go into candidates that are thrown
 //! away. Instead the search keeps the best in a bounded heap (`best_of`), and knows the worst of them:
 //!
+//! - blocks are visited in the order of lower bounds of their costs (`bound_queue`), until no bound is better;
 //! - single providers are scored a block at a time, in columns (`costs`). Only those that are better than the worst
 //!   are looked at one by one;
-//! - a tree is passed over without a search if a lower bound of its costs is not better (`trees/tree_bounds`);
+//! - trees are searched in the order of their own bounds (`trees/best_first`);
 //! - a candidate is built when the search has ended.
 //!
 //! Of equal candidates the first one found wins. The walk begins where the seed says, so callers that must not all get
 //! the same one need seeds of their own.
 
 mod best_of;
+mod bound_queue;
 mod costs;
 
 use std::ops::Deref;
@@ -23,6 +25,7 @@ use super::snapshot::{BlockSlots, ClassId, Slot, Snapshot};
 use crate::error::Result;
 
 pub(super) use best_of::BestOf;
+pub(super) use bound_queue::BoundQueue;
 
 /// Which candidates of a request a caller prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +103,27 @@ pub struct Scored {
 pub struct Ranked {
     /// Best first.
     pub best: Vec<Scored>,
-    /// False if better ones may exist: a tree had more candidates than [`SearchSettings::max_combinations`], or its
-    /// search was given up.
+    /// False if better ones, or more, may exist: a tree had more candidates than [`SearchSettings::max_combinations`], or
+    /// its search was given up.
+    pub is_exact: bool,
+}
+
+/// What a search that ranks looks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ranking {
+    pub scoring: Scoring,
+    /// The number of candidates. At least one is kept, if there is any.
+    pub count: usize,
+    /// Of each tree only its first `max_combinations` candidates count.
+    pub max_combinations: usize,
+    /// Whether only the best candidate of each tree counts. Of candidates that are one provider each all count.
+    pub one_per_tree: bool,
+}
+
+/// As [`Ranked`], with costs instead of scores.
+#[derive(Debug)]
+pub(super) struct BestCandidates {
+    pub all: Vec<(f64, Candidate)>,
     pub is_exact: bool,
 }
 
@@ -109,7 +131,7 @@ pub struct Ranked {
 /// do not count.
 ///
 /// # Errors
-/// As of [`candidates`] and [`super::Selection`].
+/// As of [`candidates`] and [`super::Selection`]. If some trees were given up but candidates were found, that is no error.
 pub fn best<S: Deref<Target = Snapshot>>(
     snapshot: S,
     request: &Request,
@@ -117,7 +139,36 @@ pub fn best<S: Deref<Target = Snapshot>>(
     count: usize,
     settings: &SearchSettings,
 ) -> Result<Ranked> {
-    candidates(snapshot, request, settings, ())?.best(scoring, count, settings.max_combinations)
+    let ranking = Ranking {
+        scoring,
+        count,
+        max_combinations: settings.max_combinations,
+        one_per_tree: false,
+    };
+    let found = ranked(&snapshot, request, settings, &ranking)?;
+    let best = found.all.into_iter();
+    Ok(Ranked {
+        best: best
+            .map(|(_, candidate)| Scored::of(&snapshot, scoring, candidate))
+            .collect(),
+        is_exact: found.is_exact,
+    })
+}
+
+/// # Errors
+/// As of [`best`].
+pub(super) fn ranked(
+    snapshot: &Snapshot,
+    request: &Request,
+    settings: &SearchSettings,
+    ranking: &Ranking,
+) -> Result<BestCandidates> {
+    let mut candidates = candidates(snapshot, request, settings, ())?;
+    let found = candidates.best(ranking)?;
+    if found.all.is_empty() {
+        candidates.check_complete()?;
+    }
+    Ok(found)
 }
 
 impl Ranked {

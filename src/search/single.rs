@@ -6,11 +6,11 @@ use super::block_walk::{BlockWalk, StripeLanes};
 use super::candidates::{Candidate, Placement, SearchSettings};
 use super::explain::Explain;
 use super::interrupt::Interrupt;
-use super::rank::{BestOf, Scoring};
+use super::rank::{BestOf, BoundQueue, Scoring};
 use super::request::Request;
 use super::resolve::ProviderFilter;
 use super::scan;
-use super::snapshot::{ClassId, Slot, Snapshot, lanes_of};
+use super::snapshot::{ClassId, Slot, Snapshot};
 use super::zone_filter::ZoneFilter;
 
 /// An iterator over the candidates of one group, each a single provider.
@@ -47,20 +47,16 @@ impl<E: Explain> SingleProvider<E> {
         }
     }
 
-    pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
-        let slot = self.advance(snapshot, |_, _, lanes| lanes)?;
-        Some(self.candidate(slot))
+    /// Before the first candidate: only providers among these blocks and lanes are wanted.
+    pub fn restrict(&mut self, to: &[(usize, u64)]) {
+        self.walk.restrict(to);
+        self.zones = ZoneFilter::off();
     }
 
-    /// The next provider. `keep` receives each block with its fitting lanes, and returns those that are wanted.
-    fn advance(
-        &mut self,
-        snapshot: &Snapshot,
-        mut keep: impl FnMut(&ProviderFilter, usize, u64) -> u64,
-    ) -> Option<Slot> {
+    pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
         loop {
             if let Some(slot) = self.stripe.next() {
-                return Some(slot);
+                return Some(self.candidate(slot));
             }
             if self.interrupt.is_set() {
                 return None;
@@ -70,10 +66,7 @@ impl<E: Explain> SingleProvider<E> {
                 if zones.can_skip::<E>(block, || snapshot.may_fit(block, &filter.amounts)) {
                     return 0;
                 }
-                match scan::fitting(snapshot, filter, block, lanes, explain) {
-                    0 => 0,
-                    lanes => keep(filter, block, lanes),
-                }
+                scan::fitting(snapshot, filter, block, lanes, explain)
             };
             self.stripe = self.walk.next(fit)?;
         }
@@ -87,23 +80,34 @@ impl<E: Explain> SingleProvider<E> {
         }
     }
 
-    /// The best `count` of all candidates, best first. A provider that cannot be one of them is dropped with its block.
-    pub fn best(&mut self, snapshot: &Snapshot, scoring: Scoring, count: usize) -> Vec<Candidate> {
+    /// The best `count` of all candidates with their costs, best first. Blocks are visited in the order of their bounds.
+    pub fn best(&mut self, snapshot: &Snapshot, scoring: Scoring, count: usize) -> Vec<(f64, Candidate)> {
         let mut best = BestOf::new(count);
-        let mut costs = scoring.no_costs();
-        self.walk.in_one_round();
-        loop {
-            let max = best.max_cost();
-            let keep = |filter: &ProviderFilter, block, lanes| {
-                costs = scoring.no_costs();
-                scoring.add_block(&mut costs, snapshot, block, lanes, &filter.amounts);
-                lanes_of(lanes).fold(0, |kept, lane| kept | u64::from(costs[lane] < max) << lane)
-            };
-            let Some(slot) = self.advance(snapshot, keep) else {
+        let mut blocks = self.blocks_by_bound(snapshot, scoring);
+        while let Some((_, (block, lanes))) = blocks.pop_if(|bound| bound < best.max_cost()) {
+            if self.interrupt.is_set() {
                 break;
-            };
-            best.offer(costs[slot.lane()], || slot);
+            }
+            let fitting = scan::fitting(snapshot, &self.filter, block, lanes, &mut self.explain);
+            let (better, costs) =
+                scoring.costs_below(best.max_cost(), snapshot, (block, fitting), &self.filter.amounts);
+            for slot in self.walk.shuffled(block, better) {
+                best.offer(costs[slot.lane()], || slot);
+            }
         }
-        best.into_sorted().map(|slot| self.candidate(slot)).collect()
+        best.into_sorted()
+            .map(|(cost, slot)| (cost, self.candidate(slot)))
+            .collect()
+    }
+
+    /// All blocks that may have a candidate, with lower bounds of the costs.
+    fn blocks_by_bound(&mut self, snapshot: &Snapshot, scoring: Scoring) -> BoundQueue<(usize, u64)> {
+        let (filter, zones) = (&self.filter, &mut self.zones);
+        let bounded = self.walk.blocks().filter_map(|(block, lanes)| {
+            let can_skip = zones.can_skip::<E>(block, || snapshot.may_fit(block, &filter.amounts));
+            let bound = || scoring.bound_in_block(snapshot, block, &filter.amounts);
+            (!can_skip).then(|| (bound(), (block, lanes)))
+        });
+        BoundQueue::of_blocks(bounded, &self.interrupt)
     }
 }

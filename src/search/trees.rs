@@ -12,11 +12,13 @@
 //!   by recorded nogoods (`nogoods`), and by an exact test of bin packing (`packing`, `bin_completion`,
 //!   `capacity_bound`);
 //! - this module takes the solutions of one tree after the other, or round-robin, and turns them into candidates;
-//! - `ranking` keeps the best of all candidates, and passes over trees that cannot have one of them (`tree_bounds`).
+//! - `ranking` keeps the best of all candidates. Trees then come in the order of lower bounds of their costs
+//!   (`tree_bounds`, `best_first`), until none that remains can have a better one.
 //!
 //! Many hosts of a cloud are alike. So a tree is skipped if a tree with the same signature has no solution.
 
 mod backtracking;
+mod best_first;
 mod bin_completion;
 mod bit_matrix;
 mod bound;
@@ -97,6 +99,8 @@ struct TreeSearch {
     solutions: usize,
     /// A lower bound of their costs, if candidates are ranked.
     bound: f64,
+    /// The least cost found, if only the best candidate of each tree is wanted.
+    least: Option<f64>,
 }
 
 impl<E: Explain> Trees<E> {
@@ -145,7 +149,7 @@ impl<E: Explain> Trees<E> {
             let Some(mut tree) = self.next_tree(snapshot) else {
                 return false;
             };
-            let is_wanted = self.roots.is_wanted(tree.bound);
+            let is_wanted = self.roots.is_wanted(tree.bound) && tree.least.is_none_or(|least| tree.bound < least);
             if !is_wanted || !tree.search.next(&self.roots.request, &tree.offers) {
                 self.given_up += u32::from(tree.search.gave_up);
                 self.record_infeasible(&tree);
@@ -212,14 +216,14 @@ impl<E: Explain> Trees<E> {
             let mut tree = self.spare.take().unwrap_or_default();
             while self.given_up < MAX_TREES_GIVEN_UP {
                 tree.root = self.roots.next(snapshot, &mut tree.offers);
-                let Some(root) = tree.root else {
+                if tree.root.is_none() {
                     break;
-                };
+                }
                 match self.known_infeasible(&tree.offers) {
                     Some(gave_up) => self.given_up += u32::from(gave_up),
                     None => {
                         tree.search.begin(&self.roots.request, &tree.offers, self.given_up);
-                        (tree.solutions, tree.bound) = (0, self.roots.bound(root));
+                        (tree.solutions, tree.bound, tree.least) = (0, self.roots.bound(), None);
                         return Some(tree);
                     }
                 }

@@ -17,6 +17,11 @@ impl ZoneFilter {
         ZoneFilter(tree.is_none().then(Vec::new))
     }
 
+    /// Skips nothing.
+    pub fn off() -> Self {
+        ZoneFilter(None)
+    }
+
     /// Whether a block can be skipped, because `may_match` is false for its region. A search that explains its
     /// rejections skips nothing.
     pub fn can_skip<E: Explain>(&mut self, block: usize, may_match: impl FnOnce() -> bool) -> bool {

@@ -31,8 +31,6 @@ pub(super) struct Call<'a> {
     refused: Vec<Option<Reasons>>,
     /// Candidates of queries that rows refused.
     pub contradictions: Vec<Contradiction>,
-    /// Whether a plan was made whose candidates were all taken.
-    pub has_lost: bool,
     /// Whether the snapshot needs no further comparison with the tables before a query is refused.
     is_compared: bool,
     is_exact: bool,
@@ -68,7 +66,6 @@ impl Model {
             refused: vec![None; request.consumers.len()],
             request: Arc::clone(&request),
             contradictions: Vec::new(),
-            has_lost: false,
             is_compared: false,
             is_exact: true,
         };
@@ -213,10 +210,7 @@ impl Call<'_> {
                 Ok(Some(PlaceAnswer::Placed(placed)))
             }
             Ok(Some(ClaimAnswer::Repeated(answer))) => Ok(Some(PlaceAnswer::Repeated(answer))),
-            Ok(None) => {
-                self.has_lost = true;
-                Ok(None)
-            }
+            Ok(None) => Ok(None),
             Err(Error::ClaimRefused(refusal)) => self.take_refusal(&claiming, &refusal).map(|()| None),
             Err(error) => Err(error),
         }
@@ -253,7 +247,6 @@ impl Call<'_> {
             let is_final = reasons.kept().iter().any(|reason| reason.code.concerns_consumer())
                 || reasons.are_all(ReasonCode::ProviderGenerationLimit);
             if has_query && !is_final {
-                self.has_lost |= !reasons.is_empty();
                 self.contradictions.extend(Contradiction::of(consumer));
             } else if !reasons.is_empty() {
                 self.refused[*at] = Some(reasons.clone());

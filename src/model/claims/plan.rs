@@ -1,29 +1,25 @@
 //! Finds candidates for consumers that want a place by query, in one version of the snapshot. Pure: no SQL and no clock.
 //!
-//! Naively, each consumer of a gang would be searched for on its own. But a gang mostly repeats one query, and one search
-//! can find places for all of it:
-//! - It looks for as many candidates as there are consumers, and a few to spare.
-//! - Consumers are assigned to them in turn, best first. What the earlier ones take is subtracted.
-//! - Each consumer keeps the whole list. If its own candidate is gone when the claim is decided, the next one is tried.
+//! Consumers are placed one after the other. Each sees what the ones before it take, and what consumers that exist give
+//! back. Naively, each would be searched for on its own. But a gang mostly repeats one query, and one search finds places
+//! for all of it: see [`CandidateSequence`].
 //!
-//! Candidates of one list may take room from each other: in a tree, or at a shared provider. So a gang may fail although
-//! there is room. Then it is planned again one by one: each consumer by a search of its own, in a snapshot that shows what
-//! the ones before it take. Consumers that exist are always planned so, because what they have counts as free for them.
+//! Each consumer keeps the candidates of all consumers with its query, and a few to spare. If its own candidate is gone
+//! when the claim is decided, the next one is tried.
 
-use std::collections::hash_map::Entry;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::{Candidates, ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted, refusal};
 use crate::error::{Reasons, Result};
-use crate::model::allocations::Expected;
 use crate::search::{
-    self, Candidate, ClassId, Delta, Interrupt, Load, Placement, ProviderId, Rank, SearchSettings, Slot, Snapshot,
-    SnapshotChange,
+    Candidate, CandidateSequence, ClassId, Interrupt, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Slot,
+    Snapshot,
 };
 
-/// How many candidates a list has beyond one for each consumer, for those that others take first.
+/// How many candidates a list has beyond those of its consumers, for those that others take first.
 const SPARE_CANDIDATES: usize = 15;
 
 /// How many candidates of a gang's list are tried for each consumer. If others took that many, it is planned again.
@@ -42,8 +38,6 @@ pub struct PlanJob {
     /// The indexes of the consumers to place.
     pub(super) pending: Arc<[usize]>,
     pub(super) own: Arc<OwnAllocations>,
-    /// Whether each consumer is searched for in a snapshot that shows what the ones before it take.
-    pub(super) one_by_one: bool,
     pub(super) settings: SearchSettings,
 }
 
@@ -53,17 +47,34 @@ pub struct Plan {
     pub is_exact: bool,
 }
 
-/// A list of candidates, each with what it takes and what was there before.
-struct CandidateList {
-    list: Arc<[ClaimCandidate]>,
-    found: Vec<Found>,
-    is_exact: bool,
+/// A plan in progress.
+struct Planning<'a> {
+    job: &'a PlanJob,
+    settings: SearchSettings,
+    usage: PlannedUsage,
+    queries: BTreeMap<usize, PlannedQuery<'a>>,
 }
 
-/// A candidate in slots and ids.
-struct Found {
-    placements: Vec<Placement>,
-    loads: Vec<Load>,
+/// The candidates of a query.
+struct PlannedQuery<'a> {
+    sequence: CandidateSequence<'a>,
+    /// Those that consumers get, each once.
+    chosen: Vec<ClaimCandidate>,
+    /// By number in the sequence, the index in `chosen`.
+    chosen_at: HashMap<usize, usize>,
+    /// Why a consumer got none.
+    refusal: Option<Reasons>,
+}
+
+/// Where a consumer may be placed.
+enum Place {
+    Posted(Arc<[ClaimCandidate]>),
+    /// The index of its first choice in the list of its query.
+    Chosen {
+        query: usize,
+        first: usize,
+    },
+    Nowhere(Reasons),
 }
 
 impl PlanJob {
@@ -72,251 +83,173 @@ impl PlanJob {
     /// # Errors
     /// Of the search, as for `GET /allocation_candidates`.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Plan> {
-        let settings = SearchSettings {
-            interrupt: interrupt.clone(),
-            ..self.settings.clone()
-        };
-        let exists = |at: &usize| self.request.consumers[*at].claim.generation != Expected::New;
-        if self.one_by_one || self.pending.iter().any(exists) {
-            self.plan_one_by_one(&settings)
-        } else {
-            self.plan_together(&settings)
-        }
-    }
-
-    /// One search for each query.
-    fn plan_together(&self, settings: &SearchSettings) -> Result<Plan> {
-        let mut lists: HashMap<usize, (CandidateList, Taken)> = HashMap::new();
-        for consumer in self.consumers() {
-            let Wanted::Query(query) = consumer.wanted else {
-                continue;
-            };
-            if let Entry::Vacant(entry) = lists.entry(query) {
-                let wanting = |it: &&RequestedConsumer| matches!(it.wanted, Wanted::Query(other) if other == query);
-                let count = self.consumers().filter(wanting).count() + SPARE_CANDIDATES;
-                let list = self.search(&self.snapshot, query, consumer, count, settings)?;
-                entry.insert((list, Taken::default()));
-            }
-        }
-        let is_exact = lists.values().all(|(list, _)| list.is_exact);
-        let mut refusals: HashMap<usize, Reasons> = HashMap::new();
-        let consumers = self.consumers().map(|consumer| match &consumer.wanted {
-            Wanted::Candidates(list) => Ok(Ok(Candidates::all(Arc::clone(list)))),
-            Wanted::Query(query) => match lists.get_mut(query) {
-                Some((list, taken)) if !list.list.is_empty() => Ok(Ok(Candidates {
-                    list: Arc::clone(&list.list),
-                    first: taken.take_best(list, self.queries[*query].rank),
-                    tries: GANG_TRIES,
-                })),
-                _ => {
-                    if let Entry::Vacant(entry) = refusals.entry(*query) {
-                        entry.insert(self.no_candidate(&self.snapshot, *query, settings)?);
-                    }
-                    Ok(Err(refusals[query].clone()))
-                }
+        let mut planning = Planning {
+            job: self,
+            settings: SearchSettings {
+                interrupt: interrupt.clone(),
+                ..self.settings.clone()
             },
-        });
-        Ok(Plan {
-            consumers: consumers.collect::<Result<_>>()?,
-            is_exact,
-        })
-    }
-
-    /// A search for each consumer, in a snapshot that shows what the ones before it take.
-    fn plan_one_by_one(&self, settings: &SearchSettings) -> Result<Plan> {
-        let mut snapshot = Arc::clone(&self.snapshot);
-        let mut plan = Plan {
-            consumers: Vec::with_capacity(self.pending.len()),
-            is_exact: true,
+            usage: PlannedUsage::new(Arc::clone(&self.snapshot)),
+            queries: BTreeMap::new(),
         };
+        let mut places = Vec::with_capacity(self.pending.len());
         for consumer in self.consumers() {
-            if let Some(own) = self.own.get(&consumer.claim.consumer) {
-                let released = own.iter().map(|(provider, class, used)| (*provider, *class, -used));
-                snapshot = Arc::new(with_usage(&snapshot, released));
+            if interrupt.is_set() {
+                break;
             }
-            let (candidates, taken) = match &consumer.wanted {
-                Wanted::Candidates(list) => (
-                    Ok(Candidates::all(Arc::clone(list))),
-                    first_that_fits(&snapshot, list, settings.strict_step),
-                ),
-                Wanted::Query(query) => {
-                    let found = self.search(&snapshot, *query, consumer, 1 + SPARE_CANDIDATES, settings)?;
-                    plan.is_exact &= found.is_exact;
-                    match found.found.first() {
-                        None => (Err(self.no_candidate(&snapshot, *query, settings)?), Vec::new()),
-                        Some(best) => (Ok(Candidates::all(Arc::clone(&found.list))), best.placements.clone()),
-                    }
-                }
-            };
-            let ids = taken.iter().map(|it| (snapshot.id(it.slot), it.class, it.amount));
-            snapshot = Arc::new(with_usage(&snapshot, ids));
-            plan.consumers.push(candidates);
+            places.push(planning.place(consumer)?);
         }
-        Ok(plan)
+        Ok(planning.into_plan(places))
     }
 
     fn consumers(&self) -> impl Iterator<Item = &RequestedConsumer> {
         self.pending.iter().map(|at| &self.request.consumers[*at])
     }
+}
 
-    /// The best candidates of a query, at most `count`. Equals are not all the same for all consumers: `consumer` decides
+impl<'a> Planning<'a> {
+    fn place(&mut self, consumer: &RequestedConsumer) -> Result<Place> {
+        let own = self.own_placements(consumer);
+        self.add(&negated(&own));
+        let (place, taken) = match &consumer.wanted {
+            Wanted::Candidates(list) => {
+                let taken = first_that_fits(&self.job.snapshot, &self.usage, list, self.settings.strict_step);
+                (Place::Posted(Arc::clone(list)), taken)
+            }
+            Wanted::Query(query) => self.place_by_query(*query, consumer)?,
+        };
+        // A consumer that gets nothing keeps what it has.
+        self.add(if taken.is_empty() { &own } else { &taken });
+        Ok(place)
+    }
+
+    /// What the consumer has, if it exists.
+    fn own_placements(&self, consumer: &RequestedConsumer) -> Vec<Placement> {
+        let own = self.job.own.get(&consumer.claim.consumer).into_iter().flatten();
+        let placements = own.filter_map(|&(provider, class, amount)| {
+            let slot = self.job.snapshot.by_id(provider)?;
+            Some(Placement { slot, class, amount })
+        });
+        placements.collect()
+    }
+
+    /// Adds to the planned usage.
+    fn add(&mut self, placements: &[Placement]) {
+        if placements.is_empty() {
+            return;
+        }
+        let change = self.usage.add(placements);
+        let planned = self.queries.values_mut();
+        planned.for_each(|planned| planned.sequence.note(&change));
+    }
+
+    /// The place, and what it takes.
+    fn place_by_query(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<(Place, Vec<Placement>)> {
+        let planned = match self.queries.entry(query) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(PlannedQuery::new(self.job, query, consumer, &self.settings)),
+        };
+        let Some((number, candidate)) = planned.sequence.next(&mut self.usage)? else {
+            if planned.refusal.is_none() {
+                let request = &self.job.queries[query].request;
+                planned.refusal = Some(refusal::reasons(self.usage.snapshot(), request, &self.settings)?);
+            }
+            let reasons = planned.refusal.clone().unwrap_or_default();
+            return Ok((Place::Nowhere(reasons), Vec::new()));
+        };
+        let chosen = &mut planned.chosen;
+        let first = *planned.chosen_at.entry(number).or_insert_with(|| {
+            chosen.push(claim_candidate(&self.job.snapshot, candidate));
+            chosen.len() - 1
+        });
+        Ok((Place::Chosen { query, first }, candidate.placements.clone()))
+    }
+
+    fn into_plan(self, places: Vec<Place>) -> Plan {
+        let is_exact = self.queries.values().all(|planned| planned.sequence.is_exact());
+        let queries = self.queries.into_iter();
+        let lists: BTreeMap<usize, Arc<[ClaimCandidate]>> = queries
+            .map(|(query, planned)| (query, planned.into_list(&self.job.snapshot)))
+            .collect();
+        let consumers = places.into_iter().map(|place| match place {
+            Place::Posted(list) => Ok(Candidates::all(list)),
+            Place::Chosen { query, first } => Ok(Candidates {
+                tries: lists[&query].len().min(GANG_TRIES),
+                list: Arc::clone(&lists[&query]),
+                first,
+            }),
+            Place::Nowhere(reasons) => Err(reasons),
+        });
+        Plan {
+            consumers: consumers.collect(),
+            is_exact,
+        }
+    }
+}
+
+impl<'a> PlannedQuery<'a> {
+    /// `consumer` is the first that has the query. Of equal candidates not all consumers shall get the same: it decides
     /// where the search begins.
-    fn search(
-        &self,
-        snapshot: &Arc<Snapshot>,
-        query: usize,
-        consumer: &RequestedConsumer,
-        count: usize,
-        settings: &SearchSettings,
-    ) -> Result<CandidateList> {
-        let ClaimQuery { request, rank } = &self.queries[query];
+    fn new(job: &'a PlanJob, query: usize, consumer: &RequestedConsumer, settings: &SearchSettings) -> Self {
         let mut hasher = DefaultHasher::new();
         consumer.claim.consumer.hash(&mut hasher);
         let settings = SearchSettings {
             seed: hasher.finish() ^ settings.seed,
             ..settings.clone()
         };
-        let Some(scoring) = rank.and_then(Rank::scoring) else {
-            return unranked(snapshot, request, count, &settings);
-        };
-        let ranked = search::best(Arc::clone(snapshot), request, scoring, count, &settings)?;
-        let list = ranked.best.iter().map(|it| claim_candidate(snapshot, &it.candidate));
-        Ok(CandidateList {
-            list: list.collect(),
-            is_exact: ranked.is_exact,
-            found: ranked
-                .best
-                .into_iter()
-                .map(|it| Found {
-                    placements: it.candidate.placements,
-                    loads: it.loads,
-                })
-                .collect(),
-        })
+        let has_it = |it: &&RequestedConsumer| matches!(it.wanted, Wanted::Query(other) if other == query);
+        let consumers = job.consumers().filter(has_it).count();
+        let ClaimQuery { request, rank } = &job.queries[query];
+        let scoring = rank.and_then(Rank::scoring);
+        Self {
+            sequence: CandidateSequence::new(request, scoring, settings, consumers, SPARE_CANDIDATES),
+            chosen: Vec::new(),
+            chosen_at: HashMap::new(),
+            refusal: None,
+        }
     }
 
-    fn no_candidate(&self, snapshot: &Snapshot, query: usize, settings: &SearchSettings) -> Result<Reasons> {
-        refusal::reasons(snapshot, &self.queries[query].request, settings)
+    /// The candidates that consumers get, then those to spare.
+    fn into_list(self, snapshot: &Snapshot) -> Arc<[ClaimCandidate]> {
+        let found = self.sequence.into_found();
+        let spare = found.filter(|(number, _)| !self.chosen_at.contains_key(number));
+        let spare = spare
+            .take(SPARE_CANDIDATES)
+            .map(|(_, candidate)| claim_candidate(snapshot, &candidate));
+        self.chosen.into_iter().chain(spare).collect()
     }
 }
 
-/// The first candidates that the search finds: any are as good.
-fn unranked(
-    snapshot: &Arc<Snapshot>,
-    request: &search::Request,
-    count: usize,
-    settings: &SearchSettings,
-) -> Result<CandidateList> {
-    let request = search::Request {
-        limit: Some(count),
-        ..request.clone()
+fn negated(placements: &[Placement]) -> Vec<Placement> {
+    let negative = |it: &Placement| Placement {
+        amount: -it.amount,
+        ..*it
     };
-    let mut found: Vec<Candidate> = Vec::new();
-    for candidate in search::candidates(Arc::clone(snapshot), &request, settings, ())?.select() {
-        match candidate {
-            Ok(candidate) => found.push(candidate),
-            // Some trees were given up. What others gave is as good.
-            Err(_) if !found.is_empty() => break,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(CandidateList {
-        list: found.iter().map(|it| claim_candidate(snapshot, it)).collect(),
-        is_exact: true,
-        found: found
-            .into_iter()
-            .map(|it| Found {
-                placements: it.placements,
-                loads: Vec::new(),
-            })
-            .collect(),
-    })
-}
-
-/// What consumers of a gang take that were assigned already.
-#[derive(Default)]
-struct Taken {
-    amounts: HashMap<(Slot, ClassId), i64>,
-    consumers: usize,
-}
-
-impl Taken {
-    /// The index of the candidate that is the best after what was taken. Without a rank consumers take turns.
-    fn take_best(&mut self, list: &CandidateList, rank: Option<Rank>) -> usize {
-        let turn = self.consumers % list.found.len();
-        self.consumers += 1;
-        let Some(scoring) = rank.and_then(Rank::scoring) else {
-            return turn;
-        };
-        let fitting = list.found.iter().enumerate().filter_map(|(at, found)| {
-            let loads = self.loads(found);
-            let fits = loads.iter().all(|load| load.used <= load.limit);
-            fits.then(|| (at, scoring.cost_of_loads(&loads)))
-        });
-        let Some((best, _)) = fitting.min_by(|(_, one), (_, other)| one.total_cmp(other)) else {
-            return turn;
-        };
-        for placement in &list.found[best].placements {
-            *self.amounts.entry((placement.slot, placement.class)).or_default() += placement.amount;
-        }
-        best
-    }
-
-    fn loads(&self, found: &Found) -> Vec<Load> {
-        let taken = |load: &Load| self.amounts.get(&(load.slot, load.class)).copied().unwrap_or(0);
-        let loads = found.loads.iter();
-        loads
-            .map(|load| Load {
-                used: load.used.saturating_add(taken(load)),
-                ..*load
-            })
-            .collect()
-    }
+    placements.iter().map(negative).collect()
 }
 
 /// What the first of the posted candidates takes that fits. The claim is decided by all rules.
-fn first_that_fits(snapshot: &Snapshot, list: &[ClaimCandidate], is_strict: bool) -> Vec<Placement> {
+fn first_that_fits(
+    snapshot: &Snapshot,
+    usage: &PlannedUsage,
+    list: &[ClaimCandidate],
+    is_strict: bool,
+) -> Vec<Placement> {
     let placements = |candidate: &ClaimCandidate| {
         let of_provider = candidate.allocations.iter().map(|(uuid, resources)| {
             let slot = snapshot.by_uuid(uuid)?;
             let of_class = resources.iter().map(move |(class, amount)| {
-                let class = snapshot.catalog().class_id(class)?;
+                let (class, amount) = (snapshot.catalog().class_id(class)?, *amount);
                 let inventory = snapshot.inventory(slot, class)?;
-                let fits = inventory.allows_amount(*amount, is_strict)
-                    && inventory.has_room(snapshot.used(slot, class), *amount);
-                fits.then_some(Placement {
-                    slot,
-                    class,
-                    amount: *amount,
-                })
+                let is_allowed = inventory.allows_amount(amount, is_strict);
+                is_allowed.then_some(Placement { slot, class, amount })
             });
             of_class.collect::<Option<Vec<Placement>>>()
         });
-        Some(of_provider.collect::<Option<Vec<_>>>()?.concat())
+        let all = of_provider.collect::<Option<Vec<_>>>()?.concat();
+        usage.has_room(&all).then_some(all)
     };
     list.iter().find_map(placements).unwrap_or_default()
-}
-
-/// The snapshot with these amounts added to the usage of providers.
-fn with_usage(snapshot: &Snapshot, amounts: impl Iterator<Item = (ProviderId, ClassId, i64)>) -> Snapshot {
-    let mut by_provider: BTreeMap<ProviderId, Vec<(ClassId, i64)>> = BTreeMap::new();
-    for (provider, class, amount) in amounts {
-        by_provider.entry(provider).or_default().push((class, amount));
-    }
-    let deltas = by_provider.into_iter().filter_map(|(provider, used)| {
-        let slot = snapshot.by_id(provider)?;
-        Some(Delta {
-            provider,
-            moves: 0,
-            generation: snapshot.generation(slot),
-            modified: None,
-            used,
-        })
-    });
-    snapshot.apply(&SnapshotChange {
-        deltas: deltas.collect(),
-        ..SnapshotChange::default()
-    })
 }
 
 /// A candidate in the names of a claim.

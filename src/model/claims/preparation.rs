@@ -82,7 +82,6 @@ impl Call<'_> {
             queries: Arc::new(prepared.search.0),
             pending: pending.into(),
             own: Arc::new(own),
-            one_by_one: self.has_lost,
             settings: settings.clone(),
         })
     }

@@ -9,7 +9,7 @@ use crate::error::{ReasonCode, Reasons};
 use crate::model::claims::{
     ClaimCandidate, ClaimQuery, PlaceAnswer, PlaceRequest, Placed, PlanJob, RequestedConsumer, Wanted,
 };
-use crate::search::{Group, Interrupt, Rank, Request, SearchSettings};
+use crate::search::{Group, GroupPolicy, Interrupt, Rank, Request, SearchSettings};
 
 pub(super) fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
     let group = Group {
@@ -158,6 +158,49 @@ async fn a_gang_spreads_over_the_emptiest_and_fills_the_fullest_providers() {
         .await
         .unwrap();
     assert_eq!(distinct(&filled), 1);
+}
+
+/// Two devices below each of three hosts. A consumer wants one unit of two devices of a host.
+#[actix_web::test]
+async fn a_gang_spreads_over_trees_or_fills_one_after_the_other() {
+    let mut f = fixture();
+    for host in [10, 20, 30] {
+        f.host(host, 1).await.unwrap();
+        for device in [host + 1, host + 2] {
+            let create = Create {
+                uuid: uuid(device),
+                name: format!("device-{device}"),
+                parent: Some(uuid(host)),
+            };
+            f.model.submit(create).await.unwrap();
+            f.model.submit(adding(device, "VGPU", 4)).await.unwrap();
+        }
+    }
+    let pairs = |rank| {
+        let mut query = query(1, Some(rank));
+        query.request.groups = ["_A", "_B"]
+            .map(|suffix| Group {
+                suffix: suffix.to_owned(),
+                resources: vec![("VGPU".to_owned(), 1)],
+                ..Group::default()
+            })
+            .into();
+        query.request.group_policy = Some(GroupPolicy::Isolate);
+        query
+    };
+    let used = |f: &mut Fixture| {
+        let mut used = [10, 20, 30].map(|host| [f.used(host + 1), f.used(host + 2)]);
+        used.sort_unstable();
+        used
+    };
+    place(&f.model, gang(100..106, pairs(Rank::Fullest))).await.unwrap();
+    assert_eq!(used(&mut f), [[0, 0], [2, 2], [4, 4]]);
+    place(&f.model, gang(200..204, pairs(Rank::Emptiest))).await.unwrap();
+    assert_eq!(used(&mut f), [[3, 3], [3, 3], [4, 4]]);
+    assert!(place(&f.model, gang(300..303, pairs(Rank::Tightest))).await.is_err());
+    place(&f.model, gang(300..302, pairs(Rank::Tightest))).await.unwrap();
+    assert_eq!(used(&mut f), [[4, 4]; 3]);
+    f.check_snapshot().await;
 }
 
 /// Found by a reader: the plan gave the first candidate's room to a consumer that its units do not allow there.

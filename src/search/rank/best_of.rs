@@ -9,15 +9,17 @@ pub(in crate::search) struct BestOf<T> {
     count: usize,
     /// The worst one is on top.
     entries: BinaryHeap<Entry<T>>,
+    is_full: bool,
     /// The number of items that entered the heap so far.
     entered: u64,
 }
 
+/// An item with its cost, or a bound of it. Ordered by cost; equal ones by number.
 #[derive(Debug)]
-struct Entry<T> {
-    cost: f64,
-    number: u64,
-    item: T,
+pub(super) struct Entry<T> {
+    pub cost: f64,
+    pub number: u64,
+    pub item: T,
 }
 
 impl<T> BestOf<T> {
@@ -26,6 +28,7 @@ impl<T> BestOf<T> {
         Self {
             count: count.max(1),
             entries: BinaryHeap::new(),
+            is_full: false,
             entered: 0,
         }
     }
@@ -33,7 +36,7 @@ impl<T> BestOf<T> {
     /// An item enters only if it costs less than this.
     pub fn max_cost(&self) -> f64 {
         match self.entries.peek() {
-            Some(worst) if self.entries.len() == self.count => worst.cost,
+            Some(worst) if self.is_full => worst.cost,
             _ => f64::INFINITY,
         }
     }
@@ -43,18 +46,22 @@ impl<T> BestOf<T> {
         if cost >= self.max_cost() {
             return;
         }
-        if self.entries.len() == self.count {
-            self.entries.pop();
-        }
         let number = self.entered;
         self.entered += 1;
         let item = item();
-        self.entries.push(Entry { cost, number, item });
+        let entry = Entry { cost, number, item };
+        if !self.is_full {
+            self.entries.push(entry);
+            self.is_full = self.entries.len() == self.count;
+        } else if let Some(mut worst) = self.entries.peek_mut() {
+            *worst = entry;
+        }
     }
 
-    /// The items, best first.
-    pub fn into_sorted(self) -> impl Iterator<Item = T> {
-        self.entries.into_sorted_vec().into_iter().map(|entry| entry.item)
+    /// The items with their costs, best first.
+    pub fn into_sorted(self) -> impl Iterator<Item = (f64, T)> {
+        let sorted = self.entries.into_sorted_vec().into_iter();
+        sorted.map(|entry| (entry.cost, entry.item))
     }
 }
 
@@ -89,7 +96,7 @@ mod tests {
             best.offer(cost, || at);
         }
         assert_eq!(best.max_cost(), 2.0);
-        assert_eq!(best.into_sorted().collect::<Vec<_>>(), [1, 3, 5]);
+        assert_eq!(best.into_sorted().collect::<Vec<_>>(), [(2.0, 1), (2.0, 3), (2.0, 5)]);
         assert_eq!(BestOf::<()>::new(0).max_cost(), f64::INFINITY);
     }
 }

@@ -4,7 +4,7 @@
 //! writers may leave any usage in the tables and integers would overflow. They are exact below 2^53. No cost is NaN.
 
 use super::super::candidates::Placement;
-use super::super::snapshot::{ClassId, LANES, Snapshot, lanes_of};
+use super::super::snapshot::{ClassCapacity, ClassId, LANES, Snapshot, lanes_of};
 use super::{Load, Scoring};
 
 /// At this many lanes, computing the costs of all lanes of a block is faster than of these alone.
@@ -80,6 +80,53 @@ impl Scoring {
                     costs[lane] = Scoring::Tightest.fold(costs[lane], cost);
                 }),
             }
+        }
+    }
+
+    /// Those of the `lanes` of a block at which `amounts` cost less than `max`, and the costs of these.
+    pub fn costs_below(
+        self,
+        max: f64,
+        snapshot: &Snapshot,
+        (block, mut lanes): (usize, u64),
+        amounts: &[(ClassId, i64)],
+    ) -> (u64, [f64; LANES]) {
+        let mut costs = self.no_costs();
+        for (at, amount) in amounts.iter().enumerate() {
+            self.add_block(&mut costs, snapshot, block, lanes, std::slice::from_ref(amount));
+            // Another class makes only `fullest` cost less. Otherwise most lanes are out after the first class.
+            if self != Scoring::Fullest || at + 1 == amounts.len() {
+                lanes &= (0..LANES)
+                    .rev()
+                    .fold(0, |below, lane| below << 1 | u64::from(costs[lane] < max));
+            }
+        }
+        (lanes, costs)
+    }
+
+    /// A lower bound of the costs of `amounts` at any one provider of a block.
+    pub fn bound_in_block(self, snapshot: &Snapshot, block: usize, amounts: &[(ClassId, i64)]) -> f64 {
+        let capacity = snapshot.blocks().get(block).free_capacity();
+        let classes = amounts.iter().filter_map(|&(class, amount)| {
+            let capacity = capacity.of_class(class)?;
+            Some(self.bound_of_class(capacity, amount))
+        });
+        classes.fold(self.no_cost(), |all, bound| self.fold(all, bound))
+    }
+
+    /// A lower bound of the costs of one placement. It is exact if all lanes have the same limit, as mostly in a block.
+    fn bound_of_class(self, capacity: &ClassCapacity, amount: i64) -> f64 {
+        let ((least_used, greatest_used), (least_limit, greatest_limit)) = (capacity.used, capacity.limits);
+        let (used, limit) = match self {
+            Scoring::Emptiest => (least_used, greatest_limit),
+            Scoring::Fullest | Scoring::Tightest => (greatest_used, least_limit),
+        };
+        let used = used as f64 + amount as f64;
+        // Foreign writers may leave sums below zero, for which the opposite limit would count.
+        if used < 0.0 {
+            Scoring::NO_BOUND
+        } else {
+            self.of_placement(used, limit as f64)
         }
     }
 

@@ -23,6 +23,9 @@ pub(in crate::search) struct ClassCapacity {
     /// The maximum and the minimum of limit less usage over these lanes.
     pub max_free: i64,
     pub min_free: i64,
+    /// The extremes of usages and of limits over these lanes, from which costs are bounded.
+    pub used: (i64, i64),
+    pub limits: (i64, i64),
     /// The bounds of an amount, if they are the same for all these lanes.
     pub units: Option<Units>,
 }
@@ -32,11 +35,13 @@ impl FreeCapacity {
         let classes = profile.columns().filter_map(|(class, column)| {
             let used = usage.used(class);
             let free = |lane: usize| column.limits[lane].saturating_sub(used[lane]);
-            let (max, min) = (lanes_of(column.present).map(free), lanes_of(column.present).map(free));
+            let (min_free, max_free) = extremes(column.present, free)?;
             let capacity = ClassCapacity {
                 present: column.present,
-                max_free: max.max()?,
-                min_free: min.min()?,
+                max_free,
+                min_free,
+                used: extremes(column.present, |lane| used[lane])?,
+                limits: extremes(column.present, |lane| column.limits[lane])?,
                 units: common_units(column),
             };
             Some((class, capacity))
@@ -54,6 +59,13 @@ impl FreeCapacity {
     pub fn may_fit(&self, class: ClassId, amount: i64) -> bool {
         self.of_class(class).is_some_and(|capacity| capacity.max_free >= amount)
     }
+}
+
+/// The least and the greatest value of some lanes; `None` without any.
+fn extremes(lanes: u64, value: impl Fn(usize) -> i64) -> Option<(i64, i64)> {
+    let first = value(lanes_of(lanes).next()?);
+    let wider = |(least, greatest): (i64, i64), value: i64| (least.min(value), greatest.max(value));
+    Some(lanes_of(lanes).map(value).fold((first, first), wider))
 }
 
 fn common_units(column: &Column) -> Option<Units> {

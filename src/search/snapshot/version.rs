@@ -274,6 +274,10 @@ impl Snapshot {
         self.sharing.iter().copied()
     }
 
+    pub(in crate::search) fn is_sharing(&self, slot: Slot) -> bool {
+        self.sharing.contains(&slot)
+    }
+
     /// The next slot that does not exist yet.
     pub(super) fn next_slot(&self) -> Slot {
         Slot::new(self.slot_count / LANES, self.slot_count % LANES)

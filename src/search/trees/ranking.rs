@@ -2,34 +2,72 @@
 
 use super::super::candidates::{Candidate, TreeOrder};
 use super::super::explain::Explain;
-use super::super::rank::{BestOf, Scoring};
+use super::super::rank::{BestOf, Ranking};
 use super::super::snapshot::{Slot, Snapshot};
-use super::{Trees, add_placements, candidate};
+use super::{Trees, WaitingTree, add_placements, candidate};
+
+/// The best candidate of one tree, if it has any: its cost, and the provider of each part.
+#[derive(Default)]
+struct BestInTree {
+    root: Option<Slot>,
+    cost: f64,
+    placed: Vec<Slot>,
+}
+
+impl BestInTree {
+    fn offer_to(&self, best: &mut BestOf<Box<[Slot]>>) {
+        if self.root.is_some() {
+            best.offer(self.cost, || self.placed.as_slice().into());
+        }
+    }
+}
 
 impl<E: Explain> Trees<E> {
-    /// Before the first candidate: the best `count` of all candidates, best first. Of each tree only its first
-    /// `max_combinations` count.
-    pub fn best(
-        &mut self,
-        snapshot: &Snapshot,
-        scoring: Scoring,
-        count: usize,
-        max_combinations: usize,
-    ) -> Vec<Candidate> {
+    /// Before the first candidate: the best of all candidates with their costs, best first.
+    pub fn best(&mut self, snapshot: &Snapshot, ranking: &Ranking) -> Vec<(f64, Candidate)> {
+        let scoring = ranking.scoring;
         self.tree_order = TreeOrder::DepthFirst;
-        self.max_solutions = max_combinations;
+        self.max_solutions = ranking.max_combinations;
         self.roots.rank(snapshot, scoring);
-        let mut best: BestOf<Box<[Slot]>> = BestOf::new(count);
+        let mut best: BestOf<Box<[Slot]>> = BestOf::new(ranking.count);
+        let mut of_tree = BestInTree::default();
         let mut placements = Vec::new();
         while self.advance(snapshot) {
             placements.clear();
             add_placements(&self.roots.request, &self.placed, &mut placements);
-            best.offer(scoring.cost(snapshot, &placements), || self.placed.as_slice().into());
+            let cost = scoring.cost(snapshot, &placements);
+            if ranking.one_per_tree {
+                self.offer_in_tree(cost, &mut of_tree, &mut best);
+            } else {
+                best.offer(cost, || self.placed.as_slice().into());
+            }
             self.roots.set_max_cost(best.max_cost());
         }
+        of_tree.offer_to(&mut best);
         best.into_sorted()
-            .map(|placed| candidate(&self.roots.request, &placed))
+            .map(|(cost, placed)| (cost, candidate(&self.roots.request, &placed)))
             .collect()
+    }
+
+    /// Keeps the last solution if it is the best of its tree. That of the tree before it is complete then.
+    fn offer_in_tree(&mut self, cost: f64, of_tree: &mut BestInTree, best: &mut BestOf<Box<[Slot]>>) {
+        // Depth-first, the tree of the last solution is the only one that waits, and stays in memory.
+        let Some(WaitingTree::InMemory(tree, _)) = self.waiting.back_mut() else {
+            return;
+        };
+        if of_tree.root != tree.root {
+            of_tree.offer_to(best);
+            of_tree.root = tree.root;
+        }
+        if tree.least.is_none_or(|least| cost < least) {
+            (tree.least, of_tree.cost) = (Some(cost), cost);
+            of_tree.placed.clone_from(&self.placed);
+        }
+    }
+
+    /// Before the first candidate: only those of the tree of this root are wanted.
+    pub fn restrict(&mut self, root: Slot) {
+        self.roots.restrict(root);
     }
 
     /// Whether all candidates of all trees were compared.

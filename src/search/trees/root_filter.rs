@@ -15,7 +15,7 @@ pub(super) struct RootFilter {
     root: Option<ProviderFilter>,
     /// The sets of traits that the group without a suffix requires and of which no sharing provider has any.
     required: Vec<Vec<TraitId>>,
-    zones: ZoneFilter,
+    pub zones: ZoneFilter,
     /// The kinds of parts that no sharing provider serves, each with the number of providers that a tree needs for it.
     /// A kind that rejected all trees of a block is checked first in the next block.
     local: Vec<(usize, u32)>,
@@ -59,6 +59,13 @@ impl RootFilter {
         }
     }
 
+    /// Whether no tree with its root in the region of a block can serve.
+    pub fn can_skip<E: Explain>(&mut self, snapshot: &Snapshot, request: &SplitRequest, block: usize) -> bool {
+        let may_fit = |&(kind, _): &(usize, u32)| snapshot.may_fit(block, &request.kinds[kind].filter.amounts);
+        let may_match = || self.local.iter().all(may_fit) || snapshot.may_span_blocks(block);
+        self.zones.can_skip::<E>(block, may_match)
+    }
+
     /// The roots among `lanes` of a block whose trees may have a candidate.
     pub fn roots<E: Explain>(
         &mut self,
@@ -68,9 +75,7 @@ impl RootFilter {
         block: usize,
         lanes: u64,
     ) -> u64 {
-        let may_fit = |&(kind, _): &(usize, u32)| snapshot.may_fit(block, &request.kinds[kind].filter.amounts);
-        let may_match = || self.local.iter().all(may_fit) || snapshot.may_span_blocks(block);
-        if self.zones.can_skip::<E>(block, may_match) {
+        if self.can_skip::<E>(snapshot, request, block) {
             return 0;
         }
         let lanes = lanes & snapshot.blocks().get(block).roots;

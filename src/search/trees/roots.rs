@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::super::block_walk::{BlockWalk, StripeLanes, mix};
-use super::super::snapshot::{Slot, Snapshot};
+use super::super::snapshot::{Slot, Snapshot, by_block};
+use super::best_first::{BestFirst, Next};
 use super::fit_cache::FitCache;
 use super::offers::TreeOffers;
 use super::root_filter::RootFilter;
@@ -11,7 +12,8 @@ use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
 use super::tree_bounds::TreeBounds;
 use crate::search::explain::Explain;
-use crate::search::rank::Scoring;
+use crate::search::rank::{BoundQueue, Scoring};
+use crate::search::zone_filter::ZoneFilter;
 
 /// An iterator over the trees that could serve, each by its root.
 pub(in crate::search) struct RootIter<E> {
@@ -29,8 +31,8 @@ pub(in crate::search) struct RootIter<E> {
     /// Buffers, whose memory is reused for the next tree.
     reached: Vec<usize>,
     masks: Vec<u64>,
-    /// Passes over trees, if candidates are ranked.
-    bounds: Option<Box<TreeBounds>>,
+    /// The order of trees, if candidates are ranked.
+    best_first: Option<Box<BestFirst>>,
 }
 
 impl<E: Explain> RootIter<E> {
@@ -57,62 +59,89 @@ impl<E: Explain> RootIter<E> {
             seen_sharing_sets: HashSet::new(),
             reached: Vec::new(),
             masks: Vec::new(),
-            bounds: None,
+            best_first: None,
         }
     }
 
-    /// Before the first tree: candidates are ranked, so that trees may be passed over and each block is visited once.
+    /// Before the first tree: only the one of this root is wanted.
+    pub(super) fn restrict(&mut self, root: Slot) {
+        self.walk.restrict(&by_block(vec![root]));
+        self.filter.zones = ZoneFilter::off();
+    }
+
+    /// Before the first tree: candidates are ranked, so that trees come in the order of their bounds.
     pub(super) fn rank(&mut self, snapshot: &Snapshot, scoring: Scoring) {
-        self.walk.in_one_round();
-        self.bounds = Some(Box::new(TreeBounds::new(
-            snapshot,
-            &self.request,
-            &self.sharing,
-            scoring,
-        )));
+        let bounds = TreeBounds::new(snapshot, &self.request, &self.sharing, scoring);
+        let (request, filter) = (&self.request, &mut self.filter);
+        let bounded = self.walk.blocks().filter_map(|(block, lanes)| {
+            let can_skip = filter.can_skip::<E>(snapshot, request, block);
+            (!can_skip).then(|| (bounds.of_block(snapshot, block), (block, lanes)))
+        });
+        let blocks = BoundQueue::of_blocks(bounded, &request.interrupt);
+        self.best_first = Some(Box::new(BestFirst::new(bounds, blocks)));
     }
 
     /// From now on only candidates that cost less are wanted.
     pub(super) fn set_max_cost(&mut self, max_cost: f64) {
-        if let Some(bounds) = &mut self.bounds {
-            bounds.max_cost = max_cost;
+        if let Some(best_first) = &mut self.best_first {
+            best_first.max_cost = max_cost;
         }
     }
 
     /// A lower bound of the costs of the candidates of the tree that was returned last.
-    pub(super) fn bound(&self, root: Slot) -> f64 {
-        self.bounds
-            .as_ref()
-            .map_or(Scoring::NO_BOUND, |bounds| bounds.bound(root))
+    pub(super) fn bound(&self) -> f64 {
+        let best_first = self.best_first.as_ref();
+        best_first.map_or(Scoring::NO_BOUND, |best_first| best_first.bound)
     }
 
     /// Whether a tree with this bound may have a candidate that is wanted.
     pub(super) fn is_wanted(&self, bound: f64) -> bool {
-        self.bounds.as_ref().is_none_or(|bounds| bound < bounds.max_cost)
+        let best_first = self.best_first.as_ref();
+        best_first.is_none_or(|best_first| bound < best_first.max_cost)
     }
 
     /// Collects what the next tree offers and returns its root; `None` after the last one. The tree may still turn out
     /// to have no candidate.
     pub(super) fn next(&mut self, snapshot: &Snapshot, offers: &mut TreeOffers) -> Option<Slot> {
         loop {
+            let root = match self.best_first {
+                Some(_) => self.next_best(snapshot)?,
+                None => self.next_of_walk(snapshot)?,
+            };
+            if self.collect(snapshot, root, offers, false) {
+                return Some(root);
+            }
+        }
+    }
+
+    fn next_of_walk(&mut self, snapshot: &Snapshot) -> Option<Slot> {
+        loop {
             if self.request.interrupt.is_set() {
                 return None;
             }
-            let Some(root) = self.stripe.next() else {
-                let (request, fits, filter) = (&self.request, &mut self.fits, &mut self.filter);
-                let (bounds, sharing) = (&mut self.bounds, &mut self.sharing);
-                let find = |block, lanes| {
-                    let roots = filter.roots(snapshot, request, fits, block, lanes);
-                    match bounds {
-                        Some(bounds) => bounds.enter_block(snapshot, request, fits, sharing, (block, roots)),
-                        None => roots,
-                    }
-                };
-                self.stripe = self.walk.next(find)?;
-                continue;
-            };
-            if self.is_wanted(self.bound(root)) && self.collect(snapshot, root, offers, false) {
+            if let Some(root) = self.stripe.next() {
                 return Some(root);
+            }
+            let (request, fits, filter) = (&self.request, &mut self.fits, &mut self.filter);
+            let find = |block, lanes| filter.roots(snapshot, request, fits, block, lanes);
+            self.stripe = self.walk.next(find)?;
+        }
+    }
+
+    fn next_best(&mut self, snapshot: &Snapshot) -> Option<Slot> {
+        let best_first = self.best_first.as_mut()?;
+        loop {
+            if self.request.interrupt.is_set() {
+                return None;
+            }
+            match best_first.next()? {
+                Next::Tree(root) => return Some(root),
+                Next::Block(block, lanes) => {
+                    let (request, fits) = (&self.request, &mut self.fits);
+                    let roots = self.filter.roots(snapshot, request, fits, block, lanes);
+                    let providers = (fits, &mut self.sharing);
+                    best_first.add_trees(snapshot, request, providers, &self.walk, (block, roots));
+                }
             }
         }
     }

@@ -1,36 +1,36 @@
-//! Lower bounds of the costs of a tree's candidates, for a search that ranks them: a tree whose bound is not better than
-//! the worst candidate kept so far is passed over, before anything is collected of it.
+//! Lower bounds of the costs of a tree's candidates, for a search that ranks them (branch and bound): trees are visited in
+//! the order of their bounds, until no bound is better than the worst candidate kept so far.
 //!
 //! A bound has the least cost of each kind of part over the providers that could serve it, whatever the other parts
 //! need. Parts that may share a provider cost more or less together than alone. So a contested class counts with the
 //! amount that makes its cost least: the demand of all parts where a higher usage is better, or the part's own.
+//!
+//! Blocks are bounded first, from the summary of their free capacity. Only a block whose bound is good enough is looked
+//! at provider by provider, which bounds its trees.
 
 use super::super::rank::Scoring;
-use super::super::snapshot::{ClassId, LANES, Slot, Snapshot, lanes_of};
+use super::super::snapshot::{ClassId, LANES, Snapshot, lanes_of};
 use super::fit_cache::FitCache;
 use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
 use crate::search::explain::Explain;
 
-/// The bounds of the trees of one block, and what a search that ranks needs beside them.
+/// What bounds the costs of trees.
 #[derive(Debug)]
 pub(in crate::search) struct TreeBounds {
-    pub scoring: Scoring,
-    /// A candidate is wanted only if it costs less than this.
-    pub max_cost: f64,
-    /// By the lane of a root.
-    bounds: [f64; LANES],
+    scoring: Scoring,
     /// By kind of part, the amounts that make its cost least.
     amounts: Vec<Vec<(ClassId, i64)>>,
     /// By sharing provider, its cost for each kind of part that it serves.
     shared: Vec<Vec<(usize, f64)>>,
+    /// By kind of part, the least of these costs.
+    least_shared: Vec<f64>,
 }
 
 impl TreeBounds {
     pub fn new(snapshot: &Snapshot, request: &SplitRequest, sharing: &SharingProviders, scoring: Scoring) -> Self {
-        let amounts: Vec<_> = (0..request.kinds.len())
-            .map(|kind| least_amounts(request, scoring, kind))
-            .collect();
+        let kinds = request.kinds.len();
+        let amounts: Vec<_> = (0..kinds).map(|kind| least_amounts(request, scoring, kind)).collect();
         let shared = sharing.providers.iter().map(|provider| {
             let of_kind = |&kind: &usize| {
                 let mut costs = scoring.no_costs();
@@ -40,29 +40,42 @@ impl TreeBounds {
             };
             provider.kinds.iter().map(of_kind).collect()
         });
+        let shared: Vec<Vec<(usize, f64)>> = shared.collect();
+        let mut least_shared = vec![f64::INFINITY; kinds];
+        for &(kind, cost) in shared.iter().flatten() {
+            least_shared[kind] = lesser(least_shared[kind], cost);
+        }
         Self {
             scoring,
-            max_cost: f64::INFINITY,
-            bounds: [Scoring::NO_BOUND; LANES],
-            shared: shared.collect(),
             amounts,
+            shared,
+            least_shared,
         }
     }
 
-    /// Computes the bounds of trees of a block. Returns those of its `roots` that may have a candidate that is wanted.
-    pub fn enter_block<E: Explain>(
-        &mut self,
+    /// A lower bound of the costs of all trees with their root in a block.
+    pub fn of_block(&self, snapshot: &Snapshot, block: usize) -> f64 {
+        // The providers in other blocks would have to be looked up.
+        if snapshot.has_trees() && snapshot.layout(block).spilling != 0 {
+            return Scoring::NO_BOUND;
+        }
+        let kinds = self.amounts.iter().zip(&self.least_shared);
+        let bounds =
+            kinds.map(|(amounts, &shared)| lesser(self.scoring.bound_in_block(snapshot, block, amounts), shared));
+        bounds.fold(self.scoring.no_cost(), |all, bound| self.scoring.fold(all, bound))
+    }
+
+    /// The lower bounds of trees of a block, by the lane of their root. Those of other lanes than `roots` mean nothing.
+    pub fn of_trees<E: Explain>(
+        &self,
         snapshot: &Snapshot,
         request: &SplitRequest,
         fits: &mut FitCache<E>,
         sharing: &mut SharingProviders,
         (block, roots): (usize, u64),
-    ) -> u64 {
-        if roots == 0 {
-            return 0;
-        }
+    ) -> [f64; LANES] {
         let layout = snapshot.layout(block);
-        self.bounds = self.scoring.no_costs();
+        let mut bounds = self.scoring.no_costs();
         let local = roots & !layout.spilling;
         let own = lanes_of(local).fold(0, |lanes, root| lanes | layout.trees[root]);
         let reaching = sharing.reaching(snapshot, block);
@@ -77,23 +90,17 @@ impl TreeBounds {
                 let reached = reaching.iter().filter(|(lanes, _)| lanes & tree != 0);
                 let shared = reached.flat_map(|&(_, provider)| &self.shared[provider]);
                 let shared = shared.filter(|(served, _)| *served == kind).map(|&(_, cost)| cost);
-                let lesser = |one: f64, other: f64| if other < one { other } else { one };
                 let least = own.chain(shared).fold(f64::INFINITY, lesser);
-                self.bounds[root] = self.scoring.fold(self.bounds[root], least);
+                bounds[root] = self.scoring.fold(bounds[root], least);
             }
         }
-        // The other providers of these trees would have to be looked up one by one.
-        lanes_of(layout.spilling).for_each(|root| self.bounds[root] = Scoring::NO_BOUND);
-        let is_wanted = |&root: &usize| self.bounds[root] < self.max_cost;
-        lanes_of(roots)
-            .filter(is_wanted)
-            .fold(0, |lanes, root| lanes | 1 << root)
+        lanes_of(layout.spilling).for_each(|root| bounds[root] = Scoring::NO_BOUND);
+        bounds
     }
+}
 
-    /// The lower bound of a tree whose root is in the block that was entered last.
-    pub fn bound(&self, root: Slot) -> f64 {
-        self.bounds[root.lane()]
-    }
+fn lesser(one: f64, other: f64) -> f64 {
+    if other < one { other } else { one }
 }
 
 /// The amounts of a kind of part that make its cost least.
@@ -103,13 +110,18 @@ fn least_amounts(request: &SplitRequest, scoring: Scoring, kind: usize) -> Vec<(
         let mut amounts = request.kinds[kind].filter.amounts.iter();
         amounts.any(|&(other, _)| other == class)
     };
+    let parts = request.parts.iter().filter(|part| part.kind == kind).count();
     let amounts = request.kinds[kind].filter.amounts.iter();
-    let least = amounts.filter_map(|&(class, amount)| match (scoring, contested(class)) {
-        (Scoring::Emptiest, _) | (_, None) => Some((class, amount)),
-        (Scoring::Fullest, Some(at)) => Some((class, request.demand[at])),
+    let least = amounts.flat_map(|&(class, amount)| match (scoring, contested(class)) {
+        // No two parts are on one provider, so each part of the kind counts.
+        (Scoring::Tightest, None) => std::iter::repeat_n((class, amount), parts),
+        (Scoring::Emptiest, _) | (_, None) => std::iter::repeat_n((class, amount), 1),
+        (Scoring::Fullest, Some(at)) => std::iter::repeat_n((class, request.demand[at]), 1),
         // All parts may be on one provider, which then counts once.
-        (Scoring::Tightest, Some(_)) if (0..kind).any(|earlier| wants(earlier, class)) => None,
-        (Scoring::Tightest, Some(at)) => Some((class, request.demand[at])),
+        (Scoring::Tightest, Some(at)) => {
+            let counts_already = (0..kind).any(|earlier| wants(earlier, class));
+            std::iter::repeat_n((class, request.demand[at]), usize::from(!counts_already))
+        }
     });
     least.collect()
 }

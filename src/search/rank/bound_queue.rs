@@ -1,0 +1,93 @@
+//! Items in the order of their costs, or of lower bounds of them (best-first search).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::best_of::Entry;
+use crate::search::interrupt::Interrupt;
+
+/// Bounding this many blocks takes about as long as visiting one.
+const BOUNDS_PER_STEP: usize = 8;
+
+/// A queue: the item with the least bound comes first, of equal ones the one that was added first.
+#[derive(Debug)]
+pub(in crate::search) struct BoundQueue<T> {
+    entries: BinaryHeap<Reverse<Entry<T>>>,
+    /// The number of items that were added so far.
+    added: u64,
+}
+
+impl<T> BoundQueue<T> {
+    pub fn push(&mut self, bound: f64, item: T) {
+        let number = self.added;
+        self.added += 1;
+        self.entries.push(Reverse(Entry {
+            cost: bound,
+            number,
+            item,
+        }));
+    }
+
+    /// The least bound.
+    pub fn bound(&self) -> Option<f64> {
+        self.entries.peek().map(|Reverse(first)| first.cost)
+    }
+
+    /// Removes the first item, if its bound fulfils a condition.
+    pub fn pop_if(&mut self, condition: impl FnOnce(f64) -> bool) -> Option<(f64, T)> {
+        if !condition(self.bound()?) {
+            return None;
+        }
+        self.entries.pop().map(|Reverse(first)| (first.cost, first.item))
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+}
+
+impl BoundQueue<(usize, u64)> {
+    /// Blocks, each with some of its lanes.
+    pub fn of_blocks(blocks: impl Iterator<Item = (f64, (usize, u64))>, interrupt: &Interrupt) -> Self {
+        let queue: Self = blocks.collect();
+        interrupt.spend((queue.entries.len() / BOUNDS_PER_STEP) as u64);
+        queue
+    }
+}
+
+impl<T> Default for BoundQueue<T> {
+    fn default() -> Self {
+        std::iter::empty().collect()
+    }
+}
+
+impl<T> FromIterator<(f64, T)> for BoundQueue<T> {
+    fn from_iter<I: IntoIterator<Item = (f64, T)>>(items: I) -> Self {
+        let entries = (0..)
+            .zip(items)
+            .map(|(number, (cost, item))| Reverse(Entry { cost, number, item }));
+        let entries: Vec<_> = entries.collect();
+        Self {
+            added: entries.len() as u64,
+            entries: entries.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BoundQueue;
+
+    #[test]
+    fn the_least_bound_comes_first_and_equal_ones_in_the_order_in_which_they_were_added() {
+        let mut queue: BoundQueue<char> = [(2.0, 'a'), (1.0, 'b'), (2.0, 'c')].into_iter().collect();
+        queue.push(1.0, 'd');
+        assert_eq!(queue.pop_if(|bound| bound > 1.0), None);
+        let order = std::iter::from_fn(|| queue.pop_if(|_| true));
+        assert_eq!(
+            order.collect::<Vec<_>>(),
+            [(1.0, 'b'), (1.0, 'd'), (2.0, 'a'), (2.0, 'c')]
+        );
+        assert_eq!(queue.bound(), None);
+    }
+}

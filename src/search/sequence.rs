@@ -1,0 +1,295 @@
+//! Candidates of one request for several consumers in sequence: each gets the best one in the state that those before it
+//! leave.
+//!
+//! Naively, each consumer would be searched for on its own. But a claim changes the candidates of one tree only. So one
+//! search finds the best candidate of each of the best trees, at least one tree for each consumer. They wait in a queue,
+//! by their costs. If the best one is of a tree that changed since, that tree alone is searched again.
+//!
+//! All is searched again in two situations:
+//!
+//! - The best one that waits costs more than the worst one that was found. Trees that were not found may be better now.
+//! - A sharing provider changed: then the candidates of all trees that it reaches change.
+//!
+//! Without a rank any candidate is as good. Consumers take turns among those that were found, as long as they fit.
+
+mod planned_usage;
+
+use std::collections::HashMap;
+
+use super::candidates::{Candidate, SearchSettings, candidates};
+use super::rank::{BestCandidates, BoundQueue, Ranking, Scoring, ranked};
+use super::request::Request;
+use super::snapshot::{Slot, Snapshot};
+use crate::error::Result;
+pub use planned_usage::{PlannedUsage, UsageChange};
+
+/// The candidates that were found, and the order in which they are taken.
+#[derive(Debug)]
+pub struct CandidateSequence<'a> {
+    request: &'a Request,
+    scoring: Option<Scoring>,
+    settings: SearchSettings,
+    /// The number of consumers that are still to come.
+    consumers: usize,
+    /// How many candidates a search finds beyond one for each of them.
+    spare: usize,
+    found: Vec<Candidate>,
+    /// The number of the first in `found`. Candidates are numbered through all searches.
+    first: usize,
+    /// By cost; without a rank, by how often a candidate was taken.
+    queue: BoundQueue<Waiting>,
+    /// Candidates that were not found cost at least this.
+    max_cost: f64,
+    /// By root, the trees that changed since the search.
+    changed: HashMap<Slot, ChangedTree>,
+    /// Whether nothing changed since the search.
+    is_new: bool,
+    /// Whether a change concerns its own trees alone: no sharing provider serves in a candidate, or changed since the
+    /// search. False before the first search.
+    is_local: bool,
+    is_exact: bool,
+}
+
+/// A candidate in the queue, or a tree whose best candidate is not known.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    root: Slot,
+    /// An index into `found`.
+    candidate: Option<usize>,
+    /// The changes of the tree when it was searched.
+    changes: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ChangedTree {
+    changes: u32,
+    /// The number of changes before its last search.
+    searched: u32,
+    /// The candidate that was taken last.
+    candidate: Option<usize>,
+}
+
+impl<'a> CandidateSequence<'a> {
+    /// For at least one consumer. `spare` candidates more are found.
+    pub fn new(
+        request: &'a Request,
+        scoring: Option<Scoring>,
+        settings: SearchSettings,
+        consumers: usize,
+        spare: usize,
+    ) -> Self {
+        Self {
+            request,
+            scoring,
+            settings,
+            consumers,
+            spare,
+            found: Vec::new(),
+            first: 0,
+            queue: BoundQueue::default(),
+            max_cost: f64::INFINITY,
+            changed: HashMap::new(),
+            is_new: false,
+            is_local: false,
+            is_exact: true,
+        }
+    }
+
+    /// The candidate for the next consumer, and its number: equal numbers mean the same candidate. The caller adds it to
+    /// `usage`, and passes the change to [`CandidateSequence::note`]. `None` if the request has no candidate now.
+    ///
+    /// # Errors
+    /// As of [`super::best`].
+    pub fn next(&mut self, usage: &mut PlannedUsage) -> Result<Option<(usize, &Candidate)>> {
+        loop {
+            if let Some(at) = self.next_waiting(usage)? {
+                self.consumers = self.consumers.saturating_sub(1);
+                return Ok(Some((self.first + at, &self.found[at])));
+            }
+            if self.is_new {
+                return Ok(None);
+            }
+            self.search(usage)?;
+        }
+    }
+
+    /// Notes what changed in the usage since [`CandidateSequence::next`].
+    pub fn note(&mut self, change: &UsageChange) {
+        self.is_new = false;
+        let Some(scoring) = self.scoring else { return };
+        self.is_local &= !change.is_shared;
+        if !self.is_local {
+            self.queue.clear();
+            return;
+        }
+        for &root in &change.roots {
+            let tree = self.changed.entry(root).or_default();
+            tree.changes += 1;
+            // Of this rank a tree gets no better by what is taken, so its candidate may wait until it is the best.
+            if scoring != Scoring::Emptiest || change.is_release {
+                let waiting = Waiting {
+                    root,
+                    candidate: tree.candidate,
+                    changes: tree.searched,
+                };
+                self.queue.push(Scoring::NO_BOUND, waiting);
+            }
+        }
+    }
+
+    /// False if better candidates may exist, as in [`super::Ranked`].
+    pub fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
+    /// The candidates of the last search, best first, and those that were found since, with their numbers.
+    pub fn into_found(self) -> impl Iterator<Item = (usize, Candidate)> {
+        (self.first..).zip(self.found)
+    }
+
+    /// The index of the best candidate that waits, which waits on behind its equals. `None` if others may be better.
+    fn next_waiting(&mut self, usage: &mut PlannedUsage) -> Result<Option<usize>> {
+        while let Some((cost, waiting)) = self.queue.pop_if(|cost| cost <= self.max_cost) {
+            let Some(scoring) = self.scoring else {
+                if let Some(at) = waiting.candidate
+                    && usage.has_room(&self.found[at].placements)
+                {
+                    self.queue.push(cost + 1.0, waiting);
+                    return Ok(Some(at));
+                }
+                continue;
+            };
+            let tree = self.changed.get(&waiting.root).copied().unwrap_or_default();
+            if waiting.changes == tree.changes && waiting.candidate.is_some() {
+                self.queue.push(cost, waiting);
+                self.changed.entry(waiting.root).or_default().candidate = waiting.candidate;
+                return Ok(waiting.candidate);
+            }
+            if tree.searched != tree.changes {
+                self.search_tree(usage, scoring, waiting, tree.changes)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Finds the best candidate of one tree again.
+    fn search_tree(
+        &mut self,
+        usage: &mut PlannedUsage,
+        scoring: Scoring,
+        waiting: Waiting,
+        changes: u32,
+    ) -> Result<()> {
+        let Waiting { root, candidate, .. } = waiting;
+        self.changed.entry(root).or_default().searched = changes;
+        if let Some(at) = candidate
+            && usage.has_one_candidate(root)
+        {
+            if let Some(cost) = usage.cost(scoring, &self.found[at].placements) {
+                self.queue.push(cost, Waiting { changes, ..waiting });
+            }
+            return Ok(());
+        }
+        let snapshot = usage.snapshot();
+        let ranking = self.ranking(scoring, 1);
+        let found = candidates(&**snapshot, self.request, &self.settings, ())?
+            .in_tree(root)
+            .best(&ranking)?;
+        self.is_exact &= found.is_exact;
+        for (cost, best) in found.all {
+            self.is_local &= is_local(snapshot, &best);
+            let known = candidate.filter(|&at| self.found[at] == best);
+            let at = known.unwrap_or(self.found.len());
+            if known.is_none() {
+                self.found.push(best);
+            }
+            let candidate = Some(at);
+            self.queue.push(
+                cost,
+                Waiting {
+                    root,
+                    candidate,
+                    changes,
+                },
+            );
+        }
+        Ok(())
+    }
+
+    /// Searches all trees.
+    fn search(&mut self, usage: &mut PlannedUsage) -> Result<()> {
+        let snapshot = usage.snapshot();
+        let count = self.consumers.max(1) + self.spare;
+        let BestCandidates { all, is_exact } = match self.scoring {
+            Some(scoring) => ranked(snapshot, self.request, &self.settings, &self.ranking(scoring, count))?,
+            None => first_candidates(snapshot, self.request, &self.settings, count)?,
+        };
+        self.is_exact &= is_exact;
+        self.max_cost = match all.last() {
+            Some((worst, _)) if self.scoring.is_some() && all.len() >= count => *worst,
+            _ => f64::INFINITY,
+        };
+        self.is_local = all.iter().all(|(_, candidate)| is_local(snapshot, candidate));
+        let waiting = all.iter().enumerate().map(|(at, (cost, candidate))| {
+            let waiting = Waiting {
+                root: snapshot.cached_root(any_provider(candidate)),
+                candidate: Some(at),
+                changes: 0,
+            };
+            (*cost, waiting)
+        });
+        self.queue = waiting.collect();
+        self.changed.clear();
+        self.first += self.found.len();
+        self.found = all.into_iter().map(|(_, candidate)| candidate).collect();
+        self.is_new = true;
+        Ok(())
+    }
+
+    /// A single consumer gets the best of all, and is best served with the next best to spare. Several ones need
+    /// candidates that do not take room from each other.
+    fn ranking(&self, scoring: Scoring, count: usize) -> Ranking {
+        Ranking {
+            scoring,
+            count,
+            max_combinations: self.settings.max_combinations,
+            one_per_tree: self.consumers > 1,
+        }
+    }
+}
+
+/// The first candidates that the search finds, at no cost.
+fn first_candidates(
+    snapshot: &Snapshot,
+    request: &Request,
+    settings: &SearchSettings,
+    count: usize,
+) -> Result<BestCandidates> {
+    let request = Request {
+        limit: Some(count),
+        ..request.clone()
+    };
+    let mut found = BestCandidates {
+        all: Vec::new(),
+        is_exact: true,
+    };
+    for candidate in candidates(snapshot, &request, settings, ())?.select() {
+        match candidate {
+            Ok(candidate) => found.all.push((0.0, candidate)),
+            // Some trees were given up. What others gave is as good.
+            Err(_) if !found.all.is_empty() && !settings.interrupt.is_set() => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// Whether no sharing provider serves, so that all providers are of one tree.
+fn is_local(snapshot: &Snapshot, candidate: &Candidate) -> bool {
+    let mut providers = candidate.mappings.iter().flat_map(|(_, providers)| providers.iter());
+    providers.all(|&slot| !snapshot.is_sharing(slot))
+}
+
+fn any_provider(candidate: &Candidate) -> Slot {
+    candidate.mappings[0].1[0]
+}

@@ -1,0 +1,114 @@
+//! The usage of providers in a plan: a snapshot, and what consumers take or give back in addition.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::search::candidates::Placement;
+use crate::search::rank::{Load, Scoring};
+use crate::search::snapshot::{ClassId, Delta, Slot, Snapshot, SnapshotChange};
+
+/// Slots of the first snapshot stay valid, because only usage changes.
+#[derive(Debug)]
+pub struct PlannedUsage {
+    snapshot: Arc<Snapshot>,
+    /// What the snapshot does not show yet.
+    pending: HashMap<(Slot, ClassId), i64>,
+}
+
+/// What an addition to the usage changed.
+#[derive(Debug)]
+pub struct UsageChange {
+    /// The roots of the trees.
+    pub(super) roots: Vec<Slot>,
+    /// Whether a sharing provider changed.
+    pub(super) is_shared: bool,
+    pub(super) is_release: bool,
+}
+
+impl PlannedUsage {
+    pub fn new(snapshot: Arc<Snapshot>) -> Self {
+        Self {
+            snapshot,
+            pending: HashMap::new(),
+        }
+    }
+
+    /// A snapshot that shows all of it.
+    pub fn snapshot(&mut self) -> &Arc<Snapshot> {
+        if !self.pending.is_empty() {
+            self.snapshot = Arc::new(with_usage(&self.snapshot, std::mem::take(&mut self.pending)));
+        }
+        &self.snapshot
+    }
+
+    /// Adds amounts, which are negative if they are released.
+    pub fn add(&mut self, placements: &[Placement]) -> UsageChange {
+        let mut change = UsageChange {
+            roots: Vec::with_capacity(1),
+            is_shared: false,
+            is_release: false,
+        };
+        for &Placement { slot, class, amount } in placements {
+            let sum = self.pending.entry((slot, class)).or_default();
+            *sum = sum.saturating_add(amount);
+            let root = self.snapshot.cached_root(slot);
+            if !change.roots.contains(&root) {
+                change.roots.push(root);
+            }
+            change.is_shared |= self.snapshot.is_sharing(slot);
+            change.is_release |= amount < 0;
+        }
+        change
+    }
+
+    /// Whether all amounts fit, apart from the units of their inventories.
+    pub fn has_room(&self, placements: &[Placement]) -> bool {
+        placements.iter().all(|placement| {
+            let load = self.load(placement);
+            load.used <= load.limit
+        })
+    }
+
+    /// The cost of a candidate; `None` if it does not fit.
+    pub(super) fn cost(&self, scoring: Scoring, placements: &[Placement]) -> Option<f64> {
+        let loads: Vec<Load> = placements.iter().map(|placement| self.load(placement)).collect();
+        let fits = loads.iter().all(|load| load.used <= load.limit);
+        fits.then(|| scoring.cost_of_loads(&loads))
+    }
+
+    /// Whether a request has at most one candidate in a tree, because it is one provider and no other is shared.
+    pub(super) fn has_one_candidate(&self, root: Slot) -> bool {
+        self.snapshot.children(root).is_empty() && self.snapshot.sharing().next().is_none()
+    }
+
+    fn load(&self, placement: &Placement) -> Load {
+        let &Placement { slot, class, amount } = placement;
+        let (limit, used) = self.snapshot.limit_and_used(slot, class);
+        let pending = self.pending.get(&(slot, class)).copied().unwrap_or_default();
+        Load {
+            slot,
+            class,
+            used: used.saturating_add(pending).saturating_add(amount),
+            limit,
+        }
+    }
+}
+
+/// The snapshot with these amounts added to the usage of providers.
+fn with_usage(snapshot: &Snapshot, amounts: HashMap<(Slot, ClassId), i64>) -> Snapshot {
+    let mut by_provider: BTreeMap<Slot, Vec<(ClassId, i64)>> = BTreeMap::new();
+    for ((slot, class), amount) in amounts {
+        by_provider.entry(slot).or_default().push((class, amount));
+    }
+    let deltas = by_provider.into_iter().map(|(slot, used)| Delta {
+        provider: snapshot.id(slot),
+        moves: 0,
+        generation: snapshot.generation(slot),
+        modified: None,
+        used,
+    });
+    snapshot.apply(&SnapshotChange {
+        deltas: deltas.collect(),
+        ..SnapshotChange::default()
+    })
+}
