@@ -118,6 +118,7 @@ on_engine() {
 
 on_galera() {
     step python "cross_process, galera" "$PY" -m functional_tests.cross_process.run --engine galera
+    step python "race, galera" "$PY" -m functional_tests.race.run --engine galera
     step python galera "$PY" -m functional_tests.galera.run
     step python "chaos, galera" "$PY" -m functional_tests.chaos.run --engine galera --durable --processes 3 --seconds 25
     step python "commit_outcome, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera commit

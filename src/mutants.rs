@@ -35,6 +35,12 @@ pub enum Mutant {
     KeepIdentity,
     /// `wait-together`: a batch waits for a row that another transaction holds, with all of its commands.
     WaitTogether,
+    /// `keep-lost-gang`: what the members of a refused gang took is not undone.
+    KeepLostGang,
+    /// `first-candidate-only`: of the candidates of a claim only the first is tried.
+    FirstCandidateOnly,
+    /// `plan-once`: a query whose candidates were taken by others is refused without another search.
+    PlanOnce,
 }
 
 /// Whether this process runs as `mutant`.
@@ -60,6 +66,9 @@ pub fn is(mutant: Mutant) -> bool {
             "trust-reconnect" => Some(Mutant::TrustReconnect),
             "keep-identity" => Some(Mutant::KeepIdentity),
             "wait-together" => Some(Mutant::WaitTogether),
+            "keep-lost-gang" => Some(Mutant::KeepLostGang),
+            "first-candidate-only" => Some(Mutant::FirstCandidateOnly),
+            "plan-once" => Some(Mutant::PlanOnce),
             _ => None,
         }
     });

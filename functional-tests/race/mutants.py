@@ -8,8 +8,17 @@ The binary must be built with `cargo build --features mutants`.
 from functional_tests.lib.mutant_runs import Case, MutantRuns, arguments
 
 OVERSUBSCRIBED = ("were granted", "oversubscribed")
+PUTS = ["--races", "puts", "--rounds"]
+# Each mutant, the race that notices it, and the beginning of a message.
+CHOICES = [
+    ("first-candidate-only", "candidates", ("were granted",)),
+    ("keep-lost-gang", "gangs", ("a gang is partly there",)),
+    ("plan-once", "queries", ("were granted",)),
+    ("skip-guard", "candidates", OVERSUBSCRIBED),
+]
 
 if __name__ == "__main__":
     MutantRuns("functional_tests.race.run", arguments(__doc__)).check(
-        controls=[["--rounds", "5"]],
-        cases=[Case(mutant, ["--rounds", "30"], OVERSUBSCRIBED) for mutant in ("skip-guard", "usage-first")])
+        controls=[[*PUTS, "5"], ["--races", "candidates,gangs,queries", "--rounds", "3"]],
+        cases=[*(Case(mutant, [*PUTS, "30"], OVERSUBSCRIBED) for mutant in ("skip-guard", "usage-first")),
+               *(Case(mutant, ["--races", race, "--rounds", "12"], seen) for mutant, race, seen in CHOICES)])

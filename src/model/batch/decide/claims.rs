@@ -9,6 +9,7 @@ use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedCons
 use crate::model::allocations::{Claim, ProviderShare};
 use crate::model::batch::state::{AnswerEntry, State};
 use crate::model::claims::{ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice};
+use crate::mutants::{self, Mutant};
 
 /// Claims for all consumers, or for none.
 ///
@@ -41,7 +42,9 @@ fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<A
         .map(|consumer| (consumer, take_first(state, rules, consumer)))
         .collect();
     if taken.iter().any(|(_, taken)| taken.is_err()) {
-        state.roll_back();
+        if !mutants::is(Mutant::KeepLostGang) {
+            state.roll_back();
+        }
         return Err(Error::ClaimRefused(Arc::new(refusal(taken))));
     }
     state.release_savepoint();
@@ -88,6 +91,9 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
             candidate: Some(index),
             ..reason
         });
+        if mutants::is(Mutant::FirstCandidateOnly) {
+            break;
+        }
     }
     Err(reasons)
 }

@@ -1,0 +1,150 @@
+"""The races of `POST /v1/claims`: 64 schedulers send calls for the same places at once, and exactly K are granted.
+
+All calls of a round ask for the same: the same list of candidates in the same order, or the same query. In two of three
+rounds a foreign writer claims by SQL at the same time. In every second round all candidates take from one pool. In every
+third round the calls have ids, and are sent again afterwards. The races of twins send each call twice at once, with one
+id, through two processes. `choice_rules.py` judges the answers and the tables.
+"""
+
+import random
+import threading
+import uuid
+from typing import NamedTuple
+
+from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.sql_claims import SqlClaims
+from functional_tests.race import choice_rules
+
+SCHEDULERS = 64
+TIMEOUT_SECONDS = 120
+
+
+class Race(NamedTuple):
+    is_gang: bool = False
+    by_query: bool = False
+    is_sent_twice: bool = False
+
+
+RACES = {"candidates": Race(), "gangs": Race(is_gang=True), "queries": Race(by_query=True),
+         "query-gangs": Race(is_gang=True, by_query=True), "twins": Race(is_sent_twice=True),
+         "gang-twins": Race(is_gang=True, is_sent_twice=True), "query-twins": Race(by_query=True, is_sent_twice=True)}
+
+
+class Round:
+    """One race: the providers, the number of consumers that fit, and the calls."""
+
+    def __init__(self, name, seed, number):
+        chance = random.Random(f"{seed}/{name}/{number}")
+        self.race, self.is_shared = RACES[name], number % 2 == 1
+        self.has_ids = self.race.is_sent_twice or number % 3 == 2
+        self.vcpus, self.disk = chance.randint(1, 4), chance.randint(1, 4)
+        self.size = chance.randint(2, 4) if self.race.is_gang else 1
+        places = chance.randint(2, 40)
+        # Many hosts have more candidates than a search for one call finds.
+        hosts = places if chance.random() < 0.5 else chance.randint(2, min(8, places))
+        self.foreign_claims = chance.randint(4, 12) if number % 3 else 0
+
+        def new_uuid():
+            return str(uuid.UUID(int=chance.getrandbits(128), version=4))
+
+        self.aggregate, self.pool = new_uuid(), new_uuid()
+        self.places = dict.fromkeys((new_uuid() for _ in range(hosts)), 1)  # host -> the number of consumers that fit
+        for host in chance.choices([*self.places], k=places - hosts):
+            self.places[host] += 1
+        self.pool_places = chance.randint((places + 1) // 2, places) if self.is_shared else None
+        # What is left of a host is too little for another consumer.
+        self.totals = {host: {"VCPU": fits * self.vcpus + chance.randrange(self.vcpus)}
+                       for host, fits in self.places.items()}
+        if self.is_shared:
+            self.totals[self.pool] = {"DISK_GB": self.pool_places * self.disk + chance.randrange(self.disk)}
+        self.fitting = min(places, self.pool_places or places)
+        self.candidates = [self.taken_on(host) for host in self.places]
+        self.rank = chance.choice((None, "fullest", "emptiest", "tightest", "random"))
+        self.calls = [self.call(new_uuid) for _ in range(SCHEDULERS)]
+
+    def __str__(self):
+        what = f"gangs of {self.size}" if self.size > 1 else "consumers"
+        how = f"a query ranked {self.rank}" if self.race.by_query else f"{len(self.candidates)} candidates"
+        return (f"{SCHEDULERS} {what} with {how}, and {self.foreign_claims} foreign claims, for {self.fitting} places of "
+                f"{len(self.places)} hosts{' and a pool' if self.is_shared else ''}")
+
+    def taken_on(self, host):
+        """What a consumer takes if it gets the host: provider -> class -> amount."""
+        pool = {self.pool: {"DISK_GB": self.disk}} if self.is_shared else {}
+        return {host: {"VCPU": self.vcpus}} | pool
+
+    def query(self):
+        disk = f",DISK_GB:{self.disk}" if self.is_shared else ""
+        return f"resources=VCPU:{self.vcpus}{disk}&member_of={self.aggregate}"
+
+    def call(self, new_uuid):
+        if self.race.by_query:
+            wanted = {"query": self.query()} | ({"rank": self.rank} if self.rank else {})
+        else:
+            wanted = {"candidates": [
+                {"allocations": {provider: {"resources": amounts} for provider, amounts in holds.items()}}
+                for holds in self.candidates]}
+        consumers = [{"uuid": new_uuid(), "project_id": "race", "user_id": "race", "type": "RACER"} | wanted
+                     for _ in range(self.size)]
+        return ({"id": new_uuid()} if self.has_ids else {}) | {"consumers": consumers}
+
+    def prepare(self, rest):
+        """Makes the providers. Those of a query are in one aggregate."""
+        for provider, totals in self.totals.items():
+            path = f"/resource_providers/{provider}"
+            rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
+            inventories = {name: {"total": total} for name, total in totals.items()}
+            steps = [("inventories", {"inventories": inventories})]
+            if self.race.by_query:
+                steps.append(("aggregates", {"aggregates": [self.aggregate]}))
+                if provider == self.pool:
+                    steps.append(("traits", {"traits": ["MISC_SHARES_VIA_AGGREGATE"]}))
+            for generation, (what, body) in enumerate(steps):
+                rest.must("PUT", f"{path}/{what}", body | {"resource_provider_generation": generation})
+
+
+def send_all(round_, services):
+    """Sends all calls at once; returns the answers to each, and the foreign writer."""
+    copies = 2 if round_.race.is_sent_twice else 1
+    answers = {}
+    start = threading.Barrier(SCHEDULERS * copies + 1)
+
+    def scheduler(number, copy):
+        rest = Rest(services[(number + copy) % len(services)].port)
+        start.wait()
+        answers[number, copy] = rest("POST", "/v1/claims", round_.calls[number])
+
+    taken = {provider: next(iter(amounts.items())) for provider, amounts in round_.candidates[0].items()}
+    foreign = SqlClaims(services[0].database, taken, round_.foreign_claims, start)
+    threads = [threading.Thread(target=scheduler, args=(number, copy))
+               for number in range(SCHEDULERS) for copy in range(copies)]
+    threads.append(threading.Thread(target=foreign.run))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(TIMEOUT_SECONDS)
+    if foreign.error:
+        raise foreign.error
+    assert len(answers) == SCHEDULERS * copies, f"only {len(answers)} of {SCHEDULERS * copies} calls were answered"
+    return [[answers[number, copy] for copy in range(copies)] for number in range(SCHEDULERS)], foreign
+
+
+def repeat(round_, answers, services):
+    """Sends every call with an id once more: one that was granted has the same answer, in every process."""
+    for number, call in enumerate(round_.calls if round_.has_ids else ()):
+        answers[number].append(Rest(services[(number + 1) % len(services)].port)("POST", "/v1/claims", call))
+
+
+def run_round(name, seed, number, services):
+    round_ = Round(name, seed, number)
+    print(f"{name}, round {number}: {round_}", flush=True)
+    round_.prepare(Rest(services[0].port))
+    ledger = Ledger(services[0].database)
+    generations = {provider: ledger.generation(provider) for provider in round_.totals}
+    answers, foreign = send_all(round_, services)
+    repeat(round_, answers, services)
+    judged = choice_rules.Judged(round_, answers, {consumer: round_.candidates[0] for consumer in foreign.granted})
+    judged.check_tables(ledger, generations)
+    judged.check_answers()
+    judged.check_processes(services)
