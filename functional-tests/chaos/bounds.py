@@ -54,10 +54,11 @@ class Used:
         for consumer, (holds, _) in known.items():
             self._remember(consumer, holds)
         for op in operations:
-            for consumer, holds in op.sets.items():
+            for consumer in op.sets:
                 if op.outcome != REFUSED:
                     self.writes[consumer].append(op)
-                    self._remember(consumer, holds)
+                    for holds in op.may_set(consumer):
+                        self._remember(consumer, holds)
 
     def _remember(self, consumer, holds):
         for provider, amounts in holds.items():
@@ -84,7 +85,8 @@ class Used:
         done = [op for op in writes if op.outcome == OK and op.ended <= began]
         # The last of these has overwritten every write that ended before it began.
         over = max((op.began for op in done), default=None)
-        can = [op.sets[consumer] for op in writes if over is None or op.outcome != OK or op.ended >= over]
+        last = [op for op in writes if over is None or op.outcome != OK or op.ended >= over]
+        can = [holds for op in last for holds in op.may_set(consumer)]
         return can if over is not None else [*can, self.known.get(consumer, ({},))[0]], len(writes) - len(done)
 
     def wrong_usages(self):

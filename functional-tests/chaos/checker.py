@@ -9,10 +9,14 @@ There must be an order of its operations that is consistent with their times and
 - a refused operation did not happen;
 - an operation with an unknown outcome happened once after its beginning, or not at all.
 
+A claim with a choice sets one of several places: the one that its answer says, or without an answer any of them. A call
+that is repeated with its id is one operation, from the first time that it was sent to its first answer.
+
 A request on several consumers happened for all of them or for none. This is checked for each request with an unknown
 outcome by itself, if every consumer has such an order. Reads of providers must lie within the bounds that the writes
-around them set (bounds.py): generations, which never decrease, and usages, which never exceed the totals. Requests that
-a fault does not concern are neither refused nor late (liveness.py).
+around them set (bounds.py): generations, which never decrease, and usages, which never exceed the totals. Claims are
+refused for lack of room only if there may have been too little, and later answers to a call with an id are equal to the
+first (call_rules.py). Requests that a fault does not concern are neither refused nor late (liveness.py).
 """
 
 import pathlib
@@ -20,7 +24,7 @@ import sys
 from collections import defaultdict
 from typing import NamedTuple
 
-from functional_tests.chaos import bounds, history as histories, liveness
+from functional_tests.chaos import bounds, call_rules, history as histories, liveness
 from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
 
 FOREVER = float("inf")
@@ -41,12 +45,14 @@ class Violation(NamedTuple):
         return f"{self.kind}: {self.text}"
 
 
-def check(operations, initial, consumers=None, totals=None, local_faults=(), calm_seconds=()):
+def check(operations, initial, consumers=None, totals=None, local_faults=(), calm_seconds=(), least_totals=None,
+          answers=None):
     """All violations in a history.
 
     `initial` has the providers' generations before the first operation. `consumers` has the allocations and generations
-    of the consumers that existed then. `totals` has the highest total that each provider and class had during the run.
-    The last two are those of liveness.py.
+    of the consumers that existed then. `totals` and `least_totals` have the highest and the lowest total that each
+    provider and class had during the run. `local_faults` and `calm_seconds` are those of liveness.py. `answers` has the
+    answers that calls with an id received before.
     """
     known = consumers or {}
     faults = [Violation(kind, consumer, text) for kind, consumer, text in unexplained_consumers(operations, known)]
@@ -56,6 +62,8 @@ def check(operations, initial, consumers=None, totals=None, local_faults=(), cal
     used = bounds.Used(operations, known)
     faults += [Violation("usage", *it) for it in used.wrong_usages()]
     faults += [Violation("oversubscribed", *it) for it in used.oversubscribed(totals or {})]
+    faults += [Violation("refused", None, text) for text in call_rules.refused(operations, used, least_totals or {})]
+    faults += [Violation("repeated", *it) for it in call_rules.repeated(operations, answers or {})]
     return faults + [Violation("late", None, text) for text in liveness.check(operations, local_faults, calm_seconds)]
 
 
@@ -114,29 +122,29 @@ def explained(consumer, ops, known, forced=None, lenient=False):
         horizon = min((ends[i] for i in range(len(ops)) if i not in done), default=FOREVER)
         for i, op in enumerate(ops):
             if i not in done and op.began <= horizon:
-                after = step(consumer, op, state, lenient)
-                if after is not None:
-                    todo.append((done | {i}, after))
+                todo += [(done | {i}, after) for after in step(consumer, op, state, lenient)]
     return False
 
 
 def step(consumer, op, state, lenient):
-    """The consumer's state after the operation, or None if the operation cannot come next."""
+    """The states that the consumer may have after the operation; none if the operation cannot come next."""
     holds, generation = state
     if f"consumer:{consumer}" in op.sees:
         seen, number = op.sees[f"consumer:{consumer}"]
-        return state if (seen, number) == (holds, generation) else None
+        return [state] if (seen, number) == (holds, generation) else []
     if consumer in op.expects and op.expects[consumer] != generation:
-        return None
+        return []
     if not op.sets[consumer]:
         # A DELETE needs a consumer that exists. A PUT of `{}` does not.
-        return None if op.kind == "delete" and not holds and not lenient else ABSENT
-    return op.sets[consumer], (generation or 0) + 1
+        return [] if op.kind == "delete" and not holds and not lenient else [ABSENT]
+    return [(place, (generation or 0) + 1) for place in op.may_set(consumer)]
 
 
 def describe(consumer, op):
     times = f"{op.began:.4f} to {op.ended:.4f}" if op.ended else f"{op.began:.4f}, unanswered"
-    what = op.sees.get(f"consumer:{consumer}", (op.sets.get(consumer), op.expects.get(consumer, "any")))
+    may_set = op.may_set(consumer) if consumer in op.sets else []
+    sets = may_set[0] if len(may_set) == 1 else may_set
+    what = op.sees.get(f"consumer:{consumer}", (sets, op.expects.get(consumer, "any")))
     return f"{op.number} {op.kind} {what} {op.outcome}, {times} {op.answer}"
 
 

@@ -6,53 +6,12 @@
 import pathlib
 import tempfile
 
-from functional_tests.chaos import checker, history, liveness
-from functional_tests.chaos.history import OK, REFUSED, UNKNOWN, Operation
+from functional_tests.chaos import call_cases, checker, history, liveness, topology, watcher
+from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
+from functional_tests.chaos.history_builder import (
+    FAULT, GENERATION, HALF_DONE, HOST, INITIAL, LATE, ONE, ORDER, OVERSUBSCRIBED, POOL, RELEASED_TWICE, START, TWO, USAGE,
+    Builder)
 from functional_tests.lib.test_counts import TestCounts
-
-HOST, POOL = "host", "pool"
-ONE, TWO = {HOST: {"VCPU": 1}}, {POOL: {"DISK_GB": 2}}
-INITIAL = {HOST: 1, POOL: 1}
-TOTALS = {HOST: {"VCPU": 2}, POOL: {"DISK_GB": 4}}
-ORDER, RELEASED_TWICE, HALF_DONE, GENERATION, USAGE, OVERSUBSCRIBED, LATE = (
-    "no order", "released twice", "half done", "generation", "usage", "oversubscribed", "late")
-# A fault that concerns process 1, and bystanders' requests without a fault.
-FAULT = {"name": "fault", "began": 100, "ended": 110, "touched": [1]}
-CALM_SECONDS = [0.1] * 20
-START = {"initial": INITIAL, "consumers": {}, "totals": TOTALS, "local_faults": [FAULT], "calm_seconds": CALM_SECONDS}
-
-
-class Builder:
-    """Builds a history: by default operations of one second each, one after the other."""
-
-    def __init__(self):
-        self.operations = []
-
-    def add(self, kind, outcome, began=None, ended=None, **more):
-        number = len(self.operations)
-        began = 10 * number if began is None else began
-        ended = None if outcome == UNKNOWN and ended is None else began + 1 if ended is None else ended
-        self.operations.append(Operation(number, kind, began, ended=ended, outcome=outcome, **more))
-        return self
-
-    def put(self, consumer, holds, expects, outcome=OK, **more):
-        return self.add("put", outcome, sets={consumer: holds}, expects={consumer: expects}, touches=[*holds], **more)
-
-    def post(self, sets, expects, outcome=OK, **more):
-        touches = sorted({provider for holds in sets.values() for provider in holds})
-        return self.add("post", outcome, sets=sets, expects=expects, touches=touches, **more)
-
-    def delete(self, consumer, outcome=OK, **more):
-        return self.add("delete", outcome, sets={consumer: {}}, **more)
-
-    def read(self, consumer, holds, generation, **more):
-        return self.add("read", OK, sees={f"consumer:{consumer}": (holds, generation)}, **more)
-
-    def generation(self, provider, number, **more):
-        return self.add("read generation", OK, sees={f"provider:{provider}": number}, **more)
-
-    def usage(self, provider, amounts, **more):
-        return self.add("candidates", OK, sees={f"usage:{provider}": amounts}, **more)
 
 
 def bystanders(seconds, outcome=OK, process=0, began=100.5):
@@ -63,7 +22,7 @@ def bystanders(seconds, outcome=OK, process=0, began=100.5):
     return story
 
 
-VALID_HISTORIES = {
+VALID_HISTORIES = call_cases.VALID_HISTORIES | {
     "claim, replacement, release": lambda: (
         Builder().put("a", ONE, None).put("a", TWO, 1).read("a", TWO, 2).delete("a").read("a", {}, None)),
     "a claim after a release begins at generation 1": lambda: (
@@ -102,7 +61,7 @@ VALID_HISTORIES = {
     "bystanders are late after a fault": lambda: bystanders([5.0] * 10, began=111),
     "other clients are late during a fault": lambda: bystanders([5.0] * 10, process=None),
 }
-INVALID_HISTORIES = {
+INVALID_HISTORIES = call_cases.INVALID_HISTORIES | {
     "an acknowledged claim is lost": (ORDER, lambda: Builder().put("a", ONE, None).read("a", {}, None)),
     "an acknowledged replacement is lost": (ORDER, lambda: (
         Builder().put("a", ONE, None).put("a", TWO, 1).read("a", ONE, 1))),
@@ -181,9 +140,22 @@ def calm_requests(tests):
     tests.equal("nothing is late below the floor", [], short)
 
 
+def gangs_in_tables(tests):
+    """A gang is wholly in the tables, at one generation, or not at all."""
+    first, second = (f"{topology.GANG}2-{number}" for number in "01")
+    for name, rows, is_whole in (
+            ("no gang", [], True), ("a whole gang", [(first, 3, 1), (second, 3, 2)], True),
+            ("one of two consumers", [(first, 3, 1)], False),
+            ("two generations", [(first, 3, 1), (second, 4, 1)], False),
+            ("a consumer without allocations", [(first, 3, 1), (second, 3, 0)], False),
+            ("two consumers without allocations", [(first, 3, 0), (second, 3, 0)], False)):
+        tests.equal(f"gangs in the tables: {name}", is_whole, not watcher.partial_gangs(rows))
+
+
 def main():
     tests = TestCounts()
     calm_requests(tests)
+    gangs_in_tables(tests)
     for name, story in VALID_HISTORIES.items():
         tests.equal(f"valid: {name}", [], check(story().operations))
     for name, (kind, story) in INVALID_HISTORIES.items():

@@ -5,72 +5,15 @@ private host it is the only client, so that a read through another process after
 an unknown outcome it reads the consumer before it writes to it again.
 """
 
-import random
 import threading
 
 from functional_tests.chaos import topology
-from functional_tests.chaos.bystanders import CLIENTS, Bystander
 from functional_tests.chaos.history import OK, UNKNOWN
-from functional_tests.chaos.request_recorder import ANSWER_TIMEOUT_SECONDS, RequestRecorder
+from functional_tests.chaos.request_recorder import RequestRecorder
 
 OWN_CONSUMERS, OPERATIONS_PER_CONSUMER = 4, 10  # consumers at a time; operations on one before it is dropped
-CONTENDED_CONSUMERS, OPERATIONS_PER_CONTENDED_CONSUMER = 3, 30
 NEARLY_FULL_CLAIMS = 2
 MOSTLY = ("refill", "contend", "read_own_write", "resize")  # operations that --mostly accepts
-
-
-class ClientGroup:
-    """All clients. They can be paused for a quiescent check."""
-
-    def __init__(self, options, services, history, foreign_providers=()):
-        self.services, self.history, self.mostly = services, history, options.mostly
-        self.foreign_providers = set(foreign_providers)  # the providers that a foreign writer also claims
-        self.stopped, self.going = threading.Event(), threading.Event()
-        self.shared = []  # consumers that other clients may also change
-        self.contended = {}  # consumer -> number of requests
-        self.clients = [Client(self, n, random.Random(f"{options.seed}/{n}")) for n in range(options.clients)]
-        self.clients += [Bystander(self, n, f"{options.seed}/{n}/bystander {m}")
-                         for n in range(len(services)) for m in range(CLIENTS)]
-        self.wrong = []  # unexpected answers
-        self.errors = []
-
-    def is_checked(self, provider):
-        """Whether a snapshot's values for a provider are checked: a foreign writer's claims arrive late in it."""
-        return provider in topology.TOTALS and provider not in self.foreign_providers
-
-    def start(self):
-        self.going.set()
-        self.threads = [threading.Thread(target=client.run) for client in self.clients]
-        for thread in self.threads:
-            thread.start()
-
-    def pause(self):
-        """Pauses all clients, and waits until no request is in flight."""
-        self.going.clear()
-        for client in self.clients:
-            if not client.idle.wait(3 * ANSWER_TIMEOUT_SECONDS):
-                raise AssertionError("a client is still waiting for an answer")
-
-    def resume(self):
-        self.going.set()
-
-    def finish(self):
-        self.stopped.set()
-        self.going.set()
-        for thread in self.threads:
-            thread.join(3 * ANSWER_TIMEOUT_SECONDS)
-            assert not thread.is_alive(), "a client is still waiting for an answer"
-
-    def contended_consumer(self, chance):
-        """A consumer that all clients change. After a number of operations another one replaces it."""
-        contended = [consumer for consumer, asked in list(self.contended.items())
-                     if asked < OPERATIONS_PER_CONTENDED_CONSUMER]
-        if len(contended) < CONTENDED_CONSUMERS:
-            contended = [*contended, topology.new_consumer(chance)]
-            self.contended = {consumer: self.contended.get(consumer, 0) for consumer in contended}
-        consumer = chance.choice(contended)
-        self.contended[consumer] = self.contended.get(consumer, 0) + 1
-        return consumer
 
 
 class Client(RequestRecorder):
@@ -82,13 +25,18 @@ class Client(RequestRecorder):
         self.private = [topology.new_consumer(chance), None]
         self.idle = threading.Event()
 
-    def run(self):
+    def acts(self):
+        """Its operations, each as often as it is likely."""
         acts = [
             *[self.claim] * 5, *[self.replace] * 4, *[self.move] * 3, *[self.claim_several] * 2, *[self.release] * 3,
             self.clear, self.resize, *[self.interfere] * 2, *[self.read_provider] * 2, *[self.search] * 2,
             *[self.refill] * 5, *[self.contend] * 4, *[self.read_own_write] * 3]
         if self.group.mostly:  # half of all operations
             acts += [getattr(self, self.group.mostly)] * len(acts)
+        return acts
+
+    def run(self):
+        acts = self.acts()
         try:
             while not self.group.stopped.is_set():
                 if not self.group.going.is_set():
@@ -100,11 +48,14 @@ class Client(RequestRecorder):
                 # After a refusal for lack of capacity it releases some: else most of a run would be refusals.
                 if self.lacks_capacity:
                     self.lacks_capacity = False
-                    self.release()
+                    self.make_room()
         except Exception as error:  # the run reports it
             self.group.errors.append(error)
         finally:
             self.idle.set()
+
+    def make_room(self):
+        self.release()
 
     def claim(self):
         if len(self.own) < OWN_CONSUMERS:
@@ -217,13 +168,17 @@ class Client(RequestRecorder):
         for consumer, state in list(self.own.items()):
             state[2] += 1
             if state[2] > OPERATIONS_PER_CONSUMER:
-                del self.own[consumer]
+                self.drop(consumer)
             elif state[1] == UNKNOWN:
                 seen = self.read(consumer)
                 if seen:
                     state[:2] = seen
         known = [item for item in self.own.items() if item[1][1] != UNKNOWN]
         return self.chance.sample(known, min(count, len(known)))
+
+    def drop(self, consumer):
+        """Leaves the consumer as it is, and to other clients."""
+        del self.own[consumer]
 
     def learn(self, op):
         for consumer, holds in op.sets.items():

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 
 OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
+ROOM, CONFLICT = "room", "conflict"
 
 
 @dataclass
@@ -18,9 +19,12 @@ class Operation:
     - `sets`: consumer -> what it holds afterwards, {provider: {class: amount}}, or {} for nothing.
     - `expects`: consumer -> the generation that it must have before; None if it must not exist. Consumers without a
       precondition are missing.
-    - `touches`: the providers whose generation is incremented.
+    - `choices`: consumer -> the places of which it gets one, of a claim with a choice until its answer says which. Each
+      is as in `sets`, which has the first.
+    - `touches`: the providers whose generation is incremented, each as often as that may happen.
     - `sees`, of a read: `consumer:` -> (what it holds, its generation), `provider:` -> its generation, `usage:` -> the
-      usage of a provider by class.
+      usage of a provider by class. Of a call with an id: `answer:` -> its status and body.
+    - `refusal`: why it was refused, `ROOM` or `CONFLICT`, if that is checked.
     - `bystander`: the number of the process, if no other client uses the rows of this request.
     """
 
@@ -29,19 +33,25 @@ class Operation:
     began: float
     sets: dict = field(default_factory=dict)
     expects: dict = field(default_factory=dict)
+    choices: dict = field(default_factory=dict)
     touches: list = field(default_factory=list)
     sees: dict = field(default_factory=dict)
     ended: float = None
     outcome: str = UNKNOWN
     answer: str = ""
     bystander: int = None
+    refusal: str = ""
 
     def end(self, outcome, answer=""):
         self.ended = time.monotonic()
         self.outcome, self.answer = outcome, answer[:200]
 
+    def may_set(self, consumer):
+        """What the consumer may hold afterwards: one of these."""
+        return self.choices.get(consumer) or [self.sets[consumer]]
+
     def seen(self, what):
-        """Name -> what it saw, for one of `consumer`, `provider` and `usage`."""
+        """Name -> what it saw, for one of `consumer`, `provider`, `usage` and `answer`."""
         return {name.removeprefix(f"{what}:"): it for name, it in self.sees.items() if name.startswith(f"{what}:")}
 
 

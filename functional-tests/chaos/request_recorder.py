@@ -5,7 +5,7 @@ import json
 import time
 
 from functional_tests.chaos import topology
-from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
+from functional_tests.chaos.history import OK, REFUSED, ROOM, UNKNOWN
 
 ANSWER_TIMEOUT_SECONDS = 60  # long enough that few requests are abandoned in flight, with an unknown outcome
 
@@ -107,16 +107,19 @@ class RequestRecorder:
             return None
         op.end(service.outcome(status, raw), f"{service.port} {status} {raw}" if status >= 300 else str(service.port))
         self.lacks_capacity = self.lacks_capacity or "capacity" in raw
+        if status == 409 and "would exceed the capacity" in raw and service.kind == "placet":
+            op.refusal = ROOM
         if reads and (status >= 500 or op.outcome == UNKNOWN):
             op.outcome = REFUSED
         if status not in service.expected:
             self.group.wrong.append(f"{method} {path} {sent}: {status} {raw[:300]}")
         return json.loads(raw) if reads and op.outcome == OK else None
 
-    def send(self, service, method, path, sent):
+    def send(self, service, method, path, sent, timeout=ANSWER_TIMEOUT_SECONDS):
         connection = self.connections.get(service)
-        if connection is None:
-            connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=ANSWER_TIMEOUT_SECONDS)
+        if connection is None or timeout != ANSWER_TIMEOUT_SECONDS:
+            connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=timeout)
+        if timeout == ANSWER_TIMEOUT_SECONDS:
             self.connections[service] = connection
         try:
             connection.request(method, path, sent and json.dumps(sent), {

@@ -23,8 +23,8 @@ import time
 from collections import Counter
 
 from functional_tests.chaos import (
-    checker, clients, faults, foreign_writer, history as histories, late_commit, liveness, local_faults, quiescent, services,
-    topology, watcher)
+    call_rules, checker, client_group, clients, faults, foreign_writer, history as histories, late_commit, liveness,
+    local_faults, quiescent, services, topology, watcher)
 from functional_tests.chaos.checker import Violation
 from functional_tests.chaos.history import UNKNOWN
 from functional_tests.chaos.report import Report
@@ -58,11 +58,11 @@ class Chaos:
 
     def run(self):
         rest = self.members[0].rest
-        self.generations, self.consumers = topology.prepare(rest), {}
+        self.generations, self.consumers, self.answers = topology.prepare(rest), {}, {}
         rest.must("POST", "/resource_providers", {"name": "probe", "uuid": PROBE})
         rest.must("PUT", f"/resource_providers/{PROBE}/inventories",
                   {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 100000}}})
-        self.client_group = clients.ClientGroup(
+        self.client_group = client_group.ClientGroup(
             self.options, self.members, self.history, topology.HOSTS if self.options.foreign_writer else ())
         self.foreign_writer = foreign_writer.ForeignWriter(
             self.database, self.options.seed, self.history, self.client_group.going, self.client_group.stopped)
@@ -151,7 +151,8 @@ class Chaos:
         self.calm_seconds += liveness.calm(operations, self.injected)
         self.report.waits(self.local_faults, operations, self.calm_seconds)
         start = {"initial": self.generations, "consumers": self.consumers, "totals": topology.TOTALS,
-                 "local_faults": self.local_faults, "calm_seconds": self.calm_seconds}
+                 "local_faults": self.local_faults, "calm_seconds": self.calm_seconds,
+                 "least_totals": topology.LEAST_TOTALS, "answers": self.answers}
         self.report.counts += histories.counts(operations)
         self.report.checks += 1
         found = checker.check(operations, **start)
@@ -169,6 +170,8 @@ class Chaos:
             if self.engine.kind == "galera":
                 self.causes = lost_writes.explain(self.engine, self.database, operations, [str(it) for it in found])
         self.generations, self.consumers = state.generations, state.consumers
+        self.answers |= {call: answer for call, (_, answer) in call_rules.granted(operations).items()
+                         if call not in self.answers}
         self.local_faults, self.injected = [], []
         self.client_group.wrong.clear()
         self.client_group.errors.clear()

@@ -18,7 +18,11 @@ TOTALS = {
     **{host: {"VCPU": NEARLY_FULL_TOTAL} for host in NEARLY_FULL},
     **{host: {"VCPU": PRIVATE_HOST_TOTAL} for host in PRIVATE_HOSTS},
     POOL: {"DISK_GB": POOL_TOTAL}}
+LEAST_TOTALS = TOTALS | {host: {"VCPU": SMALL_ELASTIC_TOTAL} for host in ELASTIC}
 PROVIDERS = [*TOTALS]
+QUERIED, TRAIT = [*HOSTS, *ELASTIC], "CUSTOM_QUERIED"  # the hosts that queries of calls find, and their trait
+# The consumers of a gang have consecutive uuids that begin so; then the size of the gang follows.
+GANG = "fffffff"
 
 
 def prepare(rest):
@@ -30,7 +34,11 @@ def prepare(rest):
         rest.must("PUT", f"/resource_providers/{provider}/inventories", {
             "resource_provider_generation": 0, "inventories": inventories})
     rest.must("PUT", f"/allocations/{FULL_CONSUMER}", body({FULL: {"VCPU": 1}}, None))
-    return dict.fromkeys(PROVIDERS, 1)
+    rest.must("PUT", f"/traits/{TRAIT}")
+    for host in QUERIED:
+        rest.must("PUT", f"/resource_providers/{host}/traits",
+                  {"resource_provider_generation": 1, "traits": [TRAIT]})
+    return {provider: 2 if provider in QUERIED else 1 for provider in PROVIDERS}
 
 
 def random_claim(chance):
@@ -43,6 +51,12 @@ def random_claim(chance):
 
 def new_consumer(chance):
     return str(uuid.UUID(int=chance.getrandbits(128), version=4))
+
+
+def new_gang(chance, size):
+    """The consumers of a gang. Every request that changes one of them changes all of them."""
+    some = new_consumer(chance)
+    return [f"{GANG}{size}{some[8:-1]}{number}" for number in range(size)]
 
 
 def may_claim_again(consumer):

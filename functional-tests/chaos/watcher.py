@@ -1,5 +1,6 @@
 """Polls the tables by SQL during a run, for violations that may last only a moment."""
 
+import collections
 import contextlib
 import threading
 import time
@@ -7,10 +8,13 @@ import time
 from functional_tests.chaos import topology
 from functional_tests.chaos.checker import Violation
 
-# One statement, so that all rows are from the same moment.
+# One statement each, so that all rows are from the same moment.
 QUERY = (
     "SELECT p.uuid, p.generation, COALESCE(SUM(a.used), 0) FROM resource_providers p"
     " LEFT JOIN allocations a ON a.resource_provider_id = p.id GROUP BY p.uuid, p.generation")
+GANGS = (
+    "SELECT c.uuid, c.generation, COUNT(a.id) FROM consumers c LEFT JOIN allocations a ON a.consumer_id = c.uuid"
+    f" WHERE c.uuid LIKE '{topology.GANG}%' GROUP BY c.uuid, c.generation")
 POLL_SECONDS, RETRY_SECONDS = 0.02, 0.2  # between polls, and after a failed one
 
 
@@ -38,7 +42,7 @@ class Watcher(threading.Thread):
         while not self.stopped.wait(POLL_SECONDS):
             try:
                 connection = connection or self.database.connect()
-                rows = connection.execute(QUERY).fetchall()
+                rows, members = (connection.execute(query).fetchall() for query in (QUERY, GANGS))
             except Exception:  # the engine's own: it may be down
                 if connection:
                     with contextlib.suppress(Exception):
@@ -48,6 +52,7 @@ class Watcher(threading.Thread):
             else:
                 self.polls += 1
                 self.judge(rows)
+                self.found += [Violation("half done", gang, text) for gang, text in partial_gangs(members)]
 
     def judge(self, rows):
         for provider, generation, used in rows:
@@ -67,3 +72,18 @@ class Watcher(threading.Thread):
         """Returns the violations since the last call, and forgets them."""
         found, self.found = self.found, []
         return found
+
+
+def partial_gangs(rows):
+    """Gangs of which some consumers exist and others do not, or have another generation, as (gang, text).
+
+    A row is a consumer's uuid, its generation and the number of its allocations.
+    """
+    gangs, found = collections.defaultdict(list), []
+    for consumer, generation, allocations in rows:
+        gangs[consumer[:-1]].append((generation, allocations > 0))
+    for gang, members in gangs.items():
+        size = int(gang[len(topology.GANG)])
+        if len(members) != size or len({*members}) != 1 or not members[0][1]:
+            found.append((gang, f"in the tables a gang of {size} is {members} (generation, has allocations)"))
+    return found
