@@ -26,8 +26,8 @@ class ClientGroup:
         self.contended = {}  # consumer -> number of requests
         self.clients = [Client(self, n, random.Random(f"{options.seed}/{n}")) for n in range(options.clients)]
         self.answered = deque(maxlen=REPEATED_CALLS)
-        callers = options.clients // CLIENTS_PER_CALLER if options.server == "placet" else 0
-        self.clients += [Caller(self, n, random.Random(f"{options.seed}/{n}/caller")) for n in range(callers)]
+        self.callers = options.clients // CLIENTS_PER_CALLER if options.server == "placet" else 0
+        self.clients += [Caller(self, n, random.Random(f"{options.seed}/{n}/caller")) for n in range(self.callers)]
         self.clients += [Bystander(self, n, f"{options.seed}/{n}/bystander {m}")
                          for n in range(len(services)) for m in range(CLIENTS)]
         self.wrong = []  # unexpected answers

@@ -46,7 +46,8 @@ class Report:
 
     def show(self, foreign_claims):
         outcomes = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in ("ok", "refused", "unknown"))
-        print(f"{self.operations} operations that write: {outcomes}; {self.counts['reads']} reads; "
+        print(f"{self.operations} operations that write: {outcomes}; {self.counts['gangs']} granted gangs; "
+              f"{self.counts['repeats']} repeated calls; {self.counts['reads']} reads; "
               f"{foreign_claims} claims of a foreign writer; {self.checks} quiescent checks", flush=True)
         for name, times in sorted(self.recoveries.items()):
             print(f"{len(times)} times {name}, {self.took_hold[name]} took hold: recovered within {statistics.median(times):.2f} s (median), "
