@@ -41,6 +41,10 @@ pub enum Mutant {
     FirstCandidateOnly,
     /// `plan-once`: a query whose candidates were taken by others is refused without another search.
     PlanOnce,
+    /// `look-once`: a call with an id is refused without another look for its answer.
+    LookOnce,
+    /// `forget-answers`: the answer to a call with an id is not stored.
+    ForgetAnswers,
 }
 
 /// Whether this process runs as `mutant`.
@@ -69,6 +73,8 @@ pub fn is(mutant: Mutant) -> bool {
             "keep-lost-gang" => Some(Mutant::KeepLostGang),
             "first-candidate-only" => Some(Mutant::FirstCandidateOnly),
             "plan-once" => Some(Mutant::PlanOnce),
+            "look-once" => Some(Mutant::LookOnce),
+            "forget-answers" => Some(Mutant::ForgetAnswers),
             _ => None,
         }
     });

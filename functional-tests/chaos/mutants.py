@@ -14,9 +14,9 @@ NO_FAULTS = ["--faults", ""]
 LATE_COMMITS = ["--faults", "late-commit"]
 HELD_ROWS = ["--faults", "hold-provider,hold-consumer,pause-in-transaction"]
 # The beginning of each kind's violations.
-ORDER, RELEASED_TWICE, GENERATION, USAGE, OVERSUBSCRIBED, DIFFERENT_ANSWERS, LATE, HALF_DONE, REFUSED = (
+ORDER, RELEASED_TWICE, GENERATION, USAGE, OVERSUBSCRIBED, DIFFERENT_ANSWERS, LATE, HALF_DONE, REFUSED, REPEATED = (
     "no order: ", "released twice: ", "generation: ", "usage: ", "oversubscribed: ", "answers differ: ", "late: ",
-    "half done: ", "refused: ")
+    "half done: ", "refused: ", "repeated: ")
 
 CASES = [
     # Without the guard of generations a claim may be planned on an outdated usage.
@@ -30,6 +30,7 @@ CASES = [
     Case("wait-together", [*SEVERAL_PROCESSES, *HELD_ROWS], (LATE,)),
     # A refused gang is there in part, and candidates with room are refused.
     Case("keep-lost-gang", [*SEVERAL_PROCESSES, *NO_FAULTS], (HALF_DONE, ORDER)),
+    Case("forget-answers", [*SEVERAL_PROCESSES, *NO_FAULTS], (REPEATED, REFUSED)),
     Case("first-candidate-only", [*SEVERAL_PROCESSES, *NO_FAULTS], (REFUSED,)),
     # The snapshot lags behind the tables, or diverges from them.
     Case("share-in-flight", [*SEVERAL_PROCESSES, *NO_FAULTS, "--mostly", "read_own_write"], (GENERATION, USAGE)),

@@ -38,8 +38,7 @@ class Round:
         chance = random.Random(f"{seed}/{name}/{number}")
         self.race, self.is_shared = RACES[name], number % 2 == 1
         self.has_ids = self.race.is_sent_twice or number % 3 == 2
-        self.vcpus, self.disk = chance.randint(1, 4), chance.randint(1, 4)
-        self.size = chance.randint(2, 4) if self.race.is_gang else 1
+        self.vcpus, self.disk = chance.randint(1, 50), chance.randint(1, 4)
         places = chance.randint(2, 40)
         # Many hosts have more candidates than a search for one call finds.
         hosts = places if chance.random() < 0.5 else chance.randint(2, min(8, places))
@@ -53,12 +52,16 @@ class Round:
         for host in chance.choices([*self.places], k=places - hosts):
             self.places[host] += 1
         self.pool_places = chance.randint((places + 1) // 2, places) if self.is_shared else None
-        # What is left of a host is too little for another consumer.
+        # What is left of a host is too little for another consumer, and different. So with most ranks all schedulers
+        # want the same hosts.
         self.totals = {host: {"VCPU": fits * self.vcpus + chance.randrange(self.vcpus)}
                        for host, fits in self.places.items()}
         if self.is_shared:
             self.totals[self.pool] = {"DISK_GB": self.pool_places * self.disk + chance.randrange(self.disk)}
         self.fitting = min(places, self.pool_places or places)
+        # The last gang does not fit, although some of its consumers do.
+        sizes = [size for size in (2, 3, 4) if self.fitting % size] or [2]
+        self.size = chance.choice(sizes) if self.race.is_gang else 1
         self.candidates = [self.taken_on(host) for host in self.places]
         self.rank = chance.choice((None, "fullest", "emptiest", "tightest", "random"))
         self.calls = [self.call(new_uuid) for _ in range(SCHEDULERS)]

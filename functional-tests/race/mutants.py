@@ -14,11 +14,13 @@ CHOICES = [
     ("first-candidate-only", "candidates", ("were granted",)),
     ("keep-lost-gang", "gangs", ("a gang is partly there",)),
     ("plan-once", "queries", ("were granted",)),
-    ("skip-guard", "candidates", OVERSUBSCRIBED),
+    ("skip-guard", "candidates", (*OVERSUBSCRIBED, "generation")),
+    ("look-once", "twins", ("two answers to one call differ",)),
+    ("forget-answers", "twins", ("two answers to one call differ", "remembered")),
 ]
 
 if __name__ == "__main__":
     MutantRuns("functional_tests.race.run", arguments(__doc__)).check(
-        controls=[[*PUTS, "5"], ["--races", "candidates,gangs,queries", "--rounds", "3"]],
+        controls=[[*PUTS, "5"], ["--races", "candidates,gangs,queries,twins", "--rounds", "3"]],
         cases=[*(Case(mutant, [*PUTS, "30"], OVERSUBSCRIBED) for mutant in ("skip-guard", "usage-first")),
                *(Case(mutant, ["--races", race, "--rounds", "12"], seen) for mutant, race, seen in CHOICES)])

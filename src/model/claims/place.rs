@@ -20,6 +20,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
+use crate::mutants::{self, Mutant};
 use crate::search::SearchSettings;
 
 /// One call in progress.
@@ -71,6 +72,7 @@ impl Model {
         };
         let answer = call.place(settings, search).await;
         let is_refused = match &answer {
+            _ if mutants::is(Mutant::LookOnce) => false,
             Err(Error::ClaimRefused(_)) => true,
             Ok(PlaceAnswer::Placed(placed)) => !placed.has_claims(),
             _ => false,

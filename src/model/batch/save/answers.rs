@@ -4,10 +4,14 @@ use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::Value;
 use crate::db::statements::claims as statements;
 use crate::model::batch::state::State;
+use crate::mutants::{self, Mutant};
 
 /// Inserts the batch's answers. Guard: the primary key. It fails if another process has answered a call with this id.
 pub fn insert(state: &State) -> GuardedWrite {
-    let new = state.answers.iter().filter(|(_, entry)| entry.is_new);
+    let new = state
+        .answers
+        .iter()
+        .filter(|(_, entry)| entry.is_new && !mutants::is(Mutant::ForgetAnswers));
     let rows = new.map(|(id, entry)| {
         vec![
             Value::Text(id.id.clone()),
