@@ -12,7 +12,7 @@
 //!   may be the first.
 //!
 //! A search that ranks all candidates visits blocks in an order of its own, each once. Of equal candidates the first one
-//! wins, so the walk gives that search all blocks in their order, and the lanes of a block in a pseudo-random one.
+//! wins, so that search gets a pseudo-random number for each block, and the lanes of a block in a pseudo-random order.
 
 use super::snapshot::{LANES, Slot, Snapshot, by_block};
 
@@ -121,9 +121,11 @@ impl BlockWalk {
         self.only = Some(only);
     }
 
-    /// All blocks with their lanes in the order of the walk, instead of [`BlockWalk::next`].
-    pub fn blocks(&self) -> impl Iterator<Item = (usize, u64)> {
-        (0..self.order.len).map(|at| self.block(at))
+    /// All blocks with their lanes in the order of memory, instead of [`BlockWalk::next`]; each with a pseudo-random
+    /// number. Reading the summaries of 11,000 blocks took 2 ms so, and 4 ms in a random order.
+    pub fn blocks(&self) -> impl Iterator<Item = (u64, (usize, u64))> {
+        let blocks = (0..self.order.len).map(|at| self.only.as_ref().map_or((at, u64::MAX), |only| only[at]));
+        blocks.map(|(block, lanes)| (mix(self.seed ^ block as u64), (block, lanes)))
     }
 
     /// All of these lanes of a block, in a pseudo-random order.
@@ -166,18 +168,13 @@ impl BlockWalk {
 
     /// The block at the current position, with its fitting lanes.
     fn visit(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> (usize, u64) {
-        let (block, lanes) = self.block(self.at);
+        let position = self.order.at(self.at);
+        let (block, lanes) = self.only.as_ref().map_or((position, u64::MAX), |only| only[position]);
         let fitting = fit(block, lanes);
         if fitting != 0 {
             self.fitting.push((block, fitting));
         }
         (block, fitting)
-    }
-
-    /// The block at a position of the first round, with its lanes.
-    fn block(&self, at: usize) -> (usize, u64) {
-        let position = self.order.at(at);
-        self.only.as_ref().map_or((position, u64::MAX), |only| only[position])
     }
 }
 

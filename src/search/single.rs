@@ -103,10 +103,10 @@ impl<E: Explain> SingleProvider<E> {
     /// All blocks that may have a candidate, with lower bounds of the costs.
     fn blocks_by_bound(&mut self, snapshot: &Snapshot, scoring: Scoring) -> BoundQueue<(usize, u64)> {
         let (filter, zones) = (&self.filter, &mut self.zones);
-        let bounded = self.walk.blocks().filter_map(|(block, lanes)| {
+        let bounded = self.walk.blocks().filter_map(|(number, (block, lanes))| {
             let can_skip = zones.can_skip::<E>(block, || snapshot.may_fit(block, &filter.amounts));
             let bound = || scoring.bound_in_block(snapshot, block, &filter.amounts);
-            (!can_skip).then(|| (bound(), (block, lanes)))
+            (!can_skip).then(|| (bound(), number, (block, lanes)))
         });
         BoundQueue::of_blocks(bounded, &self.interrupt)
     }

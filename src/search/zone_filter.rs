@@ -22,6 +22,10 @@ impl ZoneFilter {
         ZoneFilter(None)
     }
 
+    pub fn is_off(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether a block can be skipped, because `may_match` is false for its region. A search that explains its
     /// rejections skips nothing.
     pub fn can_skip<E: Explain>(&mut self, block: usize, may_match: impl FnOnce() -> bool) -> bool {

@@ -47,30 +47,32 @@ impl<T> BoundQueue<T> {
 }
 
 impl BoundQueue<(usize, u64)> {
-    /// Blocks, each with some of its lanes.
-    pub fn of_blocks(blocks: impl Iterator<Item = (f64, (usize, u64))>, interrupt: &Interrupt) -> Self {
-        let queue: Self = blocks.collect();
-        interrupt.spend((queue.entries.len() / BOUNDS_PER_STEP) as u64);
-        queue
+    /// Blocks, each with some of its lanes. Of equal bounds the one with the least number comes first.
+    pub fn of_blocks(blocks: impl Iterator<Item = (f64, u64, (usize, u64))>, interrupt: &Interrupt) -> Self {
+        let entries = blocks.map(|(cost, number, item)| Reverse(Entry { cost, number, item }));
+        let entries: Vec<_> = entries.collect();
+        interrupt.spend((entries.len() / BOUNDS_PER_STEP) as u64);
+        Self {
+            entries: entries.into(),
+            added: 0,
+        }
     }
 }
 
 impl<T> Default for BoundQueue<T> {
     fn default() -> Self {
-        std::iter::empty().collect()
+        Self {
+            entries: BinaryHeap::new(),
+            added: 0,
+        }
     }
 }
 
 impl<T> FromIterator<(f64, T)> for BoundQueue<T> {
     fn from_iter<I: IntoIterator<Item = (f64, T)>>(items: I) -> Self {
-        let entries = (0..)
-            .zip(items)
-            .map(|(number, (cost, item))| Reverse(Entry { cost, number, item }));
-        let entries: Vec<_> = entries.collect();
-        Self {
-            added: entries.len() as u64,
-            entries: entries.into(),
-        }
+        let mut queue = Self::default();
+        items.into_iter().for_each(|(bound, item)| queue.push(bound, item));
+        queue
     }
 }
 

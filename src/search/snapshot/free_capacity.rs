@@ -23,7 +23,7 @@ pub(in crate::search) struct ClassCapacity {
     /// The maximum and the minimum of limit less usage over these lanes.
     pub max_free: i64,
     pub min_free: i64,
-    /// The extremes of usages and of limits over these lanes, from which costs are bounded.
+    /// The extremes of usages and of limits over the lanes that have any left, from which costs are bounded.
     pub used: (i64, i64),
     pub limits: (i64, i64),
     /// The bounds of an amount, if they are the same for all these lanes.
@@ -35,13 +35,14 @@ impl FreeCapacity {
         let classes = profile.columns().filter_map(|(class, column)| {
             let used = usage.used(class);
             let free = |lane: usize| column.limits[lane].saturating_sub(used[lane]);
-            let (min_free, max_free) = extremes(column.present, free)?;
+            let (min_free, max_free) = extremes(lanes_of(column.present).map(free))?;
+            let roomy = || lanes_of(column.present).filter(|&lane| free(lane) > 0);
             let capacity = ClassCapacity {
                 present: column.present,
                 max_free,
                 min_free,
-                used: extremes(column.present, |lane| used[lane])?,
-                limits: extremes(column.present, |lane| column.limits[lane])?,
+                used: extremes(roomy().map(|lane| used[lane])).unwrap_or_default(),
+                limits: extremes(roomy().map(|lane| column.limits[lane])).unwrap_or_default(),
                 units: common_units(column),
             };
             Some((class, capacity))
@@ -61,11 +62,11 @@ impl FreeCapacity {
     }
 }
 
-/// The least and the greatest value of some lanes; `None` without any.
-fn extremes(lanes: u64, value: impl Fn(usize) -> i64) -> Option<(i64, i64)> {
-    let first = value(lanes_of(lanes).next()?);
+/// The least and the greatest value; `None` without any.
+fn extremes(mut values: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
+    let first = values.next()?;
     let wider = |(least, greatest): (i64, i64), value: i64| (least.min(value), greatest.max(value));
-    Some(lanes_of(lanes).map(value).fold((first, first), wider))
+    Some(values.fold((first, first), wider))
 }
 
 fn common_units(column: &Column) -> Option<Units> {

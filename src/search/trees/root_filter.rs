@@ -66,6 +66,12 @@ impl RootFilter {
         self.zones.can_skip::<E>(block, may_match)
     }
 
+    /// Whether a tree with its root in a block has providers in other blocks.
+    pub fn spills(&self, snapshot: &Snapshot, block: usize) -> bool {
+        let in_region = || self.zones.is_off() || snapshot.may_span_blocks(block);
+        snapshot.has_trees() && in_region() && snapshot.layout(block).spilling != 0
+    }
+
     /// The roots among `lanes` of a block whose trees may have a candidate.
     pub fn roots<E: Explain>(
         &mut self,

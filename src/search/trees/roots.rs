@@ -73,9 +73,17 @@ impl<E: Explain> RootIter<E> {
     pub(super) fn rank(&mut self, snapshot: &Snapshot, scoring: Scoring) {
         let bounds = TreeBounds::new(snapshot, &self.request, &self.sharing, scoring);
         let (request, filter) = (&self.request, &mut self.filter);
-        let bounded = self.walk.blocks().filter_map(|(block, lanes)| {
-            let can_skip = filter.can_skip::<E>(snapshot, request, block);
-            (!can_skip).then(|| (bounds.of_block(snapshot, block), (block, lanes)))
+        let bounded = self.walk.blocks().filter_map(|(number, (block, lanes))| {
+            if filter.can_skip::<E>(snapshot, request, block) {
+                return None;
+            }
+            // Providers in other blocks would have to be looked up.
+            let bound = if filter.spills(snapshot, block) {
+                Scoring::NO_BOUND
+            } else {
+                bounds.of_block(snapshot, block)
+            };
+            Some((bound, number, (block, lanes)))
         });
         let blocks = BoundQueue::of_blocks(bounded, &request.interrupt);
         self.best_first = Some(Box::new(BestFirst::new(bounds, blocks)));

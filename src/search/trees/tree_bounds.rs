@@ -53,12 +53,8 @@ impl TreeBounds {
         }
     }
 
-    /// A lower bound of the costs of all trees with their root in a block.
+    /// A lower bound of the costs of all trees with their root in a block, all of which are in this block.
     pub fn of_block(&self, snapshot: &Snapshot, block: usize) -> f64 {
-        // The providers in other blocks would have to be looked up.
-        if snapshot.has_trees() && snapshot.layout(block).spilling != 0 {
-            return Scoring::NO_BOUND;
-        }
         let kinds = self.amounts.iter().zip(&self.least_shared);
         let bounds =
             kinds.map(|(amounts, &shared)| lesser(self.scoring.bound_in_block(snapshot, block, amounts), shared));
