@@ -70,7 +70,8 @@ class Judged:
         if self.round.has_ids:
             known = {identity for (identity,) in ledger.query(CALLS)}
             for number, call in enumerate(self.round.calls):
-                assert (call["id"] in known) == (number in self.granted), f"call {call['id']} is or is not remembered"
+                is_known, is_granted = call["id"] in known, number in self.granted
+                assert is_known == is_granted, f"of call {call['id']}: granted {is_granted}, remembered {is_known}"
 
     # --- the answers ------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ CHOICES = [
     ("plan-once", "queries", ("were granted",)),
     ("skip-guard", "candidates", (*OVERSUBSCRIBED, "generation")),
     ("look-once", "twins", ("two answers to one call differ",)),
-    ("forget-answers", "twins", ("two answers to one call differ", "remembered")),
+    ("forget-answers", "twins", ("two answers to one call differ", ", remembered")),
 ]
 
 if __name__ == "__main__":
