@@ -388,7 +388,7 @@ fn pair() -> Request {
 /// Each host has twelve candidates, and those of the best host are better than those of the next.
 #[test]
 fn one_tree_does_not_fill_the_list_of_several_consumers() {
-    let world = hosts_with_devices(30);
+    let world = Arc::new(hosts_with_devices(30));
     for scoring in SCORINGS {
         let ranking = Ranking {
             scoring,
@@ -402,7 +402,7 @@ fn one_tree_does_not_fill_the_list_of_several_consumers() {
         assert_eq!((all.len(), roots.len()), (10, 10), "{scoring:?}");
         // The best of each tree, of which the best ten.
         let of_tree = |root: Slot| {
-            let mut candidates = candidates(&world, &pair(), &settings(), ()).unwrap().in_tree(root);
+            let mut candidates = candidates(&*world, &pair(), &settings(), ()).unwrap().in_tree(root);
             candidates.best(&Ranking { count: 1, ..ranking }).unwrap().all[0].0
         };
         let mut expected: Vec<f64> = world
@@ -412,6 +412,11 @@ fn one_tree_does_not_fill_the_list_of_several_consumers() {
             .collect();
         expected.sort_unstable_by(f64::total_cmp);
         assert!(all.iter().map(|(cost, _)| *cost).eq(expected.into_iter().take(10)));
+        let ask = pair();
+        let mut sequence = CandidateSequence::new(&ask, Some(scoring), settings(), 4, 6);
+        sequence.next(&mut PlannedUsage::new(Arc::clone(&world))).unwrap();
+        let found: BTreeSet<Slot> = sequence.into_found().map(|(_, candidate)| root(&candidate)).collect();
+        assert_eq!(found, roots, "{scoring:?}");
     }
 }
 
