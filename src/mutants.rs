@@ -39,8 +39,6 @@ pub enum Mutant {
     KeepLostGang,
     /// `first-candidate-only`: of the candidates of a claim only the first is tried.
     FirstCandidateOnly,
-    /// `plan-once`: a query whose candidates were taken by others is refused without another search.
-    PlanOnce,
     /// `look-once`: a call with an id is refused without another look for its answer.
     LookOnce,
     /// `forget-answers`: the answer to a call with an id is not stored.
@@ -72,7 +70,6 @@ pub fn is(mutant: Mutant) -> bool {
             "wait-together" => Some(Mutant::WaitTogether),
             "keep-lost-gang" => Some(Mutant::KeepLostGang),
             "first-candidate-only" => Some(Mutant::FirstCandidateOnly),
-            "plan-once" => Some(Mutant::PlanOnce),
             "look-once" => Some(Mutant::LookOnce),
             "forget-answers" => Some(Mutant::ForgetAnswers),
             _ => None,

@@ -13,7 +13,6 @@ PUTS = ["--races", "puts", "--rounds"]
 CHOICES = [
     ("first-candidate-only", "candidates", ("were granted",)),
     ("keep-lost-gang", "gangs", ("a gang is partly there",)),
-    ("plan-once", "queries", ("were granted",)),
     ("skip-guard", "candidates", (*OVERSUBSCRIBED, "generation")),
     ("look-once", "twins", ("two answers to one call differ",)),
     ("forget-answers", "twins", ("two answers to one call differ", ", remembered")),

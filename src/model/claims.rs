@@ -19,7 +19,6 @@ use std::sync::Arc;
 use self::memory::{Memory, RepeatableCall};
 use super::allocations::{ConsumerClaim, ProviderShare};
 use crate::error::Reasons;
-use crate::mutants::{self, Mutant};
 use crate::search::{self, Rank};
 pub use plan::{Plan, PlanJob};
 
@@ -140,13 +139,6 @@ pub struct ClaimedConsumer {
     pub generation: i64,
     /// With the providers' generations after the whole call.
     pub providers: Vec<ProviderShare>,
-}
-
-impl RequestedConsumer {
-    /// Whether another search may find other candidates.
-    fn may_get_others(&self) -> bool {
-        matches!(self.wanted, Wanted::Query(_)) && !mutants::is(Mutant::PlanOnce)
-    }
 }
 
 impl Placed {

@@ -234,7 +234,7 @@ impl Call<'_> {
     fn may_plan_again(&self, claiming: &[usize]) -> bool {
         claiming.iter().all(|at| {
             let consumer = &self.request.consumers[*at];
-            consumer.claim.generation == Expected::New && consumer.may_get_others()
+            consumer.claim.generation == Expected::New && matches!(consumer.wanted, Wanted::Query(_))
         })
     }
 
@@ -245,10 +245,10 @@ impl Call<'_> {
     fn take_refusal(&mut self, claiming: &[usize], refusal: &ClaimRefusal) -> Result<()> {
         for (at, consumer) in claiming.iter().zip(&refusal.consumers) {
             let reasons = &consumer.reasons;
-            let may_get_others = self.request.consumers[*at].may_get_others();
+            let has_query = matches!(self.request.consumers[*at].wanted, Wanted::Query(_));
             let is_final = reasons.kept().iter().any(|reason| reason.code.concerns_consumer())
                 || reasons.are_all(ReasonCode::ProviderGenerationLimit);
-            if may_get_others && !is_final {
+            if has_query && !is_final {
                 self.contradictions.extend(Contradiction::of(consumer));
             } else if !reasons.is_empty() {
                 self.refused[*at] = Some(reasons.clone());
