@@ -7,6 +7,7 @@ mod properties;
 mod providers;
 mod ranks;
 mod requests;
+mod sequences;
 mod sharing;
 mod trees;
 mod versions;

@@ -1,7 +1,6 @@
 //! Ranked searches: the best of all candidates, as the oracle finds them.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -13,16 +12,13 @@ use super::wide::cut_up;
 use super::worlds::world as any_world;
 use super::*;
 use crate::error::Error;
-use crate::search::block_walk::mix;
-use crate::search::candidates::candidates;
-use crate::search::rank::{Ranking, ranked};
 use crate::search::request::GroupPolicy;
-use crate::search::{CandidateSequence, Interrupt, Placement, PlannedUsage, Ranked, Scored, Scoring, best};
+use crate::search::{Interrupt, Ranked, Scored, Scoring, best};
 
-const SCORINGS: [Scoring; 3] = [Scoring::Fullest, Scoring::Emptiest, Scoring::Tightest];
+pub(super) const SCORINGS: [Scoring; 3] = [Scoring::Fullest, Scoring::Emptiest, Scoring::Tightest];
 
 /// The score of a candidate, by the definition and from rows.
-fn slow_score(world: &World, choice: &Choice, scoring: Scoring) -> f64 {
+pub(super) fn slow_score(world: &World, choice: &Choice, scoring: Scoring) -> f64 {
     let shares = choice.0.iter().map(|(&(id, class), &amount)| {
         let row = &world[&id];
         let inventory = row.inventories[&class];
@@ -37,7 +33,7 @@ fn slow_score(world: &World, choice: &Choice, scoring: Scoring) -> f64 {
 }
 
 /// The scores of all candidates, best first.
-fn slow_scores(world: &World, all: &BTreeSet<Choice>, scoring: Scoring) -> Vec<f64> {
+pub(super) fn slow_scores(world: &World, all: &BTreeSet<Choice>, scoring: Scoring) -> Vec<f64> {
     let mut scores: Vec<f64> = all.iter().map(|choice| slow_score(world, choice, scoring)).collect();
     scores.sort_unstable_by(f64::total_cmp);
     if scoring == Scoring::Fullest {
@@ -47,7 +43,7 @@ fn slow_scores(world: &World, all: &BTreeSet<Choice>, scoring: Scoring) -> Vec<f
 }
 
 /// The amounts and mappings of a candidate, as the oracle has them.
-fn choice(snapshot: &Snapshot, candidate: &Candidate) -> Choice {
+pub(super) fn choice(snapshot: &Snapshot, candidate: &Candidate) -> Choice {
     let amounts = candidate.placements.iter();
     let amounts = amounts.map(|placement| ((snapshot.id(placement.slot), placement.class), placement.amount));
     let mappings = candidate.mappings.iter().map(|(suffix, slots)| {
@@ -110,100 +106,6 @@ proptest! {
     #[test]
     fn the_best_packings_are_those_of_the_oracle((world, request) in packing(), seed: u64) {
         compare_ranked(&world, &request, seed, false);
-    }
-}
-
-/// Adds amounts to the usage of providers.
-fn take(world: &mut World, snapshot: &Snapshot, placements: &[Placement]) {
-    for placement in placements {
-        let row = world.get_mut(&snapshot.id(placement.slot)).unwrap();
-        *row.used.entry(placement.class).or_default() += placement.amount;
-        row.used.retain(|_, used| *used != 0);
-    }
-}
-
-/// A small change of the usage of any one inventory.
-fn any_change(world: &World, snapshot: &Snapshot, random: u64) -> Vec<Placement> {
-    let inventories = world
-        .values()
-        .flat_map(|row| row.inventories.keys().map(|class| (row.id, *class)));
-    let all: Vec<_> = inventories.collect();
-    let change = all
-        .get(random as usize % all.len().max(1))
-        .map(|&(id, class)| Placement {
-            slot: snapshot.by_id(id).unwrap(),
-            class,
-            amount: [-2, -1, 1, 2][(random >> 32) as usize % 4],
-        });
-    change.into_iter().collect()
-}
-
-/// Each consumer gets the best candidate of a world that shows what those before it got, and what others took and gave
-/// back in between.
-fn compare_sequence(world: &World, request: &Request, seed: u64, strict_step: bool) {
-    let snapshot = Arc::new(if seed % 8 < 2 { scatter(world) } else { build(world) });
-    let (consumers, spare) = (1 + seed as usize % 6, (seed >> 8) as usize % 3);
-    for scoring in SCORINGS.into_iter().map(Some).chain([None]) {
-        let settings = SearchSettings {
-            seed,
-            strict_step,
-            ..settings()
-        };
-        let mut world = world.clone();
-        let mut usage = PlannedUsage::new(Arc::clone(&snapshot));
-        let mut sequence = CandidateSequence::new(request, scoring, settings, consumers, spare);
-        for consumer in 0..consumers as u64 + 1 {
-            let random = mix(seed ^ consumer);
-            if random.is_multiple_of(3) {
-                let change = any_change(&world, &snapshot, random);
-                take(&mut world, &snapshot, &change);
-                sequence.note(&usage.add(&change));
-            }
-            let found = sequence.next(&mut usage);
-            let all = match oracle::candidates(&catalog(), &world, request, strict_step) {
-                Ok(all) => all,
-                Err(error) => {
-                    assert_eq!(Some(&error), found.as_ref().err());
-                    break;
-                }
-            };
-            let Some((_, candidate)) = found.unwrap() else {
-                assert!(all.is_empty(), "{scoring:?} {consumer}: {all:?}");
-                continue;
-            };
-            let choice = choice(&snapshot, candidate);
-            assert!(all.contains(&choice), "{scoring:?} {consumer}: {choice:?}");
-            if let Some(scoring) = scoring {
-                let best = slow_scores(&world, &all, scoring)[0];
-                let score = slow_score(&world, &choice, scoring);
-                assert!(
-                    (score - best).abs() < 1e-9,
-                    "{scoring:?} {consumer}: {score}, not {best}"
-                );
-            }
-            let taken = candidate.placements.clone();
-            take(&mut world, &snapshot, &taken);
-            sequence.note(&usage.add(&taken));
-        }
-        assert!(sequence.is_exact());
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: config().cases / 20, ..config() })]
-
-    #[test]
-    fn each_consumer_gets_the_best_after_those_before_it(world in any_world(), request in any_request(), seed: u64, strict: bool) {
-        compare_sequence(&world, &request, seed, strict);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: config().cases / 100, ..config() })]
-
-    #[test]
-    fn each_consumer_gets_the_best_packing_after_those_before_it((world, request) in packing(), seed: u64) {
-        compare_sequence(&world, &request, seed, false);
     }
 }
 
@@ -366,7 +268,7 @@ fn candidates_that_were_found_are_an_answer_although_a_tree_was_given_up() {
 }
 
 /// Hosts with four devices each. They are used differently, and the devices of one host a little.
-fn hosts_with_devices(hosts: i32) -> Snapshot {
+pub(super) fn hosts_with_devices(hosts: i32) -> Snapshot {
     let host = |host: i32| {
         let root = 1 + host * 5;
         let device = move |id: i32| {
@@ -380,48 +282,13 @@ fn hosts_with_devices(hosts: i32) -> Snapshot {
     snapshot((0..hosts).flat_map(host))
 }
 
-fn pair() -> Request {
+pub(super) fn pair() -> Request {
     let groups = ["_A", "_B"].map(|suffix| granular(suffix, &[("VCPU", 1)]));
     asking(&groups, GroupPolicy::Isolate)
 }
 
-/// Each host has twelve candidates, and those of the best host are better than those of the next.
-#[test]
-fn one_tree_does_not_fill_the_list_of_several_consumers() {
-    let world = Arc::new(hosts_with_devices(30));
-    for scoring in SCORINGS {
-        let ranking = Ranking {
-            scoring,
-            count: 10,
-            max_combinations: usize::MAX,
-            one_per_tree: true,
-        };
-        let all = ranked(&world, &pair(), &settings(), &ranking).unwrap().all;
-        let root = |candidate: &Candidate| world.root(candidate.placements[0].slot);
-        let roots: BTreeSet<Slot> = all.iter().map(|(_, candidate)| root(candidate)).collect();
-        assert_eq!((all.len(), roots.len()), (10, 10), "{scoring:?}");
-        // The best of each tree, of which the best ten.
-        let of_tree = |root: Slot| {
-            let mut candidates = candidates(&*world, &pair(), &settings(), ()).unwrap().in_tree(root);
-            candidates.best(&Ranking { count: 1, ..ranking }).unwrap().all[0].0
-        };
-        let mut expected: Vec<f64> = world
-            .iter()
-            .filter(|slot| world.parent(*slot).is_none())
-            .map(of_tree)
-            .collect();
-        expected.sort_unstable_by(f64::total_cmp);
-        assert!(all.iter().map(|(cost, _)| *cost).eq(expected.into_iter().take(10)));
-        let ask = pair();
-        let mut sequence = CandidateSequence::new(&ask, Some(scoring), settings(), 4, 6);
-        sequence.next(&mut PlannedUsage::new(Arc::clone(&world))).unwrap();
-        let found: BTreeSet<Slot> = sequence.into_found().map(|(_, candidate)| root(&candidate)).collect();
-        assert_eq!(found, roots, "{scoring:?}");
-    }
-}
-
 /// The settings of a search that may take this many steps.
-fn within(steps: u64) -> SearchSettings {
+pub(super) fn within(steps: u64) -> SearchSettings {
     SearchSettings {
         interrupt: Interrupt::after(steps),
         ..settings()
@@ -434,35 +301,5 @@ fn few_trees_are_searched_for_the_best() {
     for scoring in SCORINGS {
         let ranked = best(&world, &pair(), scoring, 5, &within(20_000)).unwrap();
         assert_eq!(ranked.best.len(), 5, "{scoring:?}");
-    }
-}
-
-/// A thousand consumers are served by one search. As many searches would not be within the budget: each of them visits 32
-/// blocks, or a thousand trees.
-#[test]
-fn one_search_serves_a_large_gang() {
-    let worlds = [
-        (
-            snapshot((1..2001).map(|id| bare(id).with(VCPU, 8).using(VCPU, i64::from(id % 7)))),
-            request(group(&[("VCPU", 1)])),
-            30_000,
-        ),
-        (hosts_with_devices(1000), pair(), 1_000_000),
-    ];
-    for (world, ask, steps) in worlds {
-        let world = Arc::new(world);
-        for scoring in SCORINGS.into_iter().map(Some).chain([None]) {
-            let mut usage = PlannedUsage::new(Arc::clone(&world));
-            let settings = within(steps);
-            let mut sequence = CandidateSequence::new(&ask, scoring, settings, 1000, 15);
-            for consumer in 0..1000 {
-                let (_, candidate) = sequence
-                    .next(&mut usage)
-                    .unwrap()
-                    .unwrap_or_else(|| panic!("{scoring:?} {consumer}"));
-                let taken = candidate.placements.clone();
-                sequence.note(&usage.add(&taken));
-            }
-        }
     }
 }
