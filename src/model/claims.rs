@@ -13,14 +13,14 @@ mod plan;
 mod preparation;
 mod refusal;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use self::memory::{Memory, RepeatableCall};
 use super::allocations::{ConsumerClaim, ProviderShare};
 use crate::error::Reasons;
 use crate::search::{self, Rank};
-pub use plan::{Plan, PlanJob};
+pub use plan::{Plan, PlanJob, Planned};
 
 /// A call: up to a thousand consumers, each with candidates or a query.
 #[derive(Debug, Clone)]
@@ -167,14 +167,16 @@ const CANDIDATES_OF_A_ROW: usize = 16;
 impl ClaimFirst {
     /// `memory` if the answer is to be stored.
     pub fn new(consumers: Vec<ConsumerChoice>, memory: Option<Arc<Memory>>) -> ClaimFirst {
-        let mut lists = HashSet::new();
-        let distinct = consumers
-            .iter()
-            .filter(|consumer| lists.insert(consumer.candidates.list.as_ptr()));
-        let largest = distinct.map(|consumer| consumer.candidates.allocation_rows()).max();
+        // Consumers may share a list.
+        let mut rows_of = HashMap::new();
+        let mut rows = |candidates: &Candidates| {
+            let list = candidates.list.as_ptr();
+            1 + *rows_of.entry(list).or_insert_with(|| candidates.allocation_rows())
+        };
+        let written: usize = consumers.iter().map(|consumer| rows(&consumer.candidates)).sum();
         let tries: usize = consumers.iter().map(|consumer| consumer.candidates.count()).sum();
         ClaimFirst {
-            rows: consumers.len() * (1 + largest.unwrap_or_default()) + tries / CANDIDATES_OF_A_ROW,
+            rows: written + tries / CANDIDATES_OF_A_ROW,
             consumers,
             memory,
         }

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::claims::ClaimFirst;
 use super::reads::reader::{on_blocking_thread, within_timeout};
 use super::service::Model;
 use super::snapshot::comparison::{self, SLICE_PROVIDERS, SliceResult};
 use crate::db::boot_instant::BootInstant;
-use crate::db::change_feed;
+use crate::db::{DbConnection, ReadPermit, change_feed};
 use crate::error::Result;
 use crate::search::{ProviderId, Snapshot};
 
@@ -59,7 +59,7 @@ impl Model {
             return Ok(false);
         }
         let compare = async {
-            let mut last_began = self.last_comparison.lock().await;
+            let last_began = Arc::clone(&self.last_comparison).lock_owned().await;
             if last_began.is_some_and(|began| began > arrived) {
                 return Ok(true);
             }
@@ -67,23 +67,28 @@ impl Model {
                 let due = began + EARLY_COMPARISON_INTERVAL;
                 tokio::time::sleep(due.saturating_duration_since(BootInstant::now())).await;
             }
-            let began = BootInstant::now();
-            self.compare_all().await?;
-            *last_began = Some(began);
+            self.compare_all(last_began).await?;
             Ok(true)
         };
         within_timeout(deadline.saturating_duration_since(arrived), compare).await
     }
 
-    async fn compare_all(&self) -> Result<()> {
+    /// A comparison that has begun goes on if its caller gives up, and keeps the lock: no second one runs beside it.
+    async fn compare_all(&self, mut last_began: OwnedMutexGuard<Option<BootInstant>>) -> Result<()> {
         let store = Arc::clone(&self.store);
-        let compare = move |conn: &mut crate::db::DbConnection| {
+        let compare = move |conn: &mut DbConnection| {
             let mut after = Some(0);
             while let Some(last) = after {
                 after = comparison::compare(&store, conn, last, SLICE_PROVIDERS)?.next;
             }
             Ok(())
         };
-        on_blocking_thread(&self.database, move |permit| permit.ask(&compare)).await
+        let compare_alone = move |permit: &ReadPermit| {
+            let began = BootInstant::now();
+            permit.ask(&compare)?;
+            *last_began = Some(began);
+            Ok(())
+        };
+        on_blocking_thread(&self.database, compare_alone).await
     }
 }

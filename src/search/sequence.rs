@@ -47,6 +47,10 @@ pub struct CandidateSequence<'a> {
     /// Whether a change concerns its own trees alone: no sharing provider serves in a candidate, or changed since the
     /// search. False before the first search.
     is_local: bool,
+    /// Whether the candidates of a search reached a sharing provider, so that each consumer needs a search.
+    searches_for_each: bool,
+    /// Whether a search found nothing, and nothing was released since.
+    is_exhausted: bool,
     is_exact: bool,
 }
 
@@ -91,6 +95,8 @@ impl<'a> CandidateSequence<'a> {
             changed: HashMap::new(),
             is_new: false,
             is_local: false,
+            searches_for_each: false,
+            is_exhausted: false,
             is_exact: true,
         }
     }
@@ -106,7 +112,7 @@ impl<'a> CandidateSequence<'a> {
                 self.consumers = self.consumers.saturating_sub(1);
                 return Ok(Some((self.first + at, &self.found[at])));
             }
-            if self.is_new {
+            if self.is_new || self.is_exhausted {
                 return Ok(None);
             }
             self.search(usage)?;
@@ -116,9 +122,11 @@ impl<'a> CandidateSequence<'a> {
     /// Notes what changed in the usage since [`CandidateSequence::next`].
     pub fn note(&mut self, change: &UsageChange) {
         self.is_new = false;
+        self.is_exhausted &= !change.is_release;
         let Some(scoring) = self.scoring else { return };
         self.is_local &= !change.is_shared;
         if !self.is_local {
+            self.searches_for_each |= !self.found.is_empty();
             self.queue.clear();
             return;
         }
@@ -219,7 +227,12 @@ impl<'a> CandidateSequence<'a> {
     /// Searches all trees.
     fn search(&mut self, usage: &mut PlannedUsage) -> Result<()> {
         let snapshot = usage.snapshot();
-        let count = self.consumers.max(1) + self.spare;
+        let consumers = if self.searches_for_each {
+            1
+        } else {
+            self.consumers.max(1)
+        };
+        let count = consumers + self.spare;
         let BestCandidates { all, is_exact } = match self.scoring {
             Some(scoring) => ranked(snapshot, self.request, &self.settings, &self.ranking(scoring, count))?,
             None => first_candidates(snapshot, self.request, &self.settings, count)?,
@@ -243,6 +256,7 @@ impl<'a> CandidateSequence<'a> {
         self.first += self.found.len();
         self.found = all.into_iter().map(|(_, candidate)| candidate).collect();
         self.is_new = true;
+        self.is_exhausted = self.found.is_empty();
         Ok(())
     }
 

@@ -17,9 +17,9 @@ use crate::db::schema::placet_claims;
 use crate::db::{DbConnection, DbResult};
 
 /// About how many answers a chunk has. Those that were stored at the same time are deleted together.
-const CHUNK_ROWS: i64 = 1_000;
+const CHUNK_ROWS: i64 = 200;
 /// The pause between two chunks.
-const CHUNK_PAUSE: Duration = Duration::from_millis(100);
+const CHUNK_PAUSE: Duration = Duration::from_millis(50);
 /// The pause after a chunk that was the last one.
 const IDLE_PAUSE: Duration = Duration::from_secs(60);
 
@@ -43,9 +43,12 @@ impl AnswerPruning {
         self.due.saturating_duration_since(Instant::now())
     }
 
-    fn prune(&mut self, conn: &mut DbConnection) -> DbResult<()> {
+    /// Deletes a chunk. Without a connection it waits as long as if there were nothing to delete.
+    fn prune(&mut self, conn: Option<&mut DbConnection>) -> DbResult<()> {
         self.due = Instant::now() + IDLE_PAUSE;
-        if prune_chunk(conn, self.memory)? {
+        if let Some(conn) = conn
+            && prune_chunk(conn, self.memory)?
+        {
             self.due = Instant::now() + CHUNK_PAUSE;
         }
         Ok(())
@@ -76,8 +79,7 @@ impl<B: Batch> Writer<B> {
         if !self.answer_pruning.until_due().is_zero() {
             return;
         }
-        let Some(conn) = self.conn.as_mut() else { return };
-        if let Err(error) = self.answer_pruning.prune(conn) {
+        if let Err(error) = self.answer_pruning.prune(self.conn.as_mut()) {
             log::debug!("Old answers to calls with an id could not be deleted; this is tried again: {error}");
         }
     }
@@ -112,9 +114,18 @@ mod tests {
         insert(-1, hour / 2);
         let mut pruning = AnswerPruning::new(hour);
         let mut count_after = |conn: &mut DbConnection| {
-            pruning.prune(conn).unwrap();
+            pruning.prune(Some(conn)).unwrap();
             placet_claims::table.count().get_result::<i64>(conn).unwrap()
         };
         assert_eq!([count_after(conn), count_after(conn), count_after(conn)], [6, 1, 1]);
+    }
+
+    /// Found by a reader: the writer's thread did not wait at all while the database was away.
+    #[test]
+    fn without_a_connection_nothing_is_due_for_a_while() {
+        let mut pruning = AnswerPruning::new(Duration::from_secs(60));
+        pruning.due = Instant::now();
+        pruning.prune(None).unwrap();
+        assert!(pruning.until_due() > CHUNK_PAUSE);
     }
 }

@@ -8,12 +8,13 @@
 //! only if a search finds nothing, on a snapshot that is newer than the request. Posted candidates are refused only on
 //! rows, as any claim.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use super::memory::Memory;
 use super::preparation::Contradiction;
 use super::{
-    Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob,
+    Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Planned,
     RequestedConsumer, Wanted,
 };
 use crate::db::boot_instant::BootInstant;
@@ -32,6 +33,10 @@ pub(super) struct Call<'a> {
     refused: Vec<Option<Reasons>>,
     /// Candidates of queries that rows refused.
     pub contradictions: Vec<Contradiction>,
+    /// Whether candidates of queries were lost, and rows did not say why.
+    has_lost: bool,
+    /// Whether rows refused posted candidates that the plan had room for. The second time that is final.
+    has_lost_posted: bool,
     /// Whether the snapshot needs no further comparison with the tables before a query is refused.
     is_compared: bool,
     is_exact: bool,
@@ -42,6 +47,8 @@ struct Round {
     /// By consumer of the call, why it gets nothing; `None` for those that claim.
     refused: Vec<Option<Reasons>>,
     choices: Vec<ConsumerChoice>,
+    /// By choice, whether the plan had room for it. Then a refusal on rows is not final: another plan may serve it.
+    had_room: Vec<bool>,
 }
 
 impl Model {
@@ -67,6 +74,8 @@ impl Model {
             refused: vec![None; request.consumers.len()],
             request: Arc::clone(&request),
             contradictions: Vec::new(),
+            has_lost: false,
+            has_lost_posted: false,
             is_compared: false,
             is_exact: true,
         };
@@ -96,8 +105,9 @@ impl Call<'_> {
             let planned = if self.request.queries.is_empty() {
                 self.posted(&pending)
             } else {
-                let plan = search(self.plan_job(&pending, settings).await?).await?;
-                self.is_exact &= plan.is_exact;
+                let job = self.plan_job(&pending, settings).await?;
+                let plan = self.in_time(search(job)).await?;
+                self.is_exact = plan.is_exact;
                 plan.consumers
             };
             let round = self.round(&pending, planned);
@@ -114,6 +124,15 @@ impl Call<'_> {
         })
     }
 
+    /// A search that ends at the deadline.
+    async fn in_time(&self, search: impl Future<Output = Result<Plan>>) -> Result<Plan> {
+        let left = self.deadline.saturating_duration_since(BootInstant::now());
+        let too_long = |_| Error::Busy {
+            detail: "The search for places took too long.".to_owned(),
+        };
+        tokio::time::timeout(left, search).await.map_err(too_long)?
+    }
+
     /// The indexes of the consumers that rows have not refused.
     fn pending(&self) -> Vec<usize> {
         (0..self.refused.len())
@@ -121,28 +140,36 @@ impl Call<'_> {
             .collect()
     }
 
-    /// The choices of consumers that all post candidates.
-    fn posted(&self, pending: &[usize]) -> Vec<std::result::Result<Candidates, Reasons>> {
+    /// The choices of consumers that all post candidates. Rows alone decide about them.
+    fn posted(&self, pending: &[usize]) -> Vec<std::result::Result<Planned, Reasons>> {
         let lists = pending
             .iter()
             .filter_map(|at| match &self.request.consumers[*at].wanted {
                 Wanted::Candidates(list) => Some(Arc::clone(list)),
                 Wanted::Query(_) => None,
             });
-        lists.map(|list| Ok(Candidates::all(list))).collect()
+        let planned = lists.map(|list| Planned {
+            candidates: Candidates::all(list),
+            has_room: false,
+        });
+        planned.map(Ok).collect()
     }
 
-    fn round(&self, pending: &[usize], planned: Vec<std::result::Result<Candidates, Reasons>>) -> Round {
+    fn round(&self, pending: &[usize], planned: Vec<std::result::Result<Planned, Reasons>>) -> Round {
         let mut round = Round {
             refused: self.refused.clone(),
             choices: Vec::with_capacity(pending.len()),
+            had_room: Vec::with_capacity(pending.len()),
         };
         for (at, planned) in pending.iter().zip(planned) {
             match planned {
-                Ok(candidates) => round.choices.push(ConsumerChoice {
-                    claim: self.request.consumers[*at].claim.clone(),
-                    candidates,
-                }),
+                Ok(planned) => {
+                    round.had_room.push(planned.has_room);
+                    round.choices.push(ConsumerChoice {
+                        claim: self.request.consumers[*at].claim.clone(),
+                        candidates: planned.candidates,
+                    });
+                }
                 Err(reasons) => round.refused[*at] = Some(reasons),
             }
         }
@@ -159,15 +186,17 @@ impl Call<'_> {
         self.model.compare_before_refusal(self.deadline).await
     }
 
-    /// Replaces the reasons of consumers that have another generation than the caller expects: nothing else helps them.
+    /// Before the plan refuses a consumer: replaces the reasons of those that have another generation than the caller
+    /// expects, because nothing else helps them. In an atomic call all are compared, since none will be claimed.
     async fn with_stale_generations(&self, mut round: Round) -> Result<Round> {
-        let planned: Vec<usize> = (0..self.refused.len())
-            .filter(|at| round.refused[*at].is_some() && self.refused[*at].is_none())
-            .collect();
-        if planned.is_empty() {
+        if round.refused == self.refused {
             return Ok(round);
         }
-        let without_candidates = planned.iter().map(|at| ConsumerChoice {
+        let is_atomic = self.request.is_atomic;
+        let compared: Vec<usize> = (0..self.refused.len())
+            .filter(|at| self.refused[*at].is_none() && (is_atomic || round.refused[*at].is_some()))
+            .collect();
+        let without_candidates = compared.iter().map(|at| ConsumerChoice {
             claim: self.request.consumers[*at].claim.clone(),
             candidates: Candidates::all(Arc::new([])),
         });
@@ -176,7 +205,7 @@ impl Call<'_> {
             let Error::ClaimRefused(refusal) = error else {
                 return Err(error);
             };
-            for (at, consumer) in planned.iter().zip(&refusal.consumers) {
+            for (at, consumer) in compared.iter().zip(&refusal.consumers) {
                 if !consumer.reasons.is_empty() {
                     round.refused[*at] = Some(consumer.reasons.clone());
                 }
@@ -190,7 +219,11 @@ impl Call<'_> {
     /// # Errors
     /// [`Error::ClaimRefused`] if the call is atomic and a consumer is refused.
     async fn claim(&mut self, pending: &[usize], round: Round) -> Result<Option<PlaceAnswer>> {
-        let Round { refused, choices } = round;
+        let Round {
+            refused,
+            choices,
+            had_room,
+        } = round;
         if self.request.is_atomic && refused.iter().any(Option::is_some) {
             return Err(self.refusal(&refused));
         }
@@ -212,8 +245,14 @@ impl Call<'_> {
                 Ok(Some(PlaceAnswer::Placed(placed)))
             }
             Ok(Some(ClaimAnswer::Repeated(answer))) => Ok(Some(PlaceAnswer::Repeated(answer))),
-            Ok(None) => Ok(None),
-            Err(Error::ClaimRefused(refusal)) => self.take_refusal(&claiming, &refusal).map(|()| None),
+            Ok(None) => {
+                self.has_lost = true;
+                Ok(None)
+            }
+            Err(Error::ClaimRefused(refusal)) => {
+                let claiming: Vec<(usize, bool)> = claiming.into_iter().zip(had_room).collect();
+                self.take_refusal(&claiming, &refusal).map(|()| None)
+            }
             Err(error) => Err(error),
         }
     }
@@ -230,25 +269,28 @@ impl Call<'_> {
     }
 
     /// Whether a refusal on the snapshot needs no check against the tables, because another search follows: that is so
-    /// if all consumers are new and have queries.
+    /// if all consumers are new and have queries. Once only: rows may refuse for another reason than room.
     fn may_plan_again(&self, claiming: &[usize]) -> bool {
-        claiming.iter().all(|at| {
-            let consumer = &self.request.consumers[*at];
-            consumer.claim.generation == Expected::New && matches!(consumer.wanted, Wanted::Query(_))
-        })
+        !self.has_lost
+            && claiming.iter().all(|at| {
+                let consumer = &self.request.consumers[*at];
+                consumer.claim.generation == Expected::New && matches!(consumer.wanted, Wanted::Query(_))
+            })
     }
 
-    /// Notes what was refused on rows. A consumer whose candidates came from a query may get others.
+    /// Notes what was refused on rows. If the plan had room for a consumer, another plan may serve it.
     ///
     /// # Errors
     /// As of [`Self::claim`].
-    fn take_refusal(&mut self, claiming: &[usize], refusal: &ClaimRefusal) -> Result<()> {
-        for (at, consumer) in claiming.iter().zip(&refusal.consumers) {
+    fn take_refusal(&mut self, claiming: &[(usize, bool)], refusal: &ClaimRefusal) -> Result<()> {
+        let had_lost_posted = self.has_lost_posted;
+        for ((at, had_room), consumer) in claiming.iter().zip(&refusal.consumers) {
             let reasons = &consumer.reasons;
-            let has_query = matches!(self.request.consumers[*at].wanted, Wanted::Query(_));
             let is_final = reasons.kept().iter().any(|reason| reason.code.concerns_consumer())
                 || reasons.are_all(ReasonCode::ProviderGenerationLimit);
-            if has_query && !is_final {
+            let is_posted = matches!(self.request.consumers[*at].wanted, Wanted::Candidates(_));
+            if *had_room && !is_final && !(is_posted && had_lost_posted) {
+                self.has_lost_posted |= is_posted && !reasons.is_empty();
                 self.contradictions.extend(Contradiction::of(consumer));
             } else if !reasons.is_empty() {
                 self.refused[*at] = Some(reasons.clone());

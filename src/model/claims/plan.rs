@@ -43,8 +43,15 @@ pub struct PlanJob {
 
 /// Candidates of each pending consumer, or why it has none.
 pub struct Plan {
-    pub consumers: Vec<std::result::Result<Candidates, Reasons>>,
+    pub consumers: Vec<std::result::Result<Planned, Reasons>>,
     pub is_exact: bool,
+}
+
+/// The candidates of a consumer.
+pub struct Planned {
+    pub candidates: Candidates,
+    /// Whether one of them fits, beside what the consumers before it take.
+    pub has_room: bool,
 }
 
 /// A plan in progress.
@@ -68,7 +75,10 @@ struct PlannedQuery<'a> {
 
 /// Where a consumer may be placed.
 enum Place {
-    Posted(Arc<[ClaimCandidate]>),
+    Posted {
+        list: Arc<[ClaimCandidate]>,
+        has_room: bool,
+    },
     /// The index of its first choice in the list of its query.
     Chosen {
         query: usize,
@@ -114,7 +124,11 @@ impl<'a> Planning<'a> {
         let (place, taken) = match &consumer.wanted {
             Wanted::Candidates(list) => {
                 let taken = first_that_fits(&self.job.snapshot, &self.usage, list, self.settings.strict_step);
-                (Place::Posted(Arc::clone(list)), taken)
+                let place = Place::Posted {
+                    list: Arc::clone(list),
+                    has_room: !taken.is_empty(),
+                };
+                (place, taken)
             }
             Wanted::Query(query) => self.place_by_query(*query, consumer)?,
         };
@@ -172,11 +186,17 @@ impl<'a> Planning<'a> {
             .map(|(query, planned)| (query, planned.into_list(&self.job.snapshot)))
             .collect();
         let consumers = places.into_iter().map(|place| match place {
-            Place::Posted(list) => Ok(Candidates::all(list)),
-            Place::Chosen { query, first } => Ok(Candidates {
-                tries: lists[&query].len().min(GANG_TRIES),
-                list: Arc::clone(&lists[&query]),
-                first,
+            Place::Posted { list, has_room } => Ok(Planned {
+                candidates: Candidates::all(list),
+                has_room,
+            }),
+            Place::Chosen { query, first } => Ok(Planned {
+                candidates: Candidates {
+                    tries: lists[&query].len().min(GANG_TRIES),
+                    list: Arc::clone(&lists[&query]),
+                    first,
+                },
+                has_room: true,
             }),
             Place::Nowhere(reasons) => Err(reasons),
         });

@@ -5,7 +5,7 @@ use super::*;
 use crate::error::ReasonCode;
 use crate::model::allocations::Release;
 use crate::model::claims::memory::{ClaimId, RepeatableCall};
-use crate::model::claims::{PlaceAnswer, PlaceRequest, Placed};
+use crate::model::claims::{PlaceAnswer, PlaceRequest, Placed, Wanted};
 use crate::search::Rank;
 
 /// One line for each consumer: its provider, or the codes of its reasons.
@@ -194,6 +194,48 @@ async fn without_an_id_a_repeated_query_is_refused_as_stale_in_a_full_cloud_too(
     };
     let codes: Vec<ReasonCode> = refusal.consumers[0].reasons.counts().map(|(code, _)| code).collect();
     assert_eq!(codes, [ReasonCode::ConcurrentUpdate]);
+}
+
+/// Found by a reader: on rows of its own the call was refused for its consumer, and searched again until its deadline.
+#[actix_web::test]
+async fn a_stale_query_of_an_unknown_owner_is_refused_at_once() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    place_or_repeat(&f.model, gang(100..101, query(1, None))).await.unwrap();
+    let mut request = gang(100..101, query(1, None));
+    request.consumers[0].claim.owner = Some(Owner {
+        project: "never seen".into(),
+        user: "u".into(),
+    });
+    let refused = place_or_repeat(&f.model, request).await;
+    assert!(
+        matches!(&refused, Err(Error::ClaimRefused(it)) if it.is_stale()),
+        "{refused:?}"
+    );
+}
+
+/// The consumer that is stale is named, although another one is refused for lack of room.
+#[actix_web::test]
+async fn a_stale_consumer_beside_one_without_room_is_refused_as_stale() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    place_or_repeat(&f.model, gang(100..101, query(1, None))).await.unwrap();
+    let mut request = gang(100..102, query(1, None));
+    request.queries.push(query(9, None));
+    request.consumers[1].wanted = Wanted::Query(1);
+    let Err(Error::ClaimRefused(refusal)) = place_or_repeat(&f.model, request).await else {
+        panic!("it was granted")
+    };
+    assert!(refusal.is_stale());
+    let codes = |at: usize| {
+        refusal.consumers[at]
+            .reasons
+            .counts()
+            .map(|(code, _)| code)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(codes(0), [ReasonCode::ConcurrentUpdate]);
+    assert!(codes(1).contains(&ReasonCode::NoCandidate));
 }
 
 /// Room that another program released is found before a query is refused, if that program was noticed before.
