@@ -107,10 +107,19 @@ def free_bytes(disk):
     return found.f_bavail * found.f_frsize
 
 
+def created(path):
+    """A new file. The log may have all the room for a moment."""
+    for _ in range(100):
+        with contextlib.suppress(OSError):
+            return open(path, "wb")
+        time.sleep(0.05)
+    return open(path, "wb")
+
+
 def take_room(disk, leave=0):
     """Takes all the room of the disk but `leave` bytes, and returns the file that has it."""
     filler = disk / "filler"
-    with open(filler, "wb") as file, contextlib.suppress(OSError):
+    with created(filler) as file, contextlib.suppress(OSError):
         while (taken := min(65536, free_bytes(disk) - leave)) > 0:
             file.write(bytes(taken))
             file.flush()
