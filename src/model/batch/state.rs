@@ -8,6 +8,8 @@
 //! command checks everything before it changes anything, so a refused command leaves no trace. At the end only the net
 //! effect is written: the difference between `base` and `now` of each entry (`save`).
 
+mod names;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -15,7 +17,6 @@ use super::base::Base;
 use super::savepoint::Savepoint;
 use crate::model::Moment;
 use crate::model::claims::memory::{ClaimId, StoredAnswer};
-use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
 
 /// A provider that a command of the batch read.
@@ -142,8 +143,6 @@ impl State {
         self.last_new_id
     }
 
-    // ---- providers ----
-
     pub fn find_provider(&self, uuid: &str) -> Option<ProviderId> {
         match self.uuids.get(uuid) {
             Some(found) => *found,
@@ -257,70 +256,6 @@ impl State {
             .collect()
     }
 
-    // ---- classes, traits, aggregates ----
-
-    pub fn class_id(&self, name: &str) -> Option<ClassId> {
-        if let Some((id, _)) = self
-            .classes
-            .iter()
-            .find(|(_, entry)| entry.now.as_deref() == Some(name))
-        {
-            return Some(*id);
-        }
-        self.base
-            .catalog()
-            .class_id(name)
-            .filter(|id| !self.classes.contains_key(id))
-    }
-
-    pub fn class_name(&self, id: ClassId) -> Arc<str> {
-        match self.classes.get(&id) {
-            Some(entry) => entry.now.clone().or_else(|| entry.base.clone()),
-            None => self.base.catalog().class_name(id).cloned(),
-        }
-        .unwrap_or_else(|| id.0.to_string().into())
-    }
-
-    /// Creates a custom class. Its id is the next above all others, as in OpenStack Placement.
-    pub fn add_class(&mut self, name: &str) {
-        let known = self.base.catalog().classes().map(|(id, _)| id.0);
-        let highest = known.chain(self.classes.keys().map(|id| id.0)).max().unwrap_or(0);
-        let id = ClassId(highest.max(FIRST_CUSTOM_CLASS - 1) + 1);
-        self.classes.insert(
-            id,
-            NameEntry {
-                base: None,
-                now: Some(name.into()),
-            },
-        );
-    }
-
-    /// Renames a class, or with `None` deletes it.
-    pub fn set_class(&mut self, id: ClassId, name: Option<&str>) {
-        let base = self.base.catalog().class_name(id).cloned();
-        self.classes
-            .entry(id)
-            .or_insert_with(|| NameEntry {
-                base: base.clone(),
-                now: base,
-            })
-            .now = name.map(Into::into);
-    }
-
-    /// Whether a provider has an inventory of the class.
-    pub fn class_in_use(&self, id: ClassId) -> bool {
-        let untouched =
-            |(class, provider): &(ClassId, ProviderId)| *class == id && !self.providers.contains_key(provider);
-        self.class_users.iter().any(untouched) || self.current_rows().any(|row| row.inventories.contains_key(&id))
-    }
-
-    /// Whether a provider has the trait.
-    pub fn trait_in_use(&self, id: TraitId) -> bool {
-        let untouched =
-            |(user, provider): &(TraitId, ProviderId)| *user == id && !self.providers.contains_key(provider);
-        self.trait_users.iter().any(untouched) || self.current_rows().any(|row| row.traits.contains(&id))
-    }
-
     /// The providers whose generation moves.
     pub fn written_providers(&self) -> impl Iterator<Item = ProviderId> {
         let moved = self.providers.iter().filter(|(_, entry)| entry.moves > 0);
@@ -331,50 +266,6 @@ impl State {
     fn current_rows(&self) -> impl Iterator<Item = &ProviderRow> {
         self.providers.values().filter_map(|entry| entry.now.as_ref())
     }
-
-    pub fn trait_id(&self, name: &str) -> Option<TraitId> {
-        if let Some((id, _)) = self.traits.iter().find(|(_, entry)| entry.now.as_deref() == Some(name)) {
-            return Some(*id);
-        }
-        self.base
-            .catalog()
-            .trait_id(name)
-            .filter(|id| !self.traits.contains_key(id))
-    }
-
-    pub fn add_trait(&mut self, name: &str) {
-        let id = TraitId(self.new_id());
-        self.traits.insert(
-            id,
-            NameEntry {
-                base: None,
-                now: Some(name.into()),
-            },
-        );
-    }
-
-    pub fn delete_trait(&mut self, id: TraitId) {
-        let base = self.base.catalog().trait_name(id).cloned();
-        self.traits
-            .entry(id)
-            .or_insert_with(|| NameEntry { base, now: None })
-            .now = None;
-    }
-
-    /// The id of an aggregate. Naming an aggregate creates it.
-    pub fn ensure_aggregate(&mut self, uuid: &str) -> AggregateId {
-        if let Some(id) = self.base.catalog().aggregate_id(uuid) {
-            return id;
-        }
-        if let Some(id) = self.new_aggregates.get(uuid) {
-            return *id;
-        }
-        let id = AggregateId(self.new_id());
-        self.new_aggregates.insert(uuid.into(), id);
-        id
-    }
-
-    // ---- consumers ----
 
     /// The entry of a consumer. All consumers that the commands name were loaded, so a missing entry is a new consumer.
     pub fn consumer(&mut self, uuid: &str) -> &mut ConsumerEntry {
