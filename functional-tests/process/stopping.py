@@ -72,10 +72,10 @@ def arrived_requests():
                 raw.send(request("GET", "/"))
                 equal(raw.reply().status, 200)
             for each, raw in enumerate(kept):
-                raw.send(request("PUT", f"/allocations/{consumer(each)}", claim(HOSTS[0])))
+                raw.send(request("PUT", f"/allocations/{consumer(each)}", claim(HOSTS[each % len(HOSTS)])))
             new = [RawConnection(placet.port) for _ in range(count)]
             for each, raw in enumerate(new):
-                raw.send(request("PUT", f"/allocations/{consumer(count + each)}", claim(HOSTS[0])))
+                raw.send(request("PUT", f"/allocations/{consumer(count + each)}", claim(HOSTS[each % len(HOSTS)])))
             placet.signal(number)
             replies = [raw.reply_or_end() for raw in kept + new]
             equal([reply and reply.status for reply in replies], [204] * 2 * count)
