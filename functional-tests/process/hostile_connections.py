@@ -97,6 +97,25 @@ def too_many_idle():
                 raw.socket.close()
 
 
+@case("a request whose connection is accepted together with max_connections others is served, not closed as idle")
+def accepted_together():
+    options = {"placet": {"max_connections": "20", "workers": "1"}}
+    with folder() as here, Placet(here, options) as placet:
+        placet.signal(signal.SIGSTOP)
+        try:
+            raws = [RawConnection(placet.port, timeout=10) for _ in range(20)]
+            for number, raw in enumerate(raws):
+                body = json.dumps({"name": f"{number:02}"})
+                raw.send(f"POST {PROVIDERS} HTTP/1.1\r\n{JSON_HEAD}Content-Length: {len(body)}\r\n\r\n" + body[:5])
+        finally:
+            placet.signal(signal.SIGCONT)
+        time.sleep(1)
+        for number, raw in enumerate(raws):
+            with raw:
+                raw.send(json.dumps({"name": f"{number:02}"})[5:])
+                equal(raw.reply().status, 200)
+
+
 @case(f"{CONNECTIONS} connections that announce a body and do not send it block no other request")
 def half_bodies():
     # At full size they use all connections, and the test waits until each is answered with 408 after a minute.

@@ -4,6 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// How long a connection that brought no request yet counts as in use: its first request may have arrived unread.
+const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
 /// The open connections of one worker.
 #[derive(Default)]
@@ -15,8 +19,8 @@ pub struct Connections {
 }
 
 /// What the parts of one connection share: its stream, and the requests that come in it.
-#[derive(Default)]
 pub struct Connection {
+    opened: Instant,
     /// The requests that dispatch has begun to answer, and those that it has answered.
     begun: Cell<u64>,
     answered: Cell<u64>,
@@ -33,7 +37,7 @@ impl Connections {
     pub fn open(self: &Rc<Self>, limit: usize) -> OpenConnection {
         let id = self.next_id.get();
         self.next_id.set(id + 1);
-        let connection = Rc::new(Connection::default());
+        let connection = Rc::new(Connection::opened_now());
         if self.open.borrow().len() + 1 >= limit {
             self.close_idlest();
         }
@@ -65,6 +69,18 @@ impl Connections {
 }
 
 impl Connection {
+    fn opened_now() -> Connection {
+        Connection {
+            opened: Instant::now(),
+            begun: Cell::default(),
+            answered: Cell::default(),
+            last_use: Cell::default(),
+            write_is_blocked: Cell::default(),
+            is_closing: Cell::default(),
+            waker: RefCell::default(),
+        }
+    }
+
     /// The number of requests whose heads have arrived.
     pub fn begun(&self) -> u64 {
         self.begun.get()
@@ -82,7 +98,8 @@ impl Connection {
     }
 
     fn is_idle(&self) -> bool {
-        self.awaits_request() && !self.write_is_blocked.get() && !self.is_closing.get()
+        let is_settled = self.begun() > 0 || self.opened.elapsed() > FIRST_REQUEST_GRACE;
+        is_settled && self.awaits_request() && !self.write_is_blocked.get() && !self.is_closing.get()
     }
 }
 
@@ -127,6 +144,11 @@ impl OpenConnection {
         }
         self.connection.is_closing.get()
     }
+
+    /// The connection is no longer the idlest one.
+    pub fn keep_open(&self) {
+        self.connection.is_closing.set(false);
+    }
 }
 
 impl Drop for OpenConnection {
@@ -143,6 +165,8 @@ mod tests {
     fn the_idlest_connection_is_closed_when_there_are_too_many() {
         let all = Rc::new(Connections::default());
         let first: Vec<OpenConnection> = (0..3).map(|_| all.open(4)).collect();
+        // Each has served a request.
+        first.iter().for_each(|open| drop(open.connection().begin_request()));
         let closing = |open: &OpenConnection| open.is_closing(Waker::noop());
         assert!(!first.iter().any(closing));
         first[0].used();
