@@ -154,15 +154,16 @@ all() {
 on_sqlite() { functional; conformance; }
 
 # Three chains at a time: with more, the mutants that cause waiting fail for lack of processors. The latencies of reloads
-# are measured before them.
+# are measured before them, and of a release build: a debug build reads 60,000 providers for longer than a request waits.
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     lint
     unit
     features
-    mutants || return
+    mutants && release || return
     for engine in sqlite postgresql mariadb; do
-        step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" --providers 60000
+        step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" \
+            --providers 60000 --binary "$CARGO_TARGET_DIR/release/placet"
     done
     side_by_side long_on_sqlite "long_on_engine postgresql" "long_on_engine mariadb"
     side_by_side long_on_galera on_copies long_mutants
@@ -248,6 +249,12 @@ libraries() {
 mutants() {
     live && step quiet "mutants' build" cargo build --bins --features "mutants,$ENGINES" &&
         cp "$CARGO_TARGET_DIR/debug/placet" "$TOX/placet-mutants" && cargo build --bins --quiet "${FEATURES[@]}"
+}
+
+# Without the optimizations across crates, which take longer than the tests that use it.
+release() {
+    step quiet "release build" env CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+        cargo build --release --bin placet "${FEATURES[@]}"
 }
 
 # A virtual environment under .tox with the requirements and the package functional_tests (an editable install of
