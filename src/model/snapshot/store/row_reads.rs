@@ -192,10 +192,14 @@ impl SnapshotStore {
         Ok(())
     }
 
-    /// Reads everything, and publishes it unless the snapshot was invalidated or reloaded since: then the next attempt
-    /// begins after that.
+    /// Reads everything if decisions may not rest on the snapshot, and publishes it unless the snapshot was invalidated
+    /// or reloaded since: then the next attempt begins after that.
     pub fn reload_everything(&self, conn: &mut DbConnection) -> DbResult<()> {
         let reader = self.begin_row_read();
+        if self.may_decide() {
+            // Another thread has reloaded it.
+            return Ok(());
+        }
         let mut next_entry = reader.first_entry;
         let check = || self.check_wanted(&reader);
         let mut reload = match dialect::read_transaction(conn, |conn| reload::everything(conn, check)) {
