@@ -24,6 +24,10 @@ use crate::model::allocations::Expected;
 use crate::mutants::{self, Mutant};
 use crate::search::SearchSettings;
 
+/// How often a call is planned again because rows refused posted candidates that the plan had room for. After that the
+/// refusal is final: rows may refuse for a reason that the plan does not know.
+const MAX_POSTED_LOSSES: u32 = 8;
+
 /// One call in progress.
 pub(super) struct Call<'a> {
     pub model: &'a Model,
@@ -35,8 +39,8 @@ pub(super) struct Call<'a> {
     pub contradictions: Vec<Contradiction>,
     /// Whether candidates of queries were lost, and rows did not say why.
     has_lost: bool,
-    /// Whether rows refused posted candidates that the plan had room for. The second time that is final.
-    has_lost_posted: bool,
+    /// How often rows refused posted candidates that the plan had room for.
+    posted_losses: u32,
     /// Whether the snapshot needs no further comparison with the tables before a query is refused.
     is_compared: bool,
     is_exact: bool,
@@ -75,7 +79,7 @@ impl Model {
             request: Arc::clone(&request),
             contradictions: Vec::new(),
             has_lost: false,
-            has_lost_posted: false,
+            posted_losses: 0,
             is_compared: false,
             is_exact: true,
         };
@@ -283,19 +287,21 @@ impl Call<'_> {
     /// # Errors
     /// As of [`Self::claim`].
     fn take_refusal(&mut self, claiming: &[(usize, bool)], refusal: &ClaimRefusal) -> Result<()> {
-        let had_lost_posted = self.has_lost_posted;
+        let is_last = self.posted_losses >= MAX_POSTED_LOSSES;
+        let mut has_lost_posted = false;
         for ((at, had_room), consumer) in claiming.iter().zip(&refusal.consumers) {
             let reasons = &consumer.reasons;
             let is_final = reasons.kept().iter().any(|reason| reason.code.concerns_consumer())
                 || reasons.are_all(ReasonCode::ProviderGenerationLimit);
             let is_posted = matches!(self.request.consumers[*at].wanted, Wanted::Candidates(_));
-            if *had_room && !is_final && !(is_posted && had_lost_posted) {
-                self.has_lost_posted |= is_posted && !reasons.is_empty();
+            if *had_room && !is_final && !(is_posted && is_last) {
+                has_lost_posted |= is_posted && !reasons.is_empty();
                 self.contradictions.extend(Contradiction::of(consumer));
             } else if !reasons.is_empty() {
                 self.refused[*at] = Some(reasons.clone());
             }
         }
+        self.posted_losses += u32::from(has_lost_posted);
         if self.request.is_atomic && self.refused.iter().any(Option::is_some) {
             return Err(self.refusal(&self.refused));
         }

@@ -1,6 +1,7 @@
 //! Changes of foreign writers, which leave nothing in the change feed: the comparison with the tables finds them, and
 //! look-ups of names.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::foreign::foreign_claim;
@@ -125,4 +126,45 @@ async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
         statements.push(f.model.statements() - before);
     }
     assert_eq!(statements[0], statements[1], "a known name is not looked up");
+}
+
+/// Returns when everything was reloaded after a foreign write.
+async fn until_reloaded(model: &Model) {
+    for _ in 0..1000 {
+        if model.store.may_decide() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("nothing was reloaded for ten seconds");
+}
+
+/// Of two refusals that wait for a comparison at the same time, the second uses that of the first. The next comparison
+/// begins a second after it at the earliest.
+#[actix_web::test]
+async fn refusals_that_wait_for_a_comparison_share_it() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.model.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    foreign_claim(&mut f, 20, 1, 1);
+    round(&f, 10);
+    let compare = || f.model.compare_before_refusal(f.model.writer_deadline());
+    let began = || async { f.model.last_comparison.lock().await.unwrap() };
+    // A reload would be counted with the statements of the comparisons.
+    assert!(compare().await.unwrap());
+    until_reloaded(&f.model).await;
+    let before = f.model.statements();
+    let running = Arc::clone(&f.model.last_comparison).lock_owned().await;
+    // The first two branches have arrived when the third lets them go on.
+    let (one, other, ()) = tokio::join!(biased; compare(), compare(), async { drop(running) });
+    assert!(one.unwrap() && other.unwrap());
+    let (of_two, first_began) = (f.model.statements() - before, began().await);
+    assert!(compare().await.unwrap());
+    let of_one = f.model.statements() - before - of_two;
+    assert!(of_two < 2 * of_one, "{of_two} statements of two, {of_one} of one");
+    let next_began = began().await;
+    assert!(
+        next_began >= first_began + Duration::from_secs(1),
+        "{next_began:?} after {first_began:?}"
+    );
 }
