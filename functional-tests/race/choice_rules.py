@@ -15,17 +15,21 @@ class Judged:
 
     def __init__(self, round_, answers, foreign):
         self.round, self.answers, self.foreign = round_, answers, foreign
-        self.granted = {}  # number of the call -> its answer
+        self.granted = {}  # number of the call -> its answer, if that grants anything
         for number, given in enumerate(answers):
             for answer in given:
-                if answer.status == 200:
+                if answer.status == 200 and answer.json["granted"]:
                     self.granted.setdefault(number, answer)
 
     def held(self):
         """Consumer -> what it holds, by the answers."""
         found = {found["uuid"]: {provider: share["resources"] for provider, share in found["allocations"].items()}
-                 for answer in self.granted.values() for found in answer.json["consumers"]}
+                 for answer in self.granted.values() for found in answer.json["consumers"] if found["granted"]}
         return found | self.foreign
+
+    def has_refused(self):
+        return (len(self.round.calls) > len(self.granted)
+                or any(answer.json["refused"] for answer in self.granted.values()))
 
     # --- the tables -------------------------------------------------------------------------------
 
@@ -37,11 +41,11 @@ class Judged:
         for call in self.round.calls:
             members = [consumer["uuid"] for consumer in call["consumers"]]
             count = sum(member in there for member in members)
-            assert count in (0, len(members)), f"a gang is partly there: {count} of {members}"
+            is_whole = count in (0, len(members)) or not self.round.race.is_atomic
+            assert is_whole, f"a gang is partly there: {count} of {members}"
         taken = len(there)
-        refused = len(self.round.calls) > len(self.granted)
-        left = self.round.fitting - taken
-        assert left >= 0 and (left < self.round.size or not refused), (
+        left, needed = self.round.fitting - taken, self.round.size if self.round.race.is_atomic else 1
+        assert left >= 0 and (left < needed or not self.has_refused()), (
             f"{taken} consumers were granted {self.round.fitting} places ({len(self.foreign)} of them foreign)")
         wrong = {consumer: (holds, there.get(consumer)) for consumer, holds in self.held().items()
                  if there.get(consumer) != holds}
@@ -57,7 +61,7 @@ class Judged:
 
     def check_order(self, there):
         """Each consumer has the first candidate that fits. Nothing is released, so all hosts before it are full."""
-        if self.round.race.by_query:
+        if self.round.race.by_query or self.round.race.is_mixed:
             return
         hosts = [*self.round.places]
         counts = [sum(host in holds for holds in there.values()) for host in hosts]
@@ -88,29 +92,39 @@ class Judged:
 
     def check_grant(self, call, answer):
         asked = [consumer["uuid"] for consumer in call["consumers"]]
-        assert answer["granted"] == len(asked) and answer["refused"] == 0, answer
+        assert answer["granted"] + answer["refused"] == len(asked), answer
+        assert answer["refused"] == 0 or not self.round.race.is_atomic, answer
         assert answer.get("id") == call.get("id"), answer
         assert [found["uuid"] for found in answer["consumers"]] == asked, answer
-        for found in answer["consumers"]:
+        assert sum(found["granted"] for found in answer["consumers"]) == answer["granted"], answer
+        for member, found in enumerate(answer["consumers"]):
+            if not found["granted"]:
+                self.check_lack(member, found["counts"])
+                continue
             holds = {provider: share["resources"] for provider, share in found["allocations"].items()}
-            assert found["granted"] and found["generation"] == 1, found
+            assert found["generation"] == 1, found
             assert holds in self.round.candidates, found
-            if not self.round.race.by_query:
+            if not self.round.has_query(member):
                 assert self.round.candidates[found["candidate"]] == holds, found
 
     def check_refusal(self, answer):
-        """A refusal is for lack of room alone. It names all candidates, or says that another consumer was refused."""
-        assert answer.status == 409 and answer.code == "placet.claim_refused", f"a call was answered with {answer}"
-        lacking = 0
-        for consumer in answer.json["consumers"]:
-            counts = consumer["counts"]
-            if counts.get(LACKING, 0) > 0:
-                lacking += 1
-                enough = self.round.race.by_query or counts == {LACKING: len(self.round.candidates)}
-                assert enough, f"{counts} of {len(self.round.candidates)} candidates"
-            else:
-                assert counts == {OTHER: 1}, f"a consumer was refused without a lack of room: {answer}"
+        """A refusal is for lack of room alone. Of an atomic call it may be because another consumer was refused."""
+        if self.round.race.is_atomic:
+            assert answer.status == 409 and answer.code == "placet.claim_refused", f"a call was answered with {answer}"
+        else:
+            assert answer.status == 200, f"a call was answered with {answer}"
+        counts = [consumer["counts"] for consumer in answer.json["consumers"]]
+        lacking = [member for member, each in enumerate(counts)
+                   if each != {OTHER: 1} or not self.round.race.is_atomic]
         assert lacking, f"no consumer lacks room: {answer}"
+        for member in lacking:
+            self.check_lack(member, counts[member])
+
+    def check_lack(self, member, counts):
+        """Candidates are all named."""
+        is_lack = counts.get(LACKING, 0) > 0 if self.round.has_query(member) else (
+            counts == {LACKING: len(self.round.candidates)})
+        assert is_lack, f"{counts} of {len(self.round.candidates)} candidates"
 
     def check_processes(self, services):
         """Every process shows the usage that the answers say."""

@@ -1,6 +1,7 @@
 """The races of `POST /v1/claims`: 64 schedulers send calls for the same places at once, and exactly K are granted.
 
-All calls of a round ask for the same: the same list of candidates in the same order, or the same query. In two of three
+All calls of a round ask for the same: the same list of candidates in the same order, or the same query, or both in
+turn. The calls of the races of parts are not atomic: each of their consumers is granted by itself. In two of three
 rounds a foreign writer claims by SQL at the same time. In every second round all candidates take from one pool. In every
 third round the calls have ids, and are sent again afterwards. The races of twins send each call twice at once, with one
 id, through two processes. `choice_rules.py` judges the answers and the tables.
@@ -24,10 +25,14 @@ class Race(NamedTuple):
     is_gang: bool = False
     by_query: bool = False
     is_sent_twice: bool = False
+    is_mixed: bool = False  # every second consumer of a gang has a query, the others have candidates
+    is_atomic: bool = True
 
 
 RACES = {"candidates": Race(), "gangs": Race(is_gang=True), "queries": Race(by_query=True),
-         "query-gangs": Race(is_gang=True, by_query=True), "twins": Race(is_sent_twice=True),
+         "query-gangs": Race(is_gang=True, by_query=True), "mixed-gangs": Race(is_gang=True, is_mixed=True),
+         "parts": Race(is_gang=True, is_atomic=False), "query-parts": Race(is_gang=True, by_query=True, is_atomic=False),
+         "mixed-parts": Race(is_gang=True, is_mixed=True, is_atomic=False), "twins": Race(is_sent_twice=True),
          "gang-twins": Race(is_gang=True, is_sent_twice=True), "query-twins": Race(by_query=True, is_sent_twice=True)}
 
 
@@ -67,8 +72,9 @@ class Round:
         self.calls = [self.call(new_uuid) for _ in range(SCHEDULERS)]
 
     def __str__(self):
-        what = f"gangs of {self.size}" if self.size > 1 else "consumers"
-        how = f"a query ranked {self.rank}" if self.race.by_query else f"{len(self.candidates)} candidates"
+        what = f"{'gangs' if self.race.is_atomic else 'calls'} of {self.size}" if self.size > 1 else "consumers"
+        query, candidates = f"a query ranked {self.rank}", f"{len(self.candidates)} candidates"
+        how = f"{candidates} or {query}" if self.race.is_mixed else query if self.race.by_query else candidates
         return (f"{SCHEDULERS} {what} with {how}, and {self.foreign_claims} foreign claims, for {self.fitting} places of "
                 f"{len(self.places)} hosts{' and a pool' if self.is_shared else ''}")
 
@@ -81,16 +87,21 @@ class Round:
         disk = f",DISK_GB:{self.disk}" if self.is_shared else ""
         return f"resources=VCPU:{self.vcpus}{disk}&member_of={self.aggregate}"
 
+    def has_query(self, member):
+        """Whether the consumer of this number in a call has a query. Without one it has candidates."""
+        return self.race.by_query or self.race.is_mixed and member % 2 == 1
+
+    def wanted(self, member):
+        if self.has_query(member):
+            return {"query": self.query()} | ({"rank": self.rank} if self.rank else {})
+        return {"candidates": [
+            {"allocations": {provider: {"resources": amounts} for provider, amounts in holds.items()}}
+            for holds in self.candidates]}
+
     def call(self, new_uuid):
-        if self.race.by_query:
-            wanted = {"query": self.query()} | ({"rank": self.rank} if self.rank else {})
-        else:
-            wanted = {"candidates": [
-                {"allocations": {provider: {"resources": amounts} for provider, amounts in holds.items()}}
-                for holds in self.candidates]}
-        consumers = [{"uuid": new_uuid(), "project_id": "race", "user_id": "race", "type": "RACER"} | wanted
-                     for _ in range(self.size)]
-        return ({"id": new_uuid()} if self.has_ids else {}) | {"consumers": consumers}
+        consumers = [{"uuid": new_uuid(), "project_id": "race", "user_id": "race", "type": "RACER"} | self.wanted(member)
+                     for member in range(self.size)]
+        return ({"id": new_uuid()} if self.has_ids else {}) | {"atomic": self.race.is_atomic, "consumers": consumers}
 
     def prepare(self, rest):
         """Makes the providers. Those of a query are in one aggregate."""
@@ -99,7 +110,7 @@ class Round:
             rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
             inventories = {name: {"total": total} for name, total in totals.items()}
             steps = [("inventories", {"inventories": inventories})]
-            if self.race.by_query:
+            if self.race.by_query or self.race.is_mixed:
                 steps.append(("aggregates", {"aggregates": [self.aggregate]}))
                 if provider == self.pool:
                     steps.append(("traits", {"traits": ["MISC_SHARES_VIA_AGGREGATE"]}))
