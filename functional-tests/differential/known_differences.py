@@ -80,7 +80,7 @@ def stored(says):
 
 def too_long(request, theirs, ours, found, tables):
     """placet refuses the uuid. OpenStack Placement stores it, or refuses another error of the request."""
-    return theirs.status in (200, 204, 400, 409) and ours.status == 400 and TOO_LONG.search(detail(ours)) is not None
+    return theirs.status in (200, 204, 400, 404, 409) and ours.status == 400 and TOO_LONG.search(detail(ours)) is not None
 
 
 def one_consumer_twice(request, theirs, ours, found, tables):
@@ -99,7 +99,9 @@ TOO_LONG = re.compile(r"^\s*The uuid of an? (consumer|aggregate) has at most 36 
 # (the first cell of the row, a function that decides whether a difference belongs to it)
 RULES = [
     ("a refusal whose detail quotes the database's own error", quoted_from_the_database),
-    ('half of a surrogate pair in a body (`"\\ud800"`)', crash("surrogates not allowed", 400, ours_says="Unpaired surrogate")),
+    ('half of a surrogate pair in a body (`"\\ud800"`)', any_of(
+        crash("surrogates not allowed", 400, ours_says="Unpaired surrogate"),
+        crash("Encoding directive wasn't provided", 400, ours_says="Unpaired surrogate"))),
     ("a body so deeply nested that Python gives up", too_deep),
     ("an inventory that is no object, under a name that can be no class",
      any_of(crash("dictionary update sequence", 400, 409), crash("object is not iterable", 400, 409))),

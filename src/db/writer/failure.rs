@@ -40,8 +40,12 @@ impl From<WriteError> for BatchFailure {
 }
 
 impl From<SetupError> for BatchFailure {
+    /// A connection may also be lost while it is set up, and another one may not.
     fn from(error: SetupError) -> Self {
-        BatchFailure::Setup(error)
+        match error {
+            SetupError::Database(error) if fault::classify(&error) == Fault::ConnectionLost => error.into(),
+            error => BatchFailure::Setup(error),
+        }
     }
 }
 
@@ -144,5 +148,30 @@ impl std::fmt::Display for BatchFailure {
             BatchFailure::Cancelled => f.write_str("a caller stopped waiting for its command"),
             BatchFailure::IdentityLost => f.write_str("the writer's row changed (restored backup?)"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::result::{DatabaseErrorKind, Error as DieselError};
+
+    use super::*;
+
+    fn failure_of_setup(message: &str) -> BatchFailure {
+        let error = DieselError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message.to_owned()));
+        SetupError::Database(error).into()
+    }
+
+    #[test]
+    fn a_connection_that_is_lost_while_it_is_set_up_is_replaced() {
+        for lost in [
+            "Connection was killed",
+            "terminating connection due to administrator command",
+        ] {
+            let failure = failure_of_setup(lost);
+            assert!(failure.is_connection_lost() && failure.is_retryable(), "{lost}");
+        }
+        let refused = failure_of_setup("Access denied; you need the SUPER privilege");
+        assert!(!refused.is_retryable() && !refused.may_be_caused_by_one_command());
     }
 }
