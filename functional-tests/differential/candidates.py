@@ -17,8 +17,8 @@ SUMS = "the same class in the group without a suffix and in a granular one, with
 SHARED_FROM_BELOW = "a sharing provider that is not the root of its tree"
 # The part of a comparison that is there if the judge found a defect, with the value (row, "").
 DEFECT = "the defect"
-# The text of the 500 of SHARED_FROM_BELOW says nothing but the provider's id, in JSON or in HTML.
-TRAILING_ID = re.compile(r"\\n\\n \d+  \"|<br /><br />\n\d+\n")
+# The detail of the 500 of SHARED_FROM_BELOW says nothing but the provider's id, in JSON or on a page.
+TRAILING_ID = re.compile(r"\n\n \d+  $|<br /><br />\n\d+\n")
 
 
 def excuse(row):
@@ -37,7 +37,15 @@ class Answers:
 
     def __init__(self, kind, answer, whole):
         self.kind, self.statuses = kind, (answer.status, whole.status)
-        self.limited, self.whole = (json.loads(one.text) if one.status == 200 else one.text for one in (answer, whole))
+        self.limited, self.whole = body(answer), body(whole)
+
+
+def body(answer):
+    """The JSON of an answer. Of an error that is a page, an error with the page as its detail."""
+    try:
+        return json.loads(answer.text)
+    except ValueError:
+        return {"errors": [{"detail": answer.text}]}
 
 
 def judge(forest, asked, theirs, ours):
@@ -50,7 +58,7 @@ def judge(forest, asked, theirs, ours):
     if theirs.statuses == (200, 200):
         defect = defect_of(forest, asked, right, theirs.whole["allocation_requests"])
         found |= wrong(forest, asked, theirs, None if defect else right)
-    elif theirs.statuses == (500, 500) and TRAILING_ID.search(theirs.limited):
+    elif theirs.statuses == (500, 500) and TRAILING_ID.search(theirs.limited["errors"][0]["detail"]):
         defect = SHARED_FROM_BELOW if upstream_defects.is_shared_from_below(forest, asked) else None
     return found, defect
 
