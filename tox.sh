@@ -76,6 +76,7 @@ functional() {
     step python operations "$PY" -m functional_tests.operations.run
     step python process "$PY" -m functional_tests.process.run
     step python examples "$PY" -m functional_tests.examples.run
+    step python documents "$PY" -m functional_tests.documents.run
     step python "chaos checker" "$PY" -m functional_tests.chaos.checker_test
     step python chaos "$PY" -m functional_tests.chaos.run
     step python reference "$PY" -m functional_tests.reference.run

@@ -1,0 +1,50 @@
+"""The commands of a document, and what it says that they print.
+
+A command is a line `$ …` of an indented block. It goes on while a quotation or a backslash at the end of a line is open.
+The lines after it, up to the next command or the end of the block, are its output; `…` stands for any text. Commands
+without a `$` are not read: a page shows them without an output, and another suite runs them.
+"""
+
+import dataclasses
+import re
+import subprocess
+
+INDENT = "    "
+PROMPT = INDENT + "$ "
+
+
+@dataclasses.dataclass
+class Command:
+    line: int
+    text: str
+    # `None` if the page does not say what it prints.
+    output: str | None = None
+
+    def prints(self, printed):
+        """Whether the output is what the page says. White space counts for nothing: pages break long lines."""
+        parts = ["".join(part.split()) for part in (self.output or "").split("…")]
+        pattern = ".*".join(re.escape(part) for part in parts)
+        return re.fullmatch(pattern, "".join(printed.split()), re.DOTALL) is not None
+
+
+def commands(text):
+    """All commands of a page, in its order."""
+    found, block = [], None
+    for number, line in enumerate(text.splitlines(), 1):
+        if block and not is_complete(block.text):
+            block.text += "\n" + line.removeprefix(INDENT)
+        elif line.startswith(PROMPT):
+            block = Command(number, line.removeprefix(PROMPT))
+            found.append(block)
+        elif block and line.startswith(INDENT):
+            block.output = (block.output or "") + line.removeprefix(INDENT) + "\n"
+        else:
+            block = None
+    return found
+
+
+def is_complete(text):
+    """Whether a shell would run this command, and not wait for more of it."""
+    if text.endswith("\\"):
+        return False
+    return subprocess.run(["bash", "-n", "-c", text], capture_output=True).returncode == 0
