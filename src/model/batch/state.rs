@@ -84,6 +84,14 @@ pub struct NameEntry {
     pub now: Option<Arc<str>>,
 }
 
+/// An aggregate that the batch creates.
+#[derive(Debug, Clone)]
+pub struct NewAggregate {
+    pub id: AggregateId,
+    /// As it was spelled first.
+    pub uuid: Arc<str>,
+}
+
 /// The rows before the batch, and what its commands changed.
 pub struct State {
     base: Base,
@@ -94,7 +102,8 @@ pub struct State {
     names: HashMap<Arc<str>, Option<ProviderId>>,
     pub classes: BTreeMap<ClassId, NameEntry>,
     pub traits: BTreeMap<TraitId, NameEntry>,
-    pub new_aggregates: HashMap<Arc<str>, AggregateId>,
+    /// Aggregates that the batch creates, by their folded uuids.
+    pub new_aggregates: HashMap<String, NewAggregate>,
     pub consumers: BTreeMap<String, ConsumerEntry>,
     /// Answers to calls with an id, of those that the batch names.
     pub answers: BTreeMap<ClaimId, AnswerEntry>,
@@ -106,6 +115,8 @@ pub struct State {
     pub trait_times: BTreeMap<String, Moment>,
     /// Whether a new provider whose uuid and name are both taken is refused because of its name.
     pub names_first: bool,
+    /// Which spellings of an aggregate's uuid the database takes for equal.
+    pub folding: fn(&str) -> String,
     /// Log lines for after the commit.
     pub warnings: Vec<String>,
     /// The id of the newest row that the batch creates. Such ids are negative until the database gives real ones.
@@ -131,6 +142,7 @@ impl State {
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),
             names_first: false,
+            folding: str::to_owned,
             warnings: Vec::new(),
             last_new_id: 0,
             savepoint: None,

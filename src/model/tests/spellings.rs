@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::db::engines::dialect;
+use crate::db::schema::placement_aggregates;
 use crate::model::aggregates;
 use crate::search::{
     Group, Interrupt, Members, ProviderQuery, Request, SearchLimits, SearchSettings, Traits, TreeOrder,
@@ -149,6 +149,28 @@ async fn another_spelling_of_an_aggregate_is_unknown_and_reloads_nothing() {
         .unwrap()
         .snapshot;
     assert!(Arc::ptr_eq(&before, &after), "the snapshot is the same one");
+}
+
+/// Found by random requests on MariaDB: the second spelling was inserted, so every attempt met a conflict, until 503.
+#[actix_web::test]
+async fn aggregates_may_be_named_in_two_spellings_of_one_uuid() {
+    const NEW: &str = "abcdef00-0000-4000-8000-00000000000b";
+    let mut f = one_host().await;
+    let spellings = [AGGREGATE, NEW].map(|uuid| [uuid.to_owned(), uuid.to_uppercase()]);
+    let join = aggregates::Replace {
+        provider: HOST.into(),
+        generation: None,
+        aggregates: spellings.concat(),
+    };
+    let answer = f.model.submit(join).await.unwrap();
+    assert_eq!(answer.aggregates.len(), 4, "the answer repeats the request");
+    let is_exact = dialect::compares_exactly(&f.conn);
+    for [spelled, other] in spellings {
+        assert_eq!(count(&f, by_aggregate(spelled)).await, 1);
+        assert_eq!(count(&f, by_aggregate(other)).await, usize::from(is_exact));
+    }
+    let rows = placement_aggregates::table.count().get_result::<i64>(&mut f.conn);
+    assert_eq!(rows.unwrap(), if is_exact { 4 } else { 2 });
 }
 
 /// Found by random requests: the sentence named the provider as the request did.

@@ -14,7 +14,7 @@ use crate::model::batch::collation::CollatedNames;
 use crate::model::batch::footprint::Footprint;
 use crate::model::batch::state::ConsumerEntry;
 use crate::model::snapshot::load;
-use crate::search::{Catalog, ClassId, ProviderId, ProviderRow};
+use crate::search::{AggregateId, Catalog, ClassId, ProviderId, ProviderRow};
 
 /// A provider in its tree.
 #[derive(Queryable, Selectable)]
@@ -74,8 +74,22 @@ fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Ca
     let traits = footprint.traits.iter().chain(&footprint.removed_traits);
     let traits = load::traits_named(conn, &traits.copied().collect::<Vec<_>>())?;
     let aggregates: Vec<&str> = footprint.aggregates.iter().copied().collect();
-    let aggregates = load::aggregates_named(conn, &aggregates)?;
+    let found = load::aggregates_named(conn, &aggregates)?;
+    let aggregates = in_each_spelling(conn, &aggregates, found);
     Ok(Catalog::new(classes, traits, aggregates))
+}
+
+/// The aggregates that were found, by every spelling that commands use, and last by that of the table.
+fn in_each_spelling(
+    conn: &DbConnection,
+    requested: &[&str],
+    found: Vec<(AggregateId, Arc<str>)>,
+) -> Vec<(AggregateId, Arc<str>)> {
+    let fold = folding(conn);
+    let ids: HashMap<String, AggregateId> = found.iter().map(|(id, uuid)| (fold(uuid), *id)).collect();
+    let requested = requested.iter();
+    let requested = requested.filter_map(|uuid| Some((*ids.get(&fold(uuid))?, Arc::from(*uuid))));
+    requested.chain(found.iter().cloned()).collect()
 }
 
 fn has_same_classes(classes: &[(ClassId, Arc<str>)], known: &Catalog) -> bool {

@@ -77,11 +77,11 @@ fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
         return Ok(());
     }
     let rows: Vec<_> = new
-        .keys()
-        .map(|uuid| (t::created_at.eq(save.now), t::uuid.eq(uuid.as_ref())))
+        .values()
+        .map(|it| (t::created_at.eq(save.now), t::uuid.eq(it.uuid.as_ref())))
         .collect();
     insert_rows!(save.conn, t::table, &rows)?;
-    let uuids: Vec<Option<&str>> = new.keys().map(|uuid| Some(uuid.as_ref())).collect();
+    let uuids: Vec<Option<&str>> = new.values().map(|it| Some(it.uuid.as_ref())).collect();
     let found: Vec<(Option<String>, i32)> = in_lists(&uuids, |uuids| {
         t::table
             .filter(t::uuid.eq_any(uuids))
@@ -89,8 +89,8 @@ fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
             .load(&mut *save.conn)
     })?;
     for (uuid, real) in found {
-        if let Some(id) = uuid.and_then(|uuid| new.get(uuid.as_str())) {
-            save.ids.aggregates.insert(*id, real);
+        if let Some(it) = uuid.and_then(|uuid| new.get(&(save.state.folding)(&uuid))) {
+            save.ids.aggregates.insert(it.id, real);
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NameEntry, State};
+use super::{NameEntry, NewAggregate, State};
 use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::{AggregateId, ClassId, ProviderId, TraitId};
 
@@ -103,11 +103,13 @@ impl State {
         if let Some(id) = self.base.catalog().aggregate_id(uuid) {
             return id;
         }
-        if let Some(id) = self.new_aggregates.get(uuid) {
-            return *id;
+        let folded = (self.folding)(uuid);
+        if let Some(new) = self.new_aggregates.get(&folded) {
+            return new.id;
         }
         let id = AggregateId(self.new_id());
-        self.new_aggregates.insert(uuid.into(), id);
+        let uuid = uuid.into();
+        self.new_aggregates.insert(folded, NewAggregate { id, uuid });
         id
     }
 }
