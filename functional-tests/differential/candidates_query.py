@@ -4,8 +4,10 @@ import re
 import urllib.parse
 from dataclasses import dataclass, field
 
-# A line feed at the end is not a part of the name: in a Python pattern, `$` matches before it.
-PART = re.compile(r"(resources|required|member_of|in_tree)([a-zA-Z0-9_-]{0,64})\n?")
+# A line feed at the end is not a part of the name: in a Python pattern, `$` matches before it. The values of some
+# parameters are then looked up by the name without it, so that this value is not found.
+PART = re.compile(r"(resources|required|member_of|in_tree)([a-zA-Z0-9_-]{0,64})(\n?)")
+LOOKED_UP = ("required", "member_of")
 # The microversions from which an answer has mappings, nested providers, all classes of a provider, its traits, and
 # allocations by provider; and from which `required` may be repeated.
 MAPPINGS_MINOR, NESTED_MINOR, ALL_CLASSES_MINOR, TRAITS_MINOR, BY_PROVIDER_MINOR = 34, 29, 27, 17, 12
@@ -64,8 +66,10 @@ class CandidatesQuery:
             match = PART.fullmatch(key)
             if not match:
                 continue
-            noun, suffix = match.groups()
+            noun, suffix, line_feed = match.groups()
             group = groups.setdefault(suffix, Group(suffix))
+            if line_feed and noun in LOOKED_UP:
+                continue
             if noun == "resources":
                 amounts = (part.split(":") for part in value.split(","))
                 group.resources = {name: int(amount) for name, amount in amounts}

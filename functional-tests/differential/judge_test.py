@@ -144,8 +144,16 @@ def shared_from_below():
         yield f"{name} beside a 500 of upstream", WRONG, verdict(CABINET, asked, lost, mutant)
 
 
+def line_feeds():
+    """A parameter whose name ends in a line feed: OpenStack Placement accepts it, and ignores some of them."""
+    for parameter, count in (("in_tree%0A=two", 1), ("required%0A=!CUSTOM_A", 3), ("member_of%0A=red", 3),
+                             ("in_tree=two", 1), ("member_of=red", 2)):
+        asked = asks(f"resources=VCPU:3&{parameter}")
+        yield parameter, count, len(list(oracle.candidates(NODES, asked)))
+
+
 def check(tests, verbose):
-    for cases in (mutants, limits, lost_trees, sums, shared_from_below):
+    for cases in (mutants, limits, lost_trees, sums, shared_from_below, line_feeds):
         wrong = [f"{name}: expected {word}, got {got}" for name, word, got in cases() if word != got]
         if wrong:
             tests.fail(f"verdicts: {cases.__name__}", "\n".join(wrong))
