@@ -14,6 +14,7 @@ pub use http::body::BodyMemory;
 pub use http::cors::Cors;
 pub use http::server::serve;
 pub use http::thread_pools::ThreadPools;
+pub use http::tls::{LiveTls, PemFile, TlsFiles, TlsPems};
 pub use openapi::text as openapi;
 pub use routes::{authorized_by, slave_routes};
 pub use service::{Listen, Service, Settings};

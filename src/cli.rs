@@ -3,6 +3,7 @@
 mod config;
 mod data_migrations;
 mod db;
+mod file_stamp;
 mod log_queue;
 mod logging;
 mod open_files;
@@ -12,6 +13,7 @@ mod policy_files;
 mod serve;
 mod status;
 mod table;
+mod tls_files;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -130,6 +132,8 @@ pub enum CommandError {
     },
     #[error("there is no microversion {0}: GET / shows the oldest and the newest")]
     Microversion(String),
+    #[error("{0}")]
+    Tls(String),
     #[error("[placet] slave_routes: {0}")]
     SlaveRoutes(String),
     #[error("cannot write to stdout: {0}")]

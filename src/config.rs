@@ -26,7 +26,7 @@ use std::fmt;
 pub use error::{ConfigError, Result};
 pub use mask::url as masked_url;
 pub use options::{
-    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, Options, OsloPolicy, Placement,
+    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, Options, OsloPolicy, Placement, TlsPaths,
 };
 use raw::{Origin, RawConfig};
 pub use reference::{conf as sample, markdown as reference, sections};
@@ -112,13 +112,14 @@ impl Options {
     /// Checks that a service may start with these options. Returns warnings, as sentences.
     ///
     /// # Errors
-    /// Keystone, which is not built yet; no authentication on an address that other machines can reach; no database, or no
-    /// replica for `slave_routes`.
+    /// Keystone, which is not built yet; no authentication on an address that other machines can reach; no database, no
+    /// replica for `slave_routes`, or a certificate without its key.
     pub fn check_serving(&self) -> Result<Vec<String>> {
         if self.api.auth_strategy == AuthStrategy::Keystone {
             return Err(ConfigError::KeystoneNotBuilt);
         }
         self.placement_database.required()?;
+        self.placet.tls()?;
         let mut warnings = Vec::new();
         match (
             &self.placement_database.slave_connection,

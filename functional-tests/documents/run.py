@@ -26,6 +26,7 @@ ELSEWHERE = {
     "docs/configuration.md": "no commands: URLs and options",
     "docs/databases.md": "model::tests::generation_limits",
     "docs/faults.md": "race.defects.table and chaos.table, by hand: they write the page",
+    "docs/install.md": "no commands: options; process.tls",
     "docs/speed.md": "benches.wide_trees, by hand: it writes the page",
     "docs/switching.md": "switching",
 }

@@ -101,7 +101,7 @@ class Placet:
         """The port in the greeting, which is printed once placet listens."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
-            found = re.search(r"listens on http://[^\s/]*:(\d+)\S*\n(?s:.*)\n", self.greeting())
+            found = re.search(r"listens on https?://[^\s/]*:(\d+)\S*\n(?s:.*)\n", self.greeting())
             if found:
                 return int(found[1])
             time.sleep(0.01)

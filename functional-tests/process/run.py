@@ -19,7 +19,7 @@ from functional_tests.process import cases
 TOPICS = [
     "first_run", "configuration", "commands", "exclusive", "log_lines", "protocol", "hostile_bodies", "large_bodies",
     "hostile_connections", "descriptors", "searches", "locked", "whole_file", "old_log", "backup", "lost_file",
-    "full_disk", "small_disk", "read_only", "damaged_file", "stopping", "killing",
+    "full_disk", "small_disk", "read_only", "damaged_file", "stopping", "killing", "tls",
 ]
 
 

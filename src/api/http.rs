@@ -21,3 +21,5 @@ pub mod stopping;
 pub mod stream;
 pub mod streaming;
 pub mod thread_pools;
+pub mod tls;
+pub mod transport;

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::http::body::BodyMemory;
 use super::http::cors::Cors;
 use super::http::thread_pools::ThreadPools;
+use super::http::tls::LiveTls;
 use crate::auth::AuthStrategy;
 use crate::model::Model;
 use crate::policy::live::LivePolicy;
@@ -31,6 +32,8 @@ pub struct Settings {
     pub url_prefix: String,
     /// The maximum length of a request body in bytes, on any route.
     pub max_body_size: usize,
+    /// The scheme of the listener's URLs: `https` with TLS.
+    pub scheme: &'static str,
     /// Whether `Forwarded` and `X-Forwarded-…` are trusted.
     pub parse_proxy_headers: bool,
     /// Which origins may use the API from a browser, if any.
@@ -76,7 +79,7 @@ fn random() -> u64 {
 }
 
 /// How the server listens.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Listen {
     /// Threads that serve HTTP; 0: one for each core.
     pub workers: usize,
@@ -84,4 +87,6 @@ pub struct Listen {
     pub max_connections: usize,
     /// How long requests in flight may take to finish after a stop signal.
     pub shutdown_timeout: Duration,
+    /// The certificates, if clients speak TLS.
+    pub tls: Option<Arc<LiveTls>>,
 }

@@ -114,6 +114,7 @@ impl TestServer {
         let (model, running) = Model::start(database, &writer, rules, serving).expect("a model");
         let mut settings = Settings {
             url_prefix: String::new(),
+            scheme: "http",
             max_body_size: 1000,
             parse_proxy_headers: false,
             search: search::SearchSettings {

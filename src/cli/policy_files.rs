@@ -1,11 +1,11 @@
 //! Reads oslo.policy's files from disk, and detects when they change.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
+use super::file_stamp::FileStamp;
 use crate::config::OsloPolicy;
 use crate::policy::PolicyFile;
 use crate::policy::live::PolicyFiles;
@@ -23,22 +23,6 @@ pub struct DiskFiles {
 struct LastCheck {
     at: Instant,
     stamps: Vec<FileStamp>,
-}
-
-/// What tells two versions of a file or directory apart.
-#[derive(Debug, PartialEq, Eq)]
-struct FileStamp {
-    path: PathBuf,
-    /// Seconds and nanoseconds of the modification time, size, inode; `None` if there is no such file.
-    state: Option<(i64, i64, u64, u64)>,
-}
-
-impl FileStamp {
-    fn of(path: PathBuf) -> FileStamp {
-        let state = fs::metadata(&path).ok();
-        let state = state.map(|data: Metadata| (data.mtime(), data.mtime_nsec(), data.size(), data.ino()));
-        FileStamp { path, state }
-    }
 }
 
 impl DiskFiles {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use super::{CommandError, db, open_files, policy};
+use super::{CommandError, db, open_files, policy, tls_files};
 use crate::api::{self, BodyMemory, Listen, Service, ThreadPools};
 use crate::auth::AuthStrategy;
 use crate::config::{self, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
@@ -27,6 +27,7 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
     log_options(configuration)?;
     let max_connections = open_files::client_connections(options);
     let policy = policy::live(&options.oslo_policy)?;
+    let tls = tls_files::live(options.placet.tls()?)?;
     let slave_routes = api::slave_routes(&options.placet.slave_routes).map_err(CommandError::SlaveRoutes)?;
     // Bind first, so that an address in use is reported before the database is changed.
     let bind = options.placet.bind;
@@ -62,7 +63,13 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         print_greeting(options, address);
         log::info!("serving on {address}");
     };
-    api::serve(service, listener, &listen_settings(options, max_connections), ready).map_err(CommandError::Serve)?;
+    let listen = Listen {
+        workers: options.placet.workers,
+        max_connections,
+        shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
+        tls,
+    };
+    api::serve(service, listener, &listen, ready).map_err(CommandError::Serve)?;
     comparison.stop();
     writer.finish();
     log::info!("stopped");
@@ -118,6 +125,7 @@ fn rules(options: &Options) -> Rules {
 fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings {
     api::Settings {
         url_prefix: options.placet.url_prefix.to_string(),
+        scheme: scheme(options),
         max_body_size: options.placet.max_body_size,
         parse_proxy_headers: options.oslo_middleware.enable_proxy_headers_parsing,
         cors: cors(&options.cors),
@@ -148,6 +156,13 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
     }
 }
 
+fn scheme(options: &Options) -> &'static str {
+    match options.placet.tls_certificate {
+        Some(_) => "https",
+        None => "http",
+    }
+}
+
 /// CORS is off without an allowed origin, as in OpenStack Placement.
 fn cors(options: &config::Cors) -> Option<api::Cors> {
     // Destructured, so that a new option cannot be forgotten here.
@@ -169,14 +184,6 @@ fn cors(options: &config::Cors) -> Option<api::Cors> {
     })
 }
 
-fn listen_settings(options: &Options, max_connections: usize) -> Listen {
-    Listen {
-        workers: options.placet.workers,
-        max_connections,
-        shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
-    }
-}
-
 /// `[DEFAULT] log_options`: the whole configuration at debug level.
 fn log_options(configuration: &Configuration) -> Result<(), CommandError> {
     if configuration.options.default.log_options && log::log_enabled!(log::Level::Debug) {
@@ -195,7 +202,8 @@ fn print_greeting(options: &Options, address: SocketAddr) {
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => (Ipv6Addr::LOCALHOST, v6.port()).into(),
         _ => address,
     };
-    let base = format!("http://{reachable}{}", options.placet.url_prefix);
+    let scheme = scheme(options);
+    let base = format!("{scheme}://{reachable}{}", options.placet.url_prefix);
     let data = match &options.placement_database.connection {
         Some(connection) => data_location(connection.reveal()),
         None => String::new(),
@@ -206,7 +214,7 @@ fn print_greeting(options: &Options, address: SocketAddr) {
         ""
     };
     let greeting = format!(
-        "placet {} listens on http://{address}{}\n  data: {data}{sync_note}\n  auth: {} (every token is accepted: for tests and first steps)\n  try:  curl -H 'X-Auth-Token: admin' -H 'OpenStack-API-Version: placement latest' {base}/resource_providers\n",
+        "placet {} listens on {scheme}://{address}{}\n  data: {data}{sync_note}\n  auth: {} (every token is accepted: for tests and first steps)\n  try:  curl -H 'X-Auth-Token: admin' -H 'OpenStack-API-Version: placement latest' {base}/resource_providers\n",
         env!("CARGO_PKG_VERSION"),
         options.placet.url_prefix,
         options.api.auth_strategy,

@@ -46,6 +46,8 @@ pub enum ConfigError {
         "[placet] slave_routes names routes, but [placement_database] slave_connection is not set: give the URL of the replica that they read, or name no routes"
     )]
     NoReplica,
+    #[error("[placet] {set} is set, but {missing} is not: TLS needs tls_certificate and tls_key")]
+    IncompleteTls { set: &'static str, missing: &'static str },
 }
 
 /// A value that does not fit.

@@ -85,7 +85,7 @@ pub(super) mod placet;
 pub use default::DefaultSection;
 pub use oslo::{Cors, OsloMiddleware, OsloPolicy};
 pub use placement::{Api, AuthStrategy, GenerationStrategy, Placement, PlacementDatabase};
-pub use placet::{DefaultRank, Placet};
+pub use placet::{DefaultRank, Placet, TlsPaths};
 
 use super::error::Result;
 use super::raw::RawConfig;

@@ -20,7 +20,7 @@ impl BaseUrl {
         let forwarded = Forwarded::of(request, settings);
         let host = forwarded.host.or_else(|| text(request, "host"));
         let host = host.or_else(|| request.uri().authority().map(ToString::to_string));
-        let scheme = forwarded.scheme.as_deref().unwrap_or("http");
+        let scheme = forwarded.scheme.as_deref().unwrap_or(settings.scheme);
         BaseUrl {
             prefix: forwarded.prefix.unwrap_or_default() + &settings.url_prefix,
             origin: host.map(|host| format!("{scheme}://{host}")).unwrap_or_default(),

@@ -4,6 +4,7 @@ use std::io;
 use std::net::TcpListener;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -16,11 +17,14 @@ use actix_web::rt::System;
 use actix_web::rt::net::TcpStream;
 use actix_web::web::{Data, to};
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connection, Connections};
 use super::dispatch;
 use super::stopping::{self, Settling};
 use super::stream::Stream;
+use super::tls::LiveTls;
+use super::transport::Transport;
 use crate::api::service::{Listen, Service};
 
 /// How long a connection may be idle between requests.
@@ -57,6 +61,7 @@ pub fn serve(service: Service, listener: TcpListener, listen: &Listen, ready: im
             max_connections,
             settling,
             draining: server.graceful_shutdown_signal(),
+            tls: listen.tls.clone(),
         };
         server = server.listen("placet", listener, move || http(worker.clone()))?;
         stopping::ignore_other_signals()?;
@@ -65,7 +70,7 @@ pub fn serve(service: Service, listener: TcpListener, listen: &Listen, ready: im
     })
 }
 
-type ClientStream = Stream<Pin<Box<TimeoutStream<TcpStream>>>>;
+type ClientStream = Stream<Transport<Pin<Box<TimeoutStream<TcpStream>>>>>;
 
 /// What each worker is started with.
 #[derive(Clone)]
@@ -75,6 +80,7 @@ struct WorkerSettings {
     max_connections: usize,
     settling: Settling,
     draining: GracefulShutdownSignal,
+    tls: Option<Arc<LiveTls>>,
 }
 
 /// The service of one worker.
@@ -86,6 +92,7 @@ fn http(
         max_connections,
         settling,
         draining,
+        tls,
     } = settings;
     let connections = Rc::new(Connections::default());
     settling.watch(Rc::clone(&connections));
@@ -106,6 +113,7 @@ fn http(
         .finish(map_config(app, |()| AppConfig::default()));
     fn_service(move |connection: TcpStream| {
         let open = connections.open(max_connections);
+        let tls = tls.as_ref().map(|tls| TlsAcceptor::from(tls.current()));
         async move {
             let peer = connection.peer_addr().ok();
             // Without TCP_NODELAY the last chunk of an answer waits until the client has acknowledged the one before.
@@ -114,7 +122,15 @@ fn http(
             }
             let mut timed = TimeoutStream::new(connection);
             timed.set_write_timeout(Some(WRITE_TIMEOUT));
-            Ok((Stream::new(Box::pin(timed), open), Protocol::Http1, peer))
+            let timed = Box::pin(timed);
+            let transport = match tls {
+                Some(tls) => Transport::Handshake {
+                    accept: Box::new(tls.accept(timed)),
+                    peer,
+                },
+                None => Transport::Plain(timed),
+            };
+            Ok((Stream::new(transport, open), Protocol::Http1, peer))
         }
     })
     .and_then(requests)

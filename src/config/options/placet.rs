@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
+use crate::config::error::{ConfigError, Result};
 use crate::config::value::{OptionValue, choice};
 
 options! {
@@ -15,6 +17,14 @@ options! {
         url_prefix: UrlPrefix = "";
         /// Allow `auth_strategy = noauth2` (no authentication) on an address that other machines can reach.
         allow_noauth2_anywhere: bool = false;
+        /// A PEM file with the server's certificate and the intermediate ones. With it clients must speak TLS, 1.2 or 1.3.
+        /// This file, the key and the client CA are read again when they change.
+        tls_certificate: Option<PathBuf>;
+        /// A PEM file with the private key of `tls_certificate`.
+        tls_key: Option<PathBuf>;
+        /// A PEM file with the certificates of authorities. With it a client must present a certificate that one of them
+        /// has signed. It must still authenticate.
+        tls_client_ca: Option<PathBuf>;
         /// The longest request body, for allocations and the reshaper. On other routes it is at most 4 MiB for a list,
         /// and 1 MiB for a single thing. A longer one is answered with 413.
         max_body_size: usize = 33_554_432, 1..=1_073_741_824 bytes;
@@ -65,6 +75,35 @@ options! {
     }
 }
 
+/// The PEM files of the listener.
+#[derive(Debug, Clone)]
+pub struct TlsPaths {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+    pub client_ca: Option<PathBuf>,
+}
+
+impl Placet {
+    /// The files for TLS, if clients must speak it.
+    ///
+    /// # Errors
+    /// Some are given, but not both the certificate and the key.
+    pub fn tls(&self) -> Result<Option<TlsPaths>> {
+        let missing = |set, missing| Err(ConfigError::IncompleteTls { set, missing });
+        match (&self.tls_certificate, &self.tls_key) {
+            (Some(certificate), Some(key)) => Ok(Some(TlsPaths {
+                certificate: certificate.clone(),
+                key: key.clone(),
+                client_ca: self.tls_client_ca.clone(),
+            })),
+            (Some(_), None) => missing("tls_certificate", "tls_key"),
+            (None, Some(_)) => missing("tls_key", "tls_certificate"),
+            (None, None) if self.tls_client_ca.is_some() => missing("tls_client_ca", "tls_certificate"),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
 /// `[placet] rank`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultRank {
@@ -79,7 +118,7 @@ pub enum DefaultRank {
 impl OptionValue for DefaultRank {
     const KIND: &'static str = "any, fullest, emptiest, tightest, random";
 
-    fn from_text(text: &str) -> Result<Option<Self>, String> {
+    fn from_text(text: &str) -> std::result::Result<Option<Self>, String> {
         let ranks = [
             ("any", Self::Any),
             ("fullest", Self::Fullest),
@@ -99,7 +138,7 @@ impl OptionValue for UrlPrefix {
     const KIND: &'static str = "path";
 
     /// `/` and the empty text both mean the root.
-    fn from_text(text: &str) -> Result<Option<Self>, String> {
+    fn from_text(text: &str) -> std::result::Result<Option<Self>, String> {
         let prefix = text.trim_end_matches('/');
         let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
         if (prefix.is_empty() || prefix.starts_with('/')) && !prefix.contains("//") && prefix.chars().all(plain) {

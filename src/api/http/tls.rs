@@ -1,0 +1,159 @@
+//! The certificates of the listener, which are loaded again when their files change. The caller provides access to the
+//! files: [`TlsFiles`].
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use arc_swap::ArcSwap;
+use chrono::DateTime;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use tokio_rustls::rustls::server::{NoClientAuth, WebPkiClientVerifier};
+use tokio_rustls::rustls::{Error, InconsistentKeys, RootCertStore, ServerConfig};
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+
+/// Access to the files.
+pub trait TlsFiles: Send + Sync {
+    /// Whether they changed since the last call. Called for every connection.
+    fn changed(&self) -> bool;
+    /// The files as they are now, and warnings about them.
+    ///
+    /// # Errors
+    /// The reason why a file cannot be read.
+    fn read(&self) -> Result<(TlsPems, Vec<String>), String>;
+}
+
+/// The contents of the files.
+pub struct TlsPems {
+    pub certificate: PemFile,
+    pub key: PemFile,
+    pub client_ca: Option<PemFile>,
+}
+
+/// The contents of one file.
+pub struct PemFile {
+    /// The option and its path, for messages.
+    pub name: String,
+    pub text: Vec<u8>,
+}
+
+/// The certificates in use.
+pub struct LiveTls {
+    files: Box<dyn TlsFiles>,
+    current: ArcSwap<ServerConfig>,
+}
+
+impl LiveTls {
+    /// Reads the files for the first time.
+    ///
+    /// # Errors
+    /// A file that cannot be used.
+    pub fn start(files: Box<dyn TlsFiles>) -> Result<LiveTls, String> {
+        let current = ArcSwap::from_pointee(read(files.as_ref())?);
+        Ok(LiveTls { files, current })
+    }
+
+    /// The certificates for a connection that is opened now.
+    pub fn current(&self) -> Arc<ServerConfig> {
+        if self.files.changed() {
+            self.reload();
+        }
+        self.current.load_full()
+    }
+
+    /// Reads the files again. If they cannot be used, the previous certificates stay in use.
+    pub fn reload(&self) {
+        match read(self.files.as_ref()) {
+            Ok(config) => {
+                self.current.store(Arc::new(config));
+                log::info!("the TLS certificate was loaded again");
+            }
+            Err(reason) => log::error!(
+                "the TLS files cannot be used: {reason}. The previous certificate stays in use. Correct the files; placet \
+                 loads them again then"
+            ),
+        }
+    }
+}
+
+fn read(files: &dyn TlsFiles) -> Result<ServerConfig, String> {
+    let (pems, mut warnings) = files.read()?;
+    let config = server_config(&pems, &mut warnings)?;
+    for warning in warnings {
+        log::warn!("{warning}");
+    }
+    Ok(config)
+}
+
+fn server_config(pems: &TlsPems, warnings: &mut Vec<String>) -> Result<ServerConfig, String> {
+    let chain = certificates(&pems.certificate)?;
+    if let Some(end) = end_of(&chain[0]).filter(|end| *end < now()) {
+        warnings.push(format!(
+            "{}: the certificate expired at {}; clients that check it refuse the connection. Renew it",
+            pems.certificate.name,
+            written(end),
+        ));
+    }
+    let key = PrivateKeyDer::from_pem_slice(&pems.key.text).map_err(|error| {
+        format!(
+            "{}: no private key in PEM: {error}. Give an unencrypted PKCS #8, PKCS #1 or SEC 1 key",
+            pems.key.name
+        )
+    })?;
+    let builder = ServerConfig::builder_with_provider(default_provider().into())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let mut config = builder
+        .with_client_cert_verifier(client_verifier(pems.client_ca.as_ref())?)
+        .with_single_cert(chain, key)
+        .map_err(|error| match error {
+            Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                format!("{} is not the key of {}", pems.key.name, pems.certificate.name)
+            }
+            error => format!("{} with {}: {error}", pems.certificate.name, pems.key.name),
+        })?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn client_verifier(authorities: Option<&PemFile>) -> Result<Arc<dyn ClientCertVerifier>, String> {
+    let Some(file) = authorities else {
+        return Ok(Arc::new(NoClientAuth));
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(file)? {
+        roots
+            .add(certificate)
+            .map_err(|error| format!("{}: {error}", file.name))?;
+    }
+    WebPkiClientVerifier::builder_with_provider(roots.into(), default_provider().into())
+        .build()
+        .map_err(|error| format!("{}: {error}", file.name))
+}
+
+/// The certificates of a file, at least one.
+fn certificates(file: &PemFile) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&file.text).collect();
+    match found {
+        Ok(found) if found.is_empty() => Err(format!("{}: no certificate in PEM", file.name)),
+        found => found.map_err(|error| format!("{}: {error}", file.name)),
+    }
+}
+
+/// The end of a certificate's validity since 1970, if it can be read.
+fn end_of(certificate: &CertificateDer<'_>) -> Option<Duration> {
+    let certificate = Certificate::from_der(certificate).ok()?;
+    Some(certificate.tbs_certificate.validity.not_after.to_unix_duration())
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn written(time: Duration) -> String {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    DateTime::from_timestamp(seconds, 0).map_or_else(String::new, |time| time.format("%Y-%m-%d %H:%M:%SZ").to_string())
+}
