@@ -178,6 +178,7 @@ long_on_sqlite() {
     step python "gabbi, upstream" "$PY" -m functional_tests.gabbi.run --server upstream
     step python "conformance, upstream" "$PY" -m functional_tests.conformance.run --server upstream
     step python "revisions, upstream, sqlite" "$PY" -m functional_tests.revisions.run --tool upstream --engine sqlite
+    keystone_venv && step python "keystone, upstream" "$PY" -m functional_tests.keystone.run --server upstream
 }
 
 long_on_engine() {
@@ -279,6 +280,9 @@ venv() { virtual_environment venv functional-tests/requirements.txt; }
 
 # OpenStack Placement behind uwsgi. Separate from the environment of the tests.
 bench_venv() { virtual_environment bench-venv benches/requirements.txt; }
+
+# Keystone, with Nova's and Neutron's clients of placement. Separate as well.
+keystone_venv() { virtual_environment keystone functional-tests/keystone/requirements.txt; }
 
 has_python() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||

@@ -1,0 +1,151 @@
+"""Who may do what: each request of the API reference by each actor under each set-up of policies.
+
+The statuses of OpenStack Placement in the same run are the expected ones. Each actor has a copy of the sample cloud
+with names of its own, so that what one actor changes is not seen by another.
+"""
+
+import concurrent.futures
+import json
+import re
+import shutil
+
+from functional_tests.keystone import set_ups
+from functional_tests.keystone.actors import populate
+from functional_tests.lib import live
+from functional_tests.lib.rest import KeptRest
+from functional_tests.reference import sample_cloud, samples
+
+NATIVE = "/v1"
+OPERATIONS_WITHOUT_TOKEN = ("/", "/openapi.json")
+ALLOWED_TO_SEARCH = {"admin", "service"}
+OLDER_VERSIONS = "1.0", "1.8", "1.19", "1.33"
+
+
+class Names:
+    """The names of one actor's copy of the sample cloud."""
+
+    def __init__(self, number, project):
+        self.number, self.project = number, project
+
+    def own(self, value):
+        text = json.dumps(value).replace(sample_cloud.PROJECT, self.project)
+        text = text.replace("a0000000-0000-", f"a{self.number:07}-0000-")
+        text = re.sub(r"CUSTOM_(\w+)", rf"CUSTOM_\1_{self.number}", text)
+        return json.loads(re.sub(r'"(host\d[\w-]*|spare)"', rf'"\1-{self.number}"', text))
+
+
+class Builder:
+    """A client that builds an actor's copy of the sample cloud."""
+
+    def __init__(self, rest, names):
+        self.rest, self.names = rest, names
+
+    def must(self, method, path, body=None):
+        self.rest.must(method, self.names.own(path), self.names.own(body))
+
+
+def requests(full):
+    """Requests of both services: method, URL, body, version. One of each route, or all, and those at older versions."""
+    newest = [(method, url, *(*more, None, None)[:2]) for method, url, *more in samples.SCENARIO
+              if not url.startswith(NATIVE) and url not in OPERATIONS_WITHOUT_TOKEN]
+    if full:
+        return newest + [(*each[:3], version) for version in OLDER_VERSIONS for each in newest]
+    routes = {}
+    for each in newest:
+        routes.setdefault(route(*each[:2]), each)
+    return list(routes.values())
+
+
+def route(method, url):
+    """The method, the noun and the noun below it, and whether a name follows each."""
+    parts = url.split("?")[0].strip("/").split("/")
+    return method, *(part if place % 2 == 0 else "…" for place, part in enumerate(parts))
+
+
+def native_requests():
+    return [(method, url, *(*more, None, None)[:2]) for method, url, *more in samples.SCENARIO
+            if url.startswith(f"{NATIVE}/candidates")]
+
+
+def database(folder, actors, project):
+    """An SQLite file with a copy of the sample cloud for each actor."""
+    path = folder / "clouds.sqlite"
+    with live.Service("upstream", sample_cloud.OPTIONS, database=path) as service:
+        rest = KeptRest(service.port)
+        for number, _ in enumerate(actors):
+            sample_cloud.build(Builder(rest, Names(number, project)))
+    return path
+
+
+class Walk:
+    """Each actor's requests to a service. `wanted` are the requests, `clouds` the SQLite file to copy."""
+
+    def __init__(self, context, clouds, wanted):
+        self.context, self.clouds, self.wanted = context, clouds, wanted
+        self.actors, self.project = context.actors, context.cloud.projects["lab"]
+
+    def __call__(self, kind, number, options, files):
+        """A list of answers for each actor, by its name."""
+        copy = self.clouds.with_name(f"{kind}-{number}.sqlite")
+        shutil.copy(self.clouds, copy)
+        with live.Service(kind, options, self.context.binary, copy, files) as service:
+            return {actor.name: self.walked(KeptRest(service.port, None), actor, Names(n, self.project))
+                    for n, actor in enumerate(self.actors)}
+
+    def walked(self, rest, actor, names):
+        return [answered(rest(method, names.own(url), names.own(body), version or samples.NEWEST_VERSION,
+                              actor.headers)) for method, url, body, version in self.wanted]
+
+
+def answered(answer):
+    """What is compared: the status, the error's code, and where to get a token."""
+    return answer.status, answer.code, answer.headers.get("www-authenticate")
+
+
+def run(tests, context):
+    context.actors = actors = populate(context.cloud)
+    clouds = database(context.folder, actors, context.cloud.projects["lab"])
+    wanted = requests(context.full)
+    native = native_requests() if context.server == "placet" else []
+    by_name = {actor.name: actor for actor in actors}
+    theirs, ours = Walk(context, clouds, wanted), Walk(context, clouds, wanted + native)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        walks = []
+        for number, (name, set_up) in enumerate(set_ups.all_of(context.cloud, by_name).items()):
+            walks.append((name, pool.submit(theirs, "upstream", f"{number}-theirs", *set_up),
+                          pool.submit(ours, context.server, f"{number}-ours", *set_up)))
+        for name, expected, got in walks:
+            compare(tests, name, actors, wanted, expected.result(), got.result())
+            if native and "file" not in name:
+                judge_native(tests, name, actors, native, got.result())
+
+
+def compare(tests, set_up, actors, wanted, theirs, ours):
+    seen = {}
+    for actor in actors:
+        pairs = list(zip(wanted, theirs[actor.name], ours[actor.name], strict=False))
+        wrong = [f"{method} {url} ({version or 'newest'}): expected {expected}, got {got}"
+                 for (method, url, _, version), expected, got in pairs if expected != got]
+        name = f"{set_up}: {actor.name}: {len(wanted)} requests are answered as by OpenStack Placement"
+        if wrong:
+            tests.fail(name, "\n".join([*wrong[:20], f"{len(wrong)} differ"]))
+        else:
+            tests.ok(name)
+        for status, *_ in theirs[actor.name]:
+            seen[status] = seen.get(status, 0) + 1
+    # Without these the actors would not tell set-ups apart.
+    tests.equal(f"{set_up}: requests are granted, refused and not authenticated", [True] * 3,
+                [any(status in seen for status in some) for some in ((200, 204), (403,), (401,))])
+
+
+def judge_native(tests, set_up, actors, native, ours):
+    """OpenStack Placement has no native API: its searches are for the roles that its other searches are for."""
+    wrong = []
+    for actor in actors:
+        answers = ours[actor.name][-len(native):]
+        if answers[0][0] == 401:
+            continue
+        allowed = bool(ALLOWED_TO_SEARCH & set(actor.roles))
+        wrong += [f"{actor.name}: {request[1]}: {status}" for request, (status, *_) in zip(native, answers, strict=True)
+                  if (status != 403) != allowed]
+    tests.equal(f"{set_up}: the native searches are for admins and services", [], wrong)
