@@ -1,4 +1,4 @@
-"""Who asks: users of a Keystone with every kind of role, scope and token, each with the headers of its requests."""
+"""The users of a Keystone with every kind of role, scope and token, each with the headers of its requests."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""Who may do what: each request of the API reference by each actor under each set-up of policies.
+"""Tests that each actor may do what OpenStack Placement permits, under each set-up of policies.
 
 The statuses of OpenStack Placement in the same run are the expected ones. Each actor has a copy of the sample cloud
 with names of its own, so that what one actor changes is not seen by another.

@@ -20,6 +20,7 @@ from functional_tests.lib.keystone import REGION
 HOST = "d0000000-0000-4000-8000-000000000001"
 SERVER = "d0000000-0000-4000-8000-0000000000c1"
 OPERATOR, READER = "operator", "visitor"
+CLIENT_SECONDS = 600
 
 
 def plugin(cloud, name):
@@ -79,7 +80,7 @@ def with_command(tests, cloud):
             "OS_PROJECT_NAME": "lab", "OS_USER_DOMAIN_ID": "default", "OS_PROJECT_DOMAIN_ID": "default",
             "OS_IDENTITY_API_VERSION": "3", "OS_REGION_NAME": REGION, "OS_PLACEMENT_API_VERSION": "1.39"}
         client = pathlib.Path(sys.executable).parent / "openstack"
-        return subprocess.run([str(client), *command], capture_output=True, text=True, timeout=240,
+        return subprocess.run([str(client), *command], capture_output=True, text=True, timeout=CLIENT_SECONDS,
                               env=environment, check=False)
 
     made = run(OPERATOR, "resource", "provider", "create", "cli", "--uuid", HOST, "-f", "json")
@@ -106,7 +107,8 @@ def with_nova(tests, cloud, folder):
     python = cloud.keystone.venv / "bin/python"
     program = pathlib.Path(__file__).with_name("nova_client.py")
     done = subprocess.run([str(python), str(program), str(path), HOST, SERVER, cloud.projects["lab"]],
-                          capture_output=True, text=True, timeout=300, env=live.clean_environment(), check=False)
+                          capture_output=True, text=True, timeout=CLIENT_SECONDS,
+                          env=live.clean_environment(), check=False)
     for line in done.stdout.splitlines():
         if line.startswith("step "):
             tests.ok(line.removeprefix("step "))
