@@ -75,6 +75,7 @@ functional() {
     step python options "$PY" -m functional_tests.options.run
     step python operations "$PY" -m functional_tests.operations.run
     step python process "$PY" -m functional_tests.process.run
+    step python metrics "$PY" -m functional_tests.metrics.run
     step python examples "$PY" -m functional_tests.examples.run
     step python documents "$PY" -m functional_tests.documents.run
     step python "chaos checker" "$PY" -m functional_tests.chaos.checker_test
@@ -115,6 +116,7 @@ on_engine() {
     step python "chaos, $engine" "$PY" -m functional_tests.chaos.run --engine "$engine" --processes 3
     step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"
     step python "held_rows, $engine" "$PY" -m functional_tests.held_rows.run --engine "$engine"
+    step python "metrics, $engine" "$PY" -m functional_tests.metrics.run --engine "$engine"
 }
 
 on_galera() {

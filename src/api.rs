@@ -12,7 +12,7 @@ mod service;
 
 pub use http::body::BodyMemory;
 pub use http::cors::Cors;
-pub use http::server::serve;
+pub use http::server::{Served, serve};
 pub use http::thread_pools::ThreadPools;
 pub use http::tls::{LiveTls, PemFile, TlsFiles, TlsPems};
 pub use openapi::text as openapi;

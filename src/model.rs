@@ -6,6 +6,7 @@ pub mod allocations;
 pub mod batch;
 pub mod claims;
 mod comparisons;
+mod database_state;
 pub mod inventories;
 pub mod reads;
 pub mod reshaper;
@@ -21,10 +22,9 @@ pub mod usages;
 use chrono::{DateTime, NaiveDateTime, Utc};
 
 pub use batch::decide::Rules;
+pub use database_state::DatabaseState;
 pub use reads::reader::Reader;
-#[cfg(test)]
-pub use service::Running;
-pub use service::{Model, PreparedSearch, Serving};
+pub use service::{Model, PreparedSearch, Running, Serving};
 
 /// When a row was last written: `updated_at`, or else `created_at`.
 fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> Option<Moment> {

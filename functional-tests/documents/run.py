@@ -25,6 +25,7 @@ ELSEWHERE = {
     "docs/backup.md": "process.backup, process.old_log, process.lost_file; those of the servers' own tools are not run",
     "docs/configuration.md": "no commands: URLs and options",
     "docs/databases.md": "model::tests::generation_limits",
+    "docs/observing.md": "metrics; HAProxy's lines are not run",
     "docs/faults.md": "race.defects.table and chaos.table, by hand: they write the page",
     "docs/install.md": "no commands: options; process.tls",
     "docs/speed.md": "benches.wide_trees, by hand: it writes the page",

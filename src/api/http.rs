@@ -10,6 +10,8 @@ pub mod cors;
 pub mod disconnect;
 pub mod dispatch;
 pub mod errors;
+pub mod front;
+pub mod health;
 pub mod native_codes;
 pub mod negotiate;
 pub mod refusal;

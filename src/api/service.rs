@@ -43,6 +43,8 @@ pub struct Settings {
     pub rank: Option<search::Rank>,
     /// The maximum age of an answer from memory while the database is unreachable.
     pub stale_reads: Duration,
+    /// How long the database may be silent while the service is ready.
+    pub ready_timeout: Duration,
     /// The paths whose GET may read a replica that lags: see `slave_routes`.
     pub slave_routes: Vec<&'static str>,
     /// Whether each search visits the providers in another order, even if its answer is whole.
@@ -85,6 +87,10 @@ pub struct Listen {
     pub workers: usize,
     /// The maximum number of connections; more wait until one is closed.
     pub max_connections: usize,
+    /// The most threads on which requests of one worker wait for the database.
+    pub waiting_threads: usize,
+    /// How long the service goes on, and is not ready, after a stop signal.
+    pub drain_time: Duration,
     /// How long requests in flight may take to finish after a stop signal.
     pub shutdown_timeout: Duration,
     /// The certificates, if clients speak TLS.

@@ -129,6 +129,7 @@ impl TestServer {
             },
             rank: None,
             stale_reads: Duration::ZERO,
+            ready_timeout: Duration::from_secs(5),
             slave_routes: Vec::new(),
             randomize: false,
             cors: None,

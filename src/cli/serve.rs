@@ -7,15 +7,16 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 
 use super::{CommandError, db, open_files, policy, tls_files};
-use crate::api::{self, BodyMemory, Listen, Service, ThreadPools};
+use crate::api::{self, BodyMemory, Listen, Served, Service, ThreadPools};
 use crate::auth::AuthStrategy;
 use crate::config::{self, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
 use crate::db::writer::{WalLimits, WriterSettings};
-use crate::db::{Database, SetupError};
+use crate::db::{Database, Replica, SetupError};
 use crate::model::allocations::Owner;
-use crate::model::{Model, Rules, Serving};
+use crate::model::{Model, Rules, Running, Serving};
+use crate::policy::live::LivePolicy;
 use crate::search;
-use crate::tasks::Comparison;
+use crate::tasks::{Comparison, DatabaseWatch};
 
 /// Serves until SIGTERM or SIGINT. Returns when the requests in flight have finished.
 pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
@@ -36,6 +37,56 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         .local_addr()
         .map_err(|reason| CommandError::Listen { bind, reason })?;
     let (database, replica) = (db::open(options)?, db::open_replica(options)?);
+    let replica_readers = replica.as_ref().map_or(0, Replica::readers);
+    let listen = Listen {
+        workers: options.placet.workers,
+        max_connections,
+        waiting_threads: database.readers().saturating_add(replica_readers),
+        drain_time: Duration::from_secs(options.placet.drain_time),
+        shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
+        tls,
+    };
+    let settings = settings(options, slave_routes);
+    let load = {
+        let (options, settings) = (options.clone(), settings.clone());
+        move || load(&options, database, replica, policy, settings)
+    };
+    let ready = || {
+        print_greeting(options, address);
+        log::info!("serving on {address}");
+    };
+    match api::serve(settings, listener, &listen, load, ready).map_err(CommandError::Serve)? {
+        Served::Stopped(running) => running.finish(),
+        Served::StoppedEarly => {}
+        Served::Failed(error) => return Err(error),
+    }
+    log::info!("stopped");
+    Ok(())
+}
+
+/// What runs beside the server, to end after it.
+struct RunningTasks {
+    comparison: Comparison,
+    watch: DatabaseWatch,
+    writer: Running,
+}
+
+impl RunningTasks {
+    fn finish(self) {
+        self.comparison.stop();
+        drop(self.watch);
+        self.writer.finish();
+    }
+}
+
+/// Makes the service: waits for the database, prepares it, and reads its tables.
+fn load(
+    options: &Options,
+    database: Database,
+    replica: Option<Replica>,
+    policy: LivePolicy,
+    settings: api::Settings,
+) -> Result<(Service, RunningTasks), CommandError> {
     // Held until the process ends. Taken before the schema is changed, because another process may use the database.
     let serving = Serving::from(database.lock_for_serving()?);
     database.wait_until_reachable()?;
@@ -46,9 +97,14 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options), serving)?;
     let model = model.with_replica(replica);
     let interval = Duration::from_secs(options.placet.comparison_interval);
-    let comparison = Comparison::start(model.clone(), interval).map_err(|reason| SetupError::Thread {
+    let not_started = |reason: std::io::Error| SetupError::Thread {
         detail: reason.to_string(),
-    })?;
+    };
+    let tasks = RunningTasks {
+        comparison: Comparison::start(model.clone(), interval).map_err(not_started)?,
+        watch: DatabaseWatch::start(model.database_state(), settings.ready_timeout).map_err(not_started)?,
+        writer,
+    };
     let service = Service {
         model,
         policy,
@@ -57,23 +113,9 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
             .map_err(CommandError::Serve)?
             .into(),
         bodies: BodyMemory::new(options.placet.max_body_memory).into(),
-        settings: settings(options, slave_routes),
+        settings,
     };
-    let ready = || {
-        print_greeting(options, address);
-        log::info!("serving on {address}");
-    };
-    let listen = Listen {
-        workers: options.placet.workers,
-        max_connections,
-        shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
-        tls,
-    };
-    api::serve(service, listener, &listen, ready).map_err(CommandError::Serve)?;
-    comparison.stop();
-    writer.finish();
-    log::info!("stopped");
-    Ok(())
+    Ok((service, tasks))
 }
 
 /// Creates or upgrades the schema if the configuration allows it; otherwise checks it.
@@ -151,6 +193,7 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
             DefaultRank::Random => Some(search::Rank::Random),
         },
         stale_reads: Duration::from_secs(options.placet.stale_reads_seconds),
+        ready_timeout: Duration::from_secs(options.placet.ready_timeout),
         slave_routes,
         randomize: options.placement.randomize_allocation_candidates,
     }

@@ -1,6 +1,7 @@
 //! Connections to the database: URLs, pools, the lock on an SQLite file, a replica.
 
 pub mod connection;
+mod last_answer;
 pub mod lock;
 mod open_connections;
 mod opener;

@@ -8,6 +8,7 @@ use super::batch::command::{Answer, Command, Write};
 use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::comparisons::LastComparison;
+use super::database_state::DatabaseState;
 use super::reads::provider_reads::ProviderReads;
 use super::reads::reader::{on_blocking_thread, within_timeout};
 use super::reads::refusal_checks::RefusalChecks;
@@ -287,15 +288,14 @@ impl Model {
         }
     }
 
+    /// Shows whether the database answers this process. Outlives the model.
+    pub fn database_state(&self) -> DatabaseState {
+        DatabaseState(self.database.clone())
+    }
+
     /// The number of providers in the snapshot.
     pub fn provider_count(&self) -> usize {
         self.store.newest().len()
-    }
-
-    /// The maximum number of threads on which requests wait for the database or its replica.
-    pub fn waiting_threads(&self) -> usize {
-        let replica_readers = self.replica.as_ref().map_or(0, Replica::readers);
-        self.database.readers().saturating_add(replica_readers)
     }
 
     /// The number of SQL statements that this process has sent.

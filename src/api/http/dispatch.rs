@@ -73,7 +73,7 @@ fn log_refusal(head: &RequestHead, refusal: &Refusal) {
 }
 
 /// Adds the headers that every response has.
-fn add_headers(response: &mut HttpResponse, head: &RequestHead, varies: bool) {
+pub(in crate::api) fn add_headers(response: &mut HttpResponse, head: &RequestHead, varies: bool) {
     let headers = response.headers_mut();
     let mut put = |name: HeaderName, text: &str| {
         if let Ok(value) = HeaderValue::from_str(text) {

@@ -2,10 +2,10 @@
 
 use std::io;
 use std::net::TcpListener;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::available_parallelism;
+use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
 use actix_http::{HttpService, Protocol};
@@ -16,16 +16,17 @@ use actix_web::dev::AppConfig;
 use actix_web::rt::System;
 use actix_web::rt::net::TcpStream;
 use actix_web::web::{Data, to};
+use tokio::sync::oneshot;
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connection, Connections};
-use super::dispatch;
+use super::front::{self, Front};
 use super::stopping::{self, Settling};
 use super::stream::Stream;
 use super::tls::LiveTls;
 use super::transport::Transport;
-use crate::api::service::{Listen, Service};
+use crate::api::service::{Listen, Service, Settings};
 
 /// How long a connection may be idle between requests.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
@@ -34,40 +35,83 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may take to close a connection that the server closed.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How the service ended, if the network did not fail.
+pub enum Served<L, E> {
+    /// It stopped by a signal. What was loaded with it.
+    Stopped(L),
+    /// A signal arrived before it had loaded.
+    StoppedEarly,
+    /// It could not load.
+    Failed(E),
+}
+
 /// Serves on this listener until SIGTERM or SIGINT, and then finishes the requests in flight.
 ///
-/// `ready` is called after the handlers of these signals are installed. Earlier, a signal would kill the process.
-pub fn serve(service: Service, listener: TcpListener, listen: &Listen, ready: impl FnOnce()) -> io::Result<()> {
+/// `load` makes the service, on a thread of its own. Health is answered at once, and other requests wait for it. `ready`
+/// is called when it has loaded.
+pub fn serve<L: Send + 'static, E: Send + 'static>(
+    settings: Settings,
+    listener: TcpListener,
+    listen: &Listen,
+    load: impl FnOnce() -> Result<(Service, L), E> + Send + 'static,
+    ready: impl FnOnce(),
+) -> io::Result<Served<L, E>> {
     System::new().block_on(async {
-        let service = Data::new(service);
-        let workers = match listen.workers {
-            0 => available_parallelism().map_or(1, usize::from),
-            workers => workers,
-        };
-        let (max_connections, settling) = (listen.max_connections.div_ceil(workers), Settling::new());
-        let mut server = Server::build()
-            .workers(workers)
-            // Only reads that wait for the database run there. Threads start when they are needed.
-            .worker_max_blocking_threads(service.model.waiting_threads())
-            .max_concurrent_connections(max_connections)
-            .shutdown_timeout(listen.shutdown_timeout.as_secs())
-            .shutdown_signal(stopping::stop_signal(
-                settling.clone(),
-                vec![listener.try_clone()?],
-                workers,
-            )?);
-        let worker = WorkerSettings {
-            service,
-            max_connections,
-            settling,
-            draining: server.graceful_shutdown_signal(),
-            tls: listen.tls.clone(),
-        };
-        server = server.listen("placet", listener, move || http(worker.clone()))?;
+        let front = Data::new(Front::new(settings));
+        let server = start(&front, listener, listen)?;
         stopping::ignore_other_signals()?;
+        let (loaded, loads) = oneshot::channel();
+        thread::Builder::new()
+            .name("placet-load".to_owned())
+            .spawn(move || drop(loaded.send(load())))?;
+        let handle = server.handle();
+        let mut running = pin!(server);
+        let loaded = tokio::select! {
+            ended = &mut running => return ended.map(|()| Served::StoppedEarly),
+            loaded = loads => loaded.map_err(|_| io::Error::other("loading met a defect of placet"))?,
+        };
+        let (service, rest) = match loaded {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                // The server stops while it is polled.
+                let (_, ended) = tokio::join!(handle.stop(false), running);
+                return ended.map(|()| Served::Failed(error));
+            }
+        };
+        front.begin_serving(service);
         ready();
-        server.run().await
+        running.await.map(|()| Served::Stopped(rest))
     })
+}
+
+/// Starts the workers and installs the handlers of the signals that stop them.
+fn start(front: &Data<Front>, listener: TcpListener, listen: &Listen) -> io::Result<Server> {
+    let workers = match listen.workers {
+        0 => available_parallelism().map_or(1, usize::from),
+        workers => workers,
+    };
+    let (max_connections, settling) = (listen.max_connections.div_ceil(workers), Settling::new());
+    let server = Server::build()
+        .workers(workers)
+        // Only reads that wait for the database run there. Threads start when they are needed.
+        .worker_max_blocking_threads(listen.waiting_threads)
+        .max_concurrent_connections(max_connections)
+        .shutdown_timeout(listen.shutdown_timeout.as_secs())
+        .shutdown_signal(stopping::stop_signal(
+            front.clone(),
+            listen.drain_time,
+            settling.clone(),
+            vec![listener.try_clone()?],
+            workers,
+        )?);
+    let worker = WorkerSettings {
+        front: front.clone(),
+        max_connections,
+        settling,
+        draining: server.graceful_shutdown_signal(),
+        tls: listen.tls.clone(),
+    };
+    Ok(server.listen("placet", listener, move || http(worker.clone()))?.run())
 }
 
 type ClientStream = Stream<Transport<Pin<Box<TimeoutStream<TcpStream>>>>>;
@@ -75,7 +119,7 @@ type ClientStream = Stream<Transport<Pin<Box<TimeoutStream<TcpStream>>>>>;
 /// What each worker is started with.
 #[derive(Clone)]
 struct WorkerSettings {
-    service: Data<Service>,
+    front: Data<Front>,
     /// The maximum number of connections of one worker.
     max_connections: usize,
     settling: Settling,
@@ -88,7 +132,7 @@ fn http(
     settings: WorkerSettings,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), InitError = (), Error = impl std::fmt::Debug> {
     let WorkerSettings {
-        service,
+        front,
         max_connections,
         settling,
         draining,
@@ -96,7 +140,7 @@ fn http(
     } = settings;
     let connections = Rc::new(Connections::default());
     settling.watch(Rc::clone(&connections));
-    let app = App::new().app_data(service).default_service(to(dispatch::answer));
+    let app = App::new().app_data(front).default_service(to(front::answer));
     let app = app
         .into_factory()
         .map_err(|error: actix_web::Error| error.error_response());

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use actix_server::GracefulShutdownSignal;
 use actix_web::rt::spawn;
+use actix_web::web::Data;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
@@ -20,6 +21,7 @@ use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
 use super::connections::Connections;
+use super::front::{Front, Phase};
 
 /// How long new connections may delay the stop.
 const MAX_SETTLING: Duration = Duration::from_secs(2);
@@ -73,8 +75,11 @@ fn has_waiting_connection(listener: &TcpListener) -> bool {
     poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Completes when the service should stop: at SIGTERM or SIGINT, after what had arrived is being served.
+/// Completes when the service should stop: at SIGTERM or SIGINT, after `drain_time`, and after what had arrived by then is
+/// being served.
 pub fn stop_signal(
+    front: Data<Front>,
+    drain_time: Duration,
     settling: Settling,
     listeners: Vec<TcpListener>,
     workers: usize,
@@ -84,6 +89,16 @@ pub fn stop_signal(
         tokio::select! {
             _ = terminate.recv() => log::info!("SIGTERM: finishing requests in flight, then exiting"),
             _ = interrupt.recv() => log::info!("SIGINT: finishing requests in flight, then exiting"),
+        }
+        let is_loading = matches!(front.phase(), Phase::Loading);
+        front.begin_stop();
+        if !drain_time.is_zero() && !is_loading {
+            log::info!("Not ready for {drain_time:?} ([placet] drain_time) before new connections are refused");
+            tokio::select! {
+                () = sleep(drain_time) => {}
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
         }
         let _ = timeout(MAX_SETTLING, settling.settle(&listeners, workers)).await;
     })

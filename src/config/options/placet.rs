@@ -33,6 +33,11 @@ options! {
         max_body_memory: usize = 268_435_456, 1..=2_147_483_647 bytes;
         /// How long requests in flight may take to finish after SIGTERM or SIGINT.
         shutdown_timeout: u64 = 30, 0..=3_600 seconds;
+        /// How long the service goes on after SIGTERM or SIGINT before it stops, while `/health/ready` answers 503: as long
+        /// as a balancer needs to notice that. A second signal ends this time.
+        drain_time: u64 = 0, 0..=3_600 seconds;
+        /// How long the database may give no answer until `/health/ready` answers 503.
+        ready_timeout: u64 = 5, 2..=600 seconds;
         /// Timeout for a write, queueing and retries together, and for a read that waits for the database; then the
         /// answer is 503. If the database hangs without closing the connection, a write times out after twice this.
         commit_timeout: u64 = 10, 1..=600 seconds;

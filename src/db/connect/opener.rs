@@ -9,6 +9,7 @@ use diesel::Connection;
 use diesel::connection::InstrumentationEvent;
 use diesel::r2d2::R2D2Connection;
 
+use super::last_answer::LastAnswer;
 use super::open_connections::OpenConnections;
 use super::url::Target;
 use crate::db::engines::dialect::{self, Purpose};
@@ -34,6 +35,7 @@ pub(super) struct Opener {
     pub failed: Arc<Mutex<Option<ConnectFailure>>>,
     /// When a connection was last found broken. Connections that answered before then are pinged before they are used.
     pub lost: Arc<Mutex<Option<Instant>>>,
+    pub last_answer: LastAnswer,
     pub open: OpenConnections,
     pub guard: FileGuard,
 }
@@ -74,7 +76,8 @@ impl Opener {
         let mut conn = self.open_uncounted(purpose)?;
         // The connection drops its instrumentation last, so it counts as open until it is closed.
         let (statements, open) = (self.statements.clone(), self.open.add());
-        let guard = self.guard.clone();
+        let (guard, last_answer) = (self.guard.clone(), self.last_answer.clone());
+        last_answer.note();
         conn.set_instrumentation(move |event: InstrumentationEvent<'_>| {
             let _counted = &open;
             match event {
@@ -83,6 +86,7 @@ impl Opener {
                     log::trace!(target: STATEMENT_LOG, "{query}");
                 }
                 InstrumentationEvent::FinishQuery { error: Some(error), .. } => guard.note_error(&error.to_string()),
+                InstrumentationEvent::FinishQuery { error: None, .. } => last_answer.note(),
                 _ => {}
             }
         });

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::last_answer::LastAnswer;
 use super::open_connections::OpenConnections;
 use super::opener::Opener;
 use super::url::{self, Target};
@@ -77,6 +78,7 @@ impl Database {
             statements: Arc::default(),
             failed: Arc::default(),
             lost: Arc::default(),
+            last_answer: LastAnswer::new(),
             open: OpenConnections::default(),
             guard: FileGuard::default(),
             recycle_time: settings.recycle_time,
@@ -209,6 +211,18 @@ impl Database {
     /// As [`Database::connect_to`], for a connection whose statements are not counted among those of requests.
     pub(in crate::db) fn connect_uncounted(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
         self.opener.open_uncounted(purpose)
+    }
+
+    /// The time since the database last answered a statement of this process.
+    pub fn silence(&self) -> Duration {
+        self.opener.last_answer.silence()
+    }
+
+    /// Has the database answer a statement on a connection of the pool. Returns when it has, or when its file may not
+    /// be written, or when there is no connection.
+    pub fn probe(&self) -> Result<(), Error> {
+        self.opener.guard.check_writable()?;
+        self.ask(|conn| Ok(dialect::probe(conn)?))
     }
 
     /// How long a statement waits for the lock of another connection.

@@ -182,6 +182,11 @@ pub fn is_alive(conn: &mut DbConnection) -> bool {
     }
 }
 
+/// A statement that every database answers at once.
+pub fn probe(conn: &mut DbConnection) -> QueryResult<()> {
+    diesel::r2d2::R2D2Connection::ping(conn)
+}
+
 /// Runs queries that return many rows. On MariaDB the statement cache is off for them: a statement that libmariadb
 /// keeps prepared also keeps the rows of its result in memory.
 pub fn without_statement_cache<T>(conn: &mut DbConnection, run: impl FnOnce(&mut DbConnection) -> T) -> T {

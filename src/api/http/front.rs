@@ -1,0 +1,100 @@
+//! The front of the service: it answers from the moment the listener exists, before the tables are read.
+//!
+//! Health is answered at once. Any other request that arrives before the service has loaded waits for it: a restart then
+//! fails no request of a client that is patient. Naively, nothing is accepted until the service has loaded. Such requests
+//! wait as well, in the kernel's queue; but a balancer's check waits with them, and learns nothing.
+
+use std::rc::Rc;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use tokio::sync::{SetOnce, watch};
+
+use super::base_url::route_path;
+use super::connections::Connection;
+use super::refusal::Refusal;
+use super::request_head::RequestHead;
+use super::{dispatch, health};
+use crate::api::service::{Service, Settings};
+
+/// What all workers share before there is a service.
+pub struct Front {
+    service: SetOnce<Data<Service>>,
+    stopping: watch::Sender<bool>,
+    settings: Settings,
+}
+
+/// Whether requests can be answered.
+pub enum Phase<'a> {
+    Loading,
+    Serving(&'a Service),
+    Stopping,
+}
+
+impl Front {
+    pub fn new(settings: Settings) -> Front {
+        Front {
+            service: SetOnce::new(),
+            stopping: watch::channel(false).0,
+            settings,
+        }
+    }
+
+    /// The service has loaded: requests that wait for it are answered.
+    pub fn begin_serving(&self, service: Service) {
+        if self.service.set(Data::new(service)).is_err() {
+            log::error!("The service was loaded twice; the first one goes on");
+        }
+    }
+
+    /// A signal to stop has arrived: the service is not ready any more.
+    pub fn begin_stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    pub fn phase(&self) -> Phase<'_> {
+        match self.service.get() {
+            _ if *self.stopping.borrow() => Phase::Stopping,
+            Some(service) => Phase::Serving(service),
+            None => Phase::Loading,
+        }
+    }
+
+    /// The service, once it has loaded; `None` if the process stops before.
+    async fn service(&self, request: &HttpRequest) -> Option<Data<Service>> {
+        if let Some(service) = self.service.get() {
+            return Some(service.clone());
+        }
+        // Its head has arrived: the connection does not wait for one.
+        let _waiting = request.conn_data::<Rc<Connection>>().map(Connection::begin_request);
+        let mut stopping = self.stopping.subscribe();
+        tokio::select! {
+            service = self.service.wait() => Some(service.clone()),
+            _ = stopping.wait_for(|stopping| *stopping) => None,
+        }
+    }
+
+    fn refuse_while_loading(&self, request: &HttpRequest) -> HttpResponse {
+        let detail = "placet stops before it has read its tables.";
+        let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, detail).at_any_version();
+        let head = RequestHead::of(request, &self.settings);
+        let mut response = refusal.respond(&head);
+        dispatch::add_headers(&mut response, &head, false);
+        response
+    }
+}
+
+/// Answers any request.
+pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
+    if health::may_be_for(request.path()) {
+        let path = route_path(request.path(), &front.settings);
+        if let Some(response) = health::answer(&request, &path, &front.phase(), front.settings.ready_timeout) {
+            return response;
+        }
+    }
+    match front.service(&request).await {
+        Some(service) => dispatch::answer(request, payload, service).await,
+        None => front.refuse_while_loading(&request),
+    }
+}

@@ -1,0 +1,80 @@
+//! Watches whether the database answers, and logs one line when it does not any more and one when it does again.
+//!
+//! Every statement of the process shows that the database answers, so a busy process sends no other. While none was
+//! answered for a second, a thread of its own sends a probe: it hangs with the database, and the watch goes on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::time::{Duration, Instant};
+
+use crate::model::DatabaseState;
+
+/// The silence after which a probe is sent.
+const PROBE_AFTER: Duration = Duration::from_secs(1);
+/// The time between two looks at the silence.
+const WATCH_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The threads. They end when it is dropped; a probe that hangs is not waited for.
+pub struct DatabaseWatch {
+    _stop: Sender<()>,
+}
+
+impl DatabaseWatch {
+    /// Starts the threads. A silence that is longer than `limit` is logged.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
+    pub fn start(database: DatabaseState, limit: Duration) -> std::io::Result<DatabaseWatch> {
+        let (stop, stopped) = channel();
+        let (probes, requested) = sync_channel(0);
+        let probed = database.clone();
+        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
+            std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
+        };
+        spawn("placet-probe", Box::new(move || probe(&probed, &requested)))?;
+        spawn(
+            "placet-watch",
+            Box::new(move || watch(&database, limit, &stopped, &probes)),
+        )?;
+        Ok(DatabaseWatch { _stop: stop })
+    }
+}
+
+/// The thread that sends a probe for each request.
+fn probe(database: &DatabaseState, requested: &Receiver<()>) {
+    while requested.recv().is_ok() {
+        // A panic must not end the thread.
+        match catch_unwind(AssertUnwindSafe(|| database.probe())) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => log::debug!("The database did not answer a probe: {error}"),
+            Err(_) => log::error!("A probe of the database met a defect of placet"),
+        }
+    }
+}
+
+/// The thread that watches.
+fn watch(database: &DatabaseState, limit: Duration, stopped: &Receiver<()>, probes: &SyncSender<()>) {
+    let mut silent_since: Option<Instant> = None;
+    while stopped.recv_timeout(WATCH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+        let silence = database.silence();
+        if silence >= PROBE_AFTER {
+            // Without a receiver that waits, the last probe hangs.
+            let _ = probes.try_send(());
+        }
+        match silent_since {
+            None if silence > limit => {
+                log::warn!(
+                    "The database has not answered for {:.0} s: /health/ready answers 503 until it does",
+                    silence.as_secs_f64()
+                );
+                silent_since = Instant::now().checked_sub(silence);
+            }
+            Some(since) if silence <= limit => {
+                let silent = since.elapsed().saturating_sub(silence);
+                log::info!("The database answers again, after {:.0} s", silent.as_secs_f64());
+                silent_since = None;
+            }
+            _ => {}
+        }
+    }
+}
