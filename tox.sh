@@ -4,11 +4,11 @@
 #   lint         rustfmt, clippy, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
 #   unit         the tests that need no running service
 #   functional   tests of a running placet: its own gabbi files, races, adoption, upgrades, options, generations, random
-#                requests, the API reference
+#                requests, the API reference, the container's file
 #   servers      tests on PostgreSQL, MariaDB and Galera: unit tests, gabbi files, conformance, races, old databases,
 #                adoption, the guide of docs/switching.md, query plans, random requests to placet and OpenStack
 #                Placement, two processes of each on one database, read-your-writes across three processes, chaos with
-#                three processes, broken commits, held rows, failover to a standby, replicas
+#                three processes, broken commits, held rows, failover to a standby, replicas, rolling restarts
 #   conformance  OpenStack Placement's own gabbi files, each with a new placet. The fixture is created with the API in
 #                one run, and written into the database before placet starts in the other
 #   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests
@@ -76,6 +76,7 @@ functional() {
     step python operations "$PY" -m functional_tests.operations.run
     step python process "$PY" -m functional_tests.process.run
     step python metrics "$PY" -m functional_tests.metrics.run
+    step python packaging "$PY" -m functional_tests.packaging.run
     step python examples "$PY" -m functional_tests.examples.run
     step python documents "$PY" -m functional_tests.documents.run
     step python "chaos checker" "$PY" -m functional_tests.chaos.checker_test
@@ -130,6 +131,7 @@ on_galera() {
 
 # Failover to a standby, replicas, and the loss of a server.
 on_copies() {
+    step python rolling "$PY" -m functional_tests.rolling.run
     step python standby "$PY" -m functional_tests.standby.run
     step python replica "$PY" -m functional_tests.replica.run
     step python "replica, mariadb" "$PY" -m functional_tests.replica.run --engine mariadb
@@ -240,11 +242,20 @@ bench_build() { step quiet "release build" cargo build --release --bins --featur
 
 # --- prerequisites -------------------------------------------------------------------------------
 
-live() { venv && build; }
+live() { venv && build && tools; }
 
 build() {
     [[ -n ${built:-} ]] && return
     step quiet build cargo build --bins "${FEATURES[@]}" && built=yes
+}
+
+# Programs that single tests drive placet with. A test that lacks one is counted as skipped.
+tools() {
+    local program missing=()
+    for program in haproxy:haproxy; do
+        command -v "${program%:*}" >/dev/null || missing+=("${program#*:}")
+    done
+    [[ ${#missing[@]} == 0 ]] || debian "${missing[@]}" || echo "== tools: without Debian's ${missing[*]} some tests are skipped"
 }
 
 # The libraries for MariaDB and for TLS to PostgreSQL.

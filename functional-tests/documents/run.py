@@ -27,9 +27,10 @@ ELSEWHERE = {
     "docs/databases.md": "model::tests::generation_limits",
     "docs/observing.md": "metrics; HAProxy's lines are not run",
     "docs/faults.md": "race.defects.table and chaos.table, by hand: they write the page",
-    "docs/install.md": "no commands: options; process.tls",
+    "docs/install.md": "packaging and process.tls; podman is not run",
     "docs/speed.md": "benches.wide_trees, by hand: it writes the page",
     "docs/switching.md": "switching",
+    "docs/upgrading.md": "process.upgrading and rolling",
 }
 # The runner has done these: it has built placet and started it.
 STARTS = {"cargo run --release"}

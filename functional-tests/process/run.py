@@ -20,6 +20,7 @@ TOPICS = [
     "first_run", "configuration", "commands", "exclusive", "log_lines", "protocol", "hostile_bodies", "large_bodies",
     "hostile_connections", "descriptors", "searches", "locked", "whole_file", "old_log", "backup", "lost_file",
     "full_disk", "small_disk", "read_only", "damaged_file", "stopping", "killing", "tls",
+    "upgrading",
 ]
 
 
