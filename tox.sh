@@ -218,6 +218,7 @@ long_mutants() {
     step python "mutants, chaos" "$PY" -m functional_tests.chaos.mutants --binary "$TOX/placet-mutants"
     step python "mutants, cross_process" "$PY" -m functional_tests.cross_process.mutants --binary "$TOX/placet-mutants"
     step python "mutants, unit" "$PY" -m functional_tests.race.unit_mutants
+    step python "mutants, panics" "$PY" -m functional_tests.process.run panics --binary "$TOX/placet-mutants"
 }
 
 # Clippy for every other combination of engines. `lint` checks all engines together.

@@ -6,6 +6,7 @@
 pub mod handlers;
 pub mod http;
 mod openapi;
+mod panics;
 mod route;
 mod routes;
 mod service;
@@ -16,6 +17,7 @@ pub use http::server::{Served, serve};
 pub use http::thread_pools::ThreadPools;
 pub use http::tls::{LiveTls, PemFile, TlsFiles, TlsPems};
 pub use openapi::text as openapi;
+pub use panics::PanicCount;
 pub use routes::{authorized_by, slave_routes};
 pub use service::{Listen, Service, Settings};
 

@@ -8,6 +8,7 @@ mod log_queue;
 mod logging;
 mod open_files;
 mod openapi;
+mod panics;
 mod policy;
 mod policy_files;
 mod serve;
@@ -140,6 +141,8 @@ pub enum CommandError {
     Stdout(std::io::Error),
     #[error("serving failed: {0}")]
     Serve(std::io::Error),
+    #[error("the writer met a defect of placet, and the service stopped; what it had acknowledged is committed")]
+    WriterPanicked,
 }
 
 impl Arguments {

@@ -1,9 +1,10 @@
-//! Mutants: safeguards that can be disabled one at a time, to show that a test fails without them.
+//! Mutants: safeguards that can be disabled one at a time, to show that a test fails without them; and defects, to show
+//! how far they reach.
 //!
 //! They exist only in a binary that is built with the feature `mutants`; the environment variable `PLACET_MUTANT`
 //! names one. In every other build [`is`] is a constant `false`.
 
-/// A safeguard that is disabled, by its name in `PLACET_MUTANT`.
+/// A safeguard that is disabled, or a defect, by its name in `PLACET_MUTANT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
     /// `skip-guard`: a provider's generation is raised without comparing it.
@@ -43,6 +44,21 @@ pub enum Mutant {
     LookOnce,
     /// `forget-answers`: the answer to a call with an id is not stored.
     ForgetAnswers,
+    /// `panic-in-handler`: a handler panics that reads a body.
+    PanicInHandler,
+    /// `panic-on-pool`: work panics that a worker gave to another thread.
+    PanicOnPool,
+    /// `panic-in-chunk`: the second chunk of an answer panics.
+    PanicInChunk,
+    /// `panic-in-decision`: the creation of a trait panics while the writer decides it.
+    PanicInDecision,
+    /// `panic-in-writer`: the writer's thread panics after its first batch.
+    PanicInWriter,
+}
+
+/// Panics if this process runs as `mutant`.
+pub fn panic_as(mutant: Mutant) {
+    assert!(!is(mutant), "this process runs as {mutant:?}");
 }
 
 /// Whether this process runs as `mutant`.
@@ -51,7 +67,7 @@ pub fn is(mutant: Mutant) -> bool {
     static CHOSEN: std::sync::LazyLock<Option<Mutant>> = std::sync::LazyLock::new(|| {
         let name = std::env::var("PLACET_MUTANT").ok()?;
         log::warn!(
-            "This process runs as the mutant '{name}': a safeguard is disabled. Unset PLACET_MUTANT, except in tests"
+            "This process runs as the mutant '{name}': it has a defect on purpose. Unset PLACET_MUTANT, except in tests"
         );
         match name.as_str() {
             "skip-guard" => Some(Mutant::SkipGuard),
@@ -72,6 +88,11 @@ pub fn is(mutant: Mutant) -> bool {
             "first-candidate-only" => Some(Mutant::FirstCandidateOnly),
             "look-once" => Some(Mutant::LookOnce),
             "forget-answers" => Some(Mutant::ForgetAnswers),
+            "panic-in-handler" => Some(Mutant::PanicInHandler),
+            "panic-on-pool" => Some(Mutant::PanicOnPool),
+            "panic-in-chunk" => Some(Mutant::PanicInChunk),
+            "panic-in-decision" => Some(Mutant::PanicInDecision),
+            "panic-in-writer" => Some(Mutant::PanicInWriter),
             _ => None,
         }
     });

@@ -18,10 +18,13 @@ from functional_tests.process import cases
 
 TOPICS = [
     "first_run", "configuration", "commands", "exclusive", "log_lines", "protocol", "hostile_bodies", "large_bodies",
-    "hostile_connections", "descriptors", "searches", "locked", "whole_file", "old_log", "backup", "lost_file",
+    "hostile_connections", "framing", "targets", "limits", "json_bombs", "slow_clients", "idle_connections",
+    "descriptors", "searches", "locked", "whole_file", "old_log", "backup", "lost_file",
     "full_disk", "small_disk", "read_only", "damaged_file", "stopping", "killing", "tls",
     "upgrading",
 ]
+# Of a binary with the feature `mutants`, and run by name.
+MUTANT_TOPICS = ["panics"]
 
 
 def run(tests, sentence, function):
@@ -46,7 +49,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
+    parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS + MUTANT_TOPICS))
     options = parser.parse_args()
     cases.settings.update(
         seed=options.seed, binary=options.binary, full=os.environ.get("PLACET_TEST_SIZE") == "full")

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use super::{CommandError, db, open_files, policy, tls_files};
+use super::{CommandError, db, open_files, panics, policy, tls_files};
 use crate::api::{self, BodyMemory, Listen, Served, Service, ThreadPools};
 use crate::auth::AuthStrategy;
 use crate::config::{self, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
@@ -21,6 +21,7 @@ use crate::tasks::{Comparison, DatabaseWatch};
 /// Serves until SIGTERM or SIGINT. Returns when the requests in flight have finished.
 pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let options = &configuration.options;
+    let panics = panics::count_and_log();
     let warnings = options.check_serving()?;
     for warning in warnings.iter().chain(&configuration.warnings()) {
         log::warn!("{warning}");
@@ -56,7 +57,13 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         log::info!("serving on {address}");
     };
     match api::serve(settings, listener, &listen, load, ready).map_err(CommandError::Serve)? {
-        Served::Stopped(running) => running.finish(),
+        Served::Stopped(running) => {
+            let finished = running.finish();
+            if panics.get() > 0 {
+                log::warn!("{} panics since the start: see the lines at level ERROR", panics.get());
+            }
+            finished?;
+        }
         Served::StoppedEarly => {}
         Served::Failed(error) => return Err(error),
     }
@@ -72,10 +79,10 @@ struct RunningTasks {
 }
 
 impl RunningTasks {
-    fn finish(self) {
+    fn finish(self) -> Result<(), CommandError> {
         self.comparison.stop();
         drop(self.watch);
-        self.writer.finish();
+        self.writer.finish().map_err(|_| CommandError::WriterPanicked)
     }
 }
 

@@ -85,6 +85,7 @@ pub fn start<B: Batch, T: Send + 'static>(
         match Writer::new(database, &settings, jobs, build) {
             Ok((writer, built)) => {
                 if report.send(Ok(built)).is_ok() {
+                    let _guard = thread::StopOnPanic;
                     writer.run();
                 }
             }
@@ -194,6 +195,7 @@ impl<B: Batch> Writer<B> {
             self.has_waiters = false;
             self.commit_batch(unplannable);
             self.advance_large();
+            mutants::panic_as(Mutant::PanicInWriter);
         }
     }
 

@@ -77,11 +77,13 @@ pub struct Running {
 impl Running {
     /// Waits until the writer has executed its queue, and closes the database: an embedded one is then one file. Drop
     /// every `Model` first, or this never returns.
-    pub fn finish(self) {
-        if self.thread.join().is_err() {
-            log::error!("The writer ended in a panic; what it had acknowledged is committed");
-        }
+    ///
+    /// # Errors
+    /// The panic in which the writer ended.
+    pub fn finish(self) -> std::thread::Result<()> {
+        let ended = self.thread.join();
         self.database.close();
+        ended
     }
 }
 

@@ -221,6 +221,8 @@ impl Parser<'_> {
         if self.take("]") {
             return Ok(Value::Array(items));
         }
+        // A vector of values that grows begins with room for four: too much for arrays that are nested a million times.
+        items.reserve_exact(1);
         loop {
             items.push(self.value()?);
             if self.take_end(b']')? {

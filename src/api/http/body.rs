@@ -113,15 +113,34 @@ async fn collect(
         bytes: Vec::with_capacity(announced.min(SMALL_BODY_BYTES)),
         memory: Arc::clone(memory),
     };
+    let end = end_despite_upgrade(request, announced);
     let mut stream = pin!(BodyStream::new(payload));
-    while let Some(part) = poll_fn(|task| stream.as_mut().poll_next(task)).await {
-        let part = part.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, unreadable(request, &error)))?;
+    while end.is_none_or(|end| body.bytes.len() < end) {
+        let Some(part) = poll_fn(|task| stream.as_mut().poll_next(task)).await else {
+            break;
+        };
+        let mut part =
+            part.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, unreadable(request, &error)).closing())?;
+        if let Some(end) = end {
+            part.truncate(end - body.bytes.len());
+        }
         if body.bytes.len() + part.len() > limit {
             return Err(too_large(limit));
         }
         body.extend(&part, announced)?;
     }
+    if end.is_some_and(|end| body.bytes.len() < end) {
+        let detail = unreadable(request, &PayloadError::Incomplete(None));
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).closing());
+    }
     Ok(Bytes::from_owner(body))
+}
+
+/// The length of the body of a request with `Upgrade`. placet ignores that header, but actix takes all that follows a request
+/// to WebSocket as its body, until the connection ends; after the answer it closes the connection.
+fn end_despite_upgrade(request: &HttpRequest, announced: usize) -> Option<usize> {
+    let has = |name| text(request, name).is_some();
+    (has("upgrade") && !has("transfer-encoding")).then_some(announced)
 }
 
 fn too_large(limit: usize) -> Refusal {

@@ -28,6 +28,12 @@ pub fn check_target(request: &HttpRequest) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Refuses a request behind one that its client announced as the last on the connection.
+pub fn behind_the_last_request() -> Refusal {
+    let detail = "The request before this one was announced as the last on its connection.";
+    Refusal::new(StatusCode::BAD_REQUEST, detail).at_any_version().closing()
+}
+
 /// The rows of the route table that match this path.
 pub fn rows(path: &str) -> Vec<&'static Route> {
     ROUTES.iter().filter(|route| route.matches(path)).collect()

@@ -27,6 +27,8 @@ pub struct Connection {
     last_use: Cell<u64>,
     write_is_blocked: Cell<bool>,
     is_closing: Cell<bool>,
+    /// Whether the client announced that a request is its last one.
+    had_last: Cell<bool>,
     /// Wakes the task of the connection.
     waker: RefCell<Option<Waker>>,
 }
@@ -77,6 +79,7 @@ impl Connection {
             last_use: Cell::default(),
             write_is_blocked: Cell::default(),
             is_closing: Cell::default(),
+            had_last: Cell::default(),
             waker: RefCell::default(),
         }
     }
@@ -90,6 +93,14 @@ impl Connection {
     pub fn begin_request(self: &Rc<Self>) -> RequestGuard {
         self.begun.set(self.begun.get() + 1);
         RequestGuard(Rc::clone(self))
+    }
+
+    /// Whether a request may be served: not behind one that was announced as the last (RFC 9112, 9.6), which actix does
+    /// not check. A proxy that counts on that would take its answer for the answer to another request.
+    pub fn admits(&self, is_last: bool) -> bool {
+        let admits = !self.had_last.get();
+        self.had_last.set(is_last || !admits);
+        admits
     }
 
     /// Whether all requests that came are answered.
@@ -176,5 +187,12 @@ mod tests {
         drop((first.into_iter().nth(2), request));
         assert_eq!(all.open.borrow().len(), 1);
         assert!(!more.iter().any(closing));
+    }
+
+    #[test]
+    fn no_request_is_admitted_behind_the_last_one() {
+        let connection = Connection::opened_now();
+        let admitted = [false, true, false, true].map(|is_last| connection.admits(is_last));
+        assert_eq!(admitted, [true, true, false, false]);
     }
 }

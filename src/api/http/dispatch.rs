@@ -12,7 +12,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use actix_web::http::header::{HeaderName, HeaderValue, VARY};
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -34,11 +34,18 @@ pub(in crate::api) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static
 /// Answers any request.
 pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Service>) -> HttpResponse {
     let started = Instant::now();
-    let _answering = request.conn_data::<Rc<Connection>>().map(Connection::begin_request);
+    let connection = request.conn_data::<Rc<Connection>>();
+    let _answering = connection.map(Connection::begin_request);
+    let is_last = request.head().connection_type() == ConnectionType::Close;
+    let is_admitted = connection.is_none_or(|connection| connection.admits(is_last));
     let mut head = RequestHead::of(&request, &service.settings);
     let service = service.into_inner();
     let id = head.request_id.clone();
-    let outcome = catch_panic(&id, serve(&request, payload, Arc::clone(&service), &mut head)).await;
+    let outcome = if is_admitted {
+        catch_panic(&id, serve(&request, payload, Arc::clone(&service), &mut head)).await
+    } else {
+        Err(checks::behind_the_last_request())
+    };
     let varies = !head.native && outcome.as_ref().map_or_else(Refusal::varies, |_| true);
     let mut response = match outcome {
         Ok(reply) => reply.respond(head.version),

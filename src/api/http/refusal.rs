@@ -34,6 +34,8 @@ pub struct Refusal {
     allow: Option<String>,
     /// Whether the answer has `Vary` with the version header.
     varies: bool,
+    /// Whether the connection ends with the answer.
+    closes: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -71,7 +73,13 @@ impl Refusal {
             consumers: None,
             allow: None,
             varies: true,
+            closes: false,
         }
+    }
+
+    /// The same refusal, announced as the last answer on its connection.
+    pub fn closing(self) -> Refusal {
+        Refusal { closes: true, ..self }
     }
 
     /// The same refusal at every version, so it does not vary.
@@ -132,6 +140,9 @@ impl Refusal {
     /// The response, without the headers that every response has.
     pub fn respond(&self, head: &RequestHead) -> HttpResponse {
         let mut response = HttpResponse::build(self.status);
+        if self.closes {
+            response.force_close();
+        }
         if let Some(allow) = &self.allow {
             response.insert_header((header::ALLOW, allow.as_str()));
         }
@@ -252,6 +263,8 @@ impl Refusal {
             StatusCode::REQUEST_TIMEOUT => "The server has waited too long for the request to be sent by the client.",
             StatusCode::CONFLICT => "There was a conflict when trying to complete your request.",
             StatusCode::PAYLOAD_TOO_LARGE => "The body of your request was too large for this server.",
+            StatusCode::URI_TOO_LONG => "The request URI was too long for this server.",
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => "The head of your request was too large for this server.",
             StatusCode::SERVICE_UNAVAILABLE => "The server is currently unavailable. Please try again at a later time.",
             _ => "The server has either erred or is incapable of performing the requested operation.",
         }

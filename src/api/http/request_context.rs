@@ -16,6 +16,7 @@ use super::thread_pools::ThreadPools;
 use crate::api::service::{Service, Settings};
 use crate::error::{Error, Result};
 use crate::model::{Model, Reader};
+use crate::mutants::{self, Mutant};
 use crate::policy::rules::Rule;
 use crate::policy::{Caller, Target, Verdict};
 use crate::search::Interrupt;
@@ -79,6 +80,7 @@ impl RequestContext {
         read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         if self.body.len() <= SMALL_BODY_BYTES {
+            mutants::panic_as(Mutant::PanicInHandler);
             return read(&self.body);
         }
         let body = self.body.clone();

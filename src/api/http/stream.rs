@@ -24,6 +24,8 @@ const MAX_KEPT_BYTES: usize = 4096;
 const MAX_BARE_REFUSAL_BYTES: usize = 256;
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest target of a request that actix can parse.
+const MAX_TARGET_BYTES: usize = 65_534;
 /// The time between two looks at the socket before a client is too slow.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -49,6 +51,36 @@ struct HeadDeadline {
     /// The requests that had begun before.
     begun: u64,
     is_checked_again: bool,
+    request_line: RequestLine,
+}
+
+/// The first line of a request, as far as it has arrived.
+#[derive(Default)]
+struct RequestLine {
+    bytes: usize,
+    /// The length of the method, once a blank has followed it.
+    method: Option<usize>,
+    is_complete: bool,
+}
+
+impl RequestLine {
+    fn extend(&mut self, read: &[u8]) {
+        if self.is_complete {
+            return;
+        }
+        if self.method.is_none() {
+            self.method = read.iter().position(|byte| *byte == b' ').map(|at| self.bytes + at);
+        }
+        let end = read.iter().position(|byte| *byte == b'\n');
+        self.bytes += end.unwrap_or(read.len());
+        self.is_complete = end.is_some();
+    }
+
+    /// Whether the target is too long to be parsed.
+    fn is_too_long(&self) -> bool {
+        let others = self.method.unwrap_or_default() + "  HTTP/1.1\r".len();
+        self.bytes > MAX_TARGET_BYTES + others
+    }
 }
 
 impl<S> Stream<S> {
@@ -74,12 +106,19 @@ impl<S> Stream<S> {
         Rc::clone(self.open.connection())
     }
 
-    /// Bytes have arrived: if they are no part of a request whose head is known, the rest of a head must follow.
-    fn expect_head(&mut self) {
+    /// `read` has arrived: if it is no part of a request whose head is known, the rest of a head must follow.
+    fn expect_head(&mut self, read: &[u8]) {
         let connection = self.open.connection();
         let is_expected = self.head.as_ref().is_some_and(|head| head.begun == connection.begun());
         if connection.awaits_request() && !is_expected {
             self.head = Some(HeadDeadline::after(&self.open));
+        }
+        if let Some(head) = self
+            .head
+            .as_mut()
+            .filter(|head| head.begun == self.open.connection().begun())
+        {
+            head.request_line.extend(read);
         }
     }
 
@@ -134,6 +173,7 @@ impl HeadDeadline {
             at: Instant::now() + HEAD_TIMEOUT,
             begun: open.connection().begun(),
             is_checked_again: false,
+            request_line: RequestLine::default(),
         }
     }
 }
@@ -159,7 +199,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
         if new.is_empty() && buffer.remaining() > 0 {
             this.disconnect.set();
         } else {
-            this.expect_head();
+            this.expect_head(new);
         }
         this.last_read.clear();
         this.last_read.extend_from_slice(&new[..new.len().min(MAX_KEPT_BYTES)]);
@@ -185,11 +225,25 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Stream<S> {
+    /// The status of a refusal by actix, which does not distinguish too long a target from a malformed one.
+    fn more_precise(&self, status: StatusCode) -> StatusCode {
+        let is_too_long = self.head.as_ref().is_some_and(|head| head.request_line.is_too_long());
+        match status {
+            StatusCode::BAD_REQUEST | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE if is_too_long => {
+                StatusCode::URI_TOO_LONG
+            }
+            other => other,
+        }
+    }
+
     /// Writes `bytes`, or its replacement if it is a refusal by actix.
     fn write_or_replace(&mut self, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.replacement.is_none() {
             match bare_refusal(bytes) {
-                Some((0, status)) => self.replacement = Some((error_response(status, &self.last_read), 0)),
+                Some((0, status)) => {
+                    let status = self.more_precise(status);
+                    self.replacement = Some((error_response(status, &self.last_read), 0));
+                }
                 // Answers to earlier requests go first.
                 Some((start, _)) => return Pin::new(&mut self.inner).poll_write(task, &bytes[..start]),
                 None => {}
@@ -226,6 +280,10 @@ fn error_response(status: StatusCode, request: &[u8]) -> Vec<u8> {
     let detail = match status {
         StatusCode::REQUEST_TIMEOUT => "Its head did not arrive in time.",
         StatusCode::BAD_REQUEST if has_bad_length(request) => "content-length header must be an integer",
+        StatusCode::URI_TOO_LONG => "The URL of a request has at most 65534 bytes. Split the request.",
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
+            "The head of a request has at most 96 headers, and at most 131071 bytes with its first line."
+        }
         _ => "The request could not be read as HTTP.",
     };
     let request_id = format!("req-{}", Uuid::new_v4());

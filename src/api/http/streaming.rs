@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use actix_web::body::{BodySize, MessageBody};
-use actix_web::http::{ConnectionType, Version};
+use actix_web::http::{ConnectionType, Version, header};
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -24,6 +24,7 @@ use super::access::shortened;
 use super::disconnect::DisconnectWatch;
 use super::thread_pools::{Job, ThreadPools};
 use crate::error::{Error, Result};
+use crate::mutants::{self, Mutant};
 use crate::search::Interrupt;
 
 /// The length at which a chunk ends; it may be a little longer. Two of them fit into the buffer of an actix connection.
@@ -143,6 +144,7 @@ struct Chunk {
 }
 
 fn next_chunk(mut source: Box<dyn ChunkSource>, mut bytes: Vec<u8>) -> Result<Chunk> {
+    mutants::panic_as(Mutant::PanicInChunk);
     let started = Instant::now();
     bytes.clear();
     bytes.reserve(CHUNK_BYTES + CHUNK_MARGIN_BYTES);
@@ -316,8 +318,17 @@ impl StreamingBody {
     }
 }
 
-/// HTTP/1.0 has no chunked encoding: the end of the connection ends a body of unknown length.
+/// HTTP/1.0 has no chunked encoding: the end of the connection ends a body of unknown length. `Upgrade` is ignored, but
+/// actix reads no request after one to WebSocket.
 pub fn set_framing(request: &HttpRequest, response: &mut HttpResponse) {
+    let protocol = request.headers().get(header::UPGRADE);
+    let is_websocket =
+        protocol.is_some_and(|protocol| protocol.as_bytes().trim_ascii().eq_ignore_ascii_case(b"websocket"));
+    if is_websocket || request.head().connection_type() == ConnectionType::Close {
+        response.head_mut().set_connection_type(ConnectionType::Close);
+    } else if protocol.is_some() {
+        response.head_mut().set_connection_type(ConnectionType::KeepAlive);
+    }
     if request.version() < Version::HTTP_11 && response.body().size() == BodySize::Stream {
         response.head_mut().no_chunking(true);
         response.head_mut().set_connection_type(ConnectionType::Close);

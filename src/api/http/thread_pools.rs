@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
 
 use crate::error::{Error, Result};
+use crate::mutants::{self, Mutant};
 
 /// How much nicer the threads are than the HTTP workers: on a busy core they get about a tenth of the time.
 const NICENESS: i32 = 10;
@@ -112,6 +113,7 @@ impl ThreadPool {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Job::Started(pool.threads.spawn_blocking(move || {
                 let _permit = permit;
+                mutants::panic_as(Mutant::PanicOnPool);
                 work()
             }));
         }
@@ -163,9 +165,9 @@ impl<T> Future for Job<T> {
 
 /// The result of work on a thread; a panic there is an internal error.
 fn job_result<T>(joined: std::result::Result<Result<T>, JoinError>) -> Result<T> {
-    joined.unwrap_or_else(|error| {
+    joined.unwrap_or_else(|_| {
         Err(Error::Internal {
-            detail: format!("work on another thread ended in a panic: {error}"),
+            detail: "Work on another thread met a defect of placet; the log has more.".to_owned(),
         })
     })
 }

@@ -12,7 +12,7 @@ use crate::api::http::stream::Stream;
 
 /// The answer that a client gets when the server writes `response` to `request`.
 async fn exchange(request: &str, response: &str) -> String {
-    let (mut client, server) = duplex(1 << 16);
+    let (mut client, server) = duplex(1 << 17);
     let mut stream = Stream::new(server, Rc::new(Connections::default()).open(10));
     client.write_all(request.as_bytes()).await.expect("space in the buffer");
     let mut read = vec![0; request.len()];
@@ -68,4 +68,14 @@ async fn a_panic_fails_only_its_request() {
         .expect_err("a refusal");
     assert_eq!(refusal.status(), StatusCode::INTERNAL_SERVER_ERROR);
     assert!(!refusal.detail().contains("an internal detail"));
+}
+
+#[actix_web::test]
+async fn too_long_a_target_is_distinguished_from_a_malformed_header() {
+    let target = |length: usize, rest: &str| format!("GET /{} HTTP/1.1\r\n{rest}\r\n\r\n", "a".repeat(length - 1));
+    let malformed = exchange(&target(65_534, "no colon"), BARE).await;
+    assert!(malformed.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{malformed}");
+    let refused = exchange(&target(65_535, "Host: x"), BARE).await;
+    assert!(refused.starts_with("HTTP/1.1 414 URI Too Long\r\n"), "{refused}");
+    assert!(refused.contains("at most 65534 bytes"), "{refused}");
 }

@@ -7,6 +7,7 @@ use crate::model::Moment;
 use crate::model::batch::command::{Answer, Ensured};
 use crate::model::batch::state::State;
 use crate::model::traits::{Clear, Delete, Ensure, ProviderTraits, Replace, Trait};
+use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, TraitId};
 
 /// The prefix of custom traits. All other traits are standard ones (os-traits).
@@ -63,6 +64,7 @@ fn set(state: &mut State, id: ProviderId, traits: BTreeSet<TraitId>) -> Result<(
 
 /// `PUT /traits/{name}`: creates the trait unless it exists.
 pub fn ensure(state: &mut State, ensure: &Ensure) -> Answer {
+    mutants::panic_as(Mutant::PanicInDecision);
     let created = state.trait_id(&ensure.name).is_none();
     if created {
         state.add_trait(&ensure.name);
