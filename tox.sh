@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests placet:  ./tox.sh [lint|unit|functional|conformance|servers|clients|all|long|bench] ...     (all)
+# Tests placet:  ./tox.sh [lint|unit|functional|conformance|servers|clients|all|long|bench|fuzz|fresh] ...  (all)
 #
 #   lint         rustfmt, clippy, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
 #   unit         the tests that need no running service
@@ -14,12 +14,15 @@
 #   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
 #   long         all of these at full size, and the mutants, with which tests have to fail; about 100 minutes
+#   fuzz         the parsers, each for 60 s with random edits of known inputs
+#   fresh        as root: this script in a new minimal Debian 12 that has Rust, Python and git alone
+#   prerequisites  what `all` needs of the machine. Each stage begins with this check of what it needs
 #   bench        placet, OpenStack Placement and two baselines compared: tables, .tox/bench.json, and docs/speed.md.
 #                Options after `bench` choose parts: `bench --help`
 #
-# Needs Rust, a C compiler, Python 3.11 or newer with venv, libmariadb and OpenSSL (Debian's libmariadb-dev, which
-# root need not install), and the network for the first run. Everything else is installed under .tox/. The last
-# line is `N passed, N failed, N skipped`.
+# Needs Rust, and the network for the first run. What else is missing on Debian (a C compiler, libmariadb and OpenSSL,
+# Python's venv, database servers), root installs before the stages begin, and another user finds named in one line.
+# Everything else is installed under .tox/. The last line is `N passed, N failed, N skipped`.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
@@ -77,6 +80,8 @@ functional() {
     step python process "$PY" -m functional_tests.process.run
     step python metrics "$PY" -m functional_tests.metrics.run
     step python packaging "$PY" -m functional_tests.packaging.run
+    step python churn "$PY" -m functional_tests.churn.run
+    step python "fuzz, short" "$PY" -m functional_tests.fuzz.run --seconds 3
     step python examples "$PY" -m functional_tests.examples.run
     step python documents "$PY" -m functional_tests.documents.run
     step python "chaos checker" "$PY" -m functional_tests.chaos.checker_test
@@ -197,6 +202,7 @@ long_on_engine() {
         --binary "$TOX/placet-mutants"
     step python "mutants, held_rows, $engine" "$PY" -m functional_tests.held_rows.mutants --engine "$engine" \
         --binary "$TOX/placet-mutants"
+    [[ $engine == postgresql ]] && step python "churn, $engine" "$PY" -m functional_tests.churn.run --engine "$engine"
     step python "syncs, $engine" "$PY" -m functional_tests.syncs.run --engine "$engine"
     step python "conformance, adopted, $engine" \
         "$PY" -m functional_tests.conformance.run --jobs 2 --fixtures adopted --engine "$engine"
@@ -259,12 +265,6 @@ tools() {
     [[ ${#missing[@]} == 0 ]] || debian "${missing[@]}" || echo "== tools: without Debian's ${missing[*]} some tests are skipped"
 }
 
-# The libraries for MariaDB and for TLS to PostgreSQL.
-libraries() {
-    pkg-config --exists libmariadb openssl 2>/dev/null || debian pkg-config libmariadb-dev ||
-        broken libraries "needs Debian's pkg-config and libmariadb-dev (or libmariadb and OpenSSL with their .pc files)"
-}
-
 # Builds a second binary, with the feature `mutants`: its safeguards can be disabled one at a time.
 mutants() {
     live && step quiet "mutants' build" cargo build --bins --features "mutants,$ENGINES" &&
@@ -282,7 +282,6 @@ release() {
 virtual_environment() {
     local name=$1 wanted=$2 python="$TOX/$1/bin/python" pip
     cmp -s "$wanted" "$TOX/$name/requirements.txt" && [[ functional-tests -ef "$(package_folder "$python")" ]] && return
-    has_python || return
     pip=("$python" -m pip install --quiet --disable-pip-version-check)
     rm -rf "${TOX:?}/$name"
     step quiet "$name" python3 -m venv "$TOX/$name" &&
@@ -302,17 +301,60 @@ bench_venv() { virtual_environment bench-venv benches/requirements.txt; }
 # Keystone, with Nova's and Neutron's clients of placement. Separate as well.
 keystone_venv() { virtual_environment keystone functional-tests/keystone/requirements.txt; }
 
-has_python() {
-    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
-        { debian python3 || broken venv "needs Python 3.11 or newer"; } || return
-    python3 -c 'import ensurepip, venv' 2>/dev/null ||
-        { debian python3-venv || broken venv "needs Debian's python3-venv (or Python's ensurepip)"; }
+fuzz() { live && step python fuzz "$PY" -m functional_tests.fuzz.run; }
+
+fresh() {
+    virtual_environment venv functional-tests/requirements.txt && step python fresh "$PY" -m functional_tests.fresh.run
 }
 
-rust() {
-    command -v cargo >/dev/null || broken rust "needs cargo (rustup.rs)" || return
-    command -v cc >/dev/null || debian build-essential || broken rust "needs a C compiler (cc)"
+# What the stages need of the machine. It is checked before they begin; what is missing, root installs on Debian.
+prerequisites() {
+    local missing=() unmet=()
+    missing_packages "$@"
+    if [[ ${#missing[@]} != 0 ]] && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+        echo "== prerequisites: installing Debian's ${missing[*]}"
+        debian "${missing[@]}"
+        missing=()
+        missing_packages "$@"
+    fi
+    [[ ${#missing[@]} == 0 ]] || unmet+=("Debian's packages (as root: apt-get install ${missing[*]})")
+    has_rust || unmet+=("Rust $(rust_version) or newer with rustfmt and clippy (https://rustup.rs)")
+    [[ ${#unmet[@]} == 0 ]] && return
+    broken prerequisites "this machine lacks $(printf '%s; ' "${unmet[@]}" | sed 's/; $//')"
 }
+
+# Adds the packages that these stages need, and that are not installed, to `missing`.
+missing_packages() {
+    need build-essential command -v cc
+    need pkg-config command -v pkg-config
+    need libmariadb-dev pkg-config --exists libmariadb openssl
+    need git command -v git
+    need python3 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+    need python3-venv python3 -c 'import ensurepip, venv'
+    [[ " $* " =~ " "(servers|all|long|prerequisites)" " ]] || return 0
+    need postgresql server_program postgres
+    need pgbouncer server_program pgbouncer
+    need mariadb-server server_program mariadbd
+    need mariadb-client server_program mariadb-binlog
+    need galera-4 server_program galera_new_cluster
+    need rsync command -v rsync
+    need iproute2 server_program ss
+    need curl command -v curl
+}
+
+# need PACKAGE COMMAND…: notes the package if the command fails.
+need() { "${@:2}" >/dev/null 2>&1 || missing+=("$1"); }
+
+# Whether a program is in PATH, or where Debian has the programs of servers.
+server_program() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" || compgen -G "/usr/lib/postgresql/*/bin/$1"; }
+
+has_rust() {
+    local found
+    found=$(cargo --version 2>/dev/null | awk '{ print $2 }') && cargo fmt --version && cargo clippy --version || return
+    [[ "$(printf '%s\n' "$(rust_version)" "$found" | sort --version-sort | head -n 1)" == "$(rust_version)" ]]
+} >/dev/null 2>&1
+
+rust_version() { sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; }
 
 # cargo-deny's checks without the advisories need no network; the advisories need their database.
 cargo_deny() {
@@ -435,13 +477,13 @@ main() {
     [[ ${1:-} == bench ]] && stages=(bench) parts=("${@:2}")
     for stage in "${stages[@]}"; do
         case "$stage" in
-            lint | unit | functional | conformance | servers | clients | all | long | bench) ;;
+            lint | unit | functional | conformance | servers | clients | all | long | bench | fuzz | fresh | prerequisites) ;;
             *) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;
         esac
     done
     mkdir -p "$LOGS"
-    if rust && libraries; then
-        for stage in "${stages[@]}"; do "$stage"; done
+    if prerequisites "${stages[@]}"; then
+        for stage in "${stages[@]}"; do [[ $stage == prerequisites ]] && count prerequisites 1 0 0 0 || "$stage"; done
     fi
     echo
     printf '%s\n' "${summary[@]}"
