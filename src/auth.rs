@@ -2,26 +2,58 @@
 
 pub mod noauth2;
 
+use std::sync::Arc;
+
 use crate::policy::Caller;
 
-/// Access to the headers of a request, by their names in lower case.
+/// What authentication reads of a request.
 #[derive(Clone, Copy)]
-pub struct AuthHeaders<'a> {
+pub struct AuthRequest<'a> {
+    /// The text of a header, by its name in lower case; one character for each byte.
     pub header: &'a dyn Fn(&'static str) -> Option<String>,
 }
 
-/// How requests are authenticated: `[api] auth_strategy`.
+/// Why a request has no caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denied {
+    /// It has no token, or one that is not valid.
+    Unauthenticated {
+        /// The header `WWW-Authenticate`, if clients are told where to get a token.
+        www_authenticate: Option<String>,
+        body: UnauthenticatedBody,
+    },
+    /// The token cannot be checked now. `detail` is a sentence for the client.
+    #[expect(dead_code, reason = "strategies that ask a server come with the next commits")]
+    Unavailable { detail: String },
+}
+
+/// The body of a 401, as OpenStack Placement has it: which one depends on the part that refuses the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuthStrategy {
-    /// Every token is accepted without a check. For tests and first steps.
+pub enum UnauthenticatedBody {
+    /// Of Placement itself.
+    Placement,
+}
+
+/// How requests are authenticated.
+pub enum Authenticator {
+    /// `auth_strategy = noauth2`: every token is accepted without a check. For tests and first steps.
     NoAuth2,
 }
 
-impl AuthStrategy {
-    /// The caller, or `None` if the request must be refused.
-    pub fn authenticate(self, headers: &AuthHeaders<'_>) -> Option<Caller> {
+impl Authenticator {
+    /// The caller of a request.
+    ///
+    /// # Errors
+    /// [`Denied`].
+    pub async fn authenticate(&self, request: &AuthRequest<'_>) -> Result<Arc<Caller>, Denied> {
         match self {
-            AuthStrategy::NoAuth2 => noauth2::authenticate(headers),
+            Authenticator::NoAuth2 => match noauth2::authenticate(request) {
+                Some(caller) => Ok(Arc::new(caller)),
+                None => Err(Denied::Unauthenticated {
+                    www_authenticate: None,
+                    body: UnauthenticatedBody::Placement,
+                }),
+            },
         }
     }
 }

@@ -9,7 +9,7 @@ use super::http::body::BodyMemory;
 use super::http::cors::Cors;
 use super::http::thread_pools::ThreadPools;
 use super::http::tls::LiveTls;
-use crate::auth::AuthStrategy;
+use crate::auth::Authenticator;
 use crate::model::Model;
 use crate::policy::live::LivePolicy;
 use crate::search::{self, Interrupt};
@@ -18,7 +18,7 @@ use crate::search::{self, Interrupt};
 pub struct Service {
     pub model: Model,
     pub policy: LivePolicy,
-    pub auth: AuthStrategy,
+    pub auth: Authenticator,
     /// Shared with answers that are being sent.
     pub pools: Arc<ThreadPools>,
     pub bodies: Arc<BodyMemory>,

@@ -26,7 +26,7 @@ use super::http::body::BodyMemory;
 use super::http::dispatch;
 use super::http::thread_pools::ThreadPools;
 use super::service::{Service, Settings};
-use crate::auth::AuthStrategy;
+use crate::auth::Authenticator;
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{self, Database};
 use crate::model::allocations::Owner;
@@ -140,7 +140,7 @@ impl TestServer {
             default_rule: "default".into(),
         };
         let policy = LivePolicy::start(defaults, Box::new(NoFiles)).expect("a policy");
-        let auth = AuthStrategy::NoAuth2;
+        let auth = Authenticator::NoAuth2;
         TestServer {
             service: Data::new(Service {
                 model,

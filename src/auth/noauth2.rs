@@ -3,12 +3,12 @@
 //! A token is `user` or `user:project`. A missing project is the user's name. The user `admin` has the role `admin`, and
 //! other users have no role; `X-Roles` overrides that. With `OpenStack-System-Scope` the token has no project.
 
-use super::AuthHeaders;
+use super::AuthRequest;
 use crate::policy::{Caller, Service};
 
 /// The caller; `None` without a token.
-pub fn authenticate(headers: &AuthHeaders<'_>) -> Option<Caller> {
-    let header = headers.header;
+pub fn authenticate(request: &AuthRequest<'_>) -> Option<Caller> {
+    let header = request.header;
     let token = header("x-auth-token")?;
     let (user, project) = token.split_once(':').unwrap_or((&token, ""));
     let project = if project.is_empty() { user } else { project };
@@ -57,7 +57,7 @@ mod tests {
             let found = headers.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        authenticate(&AuthHeaders { header: &header })
+        authenticate(&AuthRequest { header: &header })
     }
 
     fn authenticated(token: &str, headers: &[(&str, &str)]) -> Caller {

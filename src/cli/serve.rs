@@ -8,7 +8,7 @@ use socket2::{Domain, Socket, Type};
 
 use super::{CommandError, db, open_files, panics, policy, tls_files};
 use crate::api::{self, BodyMemory, Listen, Served, Service, ThreadPools};
-use crate::auth::AuthStrategy;
+use crate::auth::Authenticator;
 use crate::config::{self, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, Replica, SetupError};
@@ -115,7 +115,7 @@ fn load(
     let service = Service {
         model,
         policy,
-        auth: AuthStrategy::NoAuth2,
+        auth: Authenticator::NoAuth2,
         pools: ThreadPools::start(options.placet.search_queue_size)
             .map_err(CommandError::Serve)?
             .into(),

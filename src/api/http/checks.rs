@@ -1,5 +1,7 @@
 //! The checks of dispatch, one function each.
 
+use std::sync::Arc;
+
 use actix_web::HttpRequest;
 use actix_web::http::{Method, StatusCode};
 
@@ -9,7 +11,7 @@ use super::request_head::{RequestHead, text};
 use crate::api::route::{Authorization, Family, Media, Outside, Route};
 use crate::api::routes::ROUTES;
 use crate::api::service::Service;
-use crate::auth::AuthHeaders;
+use crate::auth::AuthRequest;
 use crate::error::Error;
 use crate::policy::{Caller, Target, Verdict};
 use crate::version::Version;
@@ -40,7 +42,11 @@ pub fn rows(path: &str) -> Vec<&'static Route> {
 }
 
 /// Authenticates the caller. No token is needed, for any method, if all rows of the path are public, like those of the root.
-pub fn authenticate(request: &HttpRequest, rows: &[&Route], service: &Service) -> Result<Option<Caller>, Refusal> {
+pub async fn authenticate(
+    request: &HttpRequest,
+    rows: &[&Route],
+    service: &Service,
+) -> Result<Option<Arc<Caller>>, Refusal> {
     if !rows.is_empty()
         && rows
             .iter()
@@ -49,11 +55,8 @@ pub fn authenticate(request: &HttpRequest, rows: &[&Route], service: &Service) -
         return Ok(None);
     }
     let header = |name| text(request, name);
-    let headers = AuthHeaders { header: &header };
-    let caller = service.auth.authenticate(&headers);
-    caller
-        .map(Some)
-        .ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, "").at_any_version())
+    let request = AuthRequest { header: &header };
+    Ok(Some(service.auth.authenticate(&request).await?))
 }
 
 /// The microversion of the request, which is also set in `head` for the answer; `None` for the native API, which has none.

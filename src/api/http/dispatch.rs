@@ -129,7 +129,9 @@ async fn serve(
     let path = base_url::route_path(request.path(), &service.settings);
     head.native = route::is_native(&path);
     let rows = checks::rows(&path);
-    let caller = checks::authenticate(request, &rows, &service)?.unwrap_or_default();
+    let caller = checks::authenticate(request, &rows, &service).await?;
+    head.caller.clone_from(&caller);
+    let caller = caller.unwrap_or_default();
     let version = checks::negotiate_version(request, head)?;
     checks::check_length_has_type(request)?;
     let route = checks::find_route(request, &rows, version, head)?;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::errors::{self, UNDEFINED};
 use super::native_codes::native_code;
 use super::request_head::RequestHead;
+use crate::auth::{Denied, UnauthenticatedBody};
 use crate::error::{ClaimRefusal, Error};
 use crate::version::{self, Version};
 use crate::wire::claims;
@@ -31,7 +32,9 @@ pub struct Refusal {
     /// The consumers of a refused claim, for the native API.
     consumers: Option<Arc<ClaimRefusal>>,
     /// The methods of the URL, for `Allow`.
-    allow: Option<String>,
+    allow: Option<Box<str>>,
+    /// The value of `WWW-Authenticate`.
+    www_authenticate: Option<Box<str>>,
     /// Whether the answer has `Vary` with the version header.
     varies: bool,
     /// Whether the connection ends with the answer.
@@ -62,6 +65,22 @@ impl From<Error> for Refusal {
     }
 }
 
+impl From<Denied> for Refusal {
+    fn from(denied: Denied) -> Self {
+        let refusal = match denied {
+            Denied::Unauthenticated {
+                www_authenticate,
+                body: UnauthenticatedBody::Placement,
+            } => Refusal {
+                www_authenticate: www_authenticate.map(String::into_boxed_str),
+                ..Refusal::new(StatusCode::UNAUTHORIZED, "")
+            },
+            Denied::Unavailable { detail } => Refusal::new(StatusCode::SERVICE_UNAVAILABLE, detail),
+        };
+        refusal.at_any_version()
+    }
+}
+
 impl Refusal {
     /// A refusal with the standard sentence of its status.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Refusal {
@@ -72,6 +91,7 @@ impl Refusal {
             code: UNDEFINED,
             consumers: None,
             allow: None,
+            www_authenticate: None,
             varies: true,
             closes: false,
         }
@@ -101,7 +121,7 @@ impl Refusal {
             .as_ref()
             .map_or("", |_| "The method specified is not allowed for this resource.");
         Refusal {
-            allow,
+            allow: allow.map(String::into_boxed_str),
             ..Refusal::with_explanation(StatusCode::METHOD_NOT_ALLOWED, explanation, detail)
         }
     }
@@ -144,7 +164,10 @@ impl Refusal {
             response.force_close();
         }
         if let Some(allow) = &self.allow {
-            response.insert_header((header::ALLOW, allow.as_str()));
+            response.insert_header((header::ALLOW, &**allow));
+        }
+        if let Some(challenge) = &self.www_authenticate {
+            response.insert_header((header::WWW_AUTHENTICATE, &**challenge));
         }
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.insert_header((header::RETRY_AFTER, "1"));

@@ -37,7 +37,7 @@ pub struct RequestContext {
     /// The query string as it was sent.
     pub query: String,
     /// The owner of the token; without credentials on a public route.
-    pub caller: Caller,
+    pub caller: Arc<Caller>,
     pub(in crate::api) body: Bytes,
     pub(in crate::api) base_url: BaseUrl,
     /// Watches the client that waits for the answer; `None` in tests, which have no connection.

@@ -1,5 +1,7 @@
 //! The head of a request: the data for its answer and its log line that is known before the body is read.
 
+use std::sync::Arc;
+
 use actix_web::HttpRequest;
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
@@ -7,6 +9,7 @@ use uuid::Uuid;
 
 use super::accept::Accept;
 use crate::api::service::Settings;
+use crate::policy::Caller;
 use crate::version::Version;
 
 /// The head of a request.
@@ -24,6 +27,8 @@ pub struct RequestHead {
     pub native: bool,
     /// `None` until the version is negotiated.
     pub version: Option<Version>,
+    /// `None` until the request is authenticated, and on public routes.
+    pub caller: Option<Arc<Caller>>,
 }
 
 impl RequestHead {
@@ -37,6 +42,7 @@ impl RequestHead {
             remote: Forwarded::of(request, settings).address.unwrap_or_else(peer),
             native: false,
             version: None,
+            caller: None,
         }
     }
 }
