@@ -1,8 +1,11 @@
 //! Authentication: from the headers of a request to the identity of its caller.
 
+pub mod keystone;
 pub mod noauth2;
 
 use std::sync::Arc;
+
+use keystone::{Keystone, KeystoneStatistics};
 
 use crate::policy::Caller;
 
@@ -11,6 +14,9 @@ use crate::policy::Caller;
 pub struct AuthRequest<'a> {
     /// The text of a header, by its name in lower case; one character for each byte.
     pub header: &'a dyn Fn(&'static str) -> Option<String>,
+    pub method: &'a str,
+    /// The path as the client sent it.
+    pub path: &'a str,
 }
 
 /// Why a request has no caller.
@@ -18,12 +24,11 @@ pub struct AuthRequest<'a> {
 pub enum Denied {
     /// It has no token, or one that is not valid.
     Unauthenticated {
-        /// The header `WWW-Authenticate`, if clients are told where to get a token.
+        /// The header `WWW-Authenticate`, if it says where clients get a token.
         www_authenticate: Option<String>,
         body: UnauthenticatedBody,
     },
     /// The token cannot be checked now. `detail` is a sentence for the client.
-    #[expect(dead_code, reason = "strategies that ask a server come with the next commits")]
     Unavailable { detail: String },
 }
 
@@ -32,12 +37,16 @@ pub enum Denied {
 pub enum UnauthenticatedBody {
     /// Of Placement itself.
     Placement,
+    /// Of keystonemiddleware, which stands before it.
+    Middleware,
 }
 
 /// How requests are authenticated.
 pub enum Authenticator {
     /// `auth_strategy = noauth2`: every token is accepted without a check. For tests and first steps.
     NoAuth2,
+    /// `auth_strategy = keystone`: an OpenStack Keystone validates tokens.
+    Keystone(Box<Keystone>),
 }
 
 impl Authenticator {
@@ -54,6 +63,15 @@ impl Authenticator {
                     body: UnauthenticatedBody::Placement,
                 }),
             },
+            Authenticator::Keystone(keystone) => keystone.authenticate(request).await,
+        }
+    }
+
+    /// The counters of authentication by Keystone, if that is the strategy.
+    pub fn keystone_statistics(&self) -> Option<&Arc<KeystoneStatistics>> {
+        match self {
+            Authenticator::NoAuth2 => None,
+            Authenticator::Keystone(keystone) => Some(keystone.statistics()),
         }
     }
 }

@@ -4,6 +4,7 @@ mod config;
 mod data_migrations;
 mod db;
 mod file_stamp;
+mod keystone;
 mod log_queue;
 mod logging;
 mod open_files;
@@ -120,6 +121,8 @@ pub enum CommandError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Database(#[from] SetupError),
+    #[error(transparent)]
+    Keystone(#[from] crate::auth::keystone::SetupError),
     #[error("{0}")]
     Policy(String),
     #[error("{0}, or set [placement_database] sync_on_startup = true")]

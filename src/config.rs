@@ -9,6 +9,7 @@
 mod error;
 mod ini;
 mod interpolation;
+mod keystone;
 mod mask;
 mod options;
 mod raw;
@@ -24,9 +25,11 @@ mod value;
 use std::fmt;
 
 pub use error::{ConfigError, Result};
+pub use keystone::{KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser};
 pub use mask::url as masked_url;
 pub use options::{
-    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, Options, OsloPolicy, Placement, TlsPaths,
+    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, KeystoneAuthtoken, Options, OsloPolicy,
+    Placement, TlsPaths,
 };
 use raw::{Origin, RawConfig};
 pub use reference::{conf as sample, markdown as reference, sections};
@@ -112,15 +115,16 @@ impl Options {
     /// Checks that a service may start with these options. Returns warnings, as sentences.
     ///
     /// # Errors
-    /// Keystone, which is not built yet; no authentication on an address that other machines can reach; no database, no
+    /// Keystone without what it takes to ask it; no authentication on an address that other machines can reach; no database, no
     /// replica for `slave_routes`, or a certificate without its key.
     pub fn check_serving(&self) -> Result<Vec<String>> {
+        let mut warnings = Vec::new();
         if self.api.auth_strategy == AuthStrategy::Keystone {
-            return Err(ConfigError::KeystoneNotBuilt);
+            self.keystone_authtoken.login()?;
+            warnings.extend(self.keystone_authtoken.warnings());
         }
         self.placement_database.required()?;
         self.placet.tls()?;
-        let mut warnings = Vec::new();
         match (
             &self.placement_database.slave_connection,
             self.placet.slave_routes.as_slice(),
@@ -134,7 +138,7 @@ impl Options {
             _ => {}
         }
         let bind = self.placet.bind;
-        if !bind.ip().is_loopback() {
+        if !bind.ip().is_loopback() && self.api.auth_strategy == AuthStrategy::Noauth2 {
             if !self.placet.allow_noauth2_anywhere {
                 return Err(ConfigError::Noauth2Anywhere { bind });
             }

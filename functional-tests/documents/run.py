@@ -28,6 +28,7 @@ ELSEWHERE = {
     "docs/observing.md": "metrics; HAProxy's lines are not run",
     "docs/faults.md": "race.defects.table and chaos.table, by hand: they write the page",
     "docs/install.md": "packaging and process.tls; podman is not run",
+    "docs/keystone.md": "no commands: options and lines of the log; auth::keystone::tests",
     "docs/speed.md": "benches.wide_trees, by hand: it writes the page",
     "docs/switching.md": "switching",
     "docs/upgrading.md": "process.upgrading and rolling",

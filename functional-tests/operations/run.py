@@ -77,7 +77,7 @@ def refusals(tests, binary, folder):
     memory = "[placement_database]\nconnection = sqlite:////{0}/x.sqlite\nsync_on_startup = true\n"
     memory = memory.format(folder.lstrip("/"))
     noauth = memory + "[api]\nauth_strategy = noauth2\n"
-    tests.step("keystone, the default with a configuration, refuses to start",
+    tests.step("keystone, the default with a configuration, refuses to start without its section",
                lambda: contains(starting(binary, folder, memory), "keystone"))
     tests.step("noauth2 on an address that is not loopback is refused", lambda: contains(
         starting(binary, folder, noauth, "--bind", f"0.0.0.0:{live.free_port()}"),

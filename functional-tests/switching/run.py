@@ -174,7 +174,7 @@ class Switch:
         tests.equal(f"the {len(client.granted)} granted claims are stored, and no other", client.granted, held)
         tests.step("the guide removes placet's tables", self.remove_tables, made)
         self.configure("keystone")
-        output = tests.step("with Keystone placet refuses to start", self.command,
+        output = tests.step("with an incomplete section of Keystone placet refuses to start", self.command,
                             "placet --config-file placement.conf", 1)
         tests.equal("the refusal names Keystone", True, "keystone" in (output or ""))
 

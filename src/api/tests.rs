@@ -5,6 +5,7 @@ mod bodies;
 mod candidates;
 mod cors;
 mod heads;
+mod keystone;
 mod native;
 mod reads;
 mod streaming;
@@ -70,12 +71,17 @@ impl TestServer {
     }
 
     pub fn with(change: impl FnOnce(&mut Settings)) -> TestServer {
-        TestServer::start(change, false)
+        TestServer::start(change, false, Authenticator::NoAuth2)
     }
 
     /// A service that is one of several processes on its database.
     pub fn shared(change: impl FnOnce(&mut Settings)) -> TestServer {
-        TestServer::start(change, true)
+        TestServer::start(change, true, Authenticator::NoAuth2)
+    }
+
+    /// A service whose callers are authenticated in this way.
+    pub fn authenticating(auth: Authenticator) -> TestServer {
+        TestServer::start(|_| (), false, auth)
     }
 
     /// Renames the database file. Connections that have it open go on using it.
@@ -87,7 +93,7 @@ impl TestServer {
         .expect("a file");
     }
 
-    fn start(change: impl FnOnce(&mut Settings), shared: bool) -> TestServer {
+    fn start(change: impl FnOnce(&mut Settings), shared: bool, auth: Authenticator) -> TestServer {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite:///{}", directory.path().join("placet.sqlite").display());
         let database = Database::open(&db::DatabaseSettings::new(url)).expect("a database");
@@ -140,7 +146,6 @@ impl TestServer {
             default_rule: "default".into(),
         };
         let policy = LivePolicy::start(defaults, Box::new(NoFiles)).expect("a policy");
-        let auth = Authenticator::NoAuth2;
         TestServer {
             service: Data::new(Service {
                 model,

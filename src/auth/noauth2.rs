@@ -57,7 +57,11 @@ mod tests {
             let found = headers.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        authenticate(&AuthRequest { header: &header })
+        authenticate(&AuthRequest {
+            header: &header,
+            method: "GET",
+            path: "/",
+        })
     }
 
     fn authenticated(token: &str, headers: &[(&str, &str)]) -> Caller {

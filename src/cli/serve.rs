@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use super::{CommandError, db, open_files, panics, policy, tls_files};
+use super::{CommandError, db, keystone, open_files, panics, policy, tls_files};
 use crate::api::{self, BodyMemory, Listen, Served, Service, ThreadPools};
 use crate::auth::Authenticator;
-use crate::config::{self, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
+use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, Replica, SetupError};
 use crate::model::allocations::Owner;
@@ -30,6 +30,8 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let max_connections = open_files::client_connections(options);
     let policy = policy::live(&options.oslo_policy)?;
     let tls = tls_files::live(options.placet.tls()?)?;
+    let auth = keystone::authenticator(options)?;
+    let statistics = auth.keystone_statistics().cloned();
     let slave_routes = api::slave_routes(&options.placet.slave_routes).map_err(CommandError::SlaveRoutes)?;
     // Bind first, so that an address in use is reported before the database is changed.
     let bind = options.placet.bind;
@@ -50,7 +52,7 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let settings = settings(options, slave_routes);
     let load = {
         let (options, settings) = (options.clone(), settings.clone());
-        move || load(&options, database, replica, policy, settings)
+        move || load(&options, database, replica, policy, auth, settings)
     };
     let ready = || {
         print_greeting(options, address);
@@ -66,6 +68,9 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         }
         Served::StoppedEarly => {}
         Served::Failed(error) => return Err(error),
+    }
+    if let Some(statistics) = statistics {
+        log::info!("Keystone: {}", statistics.snapshot());
     }
     log::info!("stopped");
     Ok(())
@@ -92,6 +97,7 @@ fn load(
     database: Database,
     replica: Option<Replica>,
     policy: LivePolicy,
+    auth: Authenticator,
     settings: api::Settings,
 ) -> Result<(Service, RunningTasks), CommandError> {
     // Held until the process ends. Taken before the schema is changed, because another process may use the database.
@@ -115,7 +121,7 @@ fn load(
     let service = Service {
         model,
         policy,
-        auth: Authenticator::NoAuth2,
+        auth,
         pools: ThreadPools::start(options.placet.search_queue_size)
             .map_err(CommandError::Serve)?
             .into(),
@@ -263,8 +269,18 @@ fn print_greeting(options: &Options, address: SocketAddr) {
     } else {
         ""
     };
+    let (auth_note, token) = match options.api.auth_strategy {
+        AuthStrategy::Noauth2 => (
+            "every token is accepted: for tests and first steps",
+            "'X-Auth-Token: admin'",
+        ),
+        AuthStrategy::Keystone => (
+            "tokens are validated as [keystone_authtoken] says",
+            "\"X-Auth-Token: $(openstack token issue -f value -c id)\"",
+        ),
+    };
     let greeting = format!(
-        "placet {} listens on {scheme}://{address}{}\n  data: {data}{sync_note}\n  auth: {} (every token is accepted: for tests and first steps)\n  try:  curl -H 'X-Auth-Token: admin' -H 'OpenStack-API-Version: placement latest' {base}/resource_providers\n",
+        "placet {} listens on {scheme}://{address}{}\n  data: {data}{sync_note}\n  auth: {} ({auth_note})\n  try:  curl -H {token} -H 'OpenStack-API-Version: placement latest' {base}/resource_providers\n",
         env!("CARGO_PKG_VERSION"),
         options.placet.url_prefix,
         options.api.auth_strategy,

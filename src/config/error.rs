@@ -34,10 +34,11 @@ pub enum ConfigError {
         "[placement_database] connection is not set: give the database's URL, for example sqlite:////var/lib/placet/placet.sqlite"
     )]
     NoConnection,
+    /// `auth_strategy = keystone`, which is the default as soon as any configuration exists, without what it needs.
     #[error(
-        "keystone authentication is not built yet: set [api] auth_strategy = noauth2 (keystone is the default as soon as any configuration exists)"
+        "auth_strategy = keystone: [keystone_authtoken] {reason}. Without Keystone set [api] auth_strategy = noauth2"
     )]
-    KeystoneNotBuilt,
+    Keystone { reason: String },
     #[error(
         "auth_strategy = noauth2 accepts every token, and {bind} is not a loopback address: bind to 127.0.0.1, or set [placet] allow_noauth2_anywhere = true"
     )]

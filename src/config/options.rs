@@ -83,6 +83,7 @@ pub(super) mod placement;
 pub(super) mod placet;
 
 pub use default::DefaultSection;
+pub use keystone::KeystoneAuthtoken;
 pub use oslo::{Cors, OsloMiddleware, OsloPolicy};
 pub use placement::{Api, AuthStrategy, GenerationStrategy, Placement, PlacementDatabase};
 pub use placet::{DefaultRank, Placet, TlsPaths};
@@ -101,6 +102,7 @@ pub struct Options {
     pub oslo_policy: OsloPolicy,
     pub oslo_middleware: OsloMiddleware,
     pub cors: Cors,
+    pub keystone_authtoken: KeystoneAuthtoken,
     pub placet: Placet,
 }
 
@@ -119,6 +121,7 @@ impl Options {
             oslo_policy: OsloPolicy::read(&reader)?,
             oslo_middleware: OsloMiddleware::read(&reader)?,
             cors: Cors::read(&reader)?,
+            keystone_authtoken: KeystoneAuthtoken::read(&reader)?,
             placet: Placet::read(&reader)?,
         })
     }

@@ -4,8 +4,8 @@
 //! written for them works here. Each option is either honoured, or accepted with one warning that says what replaces it.
 
 use super::options::{
-    Api, Cors, DefaultSection, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet, default, keystone,
-    oslo, placement,
+    Api, Cors, DefaultSection, KeystoneAuthtoken, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet,
+    default, keystone, oslo, placement,
 };
 
 /// One option.
@@ -106,6 +106,7 @@ pub fn all() -> impl Iterator<Item = &'static OptionSpec> {
         OsloPolicy::SPECS,
         OsloMiddleware::SPECS,
         Cors::SPECS,
+        KeystoneAuthtoken::SPECS,
         placement::UNUSED,
         oslo::UNUSED,
         default::UNUSED,

@@ -172,6 +172,31 @@ impl OptionValue for Secret {
     }
 }
 
+/// A password, or another text that logs must not show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl OptionValue for Password {
+    const KIND: &'static str = "text";
+    const SECRET: bool = true;
+
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        Ok((!text.is_empty()).then(|| Self(text.to_owned())))
+    }
+}
+
 /// An option without a default. An empty text means no value.
 impl<T: OptionValue> OptionValue for Option<T> {
     const KIND: &'static str = T::KIND;

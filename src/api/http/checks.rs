@@ -55,7 +55,11 @@ pub async fn authenticate(
         return Ok(None);
     }
     let header = |name| text(request, name);
-    let request = AuthRequest { header: &header };
+    let request = AuthRequest {
+        header: &header,
+        method: request.method().as_str(),
+        path: request.path(),
+    };
     Ok(Some(service.auth.authenticate(&request).await?))
 }
 

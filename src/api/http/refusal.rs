@@ -21,6 +21,8 @@ const MAX_DETAIL_BYTES: usize = 128 * 1024;
 /// The explanation quotes a method or a header.
 const MAX_EXPLANATION_BYTES: usize = 4 * 1024;
 
+const MIDDLEWARE_MESSAGE: &str = "The request you have made requires authentication.";
+
 /// An error answer to a request.
 #[derive(Debug, Clone)]
 pub struct Refusal {
@@ -35,6 +37,8 @@ pub struct Refusal {
     allow: Option<Box<str>>,
     /// The value of `WWW-Authenticate`.
     www_authenticate: Option<Box<str>>,
+    /// Whether it comes from a part in front of Placement, whose JSON has another form.
+    before_placement: bool,
     /// Whether the answer has `Vary` with the version header.
     varies: bool,
     /// Whether the connection ends with the answer.
@@ -47,6 +51,8 @@ enum Explanation {
     Standard,
     /// A sentence about this request.
     Custom(String),
+    /// The whole body is keystonemiddleware's.
+    Middleware,
 }
 
 impl From<Error> for Refusal {
@@ -68,16 +74,20 @@ impl From<Error> for Refusal {
 impl From<Denied> for Refusal {
     fn from(denied: Denied) -> Self {
         let refusal = match denied {
-            Denied::Unauthenticated {
-                www_authenticate,
-                body: UnauthenticatedBody::Placement,
-            } => Refusal {
+            Denied::Unauthenticated { www_authenticate, body } => Refusal {
                 www_authenticate: www_authenticate.map(String::into_boxed_str),
+                explanation: match body {
+                    UnauthenticatedBody::Placement => Explanation::Standard,
+                    UnauthenticatedBody::Middleware => Explanation::Middleware,
+                },
                 ..Refusal::new(StatusCode::UNAUTHORIZED, "")
             },
             Denied::Unavailable { detail } => Refusal::new(StatusCode::SERVICE_UNAVAILABLE, detail),
         };
-        refusal.at_any_version()
+        Refusal {
+            before_placement: true,
+            ..refusal.at_any_version()
+        }
     }
 }
 
@@ -92,6 +102,7 @@ impl Refusal {
             consumers: None,
             allow: None,
             www_authenticate: None,
+            before_placement: false,
             varies: true,
             closes: false,
         }
@@ -176,7 +187,14 @@ impl Refusal {
             head.accept.quality("text", "html"),
             head.accept.quality("application", "json"),
         );
-        if head.method == Method::HEAD {
+        let is_middleware = matches!(self.explanation, Explanation::Middleware) && !head.native;
+        if is_middleware && head.method == Method::HEAD {
+            response.content_type("application/json").finish()
+        } else if is_middleware {
+            response
+                .content_type("application/json")
+                .body(self.middleware_json().to_string())
+        } else if head.method == Method::HEAD {
             response.content_type("text/html; charset=UTF-8").finish()
         } else if head.native {
             response
@@ -205,7 +223,7 @@ impl Refusal {
     }
 
     fn json(&self, head: &RequestHead) -> Value {
-        if self.status == StatusCode::UNAUTHORIZED {
+        if self.before_placement {
             return json!({"message": self.text(str::to_owned), "code": self.status_line(), "title": self.title()});
         }
         let mut error = json!({
@@ -251,12 +269,17 @@ impl Refusal {
         format!("{}\n\n{}", self.status_line(), without_tags(&self.text(str::to_owned)))
     }
 
+    fn middleware_json(&self) -> Value {
+        json!({"error": {"code": self.status.as_u16(), "title": self.title(), "message": MIDDLEWARE_MESSAGE}})
+    }
+
     /// Explanation and detail, with the markup between them that OpenStack Placement uses.
     fn text(&self, escape: fn(&str) -> String) -> String {
         let detail = escape(&self.detail);
         match &self.explanation {
             Explanation::Standard => format!("{}<br /><br />\n{detail}\n\n", self.standard_explanation()),
             Explanation::Custom(sentence) => format!("{}<br /><br />\n{detail}", escape(sentence)),
+            Explanation::Middleware => MIDDLEWARE_MESSAGE.to_owned(),
         }
     }
 

@@ -1,77 +1,127 @@
-//! keystonemiddleware's options, and those of keystoneauth's password, token and application credential plugins.
-//!
-//! Keystone authentication is not built yet, and `noauth2` asks no server, so none of them is used.
+//! keystonemiddleware's options, and those of keystoneauth's password and application credential plugins.
+
+use std::path::PathBuf;
 
 use crate::config::spec::OptionSpec;
+use crate::config::value::Password;
 
-const KEYSTONE: &str = "[api] auth_strategy = noauth2, until keystone authentication is built";
+options! {
+    /// `[keystone_authtoken]`: with `[api] auth_strategy = keystone`, how tokens are validated.
+    KeystoneAuthtoken in "keystone_authtoken" {
+        /// The URL of Keystone, where placet gets a token for itself.
+        auth_url: Option<String>;
+        /// Where clients get a token: the public URL of Keystone. It is in the header `WWW-Authenticate` of a 401. If it
+        /// is not set, `auth_url`.
+        www_authenticate_uri: Option<String>;
+        /// How placet authenticates itself: `password` (or `v3password`) or `v3applicationcredential`.
+        auth_type: Option<String>, formerly "keystone_authtoken" "auth_plugin";
+        /// Not supported: write the options of the other section into `[keystone_authtoken]`.
+        auth_section: Option<String>;
+        /// The name of placet's user, usually `placement`.
+        username: Option<String>,
+            formerly "keystone_authtoken" "user-name", formerly "keystone_authtoken" "user_name";
+        /// The id of placet's user, instead of its name and domain.
+        user_id: Option<String>;
+        /// The name of the user's domain.
+        user_domain_name: Option<String>;
+        /// The id of the user's domain.
+        user_domain_id: Option<String>;
+        /// The user's password.
+        password: Option<Password>;
+        /// The project of placet's own token, usually `service`.
+        project_name: Option<String>,
+            formerly "keystone_authtoken" "tenant-name", formerly "keystone_authtoken" "tenant_name";
+        /// The id of the project, instead of its name and domain.
+        project_id: Option<String>,
+            formerly "keystone_authtoken" "tenant-id", formerly "keystone_authtoken" "tenant_id";
+        /// The name of the project's domain.
+        project_domain_name: Option<String>;
+        /// The id of the project's domain.
+        project_domain_id: Option<String>;
+        /// The id of the domain of user and project, if theirs are not set.
+        default_domain_id: Option<String>;
+        /// The name of the domain of user and project, if theirs are not set.
+        default_domain_name: Option<String>;
+        /// The id of a domain that is the scope of placet's own token, instead of a project.
+        domain_id: Option<String>;
+        /// The name of a domain that is the scope of placet's own token, instead of a project.
+        domain_name: Option<String>;
+        /// `all` makes the system the scope of placet's own token, instead of a project.
+        system_scope: Option<String>;
+        /// A trust that is the scope of placet's own token, instead of a project.
+        trust_id: Option<String>;
+        /// The id of an application credential, with `auth_type = v3applicationcredential`.
+        application_credential_id: Option<String>;
+        /// The name of an application credential of the user, instead of its id.
+        application_credential_name: Option<String>;
+        /// The secret of the application credential.
+        application_credential_secret: Option<Password>;
+        /// The endpoint of Keystone that placet takes from the catalogue: `internal`, `public` or `admin`.
+        interface: String = "internal";
+        /// The region of that endpoint. If it is not set, any.
+        region_name: Option<String>;
+        /// The authorities that sign Keystone's certificate, as a PEM file, instead of the system's.
+        cafile: Option<PathBuf>;
+        /// Do not check Keystone's certificate.
+        insecure: bool = false;
+        /// A client certificate for Keystone, as a PEM file, with or without its key.
+        certfile: Option<PathBuf>;
+        /// The key of the client certificate, as a PEM file.
+        keyfile: Option<PathBuf>;
+        /// How long one request to Keystone may take. If it is not set, 10 seconds.
+        http_connect_timeout: Option<u64>, 1..=3_600 seconds;
+        /// How many times a request is repeated that found no connection or no answer in time. While Keystone is down,
+        /// further requests are sent once.
+        http_request_max_retries: u32 = 3, 0..=100;
+        /// How long a validated token is cached, at most until it expires. 0 and -1 turn the cache off.
+        token_cache_time: i64 = 300, -1..=86_400 seconds;
+        /// The roles of which a service's token (`X-Service-Token`) must have one. With it the user's token may have
+        /// expired.
+        service_token_roles: Vec<String> = "service";
+        /// Refuse a service's token without such a role. With `false` every valid token counts as a service's.
+        service_token_roles_required: bool = true;
+        /// The type of this service in the catalogue, `placement`. Tokens of application credentials with access rules
+        /// need it; without it they are refused.
+        service_type: Option<String>;
+        /// Refuse requests without a valid token in the form of OpenStack Placement's errors. If Keystone is down, they
+        /// are then answered with 401 instead of 503.
+        delay_auth_decision: bool = false;
+    }
+}
+
+const V3: &str = "placet speaks version 3 of Keystone's API, whatever is set";
+const SWIFT: &str = "it names Swift's cache; placet has a cache of its own";
+const MEMCACHED: &str = "the cache of tokens is in placet's memory, for token_cache_time and at most 65536 tokens";
+const CATALOG: &str = "placet asks for the catalogue if service_type is set, because only access rules need it";
+const BIND: &str = "a token that is bound to Kerberos or another mechanism is refused; Keystone makes none since Pike";
+const TOKEN: &str = "placet renews its own token, which needs a password or an application credential";
 const AUDIT: &str = "placet has no audit middleware; each request is one line of the log";
 
 /// Options that are accepted but not used.
 pub(in crate::config) const UNUSED: &[OptionSpec] = &[
-    OptionSpec::unused("keystone_authtoken", "application_credential_id", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "application_credential_name", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "application_credential_secret", KEYSTONE).secret(),
-    OptionSpec::unused("keystone_authtoken", "auth_section", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "auth_type", KEYSTONE).formerly(&[("keystone_authtoken", "auth_plugin")]),
-    OptionSpec::unused("keystone_authtoken", "auth_url", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "auth_version", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "cache", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "cafile", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "certfile", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "default_domain_id", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "default_domain_name", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "delay_auth_decision", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "domain_id", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "domain_name", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "enforce_token_bind", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "http_connect_timeout", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "http_request_max_retries", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "include_service_catalog", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "insecure", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "interface", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "keyfile", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_password", KEYSTONE).secret(),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_conn_get_timeout", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_dead_retry", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_maxsize", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_socket_timeout", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_unused_timeout", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_sasl_enabled", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_secret_key", KEYSTONE).secret(),
-    OptionSpec::unused("keystone_authtoken", "memcache_security_strategy", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_allowed_ciphers", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_cafile", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_certfile", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_enabled", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_keyfile", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_use_advanced_pool", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcache_username", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "memcached_servers", KEYSTONE)
+    OptionSpec::unused("keystone_authtoken", "auth_version", V3),
+    OptionSpec::unused("keystone_authtoken", "cache", SWIFT),
+    OptionSpec::unused("keystone_authtoken", "enforce_token_bind", BIND),
+    OptionSpec::unused("keystone_authtoken", "include_service_catalog", CATALOG),
+    OptionSpec::unused("keystone_authtoken", "memcache_password", MEMCACHED).secret(),
+    OptionSpec::unused("keystone_authtoken", "memcache_pool_conn_get_timeout", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_pool_dead_retry", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_pool_maxsize", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_pool_socket_timeout", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_pool_unused_timeout", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_sasl_enabled", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_secret_key", MEMCACHED).secret(),
+    OptionSpec::unused("keystone_authtoken", "memcache_security_strategy", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_tls_allowed_ciphers", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_tls_cafile", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_tls_certfile", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_tls_enabled", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_tls_keyfile", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_use_advanced_pool", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcache_username", MEMCACHED),
+    OptionSpec::unused("keystone_authtoken", "memcached_servers", MEMCACHED)
         .formerly(&[("keystone_authtoken", "memcache_servers")]),
-    OptionSpec::unused("keystone_authtoken", "password", KEYSTONE).secret(),
-    OptionSpec::unused("keystone_authtoken", "project_domain_id", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "project_domain_name", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "project_id", KEYSTONE)
-        .formerly(&[("keystone_authtoken", "tenant-id"), ("keystone_authtoken", "tenant_id")]),
-    OptionSpec::unused("keystone_authtoken", "project_name", KEYSTONE).formerly(&[
-        ("keystone_authtoken", "tenant-name"),
-        ("keystone_authtoken", "tenant_name"),
-    ]),
-    OptionSpec::unused("keystone_authtoken", "region_name", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "service_token_roles", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "service_token_roles_required", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "service_type", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "system_scope", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "token", KEYSTONE).secret(),
-    OptionSpec::unused("keystone_authtoken", "token_cache_time", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "trust_id", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "user_domain_id", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "user_domain_name", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "user_id", KEYSTONE),
-    OptionSpec::unused("keystone_authtoken", "username", KEYSTONE)
-        .formerly(&[("keystone_authtoken", "user-name"), ("keystone_authtoken", "user_name")]),
-    OptionSpec::unused("keystone_authtoken", "www_authenticate_uri", KEYSTONE),
+    OptionSpec::unused("keystone_authtoken", "token", TOKEN).secret(),
     OptionSpec::unused("audit_middleware_notifications", "driver", AUDIT),
     OptionSpec::unused("audit_middleware_notifications", "topics", AUDIT),
     OptionSpec::unused("audit_middleware_notifications", "transport_url", AUDIT).secret(),

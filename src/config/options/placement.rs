@@ -10,8 +10,8 @@ use crate::config::value::{OptionValue, Secret, choice};
 options! {
     /// `[api]`
     Api in "api" {
-        /// How clients authenticate. `noauth2` accepts every token; `keystone` is not built yet, and placet refuses to
-        /// start with it.
+        /// How clients authenticate. With `keystone` their tokens are validated as `[keystone_authtoken]` says; `noauth2`
+        /// accepts every token.
         auth_strategy: AuthStrategy = "keystone", formerly "DEFAULT" "auth_strategy";
     }
 }

@@ -1,0 +1,182 @@
+//! `auth_strategy = keystone`: tokens are validated by an OpenStack Keystone, as keystonemiddleware does it.
+//!
+//! A token that was validated is cached, by its SHA-256. Otherwise the request waits while a thread of its own asks
+//! Keystone; requests with the same token share one validation. If Keystone cannot be asked, cached tokens stay valid
+//! until they leave the cache, and other requests are answered with 503.
+
+mod access_rules;
+mod cache;
+mod client;
+mod identity_service;
+mod login;
+mod own_token;
+mod settings;
+mod single_flight;
+mod statistics;
+#[cfg(test)]
+mod tests;
+mod token;
+mod validation;
+
+use std::sync::Arc;
+
+pub use client::{ConnectionSettings, SetupError};
+pub use login::{Credentials, Domain, Scope, User};
+pub use settings::Settings;
+pub use statistics::KeystoneStatistics;
+use token::ValidToken;
+use validation::Validator;
+
+use super::{AuthRequest, Denied, UnauthenticatedBody};
+use crate::policy::{Caller, Service};
+
+/// The detail of a 503, as keystonemiddleware has it.
+const UNAVAILABLE: &str = "The Keystone service is temporarily unavailable.";
+
+/// Validates tokens with Keystone.
+pub struct Keystone {
+    settings: Settings,
+    validator: Validator,
+}
+
+/// What the service's token in `X-Service-Token` says about a request.
+enum ServiceToken {
+    Absent,
+    Invalid,
+    Valid {
+        token: Arc<ValidToken>,
+        /// It has a role of `service_token_roles`, so the user's token may have expired.
+        may_use_expired: bool,
+    },
+}
+
+impl Keystone {
+    /// Starts the thread that asks Keystone. It gets the service's own token at once, so that a mistake in the
+    /// configuration is in the log before the first request.
+    ///
+    /// # Errors
+    /// A certificate that cannot be used, or no thread.
+    pub fn start(settings: Settings) -> Result<Keystone, SetupError> {
+        let validator = Validator::start(&settings)?;
+        Ok(Keystone { settings, validator })
+    }
+
+    /// The counters, which stay readable when this is dropped.
+    pub fn statistics(&self) -> &Arc<KeystoneStatistics> {
+        self.validator.statistics()
+    }
+
+    /// The caller of a request. Identity headers of the client, such as `X-Roles`, are never read.
+    ///
+    /// # Errors
+    /// [`Denied`].
+    pub async fn authenticate(&self, request: &AuthRequest<'_>) -> Result<Arc<Caller>, Denied> {
+        let Some(text) = (request.header)("x-auth-token").or_else(|| (request.header)("x-storage-token")) else {
+            return Err(self.unauthenticated());
+        };
+        let service = self.service_token(request).await?;
+        if matches!(service, ServiceToken::Invalid) && !self.settings.delay_auth_decision {
+            return Err(self.unauthenticated());
+        }
+        let may_use_expired = matches!(
+            service,
+            ServiceToken::Valid {
+                may_use_expired: true,
+                ..
+            }
+        );
+        let token = self.validate(text.trim(), may_use_expired).await?;
+        let token = token.ok_or_else(|| self.unauthenticated())?;
+        // In keystonemiddleware with a delayed decision an invalid one lifts the access rules too.
+        let has_service_token = matches!(service, ServiceToken::Valid { .. });
+        if !self.is_allowed(&token, request, has_service_token) {
+            return Err(self.unauthenticated());
+        }
+        Ok(match service {
+            ServiceToken::Valid { token: service, .. } if self.is_service(&service) => with_service(&token, &service),
+            _ => Arc::clone(&token.caller),
+        })
+    }
+
+    async fn service_token(&self, request: &AuthRequest<'_>) -> Result<ServiceToken, Denied> {
+        let Some(text) = (request.header)("x-service-token").filter(|text| !text.is_empty()) else {
+            return Ok(ServiceToken::Absent);
+        };
+        let Some(token) = self.validate(text.trim(), false).await? else {
+            return Ok(ServiceToken::Invalid);
+        };
+        if !self.is_service(&token) {
+            return Ok(ServiceToken::Invalid);
+        }
+        Ok(ServiceToken::Valid {
+            may_use_expired: self.has_service_role(&token),
+            token,
+        })
+    }
+
+    /// The token, if it is valid now; `None` if it is not.
+    async fn validate(&self, text: &str, may_use_expired: bool) -> Result<Option<Arc<ValidToken>>, Denied> {
+        match self.validator.validate(text, may_use_expired).await {
+            Ok(token) => Ok(token),
+            // The decision is delayed until the request is found to have no user: 401.
+            Err(_) if self.settings.delay_auth_decision => Ok(None),
+            Err(_) => Err(Denied::Unavailable {
+                detail: UNAVAILABLE.to_owned(),
+            }),
+        }
+    }
+
+    fn has_service_role(&self, token: &ValidToken) -> bool {
+        let required = &self.settings.service_token_roles;
+        token.caller.roles.iter().any(|role| required.contains(role))
+    }
+
+    /// Whether a valid token counts as that of a service.
+    fn is_service(&self, token: &ValidToken) -> bool {
+        !self.settings.service_token_roles_required || self.has_service_role(token)
+    }
+
+    /// Whether the access rules of the token, if it has any, allow the request.
+    fn is_allowed(&self, token: &ValidToken, request: &AuthRequest<'_>, has_service_token: bool) -> bool {
+        let Some(rules) = &token.access_rules else { return true };
+        match &self.settings.service_type {
+            Some(own) => rules.allow(own, request.method, request.path, has_service_token),
+            None => {
+                log::warn!(
+                    "A token with access rules is refused: set [keystone_authtoken] service_type, so that they can be \
+                     checked"
+                );
+                false
+            }
+        }
+    }
+
+    fn unauthenticated(&self) -> Denied {
+        let body = if self.settings.delay_auth_decision {
+            UnauthenticatedBody::Placement
+        } else {
+            UnauthenticatedBody::Middleware
+        };
+        Denied::Unauthenticated {
+            www_authenticate: Some(format!("Keystone uri=\"{}\"", self.settings.www_authenticate_uri)),
+            body,
+        }
+    }
+}
+
+/// The user's credentials, with those of the service that forwards the request.
+fn with_service(user: &ValidToken, service: &ValidToken) -> Arc<Caller> {
+    let from = &service.caller;
+    Arc::new(Caller {
+        // As in keystonemiddleware, whose header for the scope is set once more for the service.
+        system_scope: from.system_scope.clone(),
+        service: Service {
+            user_id: from.user_id.clone(),
+            user_domain_id: from.user_domain_id.clone(),
+            project_id: from.project_id.clone(),
+            project_domain_id: from.project_domain_id.clone(),
+            roles: from.roles.clone(),
+        },
+        ..Caller::clone(&user.caller)
+    })
+}

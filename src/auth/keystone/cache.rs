@@ -1,0 +1,169 @@
+//! The tokens that were validated a short time ago, by their SHA-256: no token is a key in memory.
+//!
+//! All entries live equally long, so the oldest one is the first to expire, and the first to go if there are too many.
+//! The cache has shards with a mutex each, which is held for one look-up.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+
+use super::statistics::KeystoneStatistics;
+use super::token::ValidToken;
+
+/// The SHA-256 of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    pub fn of(token: &str) -> TokenHash {
+        TokenHash(Sha256::digest(token.as_bytes()).into())
+    }
+}
+
+const SHARDS: usize = 16;
+/// Some tens of megabytes of tokens with a handful of roles each.
+pub const MAX_TOKENS: usize = 65_536;
+
+pub struct TokenCache {
+    shards: [Mutex<Shard>; SHARDS],
+    lifetime: Duration,
+    statistics: Arc<KeystoneStatistics>,
+}
+
+#[derive(Default)]
+struct Shard {
+    tokens: HashMap<TokenHash, Entry>,
+    /// In the order in which they expire. An entry that was replaced is here twice.
+    order: VecDeque<(Instant, TokenHash)>,
+}
+
+struct Entry {
+    token: Arc<ValidToken>,
+    until: Instant,
+}
+
+impl TokenCache {
+    /// A cache whose entries live for `lifetime`; zero: a cache that keeps nothing.
+    pub fn new(lifetime: Duration, statistics: Arc<KeystoneStatistics>) -> TokenCache {
+        TokenCache {
+            shards: Default::default(),
+            lifetime,
+            statistics,
+        }
+    }
+
+    /// The token, if it was validated within the lifetime of an entry. It may have expired since.
+    pub fn get(&self, hash: &TokenHash) -> Option<Arc<ValidToken>> {
+        let now = Instant::now();
+        let shard = self.shard(hash);
+        let entry = shard.tokens.get(hash).filter(|entry| now < entry.until)?;
+        Some(Arc::clone(&entry.token))
+    }
+
+    pub fn insert(&self, hash: TokenHash, token: Arc<ValidToken>) {
+        if self.lifetime.is_zero() {
+            return;
+        }
+        let now = Instant::now();
+        let until = now + self.lifetime;
+        let mut shard = self.shard(&hash);
+        let before = shard.tokens.len();
+        shard.tokens.insert(hash, Entry { token, until });
+        shard.order.push_back((until, hash));
+        let added = shard.tokens.len() - before;
+        let removed = shard.remove_old(now);
+        drop(shard);
+        self.statistics.count_cached(added, removed);
+    }
+
+    fn shard(&self, hash: &TokenHash) -> MutexGuard<'_, Shard> {
+        let shard = &self.shards[usize::from(hash.0[0]) % SHARDS];
+        // No panic can leave a shard half changed: at worst the order has an entry too few, which expires all the same.
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shard {
+    /// Removes what has expired, and the oldest entries beyond the limit. Returns how many.
+    fn remove_old(&mut self, now: Instant) -> usize {
+        let before = self.tokens.len();
+        while let Some((until, hash)) = self.order.front().copied() {
+            if until > now && self.order.len() <= MAX_TOKENS / SHARDS {
+                break;
+            }
+            self.order.pop_front();
+            // If it was replaced, its newer entry comes later in the order.
+            if self.tokens.get(&hash).is_some_and(|entry| entry.until == until) {
+                self.tokens.remove(&hash);
+            }
+        }
+        before - self.tokens.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::keystone::tests::valid_token;
+
+    fn cache(lifetime: Duration) -> (TokenCache, Arc<KeystoneStatistics>) {
+        let statistics = Arc::<KeystoneStatistics>::default();
+        (TokenCache::new(lifetime, Arc::clone(&statistics)), statistics)
+    }
+
+    #[test]
+    fn a_token_leaves_the_cache_after_its_lifetime() {
+        let (cache, statistics) = cache(Duration::from_millis(50));
+        let hash = TokenHash::of("a");
+        cache.insert(hash, valid_token("user"));
+        assert!(cache.get(&hash).is_some() && cache.get(&TokenHash::of("b")).is_none());
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(cache.get(&hash).is_none());
+        // The same shard gets it again, which removes the old one.
+        cache.insert(hash, valid_token("user"));
+        assert_eq!(statistics.snapshot().cached_tokens, 1);
+    }
+
+    #[test]
+    fn the_cache_is_bounded_and_drops_the_oldest() {
+        let (cache, statistics) = cache(Duration::from_secs(300));
+        let hash = |number: usize| TokenHash::of(&number.to_string());
+        for number in 0..2 * MAX_TOKENS {
+            cache.insert(hash(number), valid_token("user"));
+        }
+        let cached = statistics.snapshot().cached_tokens;
+        assert!(
+            cached <= MAX_TOKENS as u64 && cached > MAX_TOKENS as u64 / 2,
+            "{cached}"
+        );
+        assert!(cache.get(&hash(0)).is_none() && cache.get(&hash(2 * MAX_TOKENS - 1)).is_some());
+        let held: usize = cache
+            .shards
+            .iter()
+            .map(|shard| shard.lock().expect("a shard").tokens.len())
+            .sum();
+        assert_eq!(held as u64, cached);
+    }
+
+    #[test]
+    fn a_token_that_is_validated_again_lives_on() {
+        let (cache, statistics) = cache(Duration::from_millis(200));
+        let hash = TokenHash::of("a");
+        cache.insert(hash, valid_token("user"));
+        std::thread::sleep(Duration::from_millis(120));
+        cache.insert(hash, valid_token("user"));
+        std::thread::sleep(Duration::from_millis(120));
+        assert!(cache.get(&hash).is_some());
+        assert_eq!(statistics.snapshot().cached_tokens, 1);
+    }
+
+    #[test]
+    fn without_a_lifetime_nothing_is_kept() {
+        let (cache, _) = cache(Duration::ZERO);
+        let hash = TokenHash::of("a");
+        cache.insert(hash, valid_token("user"));
+        assert!(cache.get(&hash).is_none());
+    }
+}

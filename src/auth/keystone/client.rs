@@ -1,0 +1,208 @@
+//! HTTP to Keystone: one pool of connections, TLS as configured, and retries if no connection comes about.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use reqwest::header::HeaderValue;
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client as HttpClient, Identity, RequestBuilder, StatusCode};
+use thiserror::Error;
+
+/// How Keystone is reached.
+#[derive(Debug, Clone)]
+pub struct ConnectionSettings {
+    /// How long one request may take, from the connection to the end of the answer.
+    pub timeout: Duration,
+    /// How many times a request is repeated that found no connection or no answer in time.
+    pub max_retries: u32,
+    /// The authorities that sign Keystone's certificate, instead of the system's.
+    pub cafile: Option<PathBuf>,
+    /// Believe any certificate.
+    pub insecure: bool,
+    /// The client certificate, and its key if that is in a file of its own.
+    pub certfile: Option<PathBuf>,
+    pub keyfile: Option<PathBuf>,
+}
+
+/// Why authentication by Keystone cannot start.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    #[error("cannot read [keystone_authtoken] {option} = {}: {reason}", path.display())]
+    Unreadable {
+        option: &'static str,
+        path: PathBuf,
+        reason: String,
+    },
+    #[error("cannot prepare connections to Keystone: {0}")]
+    Client(String),
+    #[error("cannot start the thread that asks Keystone: {0}")]
+    Thread(std::io::Error),
+}
+
+/// Why Keystone did not say whether a token is valid.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Failure {
+    #[error("{url} cannot be reached: {reason}")]
+    Unreachable { url: String, reason: String },
+    #[error("{url} answers {status}: {message}")]
+    Status { url: String, status: u16, message: String },
+    #[error("{url} answers with what is not Keystone's API: {reason}")]
+    NotKeystone { url: String, reason: String },
+    #[error("{url} gives the service no token ({status}: {message}); check the credentials in [keystone_authtoken]")]
+    Credentials { url: String, status: u16, message: String },
+    #[error("Keystone refuses the service's own token, even a new one; check the roles of its user")]
+    OwnTokenRefused,
+    #[error("too many tokens wait for Keystone")]
+    TooMany,
+    #[error("placet stops")]
+    Stopped,
+}
+
+/// An answer of Keystone.
+pub struct Answer {
+    pub status: StatusCode,
+    /// `X-Subject-Token`
+    pub subject_token: Option<HeaderValue>,
+    pub body: Vec<u8>,
+}
+
+/// A longer answer is cut off, and is then no JSON. Catalogues have some hundred kilobytes at most.
+const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+const FIRST_DELAY: Duration = Duration::from_millis(500);
+const MAX_DELAY: Duration = Duration::from_secs(60);
+
+pub struct Client {
+    http: HttpClient,
+    max_retries: u32,
+    /// Whether the last request had no answer. Then the next ones are not repeated, so that they do not pile up.
+    down: AtomicBool,
+}
+
+impl Client {
+    /// # Errors
+    /// A file with a certificate that cannot be read.
+    pub fn new(settings: &ConnectionSettings) -> Result<Client, SetupError> {
+        let mut builder = HttpClient::builder()
+            .timeout(settings.timeout)
+            .connect_timeout(settings.timeout)
+            .user_agent(concat!("placet/", env!("CARGO_PKG_VERSION")))
+            // A redirect would take the tokens to another host.
+            .redirect(Policy::none())
+            // Only the configuration says where Keystone is, not the environment.
+            .no_proxy()
+            .danger_accept_invalid_certs(settings.insecure);
+        if let Some(path) = &settings.cafile {
+            let authorities = Certificate::from_pem_bundle(&read("cafile", path)?).map_err(unusable("cafile", path))?;
+            if authorities.is_empty() {
+                return Err(unusable("cafile", path)("it has no certificate in PEM form"));
+            }
+            builder = builder.tls_built_in_root_certs(false);
+            for authority in authorities {
+                builder = builder.add_root_certificate(authority);
+            }
+        }
+        if let Some(path) = &settings.certfile {
+            let mut pem = read("certfile", path)?;
+            if let Some(key) = &settings.keyfile {
+                pem.push(b'\n');
+                pem.extend(read("keyfile", key)?);
+            }
+            builder = builder.identity(Identity::from_pem(&pem).map_err(unusable("certfile", path))?);
+        }
+        let http = builder.build().map_err(|error| SetupError::Client(chain(&error)))?;
+        Ok(Client {
+            http,
+            max_retries: settings.max_retries,
+            down: AtomicBool::new(false),
+        })
+    }
+
+    /// Sends a request, and repeats it if there was no connection or no answer in time.
+    ///
+    /// # Errors
+    /// [`Failure::Unreachable`]
+    pub async fn send(&self, url: &str, request: impl Fn(&HttpClient) -> RequestBuilder) -> Result<Answer, Failure> {
+        let mut delay = FIRST_DELAY;
+        let mut retries = if self.down.load(Ordering::Relaxed) {
+            0
+        } else {
+            self.max_retries
+        };
+        loop {
+            let error = match exchange(request(&self.http)).await {
+                Ok(answer) => {
+                    self.down.store(false, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Err(error) => error.without_url(),
+            };
+            if retries == 0 {
+                self.down.store(true, Ordering::Relaxed);
+                return Err(Failure::Unreachable {
+                    url: url.to_owned(),
+                    reason: chain(&error),
+                });
+            }
+            log::debug!("{url} cannot be reached, trying again in {delay:?}: {}", chain(&error));
+            tokio::time::sleep(delay).await;
+            retries -= 1;
+            delay = (delay * 2).min(MAX_DELAY);
+        }
+    }
+}
+
+async fn exchange(request: RequestBuilder) -> reqwest::Result<Answer> {
+    let mut response = request.send().await?;
+    let mut answer = Answer {
+        status: response.status(),
+        subject_token: response.headers().get("x-subject-token").cloned(),
+        body: Vec::new(),
+    };
+    while let Some(chunk) = response.chunk().await? {
+        answer.body.extend_from_slice(&chunk);
+        if answer.body.len() > MAX_ANSWER_BYTES {
+            break;
+        }
+    }
+    Ok(answer)
+}
+
+impl Answer {
+    /// Keystone's sentence about an error, or the beginning of another body.
+    pub fn message(&self) -> String {
+        let error = serde_json::from_slice::<serde_json::Value>(&self.body).ok();
+        let message = error.as_ref().and_then(|body| body["error"]["message"].as_str());
+        let text = message.map_or_else(|| String::from_utf8_lossy(&self.body).into_owned(), str::to_owned);
+        text.chars().take(200).flat_map(char::escape_debug).collect()
+    }
+}
+
+fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, SetupError> {
+    std::fs::read(path).map_err(|error| SetupError::Unreadable {
+        option,
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+fn unusable<E: ToString>(option: &'static str, path: &Path) -> impl FnOnce(E) -> SetupError {
+    let path = path.to_owned();
+    move |error| SetupError::Unreadable {
+        option,
+        path,
+        reason: error.to_string(),
+    }
+}
+
+/// The error with its causes, which name the address and the system's reason.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

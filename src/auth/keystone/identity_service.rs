@@ -1,0 +1,110 @@
+//! Asks Keystone whether a token is valid.
+
+use reqwest::StatusCode;
+use reqwest::header::HeaderValue;
+
+use super::client::{self, Client, Failure};
+use super::own_token::{OwnToken, TokenSource};
+use super::settings::Settings;
+use super::statistics::KeystoneStatistics;
+use super::token::{Answer, ValidToken};
+
+/// Keystone, as this service uses it.
+pub struct IdentityService {
+    client: Client,
+    own_token: TokenSource,
+    /// Whether the catalogue is asked for. It is long, and only access rules need it.
+    with_catalog: bool,
+}
+
+impl IdentityService {
+    pub fn new(settings: &Settings, client: Client) -> IdentityService {
+        IdentityService {
+            client,
+            own_token: TokenSource::new(settings),
+            with_catalog: settings.service_type.is_some(),
+        }
+    }
+
+    /// Gets the service's own token.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn log_in(&self, statistics: &KeystoneStatistics) -> Result<OwnToken, Failure> {
+        let (token, is_new) = self.own_token.get(&self.client).await?;
+        if is_new {
+            statistics.count_own_token();
+        }
+        Ok(token)
+    }
+
+    /// What Keystone says about `token`; `None` if it is not valid.
+    ///
+    /// # Errors
+    /// Keystone cannot say whether it is.
+    pub async fn validate(
+        &self,
+        token: &HeaderValue,
+        may_be_expired: bool,
+        statistics: &KeystoneStatistics,
+    ) -> Result<Option<ValidToken>, Failure> {
+        // The own token may be revoked before its time; then a new one is got, once.
+        for _ in 0..2 {
+            let own = self.log_in(statistics).await?;
+            let url = format!("{}/auth/tokens", own.endpoint);
+            let answer = self.ask(&url, &own, token, may_be_expired).await?;
+            match answer.status {
+                StatusCode::OK => return read(&url, &answer),
+                StatusCode::NOT_FOUND => return Ok(None),
+                StatusCode::UNAUTHORIZED => self.own_token.forget(&own).await,
+                status => {
+                    return Err(Failure::Status {
+                        url,
+                        status: status.as_u16(),
+                        message: answer.message(),
+                    });
+                }
+            }
+        }
+        Err(Failure::OwnTokenRefused)
+    }
+
+    async fn ask(
+        &self,
+        url: &str,
+        own: &OwnToken,
+        token: &HeaderValue,
+        may_be_expired: bool,
+    ) -> Result<client::Answer, Failure> {
+        let mut query = Vec::new();
+        if !self.with_catalog {
+            query.push("nocatalog");
+        }
+        if may_be_expired {
+            query.push("allow_expired=1");
+        }
+        let full = format!("{url}?{}", query.join("&"));
+        let send = |http: &reqwest::Client| {
+            let request = http.get(&full).header("x-auth-token", &own.token);
+            // Without this header Keystone refuses tokens with access rules: it says that they are checked here.
+            request
+                .header("x-subject-token", token)
+                .header("openstack-identity-access-rules", "1")
+        };
+        self.client.send(url, send).await
+    }
+}
+
+fn read(url: &str, answer: &client::Answer) -> Result<Option<ValidToken>, Failure> {
+    let answer = Answer::read(&answer.body).map_err(|reason| Failure::NotKeystone {
+        url: url.to_owned(),
+        reason,
+    })?;
+    match answer.token.validate() {
+        Ok(token) => Ok(Some(token)),
+        Err(reason) => {
+            log::warn!("A token is refused: {reason}");
+            Ok(None)
+        }
+    }
+}

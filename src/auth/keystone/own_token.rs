@@ -1,0 +1,182 @@
+//! The service's own token, with which it asks Keystone about others. It is renewed before it expires.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use tokio::sync::Mutex;
+
+use super::client::{Client, Failure};
+use super::login;
+use super::settings::Settings;
+use super::token::{Answer, CatalogService};
+
+/// A token with less time left is renewed, as keystoneauth does it.
+const MIN_LIFETIME: Duration = Duration::from_secs(120);
+
+/// The service's own token, and where it is to be used.
+#[derive(Clone)]
+pub struct OwnToken {
+    pub token: HeaderValue,
+    /// The URL of Keystone's API, which ends with `/v3`.
+    pub endpoint: String,
+    expires: SystemTime,
+}
+
+/// Gets the token, keeps it, and renews it. It contains the credentials, so it has no `Debug`.
+pub struct TokenSource {
+    url: String,
+    auth_endpoint: String,
+    body: Vec<u8>,
+    interface: String,
+    region_name: Option<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    token: Option<OwnToken>,
+    /// The last attempt, if it failed.
+    failed: Option<(Instant, Failure)>,
+}
+
+impl TokenSource {
+    pub fn new(settings: &Settings) -> TokenSource {
+        let auth_endpoint = versioned(&settings.auth_url);
+        TokenSource {
+            url: format!("{auth_endpoint}/auth/tokens"),
+            auth_endpoint,
+            body: login::body(&settings.credentials, &settings.scope),
+            interface: plain_interface(&settings.interface).to_owned(),
+            region_name: settings.region_name.clone(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The token. If there is none that lasts, it is got from Keystone; other tasks wait for that, and share its failure.
+    /// The flag says whether it is new.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn get(&self, client: &Client) -> Result<(OwnToken, bool), Failure> {
+        let asked = Instant::now();
+        let mut state = self.state.lock().await;
+        let soon = SystemTime::now() + MIN_LIFETIME;
+        if let Some(token) = state.token.as_ref().filter(|token| token.expires > soon) {
+            return Ok((token.clone(), false));
+        }
+        if let Some((_, failure)) = state.failed.as_ref().filter(|(failed, _)| *failed >= asked) {
+            return Err(failure.clone());
+        }
+        match self.request(client).await {
+            Ok(token) => {
+                state.failed = None;
+                state.token = Some(token.clone());
+                Ok((token, true))
+            }
+            Err(failure) => {
+                state.failed = Some((Instant::now(), failure.clone()));
+                // It lasts for a while, and Keystone may only be down for renewals.
+                let usable = state.token.clone().filter(|token| token.expires > SystemTime::now());
+                usable.map(|token| (token, false)).ok_or(failure)
+            }
+        }
+    }
+
+    /// Forgets this token, which Keystone refused. If it was replaced, the newer one stays.
+    pub async fn forget(&self, refused: &OwnToken) {
+        let mut state = self.state.lock().await;
+        if state.token.as_ref().is_some_and(|token| token.token == refused.token) {
+            state.token = None;
+        }
+    }
+
+    async fn request(&self, client: &Client) -> Result<OwnToken, Failure> {
+        let answer = client
+            .send(&self.url, |http| {
+                let request = http.post(&self.url).header(CONTENT_TYPE, "application/json");
+                request.body(self.body.clone())
+            })
+            .await?;
+        let (url, status) = (self.url.clone(), answer.status.as_u16());
+        if answer.status.is_server_error() || answer.status.is_redirection() {
+            let message = answer.message();
+            return Err(Failure::Status { url, status, message });
+        }
+        if answer.status != StatusCode::CREATED {
+            let message = answer.message();
+            return Err(Failure::Credentials { url, status, message });
+        }
+        let unreadable = |reason: String| Failure::NotKeystone {
+            url: self.url.clone(),
+            reason,
+        };
+        let token = Answer::read(&answer.body).map_err(unreadable)?.token;
+        let mut header = answer
+            .subject_token
+            .ok_or_else(|| unreadable("it has no X-Subject-Token".to_owned()))?;
+        header.set_sensitive(true);
+        Ok(OwnToken {
+            token: header,
+            endpoint: self.endpoint(&token.catalog),
+            expires: token.expires().map_err(unreadable)?,
+        })
+    }
+
+    /// Keystone's URL in the catalogue, or else where the token came from.
+    fn endpoint(&self, catalog: &[CatalogService]) -> String {
+        let identity = catalog.iter().filter(|service| service.service_type == "identity");
+        let found = identity.flat_map(|service| &service.endpoints).find(|endpoint| {
+            let region = endpoint.region.as_ref().or(endpoint.region_id.as_ref());
+            plain_interface(&endpoint.interface) == self.interface
+                && (self.region_name.is_none() || region == self.region_name.as_ref())
+        });
+        match found {
+            Some(endpoint) => versioned(&endpoint.url),
+            None => {
+                log::warn!(
+                    "Keystone's catalogue has no {} endpoint of type identity{}; tokens are validated at auth_url",
+                    self.interface,
+                    self.region_name
+                        .as_ref()
+                        .map_or(String::new(), |region| format!(" in region {region}"))
+                );
+                self.auth_endpoint.clone()
+            }
+        }
+    }
+}
+
+/// `internalURL` is an older name of `internal`.
+fn plain_interface(name: &str) -> &str {
+    name.strip_suffix("URL").unwrap_or(name)
+}
+
+/// The URL of version 3 of the API.
+fn versioned(url: &str) -> String {
+    let url = url.trim_end_matches('/');
+    let base = url
+        .strip_suffix("/v3")
+        .or_else(|| url.strip_suffix("/v2.0"))
+        .unwrap_or(url);
+    format!("{base}/v3")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_the_url_leads_to_version_3() {
+        for (url, expected) in [
+            ("http://k:5000", "http://k:5000/v3"),
+            ("http://k:5000/", "http://k:5000/v3"),
+            ("http://k:5000/v3", "http://k:5000/v3"),
+            ("http://k:5000/v3/", "http://k:5000/v3"),
+            ("http://k:5000/v2.0", "http://k:5000/v3"),
+            ("https://cloud/identity", "https://cloud/identity/v3"),
+        ] {
+            assert_eq!(versioned(url), expected, "{url}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The settings of authentication by Keystone: `[keystone_authtoken]`, checked.
+
+use std::time::Duration;
+
+use super::client::ConnectionSettings;
+use super::login::{Credentials, Scope};
+
+/// Contains a password, so it has no `Debug`.
+pub struct Settings {
+    /// The URL at which the service gets its own token.
+    pub auth_url: String,
+    pub credentials: Credentials,
+    pub scope: Scope,
+    /// The URL at which clients get a token, for `WWW-Authenticate`.
+    pub www_authenticate_uri: String,
+    /// Which endpoint of Keystone is taken from the catalogue: `internal`, `public` or `admin`.
+    pub interface: String,
+    pub region_name: Option<String>,
+    /// Refuse a request without a valid token as Placement does, and not as keystonemiddleware does.
+    pub delay_auth_decision: bool,
+    /// How long a validated token is cached; zero: not at all.
+    pub cache_time: Duration,
+    pub service_token_roles: Vec<String>,
+    pub service_token_roles_required: bool,
+    /// The type of this service, for access rules.
+    pub service_type: Option<String>,
+    pub connection: ConnectionSettings,
+}

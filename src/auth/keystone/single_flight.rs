@@ -1,0 +1,89 @@
+//! Single flight: requests that need the validation of one token at the same time share one.
+//!
+//! The validation is a task of the runtime, not of a request: it goes on if the client that came first leaves.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::cache::TokenHash;
+use super::client::Failure;
+use super::token::ValidToken;
+
+/// The end of a validation: `None` means that the token is not valid.
+pub type Validation = Result<Option<Arc<ValidToken>>, Failure>;
+
+/// The token, and whether it may have expired: the two are different questions to Keystone.
+pub type Key = (TokenHash, bool);
+
+/// More validations at a time are refused, so that a flood of tokens does not fill the memory.
+const MAX_RUNNING: usize = 4096;
+
+#[derive(Default)]
+pub struct SingleFlight {
+    running: Mutex<HashMap<Key, watch::Receiver<Option<Validation>>>>,
+}
+
+impl SingleFlight {
+    /// The end of the validation that runs for `key`, or else of `work`.
+    pub async fn run<F>(self: &Arc<Self>, runtime: &Handle, key: Key, work: impl FnOnce() -> F) -> Validation
+    where
+        F: Future<Output = Validation> + Send + 'static,
+    {
+        let mut receiver = self.join(runtime, key, work)?;
+        match receiver.wait_for(Option::is_some).await {
+            Ok(validation) => validation.clone().unwrap_or(Err(Failure::Stopped)),
+            Err(_) => Err(Failure::Stopped),
+        }
+    }
+
+    fn join<F>(
+        self: &Arc<Self>,
+        runtime: &Handle,
+        key: Key,
+        work: impl FnOnce() -> F,
+    ) -> Result<watch::Receiver<Option<Validation>>, Failure>
+    where
+        F: Future<Output = Validation> + Send + 'static,
+    {
+        let mut running = self.lock();
+        if let Some(receiver) = running.get(&key) {
+            return Ok(receiver.clone());
+        }
+        if running.len() >= MAX_RUNNING {
+            return Err(Failure::TooMany);
+        }
+        let (sender, receiver) = watch::channel(None);
+        running.insert(key, receiver.clone());
+        let registration = Registration {
+            flights: Arc::clone(self),
+            key,
+        };
+        let work = work();
+        runtime.spawn(async move {
+            let validation = work.await;
+            drop(registration);
+            sender.send_replace(Some(validation));
+        });
+        Ok(receiver)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, watch::Receiver<Option<Validation>>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends with the task, even if that panics.
+struct Registration {
+    flights: Arc<SingleFlight>,
+    key: Key,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.flights.lock().remove(&self.key);
+    }
+}

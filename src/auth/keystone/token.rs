@@ -1,0 +1,149 @@
+//! What Keystone says about a token, read into the caller's credentials.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use chrono::DateTime;
+use serde::Deserialize;
+
+use super::access_rules::{AccessRule, AccessRules};
+use crate::policy::{Caller, Service};
+
+/// A token that Keystone validated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValidToken {
+    pub caller: Arc<Caller>,
+    pub expires: SystemTime,
+    /// `None` if the token may make any request.
+    pub access_rules: Option<AccessRules>,
+}
+
+impl ValidToken {
+    pub fn has_expired(&self) -> bool {
+        self.expires <= SystemTime::now()
+    }
+}
+
+/// An answer of Keystone about a token: of `GET` and of `POST /v3/auth/tokens`.
+#[derive(Deserialize)]
+pub struct Answer {
+    pub token: Token,
+}
+
+#[derive(Deserialize)]
+pub struct Token {
+    expires_at: String,
+    user: Named,
+    project: Option<Named>,
+    domain: Option<Named>,
+    system: Option<System>,
+    #[serde(default)]
+    roles: Vec<Role>,
+    is_admin_project: Option<bool>,
+    #[serde(default)]
+    pub catalog: Vec<CatalogService>,
+    application_credential: Option<ApplicationCredential>,
+    bind: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// A user, a project or a domain.
+#[derive(Deserialize)]
+struct Named {
+    id: String,
+    domain: Option<Domain>,
+}
+
+#[derive(Deserialize)]
+struct Domain {
+    id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct System {
+    #[serde(default)]
+    all: bool,
+}
+
+#[derive(Deserialize)]
+struct Role {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct ApplicationCredential {
+    access_rules: Option<Vec<AccessRule>>,
+}
+
+#[derive(Deserialize)]
+pub struct CatalogService {
+    #[serde(rename = "type")]
+    pub service_type: String,
+    #[serde(default)]
+    pub endpoints: Vec<Endpoint>,
+}
+
+#[derive(Deserialize)]
+pub struct Endpoint {
+    pub interface: String,
+    pub region: Option<String>,
+    pub region_id: Option<String>,
+    pub url: String,
+}
+
+impl Answer {
+    /// # Errors
+    /// The answer is not what Keystone's API specifies.
+    pub fn read(body: &[u8]) -> Result<Answer, String> {
+        serde_json::from_slice(body).map_err(|error| error.to_string())
+    }
+}
+
+impl Token {
+    /// # Errors
+    /// The time is not one.
+    pub fn expires(&self) -> Result<SystemTime, String> {
+        let time = DateTime::parse_from_rfc3339(&self.expires_at)
+            .map_err(|error| format!("expires_at = {}: {error}", self.expires_at))?;
+        let micros = u64::try_from(time.timestamp_micros()).unwrap_or(0);
+        Ok(SystemTime::UNIX_EPOCH + Duration::from_micros(micros))
+    }
+
+    /// # Errors
+    /// The token has no valid time, or is bound to a mechanism that placet does not speak.
+    pub fn validate(self) -> Result<ValidToken, String> {
+        if self.bind.as_ref().is_some_and(|bind| !bind.is_empty()) {
+            return Err("it is bound to another mechanism of authentication, which placet does not support".to_owned());
+        }
+        let expires = self.expires()?;
+        let rules = self
+            .application_credential
+            .and_then(|credential| credential.access_rules);
+        let services = self.catalog.into_iter().map(|service| service.service_type);
+        let access_rules = rules.map(|rules| AccessRules {
+            rules,
+            services: services.collect(),
+        });
+        let domain_of = |named: Option<Named>| {
+            let (id, domain) = named.map_or((None, None), |named| (Some(named.id), named.domain));
+            (id, domain.and_then(|domain| domain.id))
+        };
+        let (user_id, user_domain_id) = domain_of(Some(self.user));
+        let (project_id, project_domain_id) = domain_of(self.project);
+        let caller = Caller {
+            user_id,
+            user_domain_id,
+            project_id,
+            project_domain_id,
+            domain_id: self.domain.map(|domain| domain.id),
+            system_scope: self.system.filter(|system| system.all).map(|_| "all".to_owned()),
+            roles: self.roles.into_iter().map(|role| role.name).collect(),
+            is_admin_project: self.is_admin_project.unwrap_or(true),
+            service: Service::default(),
+        };
+        Ok(ValidToken {
+            caller: Arc::new(caller),
+            expires,
+            access_rules,
+        })
+    }
+}

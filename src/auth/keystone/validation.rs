@@ -1,0 +1,162 @@
+//! Validates tokens: from the cache, or on a thread that asks Keystone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use reqwest::header::HeaderValue;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::cache::{TokenCache, TokenHash};
+use super::client::{Client, Failure, SetupError};
+use super::identity_service::IdentityService;
+use super::settings::Settings;
+use super::single_flight::{SingleFlight, Validation};
+use super::statistics::{KeystoneStatistics, Outcome};
+use super::token::ValidToken;
+
+/// Longer tokens are not valid: Keystone's have some hundred bytes, signed ones some thousand.
+const MAX_TOKEN_BYTES: usize = 16 * 1024;
+/// Requests to Keystone at a time; more wait.
+const MAX_REQUESTS: usize = 64;
+
+pub struct Validator {
+    cache: Arc<TokenCache>,
+    flights: Arc<SingleFlight>,
+    asker: Arc<Asker>,
+    runtime: Handle,
+    /// Dropped with this, which ends the thread.
+    _stop: oneshot::Sender<()>,
+}
+
+/// What the thread works with.
+struct Asker {
+    keystone: IdentityService,
+    cache: Arc<TokenCache>,
+    statistics: Arc<KeystoneStatistics>,
+    requests: Semaphore,
+    /// Whether the last validation failed, so that each change is one line of the log.
+    failing: AtomicBool,
+}
+
+impl Validator {
+    /// # Errors
+    /// A certificate that cannot be used, or no thread.
+    pub fn start(settings: &Settings) -> Result<Validator, SetupError> {
+        let client = Client::new(&settings.connection)?;
+        let statistics = Arc::<KeystoneStatistics>::default();
+        let cache = Arc::new(TokenCache::new(settings.cache_time, Arc::clone(&statistics)));
+        let asker = Arc::new(Asker {
+            keystone: IdentityService::new(settings, client),
+            cache: Arc::clone(&cache),
+            statistics,
+            requests: Semaphore::new(MAX_REQUESTS),
+            failing: AtomicBool::new(false),
+        });
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(SetupError::Thread)?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let handle = runtime.handle().clone();
+        handle.spawn({
+            let asker = Arc::clone(&asker);
+            async move { asker.log_in().await }
+        });
+        thread::Builder::new()
+            .name("placet-keystone".to_owned())
+            .spawn(move || {
+                // Ends with an error when the sender is dropped.
+                let _ = runtime.block_on(stopped);
+                runtime.shutdown_background();
+            })
+            .map_err(SetupError::Thread)?;
+        Ok(Validator {
+            cache,
+            flights: Arc::default(),
+            asker,
+            runtime: handle,
+            _stop: stop,
+        })
+    }
+
+    pub fn statistics(&self) -> &Arc<KeystoneStatistics> {
+        &self.asker.statistics
+    }
+
+    /// The token, if it is valid; `None` if it is not. If it `may_be_expired`, only its other properties count.
+    ///
+    /// # Errors
+    /// Keystone cannot say whether it is valid.
+    pub async fn validate(&self, text: &str, may_be_expired: bool) -> Validation {
+        if text.is_empty() || text.len() > MAX_TOKEN_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Ok(None);
+        }
+        let hash = TokenHash::of(text);
+        if let Some(token) = self.cache.get(&hash) {
+            self.statistics().count_hit();
+            return Ok(in_time(token, may_be_expired));
+        }
+        let work = || {
+            let asker = Arc::clone(&self.asker);
+            let text = text.to_owned();
+            async move { asker.validate(hash, &text, may_be_expired).await }
+        };
+        let token = self.flights.run(&self.runtime, (hash, may_be_expired), work).await?;
+        Ok(token.and_then(|token| in_time(token, may_be_expired)))
+    }
+}
+
+fn in_time(token: Arc<ValidToken>, may_be_expired: bool) -> Option<Arc<ValidToken>> {
+    (may_be_expired || !token.has_expired()).then_some(token)
+}
+
+impl Asker {
+    /// Gets the first own token.
+    async fn log_in(&self) {
+        match self.keystone.log_in(&self.statistics).await {
+            Ok(own) => log::info!("Tokens are validated by Keystone at {}", own.endpoint),
+            Err(failure) => self.note(Some(&failure)),
+        }
+    }
+
+    async fn validate(&self, hash: TokenHash, text: &str, may_be_expired: bool) -> Validation {
+        let Ok(mut header) = HeaderValue::from_str(text) else {
+            return Ok(None);
+        };
+        header.set_sensitive(true);
+        let Ok(_permit) = self.requests.acquire().await else {
+            return Err(Failure::Stopped);
+        };
+        let begun = Instant::now();
+        let found = self.keystone.validate(&header, may_be_expired, &self.statistics).await;
+        let outcome = match &found {
+            Ok(Some(_)) => Outcome::Accepted,
+            Ok(None) => Outcome::Rejected,
+            Err(_) => Outcome::Failed,
+        };
+        self.statistics.count_validation(&outcome, begun.elapsed());
+        self.note(found.as_ref().err());
+        let token = found?.map(Arc::new);
+        if let Some(token) = &token {
+            self.cache.insert(hash, Arc::clone(token));
+        }
+        Ok(token)
+    }
+
+    /// Writes a line if Keystone stops to answer, and one if it answers again.
+    fn note(&self, failure: Option<&Failure>) {
+        let was_failing = self.failing.swap(failure.is_some(), Ordering::Relaxed);
+        match (failure, was_failing) {
+            (Some(failure), false) => log::error!(
+                "Keystone cannot validate tokens: {failure}. Requests whose token is not cached are answered with 503 \
+                 until it can"
+            ),
+            (Some(failure), true) => log::debug!("Keystone cannot validate tokens: {failure}"),
+            (None, true) => log::info!("Keystone validates tokens again"),
+            (None, false) => {}
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! From `[keystone_authtoken]` to the settings of authentication by Keystone.
+
+use std::time::Duration;
+
+use super::CommandError;
+use crate::auth::Authenticator;
+use crate::auth::keystone::{ConnectionSettings, Credentials, Domain, Keystone, Scope, Settings, User};
+use crate::config::{
+    AuthStrategy, KeystoneAuthtoken, KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser, Options,
+};
+
+/// How long a request to Keystone may take if `http_connect_timeout` is not set.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The authenticator that the configuration asks for.
+pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
+    match options.api.auth_strategy {
+        AuthStrategy::Noauth2 => Ok(Authenticator::NoAuth2),
+        AuthStrategy::Keystone => {
+            let keystone = Keystone::start(settings(&options.keystone_authtoken)?)?;
+            Ok(Authenticator::Keystone(Box::new(keystone)))
+        }
+    }
+}
+
+fn settings(options: &KeystoneAuthtoken) -> Result<Settings, CommandError> {
+    let login = options.login()?;
+    let set = |option: &Option<String>| option.clone().filter(|text| !text.is_empty());
+    Ok(Settings {
+        auth_url: login.auth_url.to_owned(),
+        credentials: credentials(&login.credentials),
+        scope: scope(&login.scope),
+        www_authenticate_uri: set(&options.www_authenticate_uri).unwrap_or_else(|| login.auth_url.to_owned()),
+        interface: options.interface.clone(),
+        region_name: set(&options.region_name),
+        delay_auth_decision: options.delay_auth_decision,
+        // -1 means no cache.
+        cache_time: Duration::from_secs(u64::try_from(options.token_cache_time).unwrap_or(0)),
+        service_token_roles: options.service_token_roles.clone(),
+        service_token_roles_required: options.service_token_roles_required,
+        service_type: set(&options.service_type),
+        connection: ConnectionSettings {
+            timeout: options
+                .http_connect_timeout
+                .map_or(DEFAULT_TIMEOUT, Duration::from_secs),
+            max_retries: options.http_request_max_retries,
+            cafile: options.cafile.clone(),
+            insecure: options.insecure,
+            certfile: options.certfile.clone(),
+            keyfile: options.keyfile.clone(),
+        },
+    })
+}
+
+fn credentials(credentials: &KeystoneCredentials) -> Credentials {
+    match *credentials {
+        KeystoneCredentials::Password { user: of, password } => Credentials::Password {
+            user: user(of),
+            password: password.to_owned(),
+        },
+        KeystoneCredentials::ApplicationCredentialId { id, secret } => Credentials::ApplicationCredentialId {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+        },
+        KeystoneCredentials::ApplicationCredentialName { name, user: of, secret } => {
+            Credentials::ApplicationCredentialName {
+                name: name.to_owned(),
+                user: user(of),
+                secret: secret.to_owned(),
+            }
+        }
+    }
+}
+
+fn user(user: KeystoneUser) -> User {
+    match user {
+        KeystoneUser::Id(id) => User::Id(id.to_owned()),
+        KeystoneUser::Name { name, domain: of } => User::Name {
+            name: name.to_owned(),
+            domain: domain(of),
+        },
+    }
+}
+
+fn domain(domain: KeystoneDomain) -> Domain {
+    match domain {
+        KeystoneDomain::Id(id) => Domain::Id(id.to_owned()),
+        KeystoneDomain::Name(name) => Domain::Name(name.to_owned()),
+    }
+}
+
+fn scope(scope: &KeystoneScope) -> Scope {
+    match *scope {
+        KeystoneScope::Unscoped => Scope::Unscoped,
+        KeystoneScope::ProjectId(id) => Scope::ProjectId(id.to_owned()),
+        KeystoneScope::ProjectName { name, domain: of } => Scope::ProjectName {
+            name: name.to_owned(),
+            domain: of.map(domain),
+        },
+        KeystoneScope::Domain(of) => Scope::Domain(domain(of)),
+        KeystoneScope::System => Scope::System,
+        KeystoneScope::Trust(id) => Scope::Trust(id.to_owned()),
+    }
+}
