@@ -4,7 +4,7 @@
 
 Threads make providers with inventories, traits and aggregates, claim from them, release, move and delete, with a token
 that no request had before. At any time the same number of things exists. So after a warm-up the resident memory must
-stay where it is. `--keep` deletes nothing, and must fail.
+stay where it is. `--keep` deletes nothing, so that memory grows with what exists.
 """
 
 import argparse
@@ -28,8 +28,9 @@ ALIVE = 20
 CONSUMERS, TOKENS = 50, 100
 SHORT_SECONDS, FULL_SECONDS = 30, 600
 WARM_UP = 1 / 3
-# What an allocator that is warm may still take: glibc gives each thread's arena back late. Measured without a leak: up
-# to 6 MB in 30 s, up to 9 MB in 600 s. A leak of 100 bytes for each request is 60 MB in 600 s.
+# What an allocator that is warm may still take: glibc gives each thread's arena back late. Measured: 0.9 MB after the
+# warm-up of a run of 20 s with 6,608 requests. The bound is for runs of many minutes: a leak of 100 bytes for each of
+# 300,000 requests is 30 MB. A short run notices only what leaks some kilobytes for each request.
 MAX_GROWN_MB = 16
 SHOWN_SAMPLES = 12
 
