@@ -128,6 +128,7 @@ def own_token(tests, context, holder, short):
         tests.equal("with its first token", (200, 200), pair.statuses(cached))
         time.sleep(1.1)  # revocations are by the second
         cloud.set_enabled(SERVICE_USER, False)
+        time.sleep(1.1)
         tests.equal("the service's user is disabled: a new token is 503", (503, 503), pair.statuses(holder.headers()))
         tests.equal("the service's user is disabled: a cached token goes on", (200, 200), pair.statuses(cached))
         cloud.set_enabled(SERVICE_USER, True)
