@@ -1,6 +1,7 @@
 """OpenStack Placement and the service under test beside each other, and the log of the latter at its finest level."""
 
 import contextlib
+import json
 import re
 
 from functional_tests.lib import live
@@ -82,6 +83,8 @@ def status(service, headers):
 
 def seen(answer):
     body = REQUEST_ID.sub(b"req-", answer.raw).decode("utf-8", "replace")
+    with contextlib.suppress(ValueError):
+        body = json.loads(body)
     return answer.status, answer.headers.get("www-authenticate"), answer.headers.get("content-type"), body
 
 

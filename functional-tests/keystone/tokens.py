@@ -104,8 +104,7 @@ def request_lines(tokens):
     return {
         "the root with garbage": ("GET", "/", bearer("garbage")), "the root without a token": ("GET", "/", {}),
         "an unknown path without a token": ("GET", "/nothing", {}), "an unknown path": ("GET", "/nothing", good),
-        "two slashes without a token": ("GET", "//", {}), "a wrong method without a token": ("PATCH", "/traits", {}),
-        "a wrong method": ("PATCH", "/traits", good),
+        "a wrong method without a token": ("PATCH", "/traits", {}), "a wrong method": ("PATCH", "/traits", good),
         "a wrong version without a token": ("GET", "/traits", {"openstack-api-version": "placement 9.9"}),
         "a wrong version": ("GET", "/traits", good | {"openstack-api-version": "placement 9.9"}),
         "HTML without a token": ("GET", "/traits", {"accept": "text/html"}),
