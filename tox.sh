@@ -11,7 +11,8 @@
 #                three processes, broken commits, held rows, failover to a standby, replicas, rolling restarts
 #   conformance  OpenStack Placement's own gabbi files, each with a new placet. The fixture is created with the API in
 #                one run, and written into the database before placet starts in the other
-#   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests
+#   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests; a real
+#                Keystone, with its clients, compared with OpenStack Placement
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
 #   long         all of these at full size, and the mutants, with which tests have to fail; about 100 minutes
 #   fuzz         the parsers, each for 60 s with random edits of known inputs
@@ -150,6 +151,7 @@ clients() {
     live || return
     step python clients "$PY" -m functional_tests.clients.run
     step python "clients, osc-placement" "$PY" -m functional_tests.clients.osc_placement_tests
+    keystone_venv && step python keystone "$PY" -m functional_tests.keystone.run
 }
 
 # Most steps wait for timeouts and for servers to start, so chains run in parallel to keep both cores busy.
