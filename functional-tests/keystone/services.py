@@ -71,14 +71,14 @@ class Pair:
 def status(service, headers):
     """The status of a request with these headers.
 
-    OpenStack Placement answers 500 if Keystone closed a kept connection, and if it does not answer in time. The first
-    is asked again, the second counts as 503.
+    OpenStack Placement answers 500 or 503 if Keystone closed a kept connection, so it is asked once more. A second 500
+    counts as 503: it answers so if Keystone does not answer in time.
     """
     for _ in range(2 if service.kind == "upstream" else 1):
         found = Rest(service.port, None)("GET", PATH, headers=headers).status
-        if found != 500:
+        if found < 500:
             return found
-    return 503 if service.kind == "upstream" else 500
+    return 503 if service.kind == "upstream" else found
 
 
 def seen(answer):
