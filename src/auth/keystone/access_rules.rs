@@ -137,8 +137,8 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, path), expected, "{pattern} {path}");
         }
-        let slow = "**a".repeat(50);
-        assert!(!matches(&slow, &"a".repeat(2_000).replace("aa", "ab")) || slow.len() > 1);
+        // Backtracking would take for ever: the text has a thousand places for each of fifty pieces.
+        assert!(!matches(&"**a".repeat(50), &"ab".repeat(1_000)));
     }
 
     #[test]

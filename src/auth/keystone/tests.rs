@@ -213,10 +213,10 @@ async fn futures_join<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T> {
     let mut done: Vec<Option<T>> = pinned.iter().map(|_| None).collect();
     std::future::poll_fn(|task| {
         for (future, done) in pinned.iter_mut().zip(&mut done) {
-            if done.is_none() {
-                if let std::task::Poll::Ready(value) = future.as_mut().poll(task) {
-                    *done = Some(value);
-                }
+            if done.is_none()
+                && let std::task::Poll::Ready(value) = future.as_mut().poll(task)
+            {
+                *done = Some(value);
             }
         }
         if done.iter().all(Option::is_some) {
