@@ -136,6 +136,18 @@ def own_token(tests, context, holder, short):
         tests.equal("its own token was revoked", (200, 200), pair.statuses(holder.headers()))
 
 
+def credential(tests, context, holder):
+    """The service gets its own token with an application credential."""
+    given = context.cloud.credential(SERVICE_USER, "service")["identity"]["application_credential"]
+    options = set_ups.options(context.cloud, auth_type="v3applicationcredential", application_credential_id=given["id"],
+                              application_credential_secret=given["secret"])
+    for name in ("username", "user_domain_name", "password", "project_name", "project_domain_name"):
+        del options["keystone_authtoken"][name]
+    with Pair(context, options) as pair:
+        tests.equal("with an application credential of its own", (200, 200), pair.statuses(holder.headers()))
+        tests.equal("with an application credential of its own: garbage", (401, 401), pair.statuses(bearer("garbage")))
+
+
 def shared(tests, context, holder):
     """Requests with one new token at the same time wait for one validation."""
     keystone = context.cloud.keystone
@@ -158,6 +170,7 @@ def run(tests, context):
     holder = Holder(context.cloud, "traveller")
     keystone = context.cloud.keystone
     shared(tests, context, holder)
+    credential(tests, context, holder)
     with Pair(context, set_ups.options(context.cloud, http_connect_timeout="2")) as pair:
         for kind in (stopped, frozen, errors):
             outage(tests, context, pair, holder, kind)
