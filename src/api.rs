@@ -5,6 +5,7 @@
 
 pub mod handlers;
 pub mod http;
+mod metrics;
 mod openapi;
 mod panics;
 mod route;
@@ -13,9 +14,12 @@ mod service;
 
 pub use http::body::BodyMemory;
 pub use http::cors::Cors;
-pub use http::server::{Served, serve};
+pub use http::front::Front;
+pub use http::server::{Listeners, Served, serve};
+pub use http::statistics::HttpStatistics;
 pub use http::thread_pools::ThreadPools;
 pub use http::tls::{LiveTls, PemFile, TlsFiles, TlsPems};
+pub use metrics::{Metrics, MetricsAccess, ProcessCounters, ReadToken};
 pub use openapi::text as openapi;
 pub use panics::PanicCount;
 pub use routes::{authorized_by, slave_routes};

@@ -7,6 +7,7 @@ mod file_stamp;
 mod keystone;
 mod log_queue;
 mod logging;
+mod metrics;
 mod open_files;
 mod openapi;
 mod panics;
@@ -171,11 +172,11 @@ impl Arguments {
                 .run(&configuration.options.oslo_policy)
                 .map(|()| ExitCode::SUCCESS);
         }
-        let _log = logging::start(&configuration.options.default)?;
+        let log = logging::start(&configuration.options.default)?;
         match self.command {
             Some(Command::Db { command }) => command.run(&configuration.options),
             Some(Command::Status { command }) => command.run(&configuration.options),
-            _ => serve::run(&configuration).map(|()| ExitCode::SUCCESS),
+            _ => serve::run(&configuration, log.dropped_lines()).map(|()| ExitCode::SUCCESS),
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod thread;
 mod wal_checkpointer;
 pub mod writer;
 
+pub use connect::PoolState;
 pub use connect::connection::DbConnection;
 pub use connect::lock::ServingLock;
 pub use connect::pool::{Database, DatabaseSettings, ReadPermit};
@@ -22,6 +23,7 @@ pub use fault::{Fault, SetupError, WriteError};
 pub use writer::identity::Commit;
 #[cfg(test)]
 pub use writer::identity::{CommitOutcome, Identity};
+pub use writer::statistics::WriterStatistics;
 
 /// The result of a query. [`fault::classify`] says what to do about an error.
 pub type DbResult<T> = diesel::QueryResult<T>;

@@ -13,6 +13,7 @@ pub(crate) mod model;
 pub(crate) mod mutants;
 pub(crate) mod policy;
 pub(crate) mod search;
+pub(crate) mod statistics;
 pub(crate) mod tasks;
 pub(crate) mod version;
 pub(crate) mod wire;

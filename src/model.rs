@@ -15,6 +15,7 @@ pub mod resource_providers;
 mod service;
 pub mod snapshot;
 pub mod standard;
+pub mod statistics;
 pub mod traits;
 pub mod upgrade;
 pub mod usages;

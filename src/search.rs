@@ -14,6 +14,7 @@
 //! - `selection`: how many candidates an answer holds, and which providers its summaries show
 //!   (`shown_providers`); `group_providers`: the
 //!   providers that serve a group;
+//! - `totals`: sums over the whole cloud, for the metrics;
 //! - `explain`: why a provider was rejected; `interrupt`: cancels a search from outside;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
 
@@ -32,6 +33,7 @@ mod sequence;
 mod shown_providers;
 mod single;
 pub mod snapshot;
+mod totals;
 mod trees;
 mod zone_filter;
 
@@ -50,3 +52,4 @@ pub use snapshot::{
     AggregateId, BlockSlots, Catalog, ClassId, Delta, Inventory, LANES, NameKinds, ProviderId, ProviderRow, Slot,
     Snapshot, SnapshotChange, TraitId,
 };
+pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

@@ -19,6 +19,7 @@ pub mod reply;
 pub mod request_context;
 pub mod request_head;
 pub mod server;
+pub mod statistics;
 pub mod stopping;
 pub mod stream;
 pub mod streaming;

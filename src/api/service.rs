@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::http::body::BodyMemory;
 use super::http::cors::Cors;
+use super::http::statistics::HttpStatistics;
 use super::http::thread_pools::ThreadPools;
 use super::http::tls::LiveTls;
 use crate::auth::Authenticator;
@@ -23,6 +24,7 @@ pub struct Service {
     pub pools: Arc<ThreadPools>,
     pub bodies: Arc<BodyMemory>,
     pub settings: Settings,
+    pub statistics: Arc<HttpStatistics>,
 }
 
 /// Settings of the HTTP layer.

@@ -154,6 +154,7 @@ impl TestServer {
                 pools: ThreadPools::start(100).expect("a runtime").into(),
                 bodies: BodyMemory::new(1 << 20).into(),
                 settings,
+                statistics: Default::default(),
             }),
             _running: running,
             directory,

@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::db::SetupError;
 use crate::db::thread::spawn;
+use crate::statistics::Counter;
 
 /// The most bytes of lines that wait.
 const MAX_WAITING_BYTES: usize = 4 * 1024 * 1024;
@@ -26,6 +27,7 @@ struct Shared {
     stream: File,
     queue: Mutex<Queue>,
     changed: Condvar,
+    dropped: Arc<Counter>,
 }
 
 #[derive(Default)]
@@ -52,10 +54,16 @@ impl LogQueue {
             stream,
             queue: Mutex::default(),
             changed: Condvar::new(),
+            dropped: Arc::default(),
         });
         let queue = LogQueue(Arc::clone(&shared));
         spawn("placet-log", move || shared.write_waiting(dropped_line))?;
         Ok(queue)
+    }
+
+    /// The number of lines that were dropped since the start.
+    pub fn dropped_lines(&self) -> Arc<Counter> {
+        Arc::clone(&self.0.dropped)
     }
 
     /// Waits until all lines are written, but not longer than `bound`.
@@ -77,6 +85,7 @@ impl Write for LogQueue {
             let _ = (&self.0.stream).write_all(line);
         } else if queue.dropped > 0 || queue.waiting.len() + line.len() > MAX_WAITING_BYTES {
             queue.dropped += 1;
+            self.0.dropped.increment();
         } else {
             queue.waiting.extend_from_slice(line);
             self.0.changed.notify_all();

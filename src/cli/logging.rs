@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Write, stderr};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
@@ -13,12 +14,20 @@ use log::Level;
 use super::CommandError;
 use super::log_queue::LogQueue;
 use crate::config::DefaultSection;
+use crate::statistics::Counter;
 
 /// How long the end of the process waits for a log that is not read.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Writes the last lines of the log when it is dropped.
 pub struct FlushOnDrop(LogQueue);
+
+impl FlushOnDrop {
+    /// The number of lines that were dropped.
+    pub fn dropped_lines(&self) -> Arc<Counter> {
+        self.0.dropped_lines()
+    }
+}
 
 impl Drop for FlushOnDrop {
     fn drop(&mut self) {

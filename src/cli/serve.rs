@@ -2,12 +2,13 @@
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use super::{CommandError, db, keystone, open_files, panics, policy, tls_files};
-use crate::api::{self, BodyMemory, Listen, Served, Service, ThreadPools};
+use super::{CommandError, db, keystone, metrics, open_files, panics, policy, tls_files};
+use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service, ThreadPools};
 use crate::auth::Authenticator;
 use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
 use crate::db::writer::{WalLimits, WriterSettings};
@@ -16,10 +17,11 @@ use crate::model::allocations::Owner;
 use crate::model::{Model, Rules, Running, Serving};
 use crate::policy::live::LivePolicy;
 use crate::search;
+use crate::statistics::Counter;
 use crate::tasks::{Comparison, DatabaseWatch};
 
 /// Serves until SIGTERM or SIGINT. Returns when the requests in flight have finished.
-pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
+pub fn run(configuration: &Configuration, dropped_log_lines: Arc<Counter>) -> Result<(), CommandError> {
     let options = &configuration.options;
     let panics = panics::count_and_log();
     let warnings = options.check_serving()?;
@@ -35,10 +37,9 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let slave_routes = api::slave_routes(&options.placet.slave_routes).map_err(CommandError::SlaveRoutes)?;
     // Bind first, so that an address in use is reported before the database is changed.
     let bind = options.placet.bind;
-    let listener = listen(bind).map_err(|reason| CommandError::Listen { bind, reason })?;
-    let address = listener
-        .local_addr()
-        .map_err(|reason| CommandError::Listen { bind, reason })?;
+    let (listener, address) = listen(bind)?;
+    let metrics_port = options.placet.metrics_bind.filter(|_| options.placet.metrics);
+    let metrics_port = metrics_port.map(listen).transpose()?;
     let (database, replica) = (db::open(options)?, db::open_replica(options)?);
     let replica_readers = replica.as_ref().map_or(0, Replica::readers);
     let listen = Listen {
@@ -50,15 +51,26 @@ pub fn run(configuration: &Configuration) -> Result<(), CommandError> {
         tls,
     };
     let settings = settings(options, slave_routes);
+    let http = Arc::<HttpStatistics>::default();
+    let metrics = metrics::metrics(options, Arc::clone(&http), panics.clone(), dropped_log_lines);
+    let front = Front::new(settings.clone(), metrics);
     let load = {
-        let (options, settings) = (options.clone(), settings.clone());
-        move || load(&options, database, replica, policy, auth, settings)
+        let (options, http) = (options.clone(), Arc::clone(&http));
+        move || load(&options, database, replica, policy, auth, settings, http)
     };
+    let metrics_address = metrics_port.as_ref().map(|(_, address)| *address);
     let ready = || {
         print_greeting(options, address);
         log::info!("serving on {address}");
+        if let Some(address) = metrics_address {
+            log::info!("serving the metrics on {address}");
+        }
     };
-    match api::serve(settings, listener, &listen, load, ready).map_err(CommandError::Serve)? {
+    let listeners = Listeners {
+        api: listener,
+        metrics: metrics_port.map(|(listener, _)| listener),
+    };
+    match api::serve(front, listeners, &listen, load, ready).map_err(CommandError::Serve)? {
         Served::Stopped(running) => {
             let finished = running.finish();
             if panics.get() > 0 {
@@ -99,6 +111,7 @@ fn load(
     policy: LivePolicy,
     auth: Authenticator,
     settings: api::Settings,
+    statistics: Arc<HttpStatistics>,
 ) -> Result<(Service, RunningTasks), CommandError> {
     // Held until the process ends. Taken before the schema is changed, because another process may use the database.
     let serving = Serving::from(database.lock_for_serving()?);
@@ -127,6 +140,7 @@ fn load(
             .into(),
         bodies: BodyMemory::new(options.placet.max_body_memory).into(),
         settings,
+        statistics,
     };
     Ok((service, tasks))
 }
@@ -149,7 +163,17 @@ fn prepare(database: &Database, options: &Options) -> Result<(), CommandError> {
 /// the same time.
 const BACKLOG: i32 = 1024;
 
-fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
+/// Listens on the address. Returns the address that the kernel has given, too.
+fn listen(bind: SocketAddr) -> Result<(TcpListener, SocketAddr), CommandError> {
+    let with_address = |listener: TcpListener| {
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    let listening = listener(bind).and_then(with_address);
+    listening.map_err(|reason| CommandError::Listen { bind, reason })
+}
+
+fn listener(bind: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;
     // Lets a new process bind the address while old connections are in TIME_WAIT.
     socket.set_reuse_address(true)?;

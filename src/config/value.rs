@@ -204,6 +204,9 @@ impl<T: OptionValue> OptionValue for Option<T> {
     const REPEATABLE: bool = T::REPEATABLE;
 
     fn from_text(text: &str) -> Result<Option<Self>, String> {
+        if text.is_empty() {
+            return Ok(Some(None));
+        }
         T::from_text(text).map(Some)
     }
 }

@@ -32,12 +32,14 @@ mod plan;
 pub mod pruning;
 pub mod queue;
 mod settings;
+pub mod statistics;
 mod strategy;
 #[cfg(test)]
 mod tests;
 mod transaction;
 mod waiting;
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -60,6 +62,7 @@ use large::LargeInserts;
 pub use plan::BatchPlan;
 use queue::{Job, WriterHandle, queue};
 pub use settings::WriterSettings;
+use statistics::WriterStatistics;
 use strategy::CommitStrategy;
 use waiting::Waiting;
 
@@ -79,10 +82,10 @@ pub fn start<B: Batch, T: Send + 'static>(
     build: impl FnOnce(&mut DbConnection) -> std::result::Result<(B, T), SetupError> + Send + 'static,
 ) -> std::result::Result<(WriterHandle<B>, T, JoinHandle<()>), SetupError> {
     let (handle, jobs) = queue(settings);
-    let settings = settings.clone();
+    let (settings, statistics) = (settings.clone(), Arc::clone(handle.statistics()));
     let (report, started) = channel();
     let thread = thread::spawn("placet-writer", move || {
-        match Writer::new(database, &settings, jobs, build) {
+        match Writer::new(database, &settings, jobs, statistics, build) {
             Ok((writer, built)) => {
                 if report.send(Ok(built)).is_ok() {
                     let _guard = thread::StopOnPanic;
@@ -144,6 +147,7 @@ struct Writer<B: Batch> {
     lock_wait: Duration,
     last_heartbeat: Instant,
     answer_pruning: AnswerPruning,
+    statistics: Arc<WriterStatistics>,
 }
 
 type BatchResult<T> = std::result::Result<T, BatchFailure>;
@@ -153,6 +157,7 @@ impl<B: Batch> Writer<B> {
         database: Database,
         settings: &WriterSettings,
         queue: Receiver<Job<B>>,
+        statistics: Arc<WriterStatistics>,
         build: impl FnOnce(&mut DbConnection) -> std::result::Result<(B, T), SetupError>,
     ) -> std::result::Result<(Writer<B>, T), SetupError> {
         let checkpointer = WalCheckpointer::start(&database, settings.wal)?;
@@ -182,6 +187,7 @@ impl<B: Batch> Writer<B> {
             lock_wait,
             last_heartbeat: Instant::now(),
             answer_pruning: AnswerPruning::new(settings.claim_memory),
+            statistics,
         };
         Ok((writer, built))
     }
@@ -202,8 +208,11 @@ impl<B: Batch> Writer<B> {
     /// Commits the jobs that need no held row, and parks the others.
     fn commit_batch(&mut self, jobs: Vec<Job<B>>) {
         let jobs = self.park(jobs);
+        self.statistics.parked.set(self.parked.count());
         if !jobs.is_empty() {
+            let began = Instant::now();
             self.commit_or_refuse(jobs);
+            self.statistics.batch_times.record_time(began.elapsed());
             self.notify_checkpointer();
         }
     }
@@ -230,6 +239,7 @@ impl<B: Batch> Writer<B> {
             }
             self.prune_answers();
             self.retry_parked();
+            self.statistics.parked.set(self.parked.count());
             if self.has_due() {
                 return true;
             }
@@ -313,6 +323,9 @@ impl<B: Batch> Writer<B> {
                 self.register_new_identity();
             }
             self.is_stale |= matches!(failure, BatchFailure::Stale);
+            if failure.is_conflict() {
+                self.statistics.conflicts.increment();
+            }
             if !failure.is_retryable() {
                 return Err(failure);
             }
@@ -347,6 +360,7 @@ impl<B: Batch> Writer<B> {
                 (strategy, was_stale) = (CommitStrategy::first(jobs), false);
             }
             strategy = strategy.after(&failure, was_stale, is_plannable);
+            self.statistics.note_retry(strategy);
             was_stale |= matches!(failure, BatchFailure::Stale);
         }
     }

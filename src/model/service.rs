@@ -16,6 +16,7 @@ use super::reads::unknown_names::NamedSearch;
 use super::snapshot::follower::Follower;
 use super::snapshot::store::SnapshotStore;
 use super::standard;
+use super::statistics::{ClaimStatistics, ClaimedConsumers, ConsumerCount};
 use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::queue::{Submitted, WriterHandle};
@@ -31,8 +32,10 @@ pub struct Model {
     pub(super) replica: Option<Replica>,
     pub(super) store: Arc<SnapshotStore>,
     pub(super) last_comparison: LastComparison,
+    pub(super) claim_statistics: Arc<ClaimStatistics>,
+    pub(super) consumer_count: Arc<ConsumerCount>,
     follower: Follower,
-    writer: WriterHandle<Decider>,
+    pub(super) writer: WriterHandle<Decider>,
     refusal_checks: RefusalChecks,
     pub(super) exclusive: bool,
     /// Whether the database compares names as the snapshot does, byte by byte.
@@ -130,6 +133,8 @@ impl Model {
             replica: None,
             store,
             last_comparison: LastComparison::default(),
+            claim_statistics: Arc::default(),
+            consumer_count: Arc::default(),
             follower,
             writer,
             refusal_checks,
@@ -163,7 +168,11 @@ impl Model {
 
     /// Executes a command: returns when it is committed or refused.
     pub async fn submit<C: Write>(&self, command: C) -> Result<C::Answer> {
-        self.submit_until(command, self.writer.deadline()).await
+        let command = command.into_command();
+        let claimed = ClaimedConsumers::of(&command);
+        let answer = self.send(command, self.writer.deadline()).await;
+        self.claim_statistics.note(claimed, &answer);
+        typed::<C>(answer?)
     }
 
     /// As `submit`, with a deadline.
@@ -282,7 +291,7 @@ impl Model {
     }
 
     /// The time since the last moment at which the snapshot showed every acknowledged commit, at most.
-    fn age(&self) -> Duration {
+    pub(super) fn age(&self) -> Duration {
         if self.exclusive {
             self.store.invalid_time()
         } else {

@@ -14,6 +14,8 @@ struct InterruptState {
     cancelled: AtomicBool,
     /// The steps that remain. Only the thread that searches counts them, so load and store need not be one operation.
     steps: AtomicU64,
+    /// The steps that were counted.
+    spent: AtomicU64,
 }
 
 impl Default for InterruptState {
@@ -21,6 +23,7 @@ impl Default for InterruptState {
         InterruptState {
             cancelled: AtomicBool::new(false),
             steps: AtomicU64::new(u64::MAX),
+            spent: AtomicU64::new(0),
         }
     }
 }
@@ -48,6 +51,11 @@ impl Interrupt {
         self.0.steps.load(Ordering::Relaxed) == 0
     }
 
+    /// The steps that were counted so far.
+    pub fn spent(&self) -> u64 {
+        self.0.spent.load(Ordering::Relaxed)
+    }
+
     /// Counts a step. True if the search must end.
     pub fn is_set(&self) -> bool {
         self.spend(1);
@@ -56,6 +64,8 @@ impl Interrupt {
 
     /// Counts steps that are taken without a check.
     pub fn spend(&self, steps: u64) {
+        let spent = self.0.spent.load(Ordering::Relaxed);
+        self.0.spent.store(spent.wrapping_add(steps), Ordering::Relaxed);
         let remaining = self.0.steps.load(Ordering::Relaxed);
         if remaining != u64::MAX {
             self.0.steps.store(remaining.saturating_sub(steps), Ordering::Relaxed);

@@ -9,6 +9,7 @@ mod ranks;
 mod requests;
 mod sequences;
 mod sharing;
+mod totals;
 mod trees;
 mod versions;
 mod wide;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use crate::api::http::access::shortened;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::{Effort, RequestContext};
+use crate::api::http::statistics::HttpStatistics;
 use crate::api::http::streaming::{ChunkSource, LogContext};
 use crate::error::Result;
 use crate::model::PreparedSearch;
-use crate::search::{self, Rank, Snapshot};
+use crate::search::{self, Interrupt, Rank, Snapshot};
 use crate::version::Version;
 use crate::wire::allocation_candidates as wire;
 use crate::wire::candidates::CandidatesQuery;
@@ -53,9 +54,10 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
     };
     let (version, query) = (context.version, context.query.clone());
     let has_limit = request.limit.is_some() || settings.max.is_some();
-    let make_source = move |interrupt| {
+    let statistics = context.statistics();
+    let make_source = move |interrupt: Interrupt| {
         let settings = search::SearchSettings {
-            interrupt,
+            interrupt: interrupt.clone(),
             ..settings.clone()
         };
         let answer = find(version, &snapshot, &request, rank, &settings)?;
@@ -67,6 +69,8 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
             },
             query: query.clone(),
             ceiling: settings.ceiling,
+            interrupt,
+            statistics: Arc::clone(&statistics),
         });
         Ok(source)
     };
@@ -114,11 +118,24 @@ struct CandidatesSource {
     answer: wire::CandidatesAnswer,
     query: String,
     ceiling: usize,
+    interrupt: Interrupt,
+    statistics: Arc<HttpStatistics>,
+}
+
+/// Also counts a search whose answer was broken off.
+impl Drop for CandidatesSource {
+    fn drop(&mut self) {
+        self.statistics.candidates.steps.add(self.interrupt.spent());
+    }
 }
 
 impl ChunkSource for CandidatesSource {
     fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
         let more = self.answer.write(out, length)?;
+        if !more {
+            self.statistics.candidates.answers.increment();
+            self.statistics.candidates.found.add(self.answer.found());
+        }
         if !more && self.answer.is_cut() {
             log::warn!(
                 "More than {} candidates for {:?}: the answer ends there; ask with a limit, or raise [placet] \

@@ -15,6 +15,7 @@ use actix_web::http::header::{HeaderName, HeaderValue, VARY};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use uuid::Uuid;
 
 use super::base_url::{self, BaseUrl};
 use super::connections::Connection;
@@ -31,6 +32,11 @@ use crate::version::Version;
 const VERSION_HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
 pub(in crate::api) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-openstack-request-id");
 
+/// The header with a new request id.
+pub(in crate::api) fn request_id_header() -> (HeaderName, String) {
+    (REQUEST_ID_HEADER, format!("req-{}", Uuid::new_v4()))
+}
+
 /// Answers any request.
 pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Service>) -> HttpResponse {
     let started = Instant::now();
@@ -40,6 +46,7 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
     let is_admitted = connection.is_none_or(|connection| connection.admits(is_last));
     let mut head = RequestHead::of(&request, &service.settings);
     let service = service.into_inner();
+    let _in_flight = service.statistics.begin();
     let id = head.request_id.clone();
     let outcome = if is_admitted {
         catch_panic(&id, serve(&request, payload, Arc::clone(&service), &mut head)).await
@@ -59,7 +66,10 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
     if let Some(cors) = &service.settings.cors {
         response = cors.add_headers(&request, response);
     }
-    access::log(&request, &head, &response, started.elapsed());
+    let time = started.elapsed();
+    access::log(&request, &head, &response, time);
+    let statistics = &service.statistics;
+    statistics.record(head.route, &head.method, response.status(), head.version, time);
     response
 }
 
@@ -129,6 +139,7 @@ async fn serve(
     let path = base_url::route_path(request.path(), &service.settings);
     head.native = route::is_native(&path);
     let rows = checks::rows(&path);
+    head.route = rows.first().map(|row| row.path);
     let caller = checks::authenticate(request, &rows, &service).await?;
     head.caller.clone_from(&caller);
     let caller = caller.unwrap_or_default();

@@ -5,6 +5,8 @@
 //! wait as well, in the kernel's queue; but a balancer's check waits with them, and learns nothing.
 
 use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -16,6 +18,7 @@ use super::connections::Connection;
 use super::refusal::Refusal;
 use super::request_head::RequestHead;
 use super::{dispatch, health};
+use crate::api::metrics::{self, Metrics, MetricsAccess};
 use crate::api::service::{Service, Settings};
 
 /// What all workers share before there is a service.
@@ -23,6 +26,7 @@ pub struct Front {
     service: SetOnce<Data<Service>>,
     stopping: watch::Sender<bool>,
     settings: Settings,
+    metrics: Arc<Metrics>,
 }
 
 /// Whether requests can be answered.
@@ -33,11 +37,12 @@ pub enum Phase<'a> {
 }
 
 impl Front {
-    pub fn new(settings: Settings) -> Front {
+    pub fn new(settings: Settings, metrics: Metrics) -> Front {
         Front {
             service: SetOnce::new(),
             stopping: watch::channel(false).0,
             settings,
+            metrics: metrics.into(),
         }
     }
 
@@ -75,6 +80,28 @@ impl Front {
         }
     }
 
+    /// The answer to a request for health or for the metrics, if it is one.
+    async fn answer_operator(&self, request: &HttpRequest, has_metrics: bool) -> Option<HttpResponse> {
+        let path = request.path();
+        if !health::may_be_for(path) && !path.ends_with(metrics::PATH) {
+            return None;
+        }
+        let (began, path) = (Instant::now(), route_path(path, &self.settings));
+        let (route, response) = if path == metrics::PATH {
+            let has_metrics = has_metrics && !matches!(self.metrics.access, MetricsAccess::Off);
+            if !has_metrics {
+                return None;
+            }
+            let (shown, service) = (Arc::clone(&self.metrics), self.service.get().cloned());
+            (metrics::PATH, metrics::answer(request, shown, service).await)
+        } else {
+            health::answer(request, &path, &self.phase(), self.settings.ready_timeout)?
+        };
+        let http = &self.metrics.http;
+        http.record_since(route, request.method(), response.status(), began);
+        Some(response)
+    }
+
     fn refuse_while_loading(&self, request: &HttpRequest) -> HttpResponse {
         let detail = "placet stops before it has read its tables.";
         let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, detail).at_any_version();
@@ -85,16 +112,24 @@ impl Front {
     }
 }
 
-/// Answers any request.
+/// Answers any request on the API's port.
 pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
-    if health::may_be_for(request.path()) {
-        let path = route_path(request.path(), &front.settings);
-        if let Some(response) = health::answer(&request, &path, &front.phase(), front.settings.ready_timeout) {
-            return response;
-        }
+    if let Some(response) = front.answer_operator(&request, !front.metrics.has_own_port).await {
+        return response;
     }
     match front.service(&request).await {
         Some(service) => dispatch::answer(request, payload, service).await,
         None => front.refuse_while_loading(&request),
+    }
+}
+
+/// Answers any request on the port that has the metrics and health alone.
+pub async fn answer_metrics_port(request: HttpRequest, front: Data<Front>) -> HttpResponse {
+    match front.answer_operator(&request, true).await {
+        Some(response) => response,
+        None => HttpResponse::NotFound()
+            .insert_header(dispatch::request_id_header())
+            .content_type("text/plain; charset=utf-8")
+            .body("This port has /metrics, /health/live and /health/ready.\n"),
     }
 }

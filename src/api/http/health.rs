@@ -6,24 +6,28 @@ use std::time::Duration;
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
-use uuid::Uuid;
 
-use super::dispatch::REQUEST_ID_HEADER;
+use super::dispatch::request_id_header;
 use super::front::Phase;
 
-const LIVE: &str = "/health/live";
-const READY: &str = "/health/ready";
+pub const LIVE: &str = "/health/live";
+pub const READY: &str = "/health/ready";
 
 /// Whether a request may be one for health: most are not, and their paths need no decoding for that.
 pub fn may_be_for(path: &str) -> bool {
     path.ends_with(LIVE) || path.ends_with(READY)
 }
 
-/// The answer to a request for health; `None` for any other path. `limit`: how long the database may be silent.
-pub fn answer(request: &HttpRequest, path: &str, phase: &Phase<'_>, limit: Duration) -> Option<HttpResponse> {
-    let unready = match path {
-        LIVE => None,
-        READY => unready(phase, limit),
+/// The answer to a request for health, and its route; `None` for any other path. `limit`: how long the database may be silent.
+pub fn answer(
+    request: &HttpRequest,
+    path: &str,
+    phase: &Phase<'_>,
+    limit: Duration,
+) -> Option<(&'static str, HttpResponse)> {
+    let (route, unready) = match path {
+        LIVE => (LIVE, None),
+        READY => (READY, unready(phase, limit)),
         _ => return None,
     };
     let response = match (request.method(), &unready) {
@@ -32,7 +36,10 @@ pub fn answer(request: &HttpRequest, path: &str, phase: &Phase<'_>, limit: Durat
         _ => {
             let mut refusal = HttpResponse::build(StatusCode::METHOD_NOT_ALLOWED);
             refusal.insert_header((header::ALLOW, "GET, HEAD"));
-            return Some(with_body(refusal, &json!({"status": "error", "reason": "use GET"})));
+            return Some((
+                route,
+                with_body(refusal, &json!({"status": "error", "reason": "use GET"})),
+            ));
         }
     };
     let body = match (path, unready) {
@@ -40,13 +47,13 @@ pub fn answer(request: &HttpRequest, path: &str, phase: &Phase<'_>, limit: Durat
         (_, None) => json!({"status": "ready"}),
         (_, Some(reason)) => json!({"status": "not ready", "reason": reason}),
     };
-    Some(with_body(response, &body))
+    Some((route, with_body(response, &body)))
 }
 
 fn with_body(mut response: actix_web::HttpResponseBuilder, body: &serde_json::Value) -> HttpResponse {
     response
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header((REQUEST_ID_HEADER, format!("req-{}", Uuid::new_v4())))
+        .insert_header(request_id_header())
         .content_type("application/json")
         .body(body.to_string())
 }

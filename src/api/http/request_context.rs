@@ -9,6 +9,7 @@ use super::base_url::BaseUrl;
 use super::body::SMALL_BODY_BYTES;
 use super::disconnect::DisconnectWatch;
 use super::reply::Reply;
+use super::statistics::HttpStatistics;
 use super::streaming::{
     self, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, PartialAnswer, StreamingBody, attempt,
 };
@@ -85,6 +86,10 @@ impl RequestContext {
         }
         let body = self.body.clone();
         self.service.pools.bodies.start(move || read(&body)).await
+    }
+
+    pub fn statistics(&self) -> Arc<HttpStatistics> {
+        Arc::clone(&self.service.statistics)
     }
 
     pub fn settings(&self) -> &Settings {

@@ -25,6 +25,8 @@ pub struct RequestHead {
     pub remote: String,
     /// Whether the request is for the native API, which has no microversions.
     pub native: bool,
+    /// The path of the row in the route table, for the metrics; `None` if no row has the path.
+    pub route: Option<&'static str>,
     /// `None` until the version is negotiated.
     pub version: Option<Version>,
     /// `None` until the request is authenticated, and on public routes.
@@ -41,6 +43,7 @@ impl RequestHead {
             accept: Accept::read(text(request, "accept").as_deref()),
             remote: Forwarded::of(request, settings).address.unwrap_or_else(peer),
             native: false,
+            route: None,
             version: None,
             caller: None,
         }

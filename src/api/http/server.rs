@@ -11,11 +11,11 @@ use std::time::Duration;
 use actix_http::{HttpService, Protocol};
 use actix_server::{GracefulShutdownSignal, Server};
 use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_service, map_config};
-use actix_web::App;
 use actix_web::dev::AppConfig;
 use actix_web::rt::System;
 use actix_web::rt::net::TcpStream;
 use actix_web::web::{Data, to};
+use actix_web::{App, Route};
 use tokio::sync::oneshot;
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
@@ -26,7 +26,7 @@ use super::stopping::{self, Settling};
 use super::stream::Stream;
 use super::tls::LiveTls;
 use super::transport::Transport;
-use crate::api::service::{Listen, Service, Settings};
+use crate::api::service::{Listen, Service};
 
 /// How long a connection may be idle between requests.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
@@ -34,6 +34,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may take to close a connection that the server closed.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The sockets that are listened on.
+pub struct Listeners {
+    pub api: TcpListener,
+    /// For the metrics, if they have a port of their own.
+    pub metrics: Option<TcpListener>,
+}
 
 /// How the service ended, if the network did not fail.
 pub enum Served<L, E> {
@@ -50,15 +57,15 @@ pub enum Served<L, E> {
 /// `load` makes the service, on a thread of its own. Health is answered at once, and other requests wait for it. `ready`
 /// is called when it has loaded.
 pub fn serve<L: Send + 'static, E: Send + 'static>(
-    settings: Settings,
-    listener: TcpListener,
+    front: Front,
+    listeners: Listeners,
     listen: &Listen,
     load: impl FnOnce() -> Result<(Service, L), E> + Send + 'static,
     ready: impl FnOnce(),
 ) -> io::Result<Served<L, E>> {
     System::new().block_on(async {
-        let front = Data::new(Front::new(settings));
-        let server = start(&front, listener, listen)?;
+        let front = Data::new(front);
+        let server = start(&front, listeners, listen)?;
         stopping::ignore_other_signals()?;
         let (loaded, loads) = oneshot::channel();
         thread::Builder::new()
@@ -85,11 +92,13 @@ pub fn serve<L: Send + 'static, E: Send + 'static>(
 }
 
 /// Starts the workers and installs the handlers of the signals that stop them.
-fn start(front: &Data<Front>, listener: TcpListener, listen: &Listen) -> io::Result<Server> {
+fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen) -> io::Result<Server> {
     let workers = match listen.workers {
         0 => available_parallelism().map_or(1, usize::from),
         workers => workers,
     };
+    let Listeners { api, metrics } = listeners;
+    let all: Vec<&TcpListener> = [&api].into_iter().chain(&metrics).collect();
     let (max_connections, settling) = (listen.max_connections.div_ceil(workers), Settling::new());
     let server = Server::build()
         .workers(workers)
@@ -101,8 +110,10 @@ fn start(front: &Data<Front>, listener: TcpListener, listen: &Listen) -> io::Res
             front.clone(),
             listen.drain_time,
             settling.clone(),
-            vec![listener.try_clone()?],
-            workers,
+            all.iter()
+                .map(|listener| listener.try_clone())
+                .collect::<io::Result<_>>()?,
+            workers * all.len(),
         )?);
     let worker = WorkerSettings {
         front: front.clone(),
@@ -111,7 +122,15 @@ fn start(front: &Data<Front>, listener: TcpListener, listen: &Listen) -> io::Res
         draining: server.graceful_shutdown_signal(),
         tls: listen.tls.clone(),
     };
-    Ok(server.listen("placet", listener, move || http(worker.clone()))?.run())
+    let mut server = server;
+    if let Some(metrics) = metrics {
+        let worker = worker.clone();
+        server = server.listen("placet-metrics", metrics, move || {
+            http(worker.clone(), to(front::answer_metrics_port))
+        })?;
+    }
+    let server = server.listen("placet", api, move || http(worker.clone(), to(front::answer)))?;
+    Ok(server.run())
 }
 
 type ClientStream = Stream<Transport<Pin<Box<TimeoutStream<TcpStream>>>>>;
@@ -130,6 +149,7 @@ struct WorkerSettings {
 /// The service of one worker.
 fn http(
     settings: WorkerSettings,
+    handler: Route,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), InitError = (), Error = impl std::fmt::Debug> {
     let WorkerSettings {
         front,
@@ -140,7 +160,7 @@ fn http(
     } = settings;
     let connections = Rc::new(Connections::default());
     settling.watch(Rc::clone(&connections));
-    let app = App::new().app_data(front).default_service(to(front::answer));
+    let app = App::new().app_data(front).default_service(handler);
     let app = app
         .into_factory()
         .map_err(|error: actix_web::Error| error.error_response());

@@ -88,6 +88,11 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
+    /// How much work waits for a thread.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// Whether all threads have work.
     pub fn is_saturated(&self) -> bool {
         self.permits.available_permits() == 0

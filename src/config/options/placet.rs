@@ -69,6 +69,16 @@ options! {
         /// The time in which every provider in memory is compared once with the tables, to find writes by other programs.
         /// 0 turns the comparison off.
         comparison_interval: u64 = 300, 0..=86_400 seconds;
+        /// Serve `/metrics`, in Prometheus's text form.
+        metrics: bool = true;
+        /// An address and port of their own for `/metrics`, with `/health/live` and `/health/ready`. The metrics are then
+        /// not on `bind`. Every client that reaches this port may read them, unless there is a `metrics_token_file`.
+        metrics_bind: Option<SocketAddr>;
+        /// A file with the token that `/metrics` requires as `Authorization: Bearer`. It is read for each scrape. Without
+        /// one, and without `metrics_bind`, the metrics are refused if `auth_strategy` is `keystone`.
+        metrics_token_file: Option<PathBuf>;
+        /// The most aggregates whose inventories the metrics show one by one: those with the most providers.
+        metrics_aggregates: usize = 100, 0..=10_000;
         /// Routes that read from `[placement_database] slave_connection` and may therefore lag, such as `GET /usages,
         /// GET /allocations/{consumer_uuid}`.
         slave_routes: Vec<String> = "";

@@ -16,6 +16,7 @@ use crate::db::engines::dialect::{self, Purpose};
 use crate::db::file::guard::FileGuard;
 use crate::db::{DbConnection, SetupError};
 use crate::error::Error;
+use crate::statistics::Counter;
 
 /// How long after its last answer a connection is used without a ping. If it broke since, the read is repeated once, on
 /// another connection.
@@ -33,6 +34,8 @@ pub(super) struct Opener {
     pub statements: Arc<AtomicU64>,
     /// The last failure of the pool to open a connection.
     pub failed: Arc<Mutex<Option<ConnectFailure>>>,
+    /// How often the pool failed to open a connection.
+    pub failures: Arc<Counter>,
     /// When a connection was last found broken. Connections that answered before then are pinged before they are used.
     pub lost: Arc<Mutex<Option<Instant>>>,
     pub last_answer: LastAnswer,
@@ -136,6 +139,7 @@ impl r2d2::ManageConnection for Opener {
 
     fn connect(&self) -> Result<TrackedConnection, SetupError> {
         let conn = self.open(Purpose::Read).inspect_err(|error| {
+            self.failures.increment();
             log::debug!("The pool could not open a connection: {error}");
             let failure = ConnectFailure {
                 at: Instant::now(),

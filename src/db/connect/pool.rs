@@ -60,8 +60,8 @@ impl DatabaseSettings {
 /// The database that the configuration names. Clones share one pool.
 #[derive(Clone)]
 pub struct Database {
-    opener: Opener,
-    readers: r2d2::Pool<Opener>,
+    pub(super) opener: Opener,
+    pub(super) readers: r2d2::Pool<Opener>,
     /// One permit for each connection that the pool may have.
     read_permits: Arc<Semaphore>,
     pool_timeout: Duration,
@@ -77,6 +77,7 @@ impl Database {
             lock_timeout: settings.lock_timeout,
             statements: Arc::default(),
             failed: Arc::default(),
+            failures: Arc::default(),
             lost: Arc::default(),
             last_answer: LastAnswer::new(),
             open: OpenConnections::default(),

@@ -58,6 +58,11 @@ pub(super) struct Parked<B: Batch> {
 }
 
 impl<B: Batch> Parked<B> {
+    /// How many commands wait.
+    pub fn count(&self) -> usize {
+        self.jobs.len() + self.blind.len()
+    }
+
     pub fn new(max: usize) -> Parked<B> {
         let now = Instant::now();
         Parked {

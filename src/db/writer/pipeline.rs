@@ -66,11 +66,13 @@ impl<B: Batch> Writer<B> {
             let next = self.keep_if_valid(next, was_acknowledged);
             let commit = settled?;
             let Some(next) = next else {
+                self.statistics.batch_sizes.record_size(jobs.len());
                 self.publish(in_flight.change, &commit);
                 return Ok(in_flight.decisions);
             };
             self.pipelined += 1;
             let submitted = self.submit(&next.jobs, next.plan, Some(&next.expected_peers));
+            self.statistics.batch_sizes.record_size(jobs.len());
             self.publish(in_flight.change, &commit);
             answer(std::mem::replace(jobs, next.jobs), in_flight.decisions);
             in_flight = submitted?;

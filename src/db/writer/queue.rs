@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::batch::{BatchCommand, Decision};
+use super::statistics::WriterStatistics;
 use super::{Batch, WriterSettings};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
@@ -158,6 +159,7 @@ pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle
         unanswered: Unanswered::default(),
         queue_size: settings.queue_size,
         timeout: settings.commit_timeout,
+        statistics: Arc::default(),
     };
     (handle, jobs)
 }
@@ -168,6 +170,7 @@ pub struct WriterHandle<B: Batch> {
     unanswered: Unanswered,
     queue_size: usize,
     timeout: Duration,
+    statistics: Arc<WriterStatistics>,
 }
 
 impl<B: Batch> Clone for WriterHandle<B> {
@@ -177,11 +180,22 @@ impl<B: Batch> Clone for WriterHandle<B> {
             unanswered: self.unanswered.clone(),
             queue_size: self.queue_size,
             timeout: self.timeout,
+            statistics: self.statistics.clone(),
         }
     }
 }
 
 impl<B: Batch> WriterHandle<B> {
+    /// What the writer counts.
+    pub fn statistics(&self) -> &Arc<WriterStatistics> {
+        &self.statistics
+    }
+
+    /// How many commands have no answer yet. Those that wait for held rows are not among them.
+    pub fn unanswered(&self) -> usize {
+        self.unanswered.0.load(Ordering::Relaxed)
+    }
+
     /// The deadline of a command that arrives now.
     pub fn deadline(&self) -> BootInstant {
         BootInstant::now() + self.timeout

@@ -108,6 +108,7 @@ impl<B: Batch> Writer<B> {
         };
         let ended = send_commit(conn, jobs.iter().map(|job| &job.gate), self.capabilities);
         let commit = self.settle(ended)?;
+        self.statistics.batch_sizes.record_size(jobs.len());
         self.publish(change, &commit);
         Ok(decisions)
     }

@@ -84,6 +84,13 @@ impl Model {
             is_exact: true,
         };
         let answer = call.place(settings, search).await;
+        let answer = self.unless_repeated(&request, answer).await;
+        self.claim_statistics.note_call(&request, &answer);
+        answer
+    }
+
+    /// The answer to a call, or the stored one if the call was refused because it was carried out before.
+    async fn unless_repeated(&self, request: &PlaceRequest, answer: Result<PlaceAnswer>) -> Result<PlaceAnswer> {
         let is_refused = match &answer {
             _ if mutants::is(Mutant::LookOnce) => false,
             Err(Error::ClaimRefused(_)) => true,
@@ -91,7 +98,7 @@ impl Model {
             _ => false,
         };
         // The first call may have been carried out since.
-        if is_refused && let Some(answer) = self.stored_answer(&request).await? {
+        if is_refused && let Some(answer) = self.stored_answer(request).await? {
             return Ok(PlaceAnswer::Repeated(answer));
         }
         answer

@@ -176,6 +176,7 @@ impl FollowerThread {
     /// Reads the feed, and catches a panic: it must not end the thread.
     fn follow(&mut self) -> Result<Arc<Snapshot>> {
         let sent = BootInstant::now();
+        let began = Instant::now();
         let followed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.follow_or_reconnect()));
         let result = followed.unwrap_or_else(|_| {
             Err(Error::Internal {
@@ -183,7 +184,10 @@ impl FollowerThread {
             })
         });
         match &result {
-            Ok(_) => *self.last_query.lock().unwrap_or_else(PoisonError::into_inner) = sent,
+            Ok(_) => {
+                self.store.statistics().refreshes.record_time(began.elapsed());
+                *self.last_query.lock().unwrap_or_else(PoisonError::into_inner) = sent
+            }
             Err(error) => {
                 log::debug!("The change feed could not be read: {error}");
                 self.conn = None;

@@ -30,6 +30,7 @@ use crate::db::change_feed::{self, ChangeRecord, FeedPage, Position, Revisions};
 use crate::db::engines::dialect;
 use crate::db::{Commit, DbConnection, DbResult};
 use crate::model::batch::contention::ContentionTracker;
+use crate::model::statistics::{ReloadReason, SnapshotStatistics};
 use crate::mutants::{self, Mutant};
 use crate::search::{NameKinds, ProviderId, Snapshot};
 
@@ -43,6 +44,7 @@ pub struct SnapshotStore {
     invalidated: Notify,
     /// Whether a foreign writer has committed since everything was read. Then no decision rests on the snapshot.
     has_foreign_commits: AtomicBool,
+    statistics: Arc<SnapshotStatistics>,
 }
 
 /// The applied position. It is replaced together with the snapshot, under its lock.
@@ -97,8 +99,11 @@ enum PageOutcome {
 impl SnapshotStore {
     /// Loads all tables in one transaction.
     pub fn load(conn: &mut DbConnection) -> DbResult<SnapshotStore> {
+        let (began, statistics) = (Instant::now(), SnapshotStatistics::default());
         let loaded = dialect::read_transaction(conn, |conn| reload::everything(conn, || Ok(())))?;
+        statistics.loads.record_time(began.elapsed());
         Ok(SnapshotStore {
+            statistics: statistics.into(),
             current: ArcSwap::new(loaded.snapshot),
             applied: Mutex::new(Applied {
                 revisions: loaded.revisions,
@@ -117,6 +122,11 @@ impl SnapshotStore {
         })
     }
 
+    /// How the snapshot is kept up to date.
+    pub fn statistics(&self) -> &Arc<SnapshotStatistics> {
+        &self.statistics
+    }
+
     /// The newest snapshot. It shows every change that this process acknowledged, unless it is invalid.
     pub fn newest(&self) -> Arc<Snapshot> {
         self.current.load_full()
@@ -124,21 +134,24 @@ impl SnapshotStore {
 
     /// Marks the snapshot as invalid: nothing is answered from it until everything was reloaded.
     pub fn invalidate(&self) {
-        self.invalidate_under(&mut self.applied());
+        self.invalidate_under(&mut self.applied(), ReloadReason::Writer);
     }
 
     /// Invalidates the snapshot, unless it was reloaded or invalidated after `stamp`. Two threads may have the same
     /// reason. The second one must not make the reload obsolete that the first one began.
-    fn invalidate_since(&self, stamp: &Stamp, reason: impl std::fmt::Display) {
+    fn invalidate_since(&self, stamp: &Stamp, kind: ReloadReason, reason: impl std::fmt::Display) {
         let mut applied = self.applied();
         if applied.stamp.is_same_reload(stamp) {
             log::info!("The snapshot is reloaded: {reason}");
-            self.invalidate_under(&mut applied);
+            self.invalidate_under(&mut applied, kind);
         }
     }
 
     /// Under the lock: a reload that began before this must not make the snapshot valid again.
-    fn invalidate_under(&self, applied: &mut Applied) {
+    fn invalidate_under(&self, applied: &mut Applied, reason: ReloadReason) {
+        if applied.invalid_since.is_none() {
+            self.statistics.note_reload(reason);
+        }
         applied.stamp.invalidations += 1;
         applied.invalid_since.get_or_insert_with(BootInstant::now);
         self.invalid.store(true, Ordering::Release);
@@ -158,6 +171,7 @@ impl SnapshotStore {
             }
             self.invalidate_since(
                 &shown.stamp,
+                ReloadReason::Reconnected,
                 "on a new connection the database lacks a commit that it shows",
             );
         }
@@ -170,6 +184,7 @@ impl SnapshotStore {
         applied.stamp.foreign_commits += 1;
         applied.foreign_write_found = Some(BootInstant::now());
         if !self.has_foreign_commits.swap(true, Ordering::AcqRel) {
+            self.statistics.note_reload(ReloadReason::ForeignWriter);
             log::info!(
                 "A program other than placet wrote to the database: commands are decided on rows until the snapshot \
                  was reloaded"

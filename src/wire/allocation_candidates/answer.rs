@@ -34,6 +34,8 @@ pub struct CandidatesAnswer {
     /// The text before the next item.
     lead: &'static [u8],
     cut: bool,
+    /// The number of candidates that were written.
+    found: u64,
     /// Of ranked candidates: [`Ranked::is_exact`].
     exact: Option<bool>,
     has_summaries: bool,
@@ -70,6 +72,7 @@ impl CandidatesAnswer {
             phase,
             lead: LEAD,
             cut: false,
+            found: 0,
             exact: None,
             has_summaries: true,
         }
@@ -83,6 +86,11 @@ impl CandidatesAnswer {
         }
     }
 
+    /// The number of candidates that were written so far.
+    pub fn found(&self) -> u64 {
+        self.found
+    }
+
     /// Writes the next items until `out` has at least `length` bytes. Returns false at the end of the answer.
     ///
     /// # Errors
@@ -94,6 +102,7 @@ impl CandidatesAnswer {
                     Some(candidate) => {
                         out.put(self.lead);
                         self.requests.write(out, &self.snapshot, &candidate);
+                        self.found += 1;
                         self.lead = b",";
                     }
                     None => self.end_requests(out),
@@ -102,6 +111,7 @@ impl CandidatesAnswer {
                     Some(scored) => {
                         out.put(self.lead);
                         self.requests.write(out, &self.snapshot, &scored.candidate);
+                        self.found += 1;
                         scores::add(out, &self.snapshot, &scored);
                         self.lead = b",";
                     }

@@ -14,7 +14,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::result::Error as DbError;
 
@@ -25,6 +25,7 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::batch::save::Committed;
 use crate::model::snapshot::merged_changes::MergedChanges;
 use crate::model::snapshot::reload::{self, Reload};
+use crate::model::statistics::ReloadReason;
 use crate::mutants::{self, Mutant};
 use crate::search::{NameKinds, ProviderId, Snapshot};
 
@@ -188,7 +189,7 @@ impl SnapshotStore {
             }
             return Ok(());
         }
-        self.invalidate_since(&shown.stamp, error);
+        self.invalidate_since(&shown.stamp, ReloadReason::Feed, error);
         Ok(())
     }
 
@@ -200,7 +201,7 @@ impl SnapshotStore {
             // Another thread has reloaded it.
             return Ok(());
         }
-        let mut next_entry = reader.first_entry;
+        let (began, mut next_entry) = (Instant::now(), reader.first_entry);
         let check = || self.check_wanted(&reader);
         let mut reload = match dialect::read_transaction(conn, |conn| reload::everything(conn, check)) {
             Err(DbError::RollbackTransaction) => return Ok(()),
@@ -227,6 +228,7 @@ impl SnapshotStore {
                 }
             }
         }
+        self.statistics.loads.record_time(began.elapsed());
         log::info!("The snapshot was reloaded");
         Ok(())
     }

@@ -1,0 +1,181 @@
+//! `/metrics`: what placet counts, in Prometheus's text form.
+//!
+//! A scrape reads atomics and the newest snapshot, on a thread of its own, so that it delays no request: sums over a
+//! large cloud take milliseconds. One scrape is served at a time.
+
+mod cloud;
+mod process;
+mod service;
+mod text;
+
+use std::sync::Arc;
+
+use actix_web::http::{Method, StatusCode, header};
+use actix_web::{HttpRequest, HttpResponse};
+use serde_json::json;
+use tokio::sync::{Mutex, oneshot};
+
+use self::text::Page;
+use super::http::dispatch::request_id_header;
+use super::http::request_head::text as header_text;
+use super::http::statistics::HttpStatistics;
+use super::panics::PanicCount;
+use super::service::Service;
+use crate::statistics::Counter;
+
+pub const PATH: &str = "/metrics";
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Reads the token that a scrape must bring; `None` if it cannot be read.
+pub type ReadToken = Box<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// The clients that may read the metrics.
+pub enum MetricsAccess {
+    /// They are not served.
+    Off,
+    /// The port is open to all clients of the API, and the metrics say how full the cloud is: they are refused.
+    Closed,
+    Open,
+    /// A client that brings this token, as `Authorization: Bearer …`.
+    Token(ReadToken),
+}
+
+/// Numbers of the process that other layers count.
+#[derive(Debug, Clone, Default)]
+pub struct ProcessCounters {
+    pub panics: PanicCount,
+    pub dropped_log_lines: Arc<Counter>,
+}
+
+/// The metrics of one process.
+pub struct Metrics {
+    pub access: MetricsAccess,
+    /// Whether they have a port of their own, and are not served on the API's.
+    pub has_own_port: bool,
+    /// `[placet] metrics_aggregates`.
+    pub max_aggregates: usize,
+    pub http: Arc<HttpStatistics>,
+    pub process: ProcessCounters,
+    /// Held during a scrape.
+    scrape: Mutex<()>,
+}
+
+impl Metrics {
+    pub fn new(
+        access: MetricsAccess,
+        has_own_port: bool,
+        max_aggregates: usize,
+        http: Arc<HttpStatistics>,
+        process: ProcessCounters,
+    ) -> Metrics {
+        Metrics {
+            access,
+            has_own_port,
+            max_aggregates,
+            http,
+            process,
+            scrape: Mutex::new(()),
+        }
+    }
+
+    /// Refuses a request that may not read the metrics.
+    fn refusal(&self, request: &HttpRequest) -> Option<HttpResponse> {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "use GET");
+            let allow = header::HeaderValue::from_static("GET, HEAD");
+            response.headers_mut().insert(header::ALLOW, allow);
+            return Some(response);
+        }
+        match &self.access {
+            MetricsAccess::Open => None,
+            MetricsAccess::Off | MetricsAccess::Closed => Some(refuse(
+                StatusCode::FORBIDDEN,
+                "the metrics need [placet] metrics_token_file or metrics_bind",
+            )),
+            MetricsAccess::Token(read) => {
+                let wanted = read().filter(|token| !token.is_empty());
+                let sent = header_text(request, "authorization");
+                let sent = sent.as_deref().and_then(|sent| sent.strip_prefix("Bearer "));
+                let is_allowed = wanted.zip(sent).is_some_and(|(wanted, sent)| are_equal(&wanted, sent));
+                (!is_allowed).then(|| {
+                    let mut response = refuse(
+                        StatusCode::UNAUTHORIZED,
+                        "send the token of [placet] metrics_token_file as Authorization: Bearer",
+                    );
+                    let scheme = header::HeaderValue::from_static("Bearer");
+                    response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+                    response
+                })
+            }
+        }
+    }
+}
+
+/// The answer to a request for the metrics. Without a service, those of the process alone.
+pub async fn answer(
+    request: &HttpRequest,
+    metrics: Arc<Metrics>,
+    service: Option<actix_web::web::Data<Service>>,
+) -> HttpResponse {
+    if let Some(refusal) = metrics.refusal(request) {
+        return refusal;
+    }
+    let scraped = Arc::clone(&metrics);
+    let _one_at_a_time = scraped.scrape.lock().await;
+    let (done, written) = oneshot::channel();
+    let spawned = std::thread::Builder::new()
+        .name("placet-metrics".to_owned())
+        .spawn(move || {
+            let page = page(&metrics, service.as_deref().map(|service| &**service));
+            drop(service);
+            // The client may be gone.
+            let _ = done.send(page);
+        });
+    match (spawned, written.await) {
+        (Ok(_), Ok(page)) => HttpResponse::Ok()
+            .insert_header(request_id_header())
+            .content_type(CONTENT_TYPE)
+            .body(page),
+        _ => refuse(StatusCode::INTERNAL_SERVER_ERROR, "the metrics could not be read"),
+    }
+}
+
+fn page(metrics: &Metrics, service: Option<&Service>) -> String {
+    let mut page = Page::default();
+    process::write(&mut page, &metrics.process);
+    service::write_http(&mut page, &metrics.http);
+    if let Some(service) = service {
+        let numbers = service.model.numbers();
+        service::write_pools(&mut page, &service.pools);
+        service::write_model(&mut page, &numbers);
+        cloud::write(&mut page, &numbers, metrics.max_aggregates);
+    }
+    page.into_text()
+}
+
+fn refuse(status: StatusCode, reason: &str) -> HttpResponse {
+    HttpResponse::build(status)
+        .insert_header(request_id_header())
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .content_type("application/json")
+        .body(json!({"status": "error", "reason": reason}).to_string())
+}
+
+/// Compares every byte, so that the time says nothing about where the texts differ.
+fn are_equal(wanted: &str, sent: &str) -> bool {
+    let differences = wanted.bytes().zip(sent.bytes()).map(|(a, b)| a ^ b);
+    wanted.len() == sent.len() && differences.fold(0, |all, each| all | each) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_equal_only_as_a_whole() {
+        assert!(are_equal("secret", "secret"));
+        for sent in ["", "secre", "secrets", "Secret"] {
+            assert!(!are_equal("secret", sent), "{sent}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The process, under the names that every Prometheus client uses, from Linux's `/proc`.
+
+use std::fs;
+
+use super::ProcessCounters;
+use super::text::{Kind, Page};
+
+/// Ticks of `/proc/self/stat` in a second: the same on every architecture of Linux that placet is built for.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+pub fn write(page: &mut Page, counters: &ProcessCounters) {
+    page.family("placet_build_info", Kind::Gauge, "1, with the version of placet");
+    page.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
+    page.one(
+        "placet_panics_total",
+        Kind::Counter,
+        "Panics, each a defect of placet",
+        counters.panics.get(),
+    );
+    page.one(
+        "placet_log_lines_dropped_total",
+        Kind::Counter,
+        "Lines of the log that were dropped because its reader was too slow",
+        counters.dropped_log_lines.value(),
+    );
+    let mut gauge = |name, help, value: Option<f64>| {
+        if let Some(value) = value {
+            page.one(name, Kind::Gauge, help, value);
+        }
+    };
+    gauge(
+        "process_resident_memory_bytes",
+        "Resident memory in bytes",
+        resident_bytes(),
+    );
+    let open = fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as f64);
+    gauge("process_open_fds", "Open file descriptors", open);
+    gauge(
+        "process_max_fds",
+        "The most file descriptors that may be open",
+        max_files(),
+    );
+    let stat = Stat::read();
+    let started = stat.as_ref().and_then(|stat| Some(boot_time()? + stat.started));
+    gauge(
+        "process_start_time_seconds",
+        "Start of the process since the Unix epoch in seconds",
+        started,
+    );
+    gauge("process_threads", "Threads", stat.as_ref().map(|stat| stat.threads));
+    if let Some(stat) = stat {
+        let help = "User and system time of the processors in seconds";
+        page.one("process_cpu_seconds_total", Kind::Counter, help, stat.processor_time);
+    }
+}
+
+struct Stat {
+    processor_time: f64,
+    threads: f64,
+    /// Seconds after the machine was booted.
+    started: f64,
+}
+
+impl Stat {
+    fn read() -> Option<Stat> {
+        let text = fs::read_to_string("/proc/self/stat").ok()?;
+        // The name of the process may have blanks and brackets. The field after it is the third.
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
+        Some(Stat {
+            processor_time: (field(14)? + field(15)?) / TICKS_PER_SECOND,
+            threads: field(20)?,
+            started: field(22)? / TICKS_PER_SECOND,
+        })
+    }
+}
+
+/// Seconds from the epoch to the boot of the machine.
+fn boot_time() -> Option<f64> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("btime "))?;
+    line.trim().parse().ok()
+}
+
+fn resident_bytes() -> Option<f64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024.0)
+}
+
+fn max_files() -> Option<f64> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current.map(|current| current as f64)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_knows_its_memory_files_threads_and_start() {
+        let mut page = Page::default();
+        write(&mut page, &ProcessCounters::default());
+        let text = page.into_text();
+        let value = |name: &str| -> f64 {
+            let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
+            line.and_then(|line| line.rsplit(' ').next()?.parse().ok())
+                .unwrap_or(-1.0)
+        };
+        assert!(value("process_resident_memory_bytes") > 1e6, "{text}");
+        assert!(value("process_open_fds") >= 3.0 && value("process_max_fds") >= value("process_open_fds"));
+        assert!(value("process_threads") >= 1.0 && value("process_cpu_seconds_total") >= 0.0);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let age = now.expect("a clock").as_secs_f64() - value("process_start_time_seconds");
+        assert!((-2.0..86_400.0).contains(&age), "{age}");
+    }
+}

@@ -1,0 +1,178 @@
+//! Claims, granted and refused. One consumer that is to get allocations is one claim.
+
+use crate::error::{Error, ReasonCode, Reasons, Result};
+use crate::model::batch::command::Command;
+use crate::model::claims::{PlaceAnswer, PlaceRequest};
+use crate::statistics::Counter;
+
+/// The reasons of refusals. Those that `POST /v1/claims` gives too have the names of its codes.
+const REASONS: [&str; 16] = [
+    "no_room",
+    "units",
+    "no_inventory",
+    "provider_not_found",
+    "class_not_found",
+    "no_candidate",
+    "required",
+    "member_of",
+    "root_required",
+    "other_refused",
+    "concurrent_update",
+    "generation_limit",
+    "busy",
+    "unavailable",
+    "unknown_outcome",
+    OTHER,
+];
+const OTHER: &str = "other";
+
+/// Counts claims.
+#[derive(Debug, Default)]
+pub struct ClaimStatistics {
+    pub granted: Counter,
+    pub released: Counter,
+    refused: [Counter; REASONS.len()],
+}
+
+impl ClaimStatistics {
+    /// The refused claims, by reason.
+    pub fn refused(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        REASONS.into_iter().zip(self.refused.iter().map(Counter::value))
+    }
+
+    /// Counts the consumers of a command that was answered.
+    pub(in crate::model) fn note<T>(&self, consumers: ClaimedConsumers, answer: &Result<T>) {
+        match answer {
+            Ok(_) => {
+                self.granted.add(consumers.claiming);
+                self.released.add(consumers.releasing);
+            }
+            Err(error) => self.refuse(reason_of(error), consumers.claiming),
+        }
+    }
+
+    /// Counts the consumers of a call.
+    pub(in crate::model) fn note_call(&self, request: &PlaceRequest, answer: &Result<PlaceAnswer>) {
+        match answer {
+            _ if request.is_dry_run => {}
+            Ok(PlaceAnswer::Repeated(_)) => {}
+            Ok(PlaceAnswer::Placed(placed)) => {
+                for consumer in &placed.consumers {
+                    match consumer {
+                        Ok(_) => self.granted.increment(),
+                        Err(reasons) => self.refuse(first_reason(reasons), 1),
+                    }
+                }
+            }
+            Err(Error::ClaimRefused(refusal)) => {
+                for consumer in &refusal.consumers {
+                    self.refuse(first_reason(&consumer.reasons), 1);
+                }
+            }
+            Err(error) => self.refuse(reason_of(error), request.consumers.len() as u64),
+        }
+    }
+
+    fn refuse(&self, reason: &str, claims: u64) {
+        let at = REASONS.iter().position(|known| *known == reason);
+        self.refused[at.unwrap_or(REASONS.len() - 1)].add(claims);
+    }
+}
+
+/// The consumers that a command gives allocations, and those that it takes all from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClaimedConsumers {
+    claiming: u64,
+    releasing: u64,
+}
+
+impl ClaimedConsumers {
+    pub fn of(command: &Command) -> ClaimedConsumers {
+        match command {
+            Command::Claim(claim) => {
+                let claiming = claim.consumers.iter().filter(|it| !it.allocations.is_empty()).count();
+                ClaimedConsumers {
+                    claiming: claiming as u64,
+                    releasing: (claim.consumers.len() - claiming) as u64,
+                }
+            }
+            Command::Release(_) => ClaimedConsumers {
+                claiming: 0,
+                releasing: 1,
+            },
+            _ => ClaimedConsumers::default(),
+        }
+    }
+}
+
+fn first_reason(reasons: &Reasons) -> &'static str {
+    reasons.kept().first().map_or(OTHER, |reason| name_of(reason.code))
+}
+
+/// The name of the code without its namespace.
+fn name_of(code: ReasonCode) -> &'static str {
+    let name = code.name();
+    name.split_once('.').map_or(name, |(_, name)| name)
+}
+
+fn reason_of(error: &Error) -> &'static str {
+    match error {
+        Error::CapacityExceeded { .. } => name_of(ReasonCode::NoRoom),
+        Error::ConstraintsViolated { .. } => name_of(ReasonCode::Units),
+        Error::ClaimWithoutInventory { .. } => name_of(ReasonCode::NoInventory),
+        Error::ClaimProviderNotFound { .. } => name_of(ReasonCode::ProviderNotFound),
+        Error::ClaimClassNotFound { .. } => name_of(ReasonCode::ClassNotFound),
+        Error::StaleConsumerGeneration { .. } | Error::StaleProviderGeneration => name_of(ReasonCode::ConcurrentUpdate),
+        Error::ProviderGenerationLimit { .. } | Error::ConsumerGenerationLimit { .. } => {
+            name_of(ReasonCode::ProviderGenerationLimit)
+        }
+        Error::Busy { .. } => "busy",
+        Error::Unavailable { .. } => "unavailable",
+        Error::UnknownOutcome { .. } => "unknown_outcome",
+        _ => OTHER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Reason;
+
+    #[test]
+    fn every_reason_of_a_refused_claim_has_a_name_of_its_own() {
+        for code in [
+            ReasonCode::NoRoom,
+            ReasonCode::Units,
+            ReasonCode::NoInventory,
+            ReasonCode::ProviderNotFound,
+            ReasonCode::ClassNotFound,
+            ReasonCode::NoCandidate,
+            ReasonCode::Traits,
+            ReasonCode::Aggregates,
+            ReasonCode::RootTraits,
+            ReasonCode::OtherRefused,
+            ReasonCode::ConcurrentUpdate,
+            ReasonCode::ConsumerGenerationLimit,
+            ReasonCode::ProviderGenerationLimit,
+        ] {
+            let reasons: Reasons = Reason::new(code, String::new()).into();
+            assert!(REASONS.contains(&first_reason(&reasons)), "{code:?}");
+            assert_ne!(first_reason(&reasons), OTHER, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn a_refused_claim_is_counted_for_each_of_its_consumers() {
+        let claims = ClaimStatistics::default();
+        let consumers = ClaimedConsumers {
+            claiming: 3,
+            releasing: 1,
+        };
+        let busy = Err::<(), _>(Error::Busy { detail: String::new() });
+        claims.note(consumers, &busy);
+        claims.note(consumers, &Ok(()));
+        let refused: Vec<_> = claims.refused().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(refused, [("busy", 3)]);
+        assert_eq!((claims.granted.value(), claims.released.value()), (3, 1));
+    }
+}
