@@ -56,7 +56,7 @@ pub fn run(configuration: &Configuration, dropped_log_lines: Arc<Counter>) -> Re
     let front = Front::new(settings.clone(), metrics);
     let load = {
         let (options, http) = (options.clone(), Arc::clone(&http));
-        move || load(&options, database, replica, policy, auth, settings, http)
+        move || load(&options, (database, replica), policy, auth, settings, http)
     };
     let metrics_address = metrics_port.as_ref().map(|(_, address)| *address);
     let ready = || {
@@ -106,8 +106,7 @@ impl RunningTasks {
 /// Makes the service: waits for the database, prepares it, and reads its tables.
 fn load(
     options: &Options,
-    database: Database,
-    replica: Option<Replica>,
+    (database, replica): (Database, Option<Replica>),
     policy: LivePolicy,
     auth: Authenticator,
     settings: api::Settings,

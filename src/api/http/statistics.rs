@@ -137,7 +137,7 @@ impl HttpStatistics {
                 if !statuses.is_empty() {
                     all.push(RouteNumbers {
                         // The root is also called by the empty path.
-                        route: if route.is_empty() { "(empty)" } else { *route },
+                        route: if route.is_empty() { "(empty)" } else { route },
                         method,
                         statuses,
                         times: counted.times.read(),
