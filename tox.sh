@@ -4,7 +4,7 @@
 #   lint         rustfmt, clippy, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
 #   unit         the tests that need no running service
 #   functional   tests of a running placet: its own gabbi files, races, adoption, upgrades, options, generations, random
-#                requests, the API reference, the container's file
+#                requests, the API reference, the Debian package
 #   servers      tests on PostgreSQL, MariaDB and Galera: unit tests, gabbi files, conformance, races, old databases,
 #                adoption, the guide of docs/switching.md, query plans, random requests to placet and OpenStack
 #                Placement, two processes of each on one database, read-your-writes across three processes, chaos with
@@ -263,7 +263,7 @@ build() {
 # Programs that single tests drive placet with. A test that lacks one is counted as skipped.
 tools() {
     local program missing=()
-    for program in haproxy:haproxy; do
+    for program in haproxy:haproxy strace:strace systemd-analyze:systemd dpkg-shlibdeps:dpkg-dev logrotate:logrotate; do
         command -v "${program%:*}" >/dev/null || missing+=("${program#*:}")
     done
     [[ ${#missing[@]} == 0 ]] || debian "${missing[@]}" || echo "== tools: without Debian's ${missing[*]} some tests are skipped"

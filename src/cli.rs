@@ -3,6 +3,7 @@
 mod config;
 mod data_migrations;
 mod db;
+mod documents;
 mod file_stamp;
 mod keystone;
 mod log_queue;
@@ -14,6 +15,7 @@ mod panics;
 mod policy;
 mod policy_files;
 mod serve;
+mod sockets;
 mod status;
 mod table;
 mod tls_files;
@@ -113,6 +115,10 @@ enum Command {
     },
     /// Print the description of the REST API, as OpenAPI 3.1 in JSON.
     Openapi(openapi::Command),
+    /// Write the manual pages.
+    Man(documents::Man),
+    /// Print the completions of a shell.
+    Completions(documents::Completions),
 }
 
 /// The failure of a command, as one line for the operator.
@@ -137,6 +143,10 @@ pub enum CommandError {
     },
     #[error("there is no microversion {0}: GET / shows the oldest and the newest")]
     Microversion(String),
+    #[error("the socket that systemd has handed over {0}: give placet.socket one ListenStream with a TCP address")]
+    Inherited(String),
+    #[error("cannot write the manual pages to {}: {reason}", dir.display())]
+    Man { dir: PathBuf, reason: std::io::Error },
     #[error("{0}")]
     Tls(String),
     #[error("[placet] slave_routes: {0}")]
@@ -163,6 +173,8 @@ impl Arguments {
         };
         match self.command {
             Some(Command::Openapi(command)) => return command.run().map(|()| ExitCode::SUCCESS),
+            Some(Command::Man(command)) => return command.run().map(|()| ExitCode::SUCCESS),
+            Some(Command::Completions(command)) => return command.run().map(|()| ExitCode::SUCCESS),
             Some(Command::Config { command }) => return command.run(&sources).map(|()| ExitCode::SUCCESS),
             _ => {}
         }

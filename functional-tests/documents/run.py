@@ -27,11 +27,11 @@ ELSEWHERE = {
     "docs/databases.md": "model::tests::generation_limits",
     "docs/observing.md": "metrics; HAProxy's lines are not run",
     "docs/faults.md": "race.defects.table and chaos.table, by hand: they write the page",
-    "docs/install.md": "packaging and process.tls; podman is not run",
+    "docs/install.md": "packaging, process.systemd, process.tls; podman and systemctl are not run",
     "docs/keystone.md": "no commands: options and lines of the log; auth::keystone::tests",
     "docs/speed.md": "benches.wide_trees, by hand: it writes the page",
     "docs/switching.md": "switching",
-    "docs/upgrading.md": "process.upgrading and rolling",
+    "docs/upgrading.md": "process.upgrading, packaging and rolling",
 }
 # The runner has done these: it has built placet and started it.
 STARTS = {"cargo run --release"}

@@ -1,22 +1,48 @@
-"""The Containerfile and the bill of materials.
+"""The Debian package, its systemd unit, the Containerfile and the bill of materials.
 
     python -m functional_tests.packaging.run [--binary PATH]
+
+The package is made of the binary, and installed, driven, upgraded, removed and purged by dpkg in a private root: an
+overlay of this machine's root in a mount namespace of its own, in which nothing outlives the test. That needs root.
+With PLACET_TEST_SIZE=full the release is built twice, in two folders, and compared.
 """
 
+import contextlib
+import hashlib
 import json
+import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 
 from functional_tests.lib import command_line, live
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.test_counts import Skipped, TestCounts
+from functional_tests.packaging import system_calls
 
+UNIT = ROOT / "contrib/systemd/placet.service"
+MAX_EXPOSURE = 2.0
 # Of gcr.io/distroless/cc-debian12.
 IN_BASE = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libssl.so.3", "libcrypto.so.3", "ld-linux-x86-64.so.2"}
+WANTED_FILES = [
+    "/etc/logrotate.d/placet", "/etc/placet/placement.conf", "/usr/bin/placet",
+    "/usr/lib/systemd/system/placet.service", "/usr/lib/systemd/system/placet.socket",
+    "/usr/share/bash-completion/completions/placet", "/usr/share/doc/placet/changelog.gz",
+    "/usr/share/doc/placet/copyright", "/usr/share/doc/placet/install.md",
+    "/usr/share/fish/vendor_completions.d/placet.fish", "/usr/share/man/man1/placet.1.gz",
+    "/usr/share/man/man1/placet-db-sync.1.gz", "/usr/share/zsh/vendor-completions/_placet",
+]
+
+
+def needs(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            raise Skipped(f"needs {program}")
 
 
 def run(*command, **more):
@@ -24,6 +50,70 @@ def run(*command, **more):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **more)
     assert done.returncode == 0, f"{shlex.join(map(str, command))}: {done.returncode}\n{done.stdout[-1500:]}\n{done.stderr[-1500:]}"
     return done.stdout
+
+
+def exposure():
+    """systemd's own score of the unit, without a running systemd."""
+    needs("systemd-analyze")
+    text = run("systemd-analyze", "security", "--offline=true", "--no-pager", UNIT)
+    score = float(re.search(r"Overall exposure level for placet.service: ([\d.]+)", text)[1])
+    print(f"        exposure {score}")
+    assert score <= MAX_EXPOSURE, text
+
+
+def verified():
+    """systemd reads the units without a complaint."""
+    needs("systemd-analyze")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("placet.service", "placet.socket"):
+            text = (UNIT.parent / name).read_text().replace("/usr/bin/placet", "/bin/true")
+            pathlib.Path(folder, name).write_text(text)
+        done = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", f"{folder}/placet.service", f"{folder}/placet.socket"],
+            capture_output=True, text=True)
+        complaints = [line for line in (done.stdout + done.stderr).splitlines() if folder in line or "placet" in line]
+        assert not complaints, complaints
+
+
+def build(binary, folder):
+    needs("dpkg-deb", "dpkg-shlibdeps")
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+    return pathlib.Path(run(ROOT / "contrib/debian/build.sh", binary, folder, env=environment).split()[-1])
+
+
+def contents(package):
+    """The files and what the package depends on."""
+    listed = run("dpkg-deb", "--contents", package).splitlines()
+    files = {line.split()[-1].lstrip(".") for line in listed if not line.startswith("d")}
+    missing = set(WANTED_FILES) - files
+    assert not missing, f"{missing} is missing of {sorted(files)}"
+    assert not [line for line in listed if not re.search(r" root/root ", line)], "not everything is root's"
+    depends = run("dpkg-deb", "--field", package, "Depends")
+    for library in ("adduser", "libc6", "libmariadb3", "libssl3"):
+        assert library in depends, depends
+
+
+def same_package(binary, folder, package):
+    other = pathlib.Path(folder, "other")
+    other.mkdir()
+    assert build(binary, other).read_bytes() == package.read_bytes(), "the same binary gives another package"
+
+
+def installed(package):
+    """Runs the file inside.py in a private root."""
+    needs("unshare", "dpkg", "adduser")
+    if os.geteuid() != 0:
+        raise Skipped("needs root")
+    probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True)
+    if probe.returncode != 0:
+        raise Skipped("needs mount namespaces")
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", sys.executable, "-m", "functional_tests.packaging.inside", package],
+        capture_output=True, text=True, timeout=300)
+    print("".join(f"        {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]
+    assert not pathlib.Path("/usr/bin/placet").exists() or not pathlib.Path("/etc/placet").exists(), (
+        "the package is installed in this machine's own root")
 
 
 def containerfile(binary):
@@ -56,11 +146,47 @@ def bill_of_materials():
     print(f"        {len(locked)} crates, {sum(c['scope'] == 'required' for c in bill['components'])} of them built in")
 
 
+def reproducible():
+    """The release, built twice from copies of the source in two folders, with the optimizations across crates off."""
+    digests = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("one", "another-folder"):
+            copy = pathlib.Path(folder, name)
+            listed = run("git", "-C", ROOT, "ls-files").splitlines()
+            for path in listed:
+                target = copy / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / path, target)
+            environment = {
+                **os.environ, "CARGO_TARGET_DIR": str(copy / "target"), "CARGO_PROFILE_RELEASE_LTO": "off",
+                "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16", "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
+                "SOURCE_DATE_EPOCH": "1700000000"}
+            run(copy / "contrib/build-release.sh", copy / "dist", env=environment, cwd=copy)
+            digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+                            for path in sorted((copy / "dist").iterdir())})
+            shutil.rmtree(copy / "target")
+    assert digests[0] == digests[1], digests
+    assert {"placet", "placet.cdx.json", "SHA256SUMS"} <= set(digests[0]), digests
+
+
 def main():
     arguments = command_line.parser(__doc__, "--binary").parse_args()
+    binary = live.placet_binary(arguments.binary)
     tests = TestCounts()
-    tests.step("the Containerfile passes hadolint and has every library", containerfile, live.placet_binary(arguments.binary))
+    tests.step(f"systemd's exposure level of the unit is at most {MAX_EXPOSURE}", exposure)
+    tests.step("systemd accepts the unit and the socket", verified)
+    tests.step("the unit's filter allows every system call that placet makes", system_calls.allowed, binary, UNIT)
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        package = tests.step("contrib/debian/build.sh makes a package", build, binary, folder)
+        if package:
+            tests.step("it has every file, and depends on the libraries", contents, package)
+            tests.step("the same binary gives the same package", same_package, binary, folder, package)
+            tests.step("dpkg installs, upgrades, removes and purges it, and its service answers", installed, package)
+    tests.step("the Containerfile passes hadolint and has every library", containerfile, binary)
     tests.step("contrib/sbom.py names every crate of Cargo.lock", bill_of_materials)
+    if os.environ.get("PLACET_TEST_SIZE") == "full":
+        tests.step("two builds in two folders give the same release", reproducible)
     tests.finish()
 
 

@@ -3,8 +3,9 @@
     python -m functional_tests.rolling.run [--engine ENGINE] [--rounds N] [--seed N] [--binary PATH]
 
 Two placet processes serve one database behind HAProxy with contrib/haproxy/placement.cfg, and each is restarted in turn
-by SIGTERM. Clients claim, read and release all the while, on connections that they keep. Each answer must be a success.
-In the end the tables must hold exactly the claims that were acknowledged and not released.
+by SIGTERM. Then one process is restarted whose listening socket a supervisor keeps, as systemd does (socket activation).
+Clients claim, read and release all the while, on connections that they keep. Each answer must be a success. In the end
+the tables must hold exactly the claims that were acknowledged and not released.
 """
 
 import collections
@@ -27,6 +28,7 @@ from functional_tests.lib import command_line, engines, live
 from functional_tests.lib.ledger import Ledger
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import ROOT
+from functional_tests.lib.supervisor import Supervisor, listening_socket
 from functional_tests.lib.test_counts import TestCounts
 
 FULL = os.environ.get("PLACET_TEST_SIZE") == "full"
@@ -206,6 +208,29 @@ def service_restarts(services):
     return sum((service.folder / "log").read_text(errors="replace").count("] stopped") for service in services)
 
 
+def by_socket_activation(engine, rounds, chance, binary):
+    database = engine.create()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="placet-rolling-"))
+    try:
+        config = live.write_config(folder, {"placet": {"drain_time": "1"}}, database)
+        listener = listening_socket()
+        port = listener.getsockname()[1]
+        command = [live.placet_binary(binary), "--config-file", config]
+        with Supervisor(folder, command, live.clean_environment(), [listener]) as unit:
+            unit.start()
+            prepare(Rest(port))
+            with Load(port, chance) as load:
+                for _ in range(rounds):
+                    time.sleep(0.5)
+                    assert unit.stop(60) == 0, f"exit code {unit.process.returncode}\n{unit.log()[-1000:]}"
+                    unit.start()
+                time.sleep(0.5)
+            judge(load, database)
+            assert unit.stop() == 0
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def main():
     parser = command_line.parser(__doc__, "--binary", "--engine", "--seed")
     parser.set_defaults(engine="postgresql")
@@ -220,6 +245,9 @@ def main():
             tests.step(name, behind_haproxy, engine, arguments.rounds, chance, arguments.binary)
         else:
             tests.skip(name, "needs Debian's haproxy")
+        rounds = 2 * arguments.rounds
+        tests.step(f"one process by socket activation on {arguments.engine}: {rounds} restarts fail no request and lose no"
+                   " claim", by_socket_activation, engine, rounds, chance, arguments.binary)
     tests.finish()
 
 

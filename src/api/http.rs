@@ -23,6 +23,7 @@ pub mod statistics;
 pub mod stopping;
 pub mod stream;
 pub mod streaming;
+pub mod systemd;
 pub mod thread_pools;
 pub mod tls;
 pub mod transport;

@@ -5,9 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use socket2::{Domain, Socket, Type};
-
-use super::{CommandError, db, keystone, metrics, open_files, panics, policy, tls_files};
+use super::{CommandError, db, keystone, metrics, open_files, panics, policy, sockets, tls_files};
 use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service, ThreadPools};
 use crate::auth::Authenticator;
 use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
@@ -22,7 +20,19 @@ use crate::tasks::{Comparison, DatabaseWatch};
 
 /// Serves until SIGTERM or SIGINT. Returns when the requests in flight have finished.
 pub fn run(configuration: &Configuration, dropped_log_lines: Arc<Counter>) -> Result<(), CommandError> {
-    let options = &configuration.options;
+    let mut options = configuration.options.clone();
+    let inherited = sockets::inherited()?;
+    if let Some(listener) = &inherited {
+        let bind = options.placet.bind;
+        options.placet.bind = listener
+            .local_addr()
+            .map_err(|reason| CommandError::Listen { bind, reason })?;
+        log::info!(
+            "systemd has handed over {}; [placet] bind is not used",
+            options.placet.bind
+        );
+    }
+    let options = &options;
     let panics = panics::count_and_log();
     let warnings = options.check_serving()?;
     for warning in warnings.iter().chain(&configuration.warnings()) {
@@ -37,7 +47,11 @@ pub fn run(configuration: &Configuration, dropped_log_lines: Arc<Counter>) -> Re
     let slave_routes = api::slave_routes(&options.placet.slave_routes).map_err(CommandError::SlaveRoutes)?;
     // Bind first, so that an address in use is reported before the database is changed.
     let bind = options.placet.bind;
-    let (listener, address) = listen(bind)?;
+    let is_inherited = inherited.is_some();
+    let (listener, address) = match inherited {
+        Some(listener) => (listener, bind),
+        None => listen(bind)?,
+    };
     let metrics_port = options.placet.metrics_bind.filter(|_| options.placet.metrics);
     let metrics_port = metrics_port.map(listen).transpose()?;
     let (database, replica) = (db::open(options)?, db::open_replica(options)?);
@@ -48,6 +62,7 @@ pub fn run(configuration: &Configuration, dropped_log_lines: Arc<Counter>) -> Re
         waiting_threads: database.readers().saturating_add(replica_readers),
         drain_time: Duration::from_secs(options.placet.drain_time),
         shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
+        is_inherited,
         tls,
     };
     let settings = settings(options, slave_routes);
@@ -158,27 +173,14 @@ fn prepare(database: &Database, options: &Options) -> Result<(), CommandError> {
     })
 }
 
-/// Connections that may wait to be accepted. The standard library allows 128, but the agents of a cloud may all connect at
-/// the same time.
-const BACKLOG: i32 = 1024;
-
 /// Listens on the address. Returns the address that the kernel has given, too.
 fn listen(bind: SocketAddr) -> Result<(TcpListener, SocketAddr), CommandError> {
     let with_address = |listener: TcpListener| {
         let address = listener.local_addr()?;
         Ok((listener, address))
     };
-    let listening = listener(bind).and_then(with_address);
+    let listening = sockets::listen(bind).and_then(with_address);
     listening.map_err(|reason| CommandError::Listen { bind, reason })
-}
-
-fn listener(bind: SocketAddr) -> std::io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;
-    // Lets a new process bind the address while old connections are in TIME_WAIT.
-    socket.set_reuse_address(true)?;
-    socket.bind(&bind.into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket.into())
 }
 
 fn writer_settings(options: &Options) -> WriterSettings {

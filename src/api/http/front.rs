@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use actix_web::http::StatusCode;
+use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use tokio::sync::{SetOnce, watch};
@@ -56,6 +56,11 @@ impl Front {
     /// A signal to stop has arrived: the service is not ready any more.
     pub fn begin_stop(&self) {
         self.stopping.send_replace(true);
+    }
+
+    /// The scheme of the service's URLs.
+    pub fn scheme(&self) -> &'static str {
+        self.settings.scheme
     }
 
     pub fn phase(&self) -> Phase<'_> {
@@ -112,8 +117,17 @@ impl Front {
     }
 }
 
-/// Answers any request on the API's port.
+/// Answers any request on the API's port. After a signal to stop the answer closes its connection: the client must not find
+/// it closed when it sends the next request.
 pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
+    let mut response = answer_open(request, payload, front.clone()).await;
+    if *front.stopping.borrow() {
+        response.head_mut().set_connection_type(ConnectionType::Close);
+    }
+    response
+}
+
+async fn answer_open(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
     if let Some(response) = front.answer_operator(&request, !front.metrics.has_own_port).await {
         return response;
     }

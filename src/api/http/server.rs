@@ -22,8 +22,9 @@ use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connection, Connections};
 use super::front::{self, Front};
-use super::stopping::{self, Settling};
+use super::stopping::{self, Settling, Stop};
 use super::stream::Stream;
+use super::systemd::{self, Heartbeat};
 use super::tls::LiveTls;
 use super::transport::Transport;
 use crate::api::service::{Listen, Service};
@@ -64,8 +65,11 @@ pub fn serve<L: Send + 'static, E: Send + 'static>(
     ready: impl FnOnce(),
 ) -> io::Result<Served<L, E>> {
     System::new().block_on(async {
-        let front = Data::new(front);
-        let server = start(&front, listeners, listen)?;
+        let (front, heartbeat) = (Data::new(front), Heartbeat::new());
+        let address = listeners.api.local_addr()?;
+        // Each worker has a service for each listener.
+        let services = workers(listen) * (1 + usize::from(listeners.metrics.is_some()));
+        let server = start(&front, listeners, listen, &heartbeat)?;
         stopping::ignore_other_signals()?;
         let (loaded, loads) = oneshot::channel();
         thread::Builder::new()
@@ -86,41 +90,53 @@ pub fn serve<L: Send + 'static, E: Send + 'static>(
             }
         };
         front.begin_serving(service);
+        systemd::ready(&format!("serving on {}://{address}", front.scheme()));
+        heartbeat.start_watchdog(services);
         ready();
         running.await.map(|()| Served::Stopped(rest))
     })
 }
 
-/// Starts the workers and installs the handlers of the signals that stop them.
-fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen) -> io::Result<Server> {
-    let workers = match listen.workers {
+fn workers(listen: &Listen) -> usize {
+    match listen.workers {
         0 => available_parallelism().map_or(1, usize::from),
         workers => workers,
-    };
+    }
+}
+
+/// Starts the workers and installs the handlers of the signals that stop them.
+fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: &Heartbeat) -> io::Result<Server> {
+    let workers = workers(listen);
     let Listeners { api, metrics } = listeners;
-    let all: Vec<&TcpListener> = [&api].into_iter().chain(&metrics).collect();
+    // What waits in an inherited socket is served by the next process.
+    let own = (!listen.is_inherited).then_some(&api);
+    let own: Vec<&TcpListener> = own.into_iter().chain(&metrics).collect();
     let (max_connections, settling) = (listen.max_connections.div_ceil(workers), Settling::new());
+    let (handle, handles) = oneshot::channel();
+    let stop = Stop {
+        drain_time: listen.drain_time,
+        settling: settling.clone(),
+        listeners: own
+            .iter()
+            .map(|listener| listener.try_clone())
+            .collect::<io::Result<_>>()?,
+        services: workers * (1 + usize::from(metrics.is_some())),
+        handle: handles,
+    };
     let server = Server::build()
         .workers(workers)
         // Only reads that wait for the database run there. Threads start when they are needed.
         .worker_max_blocking_threads(listen.waiting_threads)
         .max_concurrent_connections(max_connections)
         .shutdown_timeout(listen.shutdown_timeout.as_secs())
-        .shutdown_signal(stopping::stop_signal(
-            front.clone(),
-            listen.drain_time,
-            settling.clone(),
-            all.iter()
-                .map(|listener| listener.try_clone())
-                .collect::<io::Result<_>>()?,
-            workers * all.len(),
-        )?);
+        .shutdown_signal(stopping::stop_signal(front.clone(), stop)?);
     let worker = WorkerSettings {
         front: front.clone(),
         max_connections,
         settling,
         draining: server.graceful_shutdown_signal(),
         tls: listen.tls.clone(),
+        heartbeat: heartbeat.clone(),
     };
     let mut server = server;
     if let Some(metrics) = metrics {
@@ -129,8 +145,12 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen) -> io::Resu
             http(worker.clone(), to(front::answer_metrics_port))
         })?;
     }
-    let server = server.listen("placet", api, move || http(worker.clone(), to(front::answer)))?;
-    Ok(server.run())
+    let server = server
+        .listen("placet", api, move || http(worker.clone(), to(front::answer)))?
+        .run();
+    // It stops accepting before it stops.
+    let _ = handle.send(server.handle());
+    Ok(server)
 }
 
 type ClientStream = Stream<Transport<Pin<Box<TimeoutStream<TcpStream>>>>>;
@@ -144,6 +164,7 @@ struct WorkerSettings {
     settling: Settling,
     draining: GracefulShutdownSignal,
     tls: Option<Arc<LiveTls>>,
+    heartbeat: Heartbeat,
 }
 
 /// The service of one worker.
@@ -157,9 +178,11 @@ fn http(
         settling,
         draining,
         tls,
+        heartbeat,
     } = settings;
     let connections = Rc::new(Connections::default());
     settling.watch(Rc::clone(&connections));
+    heartbeat.answer();
     let app = App::new().app_data(front).default_service(handler);
     let app = app
         .into_factory()

@@ -11,20 +11,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_server::GracefulShutdownSignal;
+use actix_server::{GracefulShutdownSignal, ServerHandle};
 use actix_web::rt::spawn;
 use actix_web::web::Data;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
 use super::connections::Connections;
 use super::front::{Front, Phase};
+use super::systemd;
 
 /// How long new connections may delay the stop.
 const MAX_SETTLING: Duration = Duration::from_secs(2);
+/// The time in which the acceptor's thread stops accepting. It is woken for that at once.
+const PAUSING: Duration = Duration::from_millis(20);
 /// Rounds of a worker's event loop without a new connection, after which it serves all that were accepted.
 const QUIET_ROUNDS: u32 = 3;
 
@@ -59,15 +62,31 @@ impl Settling {
         });
     }
 
-    /// Returns when the queues of the listeners were empty once, and `workers` workers serve what was in them.
-    async fn settle(&self, listeners: &[TcpListener], workers: usize) {
+    /// Returns when the queues of the listeners were empty once, no more connections are accepted, and all services serve
+    /// what was accepted.
+    async fn settle(&self, listeners: &[TcpListener], handle: ServerHandle, services: usize) {
         while listeners.iter().any(has_waiting_connection) {
             sleep(Duration::from_millis(1)).await;
         }
+        handle.pause().await;
+        // The acceptor pauses on its own thread, after it has handed over what it has accepted.
+        sleep(PAUSING).await;
         self.begun.send_replace(true);
-        let workers = u32::try_from(workers).unwrap_or(u32::MAX);
-        let _ = self.settled.acquire_many(workers).await;
+        let services = u32::try_from(services).unwrap_or(u32::MAX);
+        let _ = self.settled.acquire_many(services).await;
     }
+}
+
+/// How the service stops.
+pub struct Stop {
+    pub drain_time: Duration,
+    pub settling: Settling,
+    /// The listeners in whose queues nothing may wait at the end.
+    pub listeners: Vec<TcpListener>,
+    /// The services of all workers: each has one for each listener.
+    pub services: usize,
+    /// Receives the handle of the server that stops.
+    pub handle: oneshot::Receiver<ServerHandle>,
 }
 
 fn has_waiting_connection(listener: &TcpListener) -> bool {
@@ -77,13 +96,14 @@ fn has_waiting_connection(listener: &TcpListener) -> bool {
 
 /// Completes when the service should stop: at SIGTERM or SIGINT, after `drain_time`, and after what had arrived by then is
 /// being served.
-pub fn stop_signal(
-    front: Data<Front>,
-    drain_time: Duration,
-    settling: Settling,
-    listeners: Vec<TcpListener>,
-    workers: usize,
-) -> io::Result<impl Future<Output = ()> + Send> {
+pub fn stop_signal(front: Data<Front>, stop: Stop) -> io::Result<impl Future<Output = ()> + Send> {
+    let Stop {
+        drain_time,
+        settling,
+        listeners,
+        services,
+        handle,
+    } = stop;
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! {
@@ -92,6 +112,7 @@ pub fn stop_signal(
         }
         let is_loading = matches!(front.phase(), Phase::Loading);
         front.begin_stop();
+        systemd::stopping();
         if !drain_time.is_zero() && !is_loading {
             log::info!("Not ready for {drain_time:?} ([placet] drain_time) before new connections are refused");
             tokio::select! {
@@ -100,7 +121,9 @@ pub fn stop_signal(
                 _ = interrupt.recv() => {}
             }
         }
-        let _ = timeout(MAX_SETTLING, settling.settle(&listeners, workers)).await;
+        if let Ok(handle) = handle.await {
+            let _ = timeout(MAX_SETTLING, settling.settle(&listeners, handle, services)).await;
+        }
     })
 }
 

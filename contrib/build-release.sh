@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Builds what a release consists of into a folder: the binary with all engines, the Debian package, the bill of
+# materials, and the checksums of all three.
+#
+#   contrib/build-release.sh [FOLDER]          (dist)
+#
+# The same source, toolchain and system libraries give the same binary, wherever the source and cargo's home lie: their
+# paths are replaced.
+set -euo pipefail
+out=$(realpath -m "${1:-dist}")
+cd "$(dirname "$0")/.."
+source=$PWD home=${CARGO_HOME:-$HOME/.cargo}
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} CARGO_INCREMENTAL=0
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+export RUSTFLAGS="--remap-path-prefix=$source=/src --remap-path-prefix=$home=/cargo --remap-path-prefix=$CARGO_TARGET_DIR=/target"
+# The C libraries that are built in have paths, too.
+export CFLAGS="-ffile-prefix-map=$source=/src -ffile-prefix-map=$home=/cargo -ffile-prefix-map=$CARGO_TARGET_DIR=/target"
+cargo build --quiet --locked --release --bin placet --features mariadb,postgresql-tls
+mkdir -p "$out"
+cp "$CARGO_TARGET_DIR/release/placet" "$out/placet"
+contrib/debian/build.sh "$out/placet" "$out" >/dev/null
+contrib/sbom.py >"$out/placet.cdx.json"
+(cd "$out" && sha256sum placet placet_*.deb placet.cdx.json | tee SHA256SUMS)

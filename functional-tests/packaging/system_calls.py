@@ -1,0 +1,104 @@
+"""Which system calls placet makes, by strace, and which its unit allows."""
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from functional_tests.lib import live
+from functional_tests.lib.rest import Rest
+from functional_tests.lib.test_counts import Skipped
+
+HOST = "00000000-0000-4000-8000-0000000000aa"
+
+
+def group(name):
+    """The system calls of a group, groups in it included."""
+    found = set()
+    text = subprocess.run(
+        ["systemd-analyze", "syscall-filter", "--no-pager", name], capture_output=True, text=True, check=True).stdout
+    for line in text.splitlines()[1:]:
+        word = line.strip()
+        if word.startswith("@"):
+            found |= group(word)
+        elif re.fullmatch(r"\w+", word):
+            found.add(word)
+    return found
+
+
+def filtered(unit):
+    """The system calls that the unit's lines SystemCallFilter= leave."""
+    allowed = set()
+    for line in re.findall(r"^SystemCallFilter=(.*)$", unit.read_text(), re.MULTILINE):
+        names = line.removeprefix("~").split()
+        calls = set().union(*(group(name) if name.startswith("@") else {name} for name in names))
+        allowed = allowed - calls if line.startswith("~") else allowed | calls
+    # systemd adds these to every list of what is allowed.
+    return allowed | group("@default") | {"execve", "exit", "exit_group", "getrlimit", "rt_sigreturn", "sigreturn"}
+
+
+def drive(port):
+    """Requests that make placet use its database, its searches and its threads."""
+    rest = Rest(port)
+    rest.must("POST", "/resource_providers", {"name": "host", "uuid": HOST})
+    rest.must("PUT", f"/resource_providers/{HOST}/inventories", {
+        "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1000}}})
+
+    def claims(number):
+        for each in range(20):
+            rest.must("PUT", f"/allocations/{number:08x}-0000-4000-8000-{each:012x}", {
+                "allocations": {HOST: {"resources": {"VCPU": 1}}}, "project_id": "p", "user_id": "u",
+                "consumer_generation": None, "consumer_type": "X"})
+            rest.must("GET", "/allocation_candidates?resources=VCPU:1")
+    threads = [threading.Thread(target=claims, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+
+def used(binary):
+    """The names of the system calls of one run: start, requests, SIGHUP, SIGTERM."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="placet-packaging-"))
+    try:
+        config, port = live.write_config(folder), live.free_port()
+        with open(folder / "log", "wb") as log:
+            tracer = subprocess.Popen(
+                ["strace", "-f", "-qq", "-o", folder / "calls", binary, "--config-file", config, "--bind", f"127.0.0.1:{port}"],
+                cwd=folder, env=live.clean_environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            deadline = time.monotonic() + 60
+            while "serving on" not in (folder / "log").read_text(errors="replace"):
+                assert tracer.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[-2000:]
+                time.sleep(0.1)
+            process = int(pathlib.Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()[0])
+            drive(port)
+            for number in (signal.SIGHUP, signal.SIGTERM):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, number)
+                time.sleep(0.3)
+            assert tracer.wait(60) == 0, (folder / "log").read_text()[-2000:]
+        finally:
+            tracer.kill()
+            tracer.wait(20)
+        text = (folder / "calls").read_text(errors="replace")
+        return set(re.findall(r"^\d+ +(?:<\.\.\. )?([a-z]\w*)[( ]", text, re.MULTILINE)) - {"resumed"}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def allowed(binary, unit):
+    for program in ("strace", "systemd-analyze"):
+        if not shutil.which(program):
+            raise Skipped(f"needs {program}")
+    calls = used(binary)
+    assert {"accept4", "fdatasync"} <= calls or {"accept4", "fsync"} <= calls, f"strace saw only {sorted(calls)}"
+    refused = calls - filtered(unit)
+    print(f"        {len(calls)} system calls")
+    assert not refused, f"the unit's filter refuses {sorted(refused)}"

@@ -1,0 +1,119 @@
+//! Reports the state of the service to systemd, if it asks for that (`Type=notify`, `WatchdogSec=`).
+//!
+//! The watchdog is notified only after the event loop of every worker has run. A database that is away does not stop
+//! that: a restart would not bring it back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::rt::spawn;
+use sd_notify::NotifyState;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+
+/// The service answers requests.
+pub fn ready(status: &str) {
+    notify(&[NotifyState::Ready, NotifyState::Status(status)]);
+}
+
+/// The service finishes what it has, and ends.
+pub fn stopping() {
+    notify(&[
+        NotifyState::Stopping,
+        NotifyState::Status("finishing requests in flight"),
+    ]);
+}
+
+fn notify(states: &[NotifyState]) {
+    if let Err(error) = sd_notify::notify(states) {
+        log::warn!("Cannot notify systemd: {error}. Is NOTIFY_SOCKET the socket of a service manager?");
+    }
+}
+
+/// Asks each worker whether its event loop runs.
+#[derive(Clone)]
+pub struct Heartbeat {
+    asked: watch::Sender<u64>,
+    /// A permit for each worker that has answered.
+    answers: Arc<Semaphore>,
+}
+
+impl Heartbeat {
+    pub fn new() -> Heartbeat {
+        Heartbeat {
+            asked: watch::channel(0).0,
+            answers: Arc::new(Semaphore::new(0)),
+        }
+    }
+
+    /// Called on each worker.
+    pub fn answer(&self) {
+        let (mut asked, answers) = (self.asked.subscribe(), Arc::clone(&self.answers));
+        spawn(async move {
+            while asked.changed().await.is_ok() {
+                answers.add_permits(1);
+            }
+        });
+    }
+
+    /// Whether all workers answer in this time.
+    async fn all_answer(&self, workers: usize, within: Duration) -> bool {
+        // Answers to earlier questions.
+        self.answers.forget_permits(usize::MAX);
+        self.asked.send_modify(|asked| *asked += 1);
+        let workers = u32::try_from(workers).unwrap_or(u32::MAX);
+        match timeout(within, self.answers.acquire_many(workers)).await {
+            Ok(Ok(answers)) => {
+                answers.forget();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Notifies the watchdog twice in each of its periods, while all workers answer. Does nothing without a watchdog.
+    pub fn start_watchdog(&self, workers: usize) {
+        let Some(period) = sd_notify::watchdog_enabled().map(|period| period / 2) else {
+            return;
+        };
+        let heartbeat = self.clone();
+        spawn(async move {
+            loop {
+                if heartbeat.all_answer(workers, period).await {
+                    notify(&[NotifyState::Watchdog]);
+                    sleep(period).await;
+                } else {
+                    log::error!("A worker has not answered for {period:?}; systemd's watchdog is not notified");
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use actix_web::rt::{Arbiter, System};
+
+    use super::*;
+
+    #[test]
+    fn a_worker_whose_event_loop_is_blocked_is_noticed_and_so_is_its_recovery() {
+        const WITHIN: Duration = Duration::from_millis(300);
+        System::new().block_on(async {
+            let heartbeat = Heartbeat::new();
+            let workers = [Arbiter::new(), Arbiter::new()];
+            for worker in &workers {
+                let heartbeat = heartbeat.clone();
+                worker.spawn_fn(move || heartbeat.answer());
+            }
+            assert!(heartbeat.all_answer(2, WITHIN * 10).await);
+            workers[0].spawn_fn(|| thread::sleep(WITHIN * 5));
+            assert!(!heartbeat.all_answer(2, WITHIN).await);
+            assert!(heartbeat.all_answer(2, WITHIN * 10).await);
+            // Every answer counts once.
+            assert!(!heartbeat.all_answer(3, WITHIN).await);
+        });
+    }
+}

@@ -1,0 +1,38 @@
+//! The socket that the service listens on: its own, or one that systemd hands over (socket activation).
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+use listenfd::ListenFd;
+use socket2::{Domain, Socket, Type};
+
+use super::CommandError;
+
+/// Connections that may wait to be accepted. The standard library allows 128, but the agents of a cloud may all connect at
+/// the same time.
+const BACKLOG: i32 = 1024;
+
+/// The socket that systemd hands over, if it does.
+///
+/// # Errors
+/// There are several, or it is none that a TCP server can listen on.
+pub fn inherited() -> Result<Option<TcpListener>, CommandError> {
+    let mut handed_over = ListenFd::from_env();
+    match handed_over.len() {
+        0 => Ok(None),
+        1 => handed_over
+            .take_tcp_listener(0)
+            .map_err(|reason| CommandError::Inherited(format!("is not a listening TCP socket ({reason})"))),
+        count => Err(CommandError::Inherited(format!("is one of {count}"))),
+    }
+}
+
+/// A socket of its own.
+pub fn listen(bind: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;
+    // Lets a new process bind the address while old connections are in TIME_WAIT.
+    socket.set_reuse_address(true)?;
+    socket.bind(&bind.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
