@@ -227,7 +227,8 @@ fn a_value_that_does_not_fit_is_refused_with_its_place() {
 
 #[test]
 fn unknown_options_of_other_sections_are_ignored_and_unused_ones_warned_about() {
-    let text = "[nova]\nx=1\n[api]\nnope=1\n[DEFAULT]\nuse_syslog=true\n[keystone_authtoken]\npassword=hunter2\n";
+    let text =
+        "[nova]\nx=1\n[api]\nnope=1\n[DEFAULT]\nuse_syslog=true\n[keystone_authtoken]\nmemcache_secret_key=hunter2\n";
     let (result, _dir) = load_texts(&[text], &[]);
     let warnings = result.unwrap().warnings();
     assert_eq!(warnings.len(), 2, "{warnings:?}");

@@ -26,7 +26,7 @@ options! {
         user_domain_name: Option<String>;
         /// The id of the user's domain.
         user_domain_id: Option<String>;
-        /// The user's password.
+        /// The password of placet's user.
         password: Option<Password>;
         /// The project of placet's own token, usually `service`.
         project_name: Option<String>,
