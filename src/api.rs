@@ -12,11 +12,14 @@ mod route;
 mod routes;
 mod service;
 
+use crate::version::Version;
+
 pub use http::body::BodyMemory;
 pub use http::cors::Cors;
 pub use http::front::Front;
 pub use http::server::{Listeners, Served, serve};
 pub use http::statistics::HttpStatistics;
+pub use http::stopping::ignore_other_signals;
 pub use http::thread_pools::ThreadPools;
 pub use http::tls::{LiveTls, PemFile, TlsFiles, TlsPems};
 pub use metrics::{Metrics, MetricsAccess, ProcessCounters, ReadToken};
@@ -24,6 +27,10 @@ pub use openapi::text as openapi;
 pub use panics::PanicCount;
 pub use routes::{authorized_by, slave_routes};
 pub use service::{Listen, Service, Settings};
+
+/// The oldest and the newest microversion.
+pub const OLDEST_VERSION: Version = Version::MIN;
+pub const NEWEST_VERSION: Version = Version::MAX;
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,14 @@
 //! Authentication: from the headers of a request to the identity of its caller.
 
 pub mod keystone;
+mod live_tokens;
 pub mod noauth2;
+pub mod tokens;
 
 use std::sync::Arc;
 
 use keystone::{Keystone, KeystoneStatistics};
+pub use live_tokens::{LiveTokens, TokenFile};
 
 use crate::policy::Caller;
 
@@ -47,6 +50,8 @@ pub enum Authenticator {
     NoAuth2,
     /// `auth_strategy = keystone`: an OpenStack Keystone validates tokens.
     Keystone(Box<Keystone>),
+    /// `auth_strategy = noauth2` with `[placet] token_file`: tokens are looked up.
+    Tokens(LiveTokens),
 }
 
 impl Authenticator {
@@ -55,22 +60,29 @@ impl Authenticator {
     /// # Errors
     /// [`Denied`].
     pub async fn authenticate(&self, request: &AuthRequest<'_>) -> Result<Arc<Caller>, Denied> {
+        let unauthenticated = || Denied::Unauthenticated {
+            www_authenticate: None,
+            body: UnauthenticatedBody::Placement,
+        };
         match self {
-            Authenticator::NoAuth2 => match noauth2::authenticate(request) {
-                Some(caller) => Ok(Arc::new(caller)),
-                None => Err(Denied::Unauthenticated {
-                    www_authenticate: None,
-                    body: UnauthenticatedBody::Placement,
-                }),
-            },
+            Authenticator::NoAuth2 => noauth2::authenticate(request).map(Arc::new).ok_or_else(unauthenticated),
             Authenticator::Keystone(keystone) => keystone.authenticate(request).await,
+            Authenticator::Tokens(tokens) => tokens.authenticate(request).ok_or_else(unauthenticated),
+        }
+    }
+
+    /// Reads again what it reads from files: at SIGHUP.
+    pub fn reload(&self) {
+        match self {
+            Authenticator::NoAuth2 | Authenticator::Keystone(_) => {}
+            Authenticator::Tokens(tokens) => tokens.reload(),
         }
     }
 
     /// The counters of authentication by Keystone, if that is the strategy.
     pub fn keystone_statistics(&self) -> Option<&Arc<KeystoneStatistics>> {
         match self {
-            Authenticator::NoAuth2 => None,
+            Authenticator::NoAuth2 | Authenticator::Tokens(_) => None,
             Authenticator::Keystone(keystone) => Some(keystone.statistics()),
         }
     }

@@ -1,11 +1,15 @@
 //! The command line. Each subcommand has a file.
 
+mod command_line;
 mod config;
+mod config_check;
 mod data_migrations;
 mod db;
 mod documents;
 mod file_stamp;
 mod keystone;
+mod log_filter;
+mod log_format;
 mod log_queue;
 mod logging;
 mod metrics;
@@ -14,11 +18,15 @@ mod openapi;
 mod panics;
 mod policy;
 mod policy_files;
+mod reload;
 mod serve;
 mod sockets;
 mod status;
 mod table;
 mod tls_files;
+mod token;
+mod token_file;
+mod version;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,6 +34,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use thiserror::Error;
 
+use command_line::CommandLine;
+use reload::Reload;
+
+use crate::api;
 use crate::config::{ConfigError, ConfigSources};
 use crate::db::SetupError;
 
@@ -36,7 +48,7 @@ API, and uses its placement.conf and its database.
 
 First steps:
   1. placet                          serves on 127.0.0.1:8778, with its data in ./placet.sqlite
-  2. T='X-Auth-Token: admin'         in another terminal; every token is accepted
+  2. T='X-Auth-Token: admin'         in another terminal; this token may do everything
      V='OpenStack-API-Version: placement latest'
      U=http://127.0.0.1:8778/resource_providers
   3. curl -H \"$T\" -H \"$V\" $U -X POST -H 'Content-Type: application/json' \\
@@ -56,9 +68,18 @@ Configuration is read from these sources; a later one overrides an earlier one:
   - environment variables OS_<SECTION>__<OPTION>: OS_PLACEMENT_DATABASE__CONNECTION=sqlite:///x
   - --bind
   The format is oslo.config's INI; placet's own options are in [placet]. `placet config options`
-  explains all options; `placet config show` prints the values in force and their sources.
+  explains all options; `placet config show` prints the values in force and their sources;
+  `placet config check` finds mistakes.
   RUST_LOG sets the log level (RUST_LOG=debug, RUST_LOG=info,placet::model=trace). The log goes to
   stderr or to [DEFAULT] log_file.
+
+Authentication: with [api] auth_strategy = noauth2, and without any configuration, no token is
+  checked, unless [placet] token_file lists those that are accepted (`placet token create --help`).
+  Without it the token `admin` may do everything, any other token has no role, and a request may
+  claim any role in its header X-Roles. So placet then serves on loopback only.
+
+Signals of a service: SIGTERM, SIGINT and SIGQUIT stop it, SIGHUP reopens the log file and reads the
+  log level and the policy again.
 
 Examples:
   placet --bind 127.0.0.1:9000
@@ -67,14 +88,15 @@ Examples:
   OS_PLACET__WORKERS=4 placet --config-file placement.conf
 
 Exit codes:
-  0  success; a service: stopped by SIGTERM or SIGINT, after the requests in flight
+  0  success; a service: stopped by SIGTERM, SIGINT or SIGQUIT, after the requests in flight
   1  failure; a line on stderr gives the reason
-     (`placet status upgrade check` and `placet db online_data_migrations` have their own, see --help)
+     (`placet config check`, `placet status upgrade check` and `placet db online_data_migrations`
+     have their own, see --help)
   2  invalid command line";
 
 /// A placement service that is a drop-in for OpenStack Placement.
 #[derive(Debug, Parser)]
-#[command(name = "placet", version, long_about = LONG_ABOUT, after_long_help = AFTER_HELP)]
+#[command(name = "placet", disable_version_flag = true, long_about = LONG_ABOUT, after_long_help = AFTER_HELP)]
 pub struct Arguments {
     /// Read this configuration file instead of the default one. May be repeated; later files override earlier ones.
     #[arg(long, global = true, value_name = "FILE")]
@@ -85,6 +107,9 @@ pub struct Arguments {
     /// Serve on this address and port instead of [placet] bind. Port 0 chooses a free one.
     #[arg(long, global = true, value_name = "ADDR")]
     bind: Option<String>,
+    /// Print the version, and what is built in.
+    #[arg(short = 'V', long)]
+    version: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -102,6 +127,11 @@ enum Command {
     Status {
         #[command(subcommand)]
         command: status::Command,
+    },
+    /// Make, list and revoke the tokens of [placet] token_file, for an installation without Keystone.
+    Token {
+        #[command(subcommand)]
+        command: token::Command,
     },
     /// Show the policy: which roles are allowed to do what.
     Policy {
@@ -132,17 +162,23 @@ pub enum CommandError {
     Keystone(#[from] crate::auth::keystone::SetupError),
     #[error("{0}")]
     Policy(String),
+    #[error("{0}")]
+    Token(String),
     #[error("{0}, or set [placement_database] sync_on_startup = true")]
     Unprepared(SetupError),
     #[error("cannot write the log to {}: {reason}", path.display())]
     Log { path: PathBuf, reason: std::io::Error },
-    #[error("cannot serve on {bind}: {reason}")]
+    #[error("cannot serve on {bind}: {reason}{}", if reason.kind() == std::io::ErrorKind::AddrInUse { "; --bind 127.0.0.1:0 takes a free port" } else { "" })]
     Listen {
         bind: std::net::SocketAddr,
         reason: std::io::Error,
     },
-    #[error("there is no microversion {0}: GET / shows the oldest and the newest")]
-    Microversion(String),
+    #[error(
+        "there is no microversion {asked}: they go from {} to {}",
+        api::OLDEST_VERSION,
+        api::NEWEST_VERSION
+    )]
+    Microversion { asked: String },
     #[error("the socket that systemd has handed over {0}: give placet.socket one ListenStream with a TCP address")]
     Inherited(String),
     #[error("cannot write the manual pages to {}: {reason}", dir.display())]
@@ -160,35 +196,50 @@ pub enum CommandError {
 }
 
 impl Arguments {
-    /// Runs the command. The service returns after a signal to stop.
+    /// Runs the command. The service returns after a signal to stop. `program` is the name by which it was called.
     ///
     /// # Errors
     /// The failure, as a line to print.
-    pub fn run(self) -> Result<ExitCode, CommandError> {
+    pub fn run(self, program: &str) -> Result<ExitCode, String> {
+        if self.version {
+            version::print();
+            return Ok(ExitCode::SUCCESS);
+        }
         let sources = ConfigSources {
             files: self.config_file,
             dirs: self.config_dir,
             arguments: self.bind.map(|bind| ("placet", "bind", bind)).into_iter().collect(),
             ..ConfigSources::of_process()
         };
-        match self.command {
-            Some(Command::Openapi(command)) => return command.run().map(|()| ExitCode::SUCCESS),
-            Some(Command::Man(command)) => return command.run().map(|()| ExitCode::SUCCESS),
-            Some(Command::Completions(command)) => return command.run().map(|()| ExitCode::SUCCESS),
-            Some(Command::Config { command }) => return command.run(&sources).map(|()| ExitCode::SUCCESS),
-            _ => {}
-        }
-        let configuration = crate::config::load(&sources)?;
-        if let Some(Command::Policy { command }) = self.command {
-            return command
-                .run(&configuration.options.oslo_policy)
-                .map(|()| ExitCode::SUCCESS);
-        }
-        let log = logging::start(&configuration.options.default)?;
-        match self.command {
-            Some(Command::Db { command }) => command.run(&configuration.options),
-            Some(Command::Status { command }) => command.run(&configuration.options),
-            _ => serve::run(&configuration, log.dropped_lines()).map(|()| ExitCode::SUCCESS),
+        let line = CommandLine::new(program, &sources);
+        run(self.command, &sources, &line).map_err(|failure| line.in_message(&failure.to_string()))
+    }
+}
+
+fn run(command: Option<Command>, sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
+    match command {
+        Some(Command::Openapi(command)) => return command.run().map(|()| ExitCode::SUCCESS),
+        Some(Command::Man(command)) => return command.run().map(|()| ExitCode::SUCCESS),
+        Some(Command::Completions(command)) => return command.run().map(|()| ExitCode::SUCCESS),
+        Some(Command::Config { command }) => return command.run(sources, line),
+        _ => {}
+    }
+    let configuration = crate::config::load(sources)?;
+    if let Some(Command::Policy { command }) = command {
+        return command
+            .run(&configuration.options.oslo_policy)
+            .map(|()| ExitCode::SUCCESS);
+    }
+    if let Some(Command::Token { command }) = command {
+        return command.run(&configuration.options).map(|()| ExitCode::SUCCESS);
+    }
+    let (log, flush) = logging::start(&configuration.options)?;
+    match command {
+        Some(Command::Db { command }) => command.run(&configuration.options, line),
+        Some(Command::Status { command }) => command.run(&configuration.options, line),
+        _ => {
+            let reload = Reload::new(sources, log);
+            serve::run(&configuration, reload, flush.dropped_lines(), line).map(|()| ExitCode::SUCCESS)
         }
     }
 }

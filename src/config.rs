@@ -20,6 +20,7 @@ mod sources;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod unknown;
 mod value;
 
 use std::fmt;
@@ -28,12 +29,14 @@ pub use error::{ConfigError, Result};
 pub use keystone::{KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser};
 pub use mask::url as masked_url;
 pub use options::{
-    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, KeystoneAuthtoken, Options, OsloPolicy,
-    Placement, TlsPaths,
+    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, KeystoneAuthtoken, LogFormat, Options,
+    OsloPolicy, Placement, TlsPaths,
 };
-use raw::{Origin, RawConfig};
+use raw::RawConfig;
 pub use reference::{conf as sample, markdown as reference, sections};
+use show::Note;
 pub use sources::ConfigSources;
+use unknown::Unknown;
 pub use value::Secret;
 
 /// The configuration, and where each value came from.
@@ -51,40 +54,57 @@ pub struct Configuration {
 /// # Errors
 /// A source that cannot be read or a value that does not fit, as a sentence that names the place.
 pub fn load(sources: &ConfigSources) -> Result<Configuration> {
-    let raw = sources.read()?;
-    refuse_unknown(&raw)?;
+    let (raw, errors) = sources.read();
+    if let Some(error) = errors.into_iter().chain(refused_names(&raw)).next() {
+        return Err(error);
+    }
     let options = Options::read(&raw)?;
     Ok(Configuration { options, raw })
 }
 
-/// Refuses an unknown option in `[placet]`, which is likely a typing mistake. In other sections unknown options are
-/// ignored, as oslo.config does.
-fn refuse_unknown(raw: &RawConfig) -> Result<()> {
-    let check = |name: &str, origin: Origin| match spec::find("placet", name) {
-        Some(_) => Ok(()),
-        None => Err(ConfigError::UnknownOption {
-            name: name.to_owned(),
-            nearest: spec::nearest(name),
-            origin,
-        }),
+/// What [`check`] found.
+pub struct Report {
+    /// Everything that keeps placet from starting, but for what depends on files and servers.
+    pub errors: Vec<ConfigError>,
+    /// Names that no option has, other than in `[placet]`.
+    pub unknown: Vec<String>,
+    /// Options that are accepted but not used, or that are set by an older name.
+    pub notes: Vec<String>,
+    /// `None` if the options cannot be read.
+    pub configuration: Option<Configuration>,
+}
+
+/// Reads the configuration and finds all problems at once.
+pub fn check(sources: &ConfigSources) -> Report {
+    let (raw, mut errors) = sources.read();
+    errors.extend(refused_names(&raw));
+    errors.extend(Options::problems(&raw));
+    let (mut unknown, mut notes) = (Vec::new(), Vec::new());
+    for note in show::notes(&raw) {
+        match &note {
+            Note::Unknown(name) if name.is_error() => {}
+            Note::Unknown(_) => unknown.push(note.to_string()),
+            Note::Older { .. } | Note::Unused(..) => notes.push(note.to_string()),
+        }
+    }
+    let configuration = Options::read(&raw).ok().map(|options| Configuration { options, raw });
+    Report {
+        errors,
+        unknown,
+        notes,
+        configuration,
+    }
+}
+
+/// An unknown option of `[placet]` is certainly a typing mistake; in other sections it is ignored with a warning. And a
+/// mistyped variable must not begin an empty database without authentication.
+fn refused_names(raw: &RawConfig) -> Vec<ConfigError> {
+    let refused = |name: Unknown| match &name {
+        Unknown::Variable { .. } if raw.unconfigured() => Some(ConfigError::MistypedVariable(name)),
+        _ if name.is_error() => Some(ConfigError::UnknownOption(name)),
+        _ => None,
     };
-    for (path, entries) in &raw.files {
-        for entry in entries.iter().filter(|entry| entry.section == "placet") {
-            check(
-                &entry.key,
-                Origin::File {
-                    path: path.clone(),
-                    line: entry.line,
-                },
-            )?;
-        }
-    }
-    for variable in raw.environment.keys() {
-        if let Some(name) = variable.strip_prefix("OS_PLACET__") {
-            check(&name.to_lowercase(), Origin::Environment(variable.clone()))?;
-        }
-    }
-    Ok(())
+    unknown::find(raw).into_iter().filter_map(refused).collect()
 }
 
 impl fmt::Debug for Configuration {
@@ -105,9 +125,15 @@ impl Configuration {
         show::ini(&self.raw)
     }
 
-    /// One sentence for each option that is set but not used, and for each that is set by an older name.
+    /// One sentence for each name that no option has, for each option that is set but not used, and for each that is set by
+    /// an older name.
     pub fn warnings(&self) -> Vec<String> {
-        show::warnings(&self.raw)
+        show::notes(&self.raw).iter().map(ToString::to_string).collect()
+    }
+
+    /// The same for the log of a start, one line a section.
+    pub fn warnings_by_section(&self) -> Vec<String> {
+        show::summary(&self.raw)
     }
 }
 
@@ -138,7 +164,15 @@ impl Options {
             _ => {}
         }
         let bind = self.placet.bind;
-        if !bind.ip().is_loopback() && self.api.auth_strategy == AuthStrategy::Noauth2 {
+        let beyond_loopback = self.api.auth_strategy == AuthStrategy::Noauth2 && !bind.ip().is_loopback();
+        let has_tokens = self.placet.token_file.is_some();
+        if beyond_loopback && has_tokens && self.placet.tls_certificate.is_none() {
+            warnings.push(format!(
+                "tokens are sent in clear text to {bind}: every machine between a client and placet can read and use them; set \
+                 [placet] tls_certificate and tls_key, or bind to 127.0.0.1 behind a proxy that speaks TLS"
+            ));
+        }
+        if beyond_loopback && !has_tokens {
             if !self.placet.allow_noauth2_anywhere {
                 return Err(ConfigError::Noauth2Anywhere { bind });
             }

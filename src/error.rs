@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub use reason::{ClaimRefusal, Reason, ReasonCode, Reasons, RefusedConsumer};
+pub use reason::{ClaimRefusal, Reason, ReasonCode, Reasons, RefusedConsumer, Room};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -163,7 +163,11 @@ pub enum Error {
     #[error(
         "Unable to allocate inventory: Unable to create allocation for '{class}' on resource provider '{provider}'. The requested amount would exceed the capacity."
     )]
-    CapacityExceeded { class: String, provider: String },
+    CapacityExceeded {
+        class: String,
+        provider: String,
+        room: Room,
+    },
     #[error(
         "Unable to allocate inventory: Unable to create allocation for '{class}' on resource provider '{provider}'. The requested amount would violate inventory constraints."
     )]
@@ -204,4 +208,18 @@ pub enum Error {
     UnknownOutcome { detail: String },
     #[error("{detail}")]
     Internal { detail: String },
+}
+
+impl Error {
+    /// Why a claim was refused, with the numbers that its sentence lacks; `None` for any other error.
+    pub fn claim_reason(&self) -> Option<String> {
+        match self {
+            Error::CapacityExceeded { class, provider, room } => Some(format!("{class} on {provider}: {room}")),
+            Error::ClaimRefused(refusal) => Some(refusal.short()),
+            Error::ClaimWithoutInventory { .. }
+            | Error::ConstraintsViolated { .. }
+            | Error::StaleConsumerGeneration { .. } => Some(self.to_string()),
+            _ => None,
+        }
+    }
 }

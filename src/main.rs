@@ -6,7 +6,8 @@ use clap::Parser;
 use placet::cli::Arguments;
 
 fn main() -> ExitCode {
-    match Arguments::parse().run() {
+    let program = std::env::args().next().unwrap_or_else(|| "placet".to_owned());
+    match Arguments::parse().run(&program) {
         Ok(code) => code,
         Err(failure) => {
             eprintln!("placet: {failure}");

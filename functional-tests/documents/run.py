@@ -29,6 +29,8 @@ ELSEWHERE = {
     "docs/faults.md": "race.defects.table and chaos.table, by hand: they write the page",
     "docs/install.md": "packaging, process.systemd, process.tls; podman and systemctl are not run",
     "docs/keystone.md": "no commands: options and lines of the log; auth::keystone::tests",
+    "docs/logging.md": "process.log_lines, process.request_lines; the block of logrotate's configuration is not run",
+    "docs/security.md": "process.token_files",
     "docs/speed.md": "benches.wide_trees, by hand: it writes the page",
     "docs/switching.md": "switching",
     "docs/upgrading.md": "process.upgrading, packaging and rolling",

@@ -1,11 +1,13 @@
 """The subcommands `db sync`, `db version`, `config show` and `config options`, and their help."""
 
+import os
 import re
+import subprocess
 
 from functional_tests.lib import live
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.configuration import conf, names
-from functional_tests.process.placet_process import Placet, refused, run
+from functional_tests.process.placet_process import Placet, binary, environment, refused, run
 
 HEAD = "a082b8bb98d0"
 
@@ -15,14 +17,25 @@ def unsynced(here):
     return live.write_config(here, {"placement_database": {"sync_on_startup": "false"}}, here / "placet.sqlite")
 
 
-@case("a start on a configured database that does not exist is refused in one line that names `placet db sync`")
+@case("a start on a configured database that does not exist is refused with a command that mends it as it is pasted")
 def not_synced():
     with folder() as here:
         path = unsynced(here)
-        names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), "placet db sync", "placet.sqlite")
-        check(not (here / "placet.sqlite").exists(), "a refused start made the file")
+        wanted = f"`{binary()} --config-file {path} db sync`"
+        for at in (here, here.parent):
+            relative = os.path.relpath(path, at)
+            line = refused(at, "--config-file", relative, "--bind", "127.0.0.1:0")
+            names(line, wanted, f"there is no database at {here}/placet.sqlite")
+        equal([each.name for each in here.iterdir()], [path.name], "files that a refused start made")
         (here / "placet.sqlite").touch()
-        names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), "placet db sync")
+        names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), wanted)
+        pasted = subprocess.run(
+            re.search("`(.*?)`", line)[1], shell=True, cwd="/", env=environment(here), capture_output=True, text=True,
+            timeout=60, check=False)
+        equal(pasted.returncode, 0, pasted)
+        names(pasted.stdout, f"{here}/placet.sqlite: ", "created")
+        with Placet(here, arguments=["--config-file", path]) as placet:
+            placet.alive()
 
 
 @case("`db sync` makes the database and says so, a second one finds nothing to do, and placet serves it")
@@ -59,6 +72,7 @@ def db_version():
     with folder() as here:
         before = run(here, "db", "version")
         equal((before.code, before.out), (0, "None\nplacet None\n"), before)
+        names(before.err, f"placet: there is no database at {here}/placet.sqlite: run `")
         equal(list(here.iterdir()), [])
         equal(run(here, "db", "sync").code, 0)
         after = run(here, "db", "version")
@@ -139,7 +153,7 @@ def unused_options():
 def helps():
     with folder() as here:
         for arguments in ([], ["serve"], ["db"], ["db", "sync"], ["db", "version"], ["config"], ["config", "show"],
-                          ["config", "options"]):
+                          ["config", "check"], ["config", "options"]):
             for flag in ("--help", "-h"):
                 output = run(here, *arguments, flag)
                 equal((output.code, output.err), (0, ""), arguments)
@@ -147,7 +161,9 @@ def helps():
         output = run(here, "--help").out
         names(output, "placement.conf", "OS_PLACEMENT_CONFIG_DIR", "OS_<SECTION>__<OPTION>", "--config-file",
               "[placet]", "RUST_LOG", "Examples:", "db sync", "curl", "8778", "Exit codes")
-        check(re.fullmatch(r"placet \d+\.\d+\.\d+\n", run(here, "--version").out), "no version")
+        version = run(here, "--version").out
+        check(re.fullmatch(
+            r"placet \d+\.\d+\.\d+\ndatabases: SQLite 3\.\d+\.\d+, .*PostgreSQL.*MariaDB.*\n(.*\n)*commit: .+\n", version), version)
         equal(list(here.iterdir()), [], "files that --help made")
 
 

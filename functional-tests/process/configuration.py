@@ -107,8 +107,10 @@ def a_typing_mistake():
         path = conf(here, "[placet]\n\nqueue_sice = 5\n")
         names(refused(here, "--config-file", path), "queue_sice", "queue_size", f"{path}:3")
         names(refused(here, extra={"OS_PLACET__BNID": "x"}), "bind", "OS_PLACET__BNID")
-        # Unknown options of other sections are ignored, as oslo.config does.
-        equal(run(here, "--config-file", conf(here, "[api]\nx = 5\n"), "config", "show").code, 0)
+        # Unknown options of other sections are ignored, as oslo.config does, with a warning.
+        shown = run(here, "--config-file", conf(here, "[api]\nauth_stategy = 5\n"), "config", "show")
+        equal(shown.code, 0, shown)
+        names(shown.err, "[api] auth_stategy is not an option", "did you mean auth_strategy?")
 
 
 @case("an invalid value is refused with the option's name, its file and line, and the valid values")

@@ -11,9 +11,10 @@ from functional_tests.process.raw_http import RawConnection, once, request
 
 LINE = re.compile(
     r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO  \[placet::access\] "
-    r"(?P<id>req-[0-9a-f-]{36})(?: \(global (?P<global>\S+)\))? (?P<remote>\S+) "
+    r"(?P<id>req-[0-9a-f-]{36})(?: \(global (?P<global>\S+)\))?(?: \(trace (?P<trace>\S+ \S+)\))? (?P<remote>\S+) "
     r'"(?P<method>[^ "]+) (?P<path>[^ "]+)" status: (?P<status>\d{3}) len: (?P<length>\d+) '
-    r"microversion: (?P<version>\d\.\d+|-) time: (?P<ms>\d+\.\d+) ms$")
+    r"microversion: (?P<version>\d\.\d+|-) time: (?P<ms>\d+\.\d+) ms "
+    r'user: (?P<user>\S+) project: (?P<project>\S+) agent: "(?P<agent>(?:[^"\\]|\\.)*)"(?: refused: (?P<refused>.*))?$')
 GLOBAL = "req-3875499c-74fd-4723-ac9a-c34bbb5f9738"
 
 

@@ -11,7 +11,10 @@ from functional_tests.process.locked import Claims, consumer, held, serving, wri
 from functional_tests.process.placet_process import Placet, binary, environment
 from functional_tests.process.raw_http import RawConnection, request
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+# Signals whose default action kills the process, and that have no meaning here.
+IGNORED_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO,
+                   signal.SIGPWR, signal.SIGSTKFLT, signal.SIGXCPU, signal.SIGXFSZ, signal.SIGRTMIN, signal.SIGRTMAX)
 
 
 def is_refused(port, seconds=5):
@@ -83,15 +86,75 @@ def arrived_requests():
             equal(len(held(placet)), 2 * count, "stored claims")
 
 
-@case("SIGHUP, SIGUSR1, SIGUSR2 and SIGALRM end nothing, and are logged")
+@case("signals other than those to stop end nothing, and are logged")
 def other_signals():
     with folder() as here, Placet(here, serving(shutdown_timeout=20)) as placet:
-        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM):
+        for count, number in enumerate(IGNORED_SIGNALS, 1):
             placet.signal(number)
-            time.sleep(0.1)
-            placet.alive()
-            check(f"{number.name}: ignored" in placet.log(), placet.log()[-500:])
+            eventually(lambda count=count: placet.log().count(": ignored. ") == count, f"{number!r} is logged")
+        placet.alive()
         placet.stop()
+
+
+def eventually(holds, *what, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        check(time.monotonic() < deadline, "not within", seconds, "s:", *what)
+        time.sleep(0.02)
+
+
+@case("SIGHUP opens the log file again, and reads the log level and the policy again")
+def hangup():
+    with folder() as here:
+        log, policy = here / "placet.log", here / "policy.yaml"
+        options = serving(shutdown_timeout=20) | {
+            "DEFAULT": {"log_file": str(log), "debug": "false"}, "oslo_policy": {"policy_file": str(policy)}}
+        policy.write_text("")
+        with Placet(here, options) as placet:
+            placet.alive()
+            log.rename(here / "placet.log.1")
+            config = here / "placement.conf"
+            config.write_text(config.read_text().replace("debug = false", "debug = true"))
+            placet.signal(signal.SIGHUP)
+            eventually(lambda: log.exists() and "SIGHUP" in log.read_text(), "a new log file")
+            placet.alive()
+            eventually(lambda: " DEBUG " in log.read_text(), "the level is debug")
+            eventually(lambda: "SIGHUP: the policy files were loaded again" in log.read_text(), "the policy is read")
+            check("SIGHUP" not in (here / "placet.log.1").read_text(), "the former file is still written")
+            # With a configuration that cannot be used the file is opened again, and everything else stays.
+            log.rename(here / "placet.log.2")
+            config.write_text(config.read_text() + "[placet]\nnonsense = 1\n")
+            placet.signal(signal.SIGHUP)
+            eventually(lambda: log.exists() and "cannot be used" in log.read_text(), "an error")
+            placet.alive()
+            check(" DEBUG " in log.read_text(), log.read_text())
+            # A folder that cannot be written keeps the former file.
+            log.unlink()
+            log.mkdir()
+            placet.signal(signal.SIGHUP)
+            time.sleep(0.2)
+            placet.alive()
+            placet.stop()
+
+
+@case("SIGHUP before placet serves does not end it")
+def early_hangup():
+    with folder() as here:
+        for _ in range(5):
+            with subprocess.Popen(
+                    [binary(), "serve", "--bind", "127.0.0.1:0"], cwd=here, env=environment(here),
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                try:
+                    # The database's lock is made after the signals are ignored, and before placet serves.
+                    eventually(lambda: process.poll() is not None or list(here.glob("*-placet-lock")), "a lock")
+                    process.send_signal(signal.SIGHUP)
+                    check(any(b"listens on" in line for line in process.stdout), "exit code", process.poll())
+                    process.terminate()
+                    equal(process.wait(20), 0, "exit code")
+                finally:
+                    process.kill()
+            for file in here.iterdir():
+                file.unlink()
 
 
 @case("a claim whose body is still arriving is finished and answered, and new connections are refused")

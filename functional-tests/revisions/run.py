@@ -163,7 +163,7 @@ class Suite:
     def sync(self, revision):
         database, before = self.at(revision)
         if self.tool.kind == "placet" and revision != HEAD:
-            self.check_not_served(database, before, revision, HEAD, "`placet db sync`")
+            self.check_not_served(database, before, revision, HEAD, " db sync`")
         code, out, err = self.tool.run(database, "db", "sync")
         assert code == 0, out + err
         self.check_upgraded(database, before)

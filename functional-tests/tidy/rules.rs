@@ -162,7 +162,7 @@ const FOREIGN: &[Foreign] = &[
     },
     Foreign {
         below: &["src/"],
-        but: &["src/config/", "src/cli/logging.rs", "src/mutants.rs"],
+        but: &["src/config/", "src/cli/logging.rs", "src/main.rs", "src/mutants.rs"],
         names: &["std::env", "env::var", "env::vars", "env::vars_os"],
         why: "the environment is read once, by config: add an option",
     },

@@ -47,6 +47,8 @@ pub struct Settings {
     pub stale_reads: Duration,
     /// How long the database may be silent while the service is ready.
     pub ready_timeout: Duration,
+    /// A request that takes at least this time is logged as slow; 0 for none.
+    pub slow_request: Duration,
     /// The paths whose GET may read a replica that lags: see `slave_routes`.
     pub slave_routes: Vec<&'static str>,
     /// Whether each search visits the providers in another order, even if its answer is whole.
@@ -99,4 +101,6 @@ pub struct Listen {
     pub is_inherited: bool,
     /// The certificates, if clients speak TLS.
     pub tls: Option<Arc<LiveTls>>,
+    /// Called at SIGHUP, before the policy is loaded again.
+    pub on_hangup: Arc<dyn Fn() + Send + Sync>,
 }

@@ -136,6 +136,7 @@ impl TestServer {
             rank: None,
             stale_reads: Duration::ZERO,
             ready_timeout: Duration::from_secs(5),
+            slow_request: Duration::ZERO,
             slave_routes: Vec::new(),
             randomize: false,
             cors: None,

@@ -1,20 +1,34 @@
-//! `placet config`: prints the configuration in force, or describes all options.
+//! `placet config`: prints the configuration in force, checks it, or describes all options.
 
 use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Subcommand, ValueEnum};
 
-use super::CommandError;
+use super::command_line::CommandLine;
+use super::{CommandError, config_check};
 use crate::config::{self, ConfigSources};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Print the effective configuration as INI.
     ///
-    /// A comment above each option says where its value came from; secrets are masked. Warnings on stderr name the options
-    /// that are set but not used, and why, and those that are set by an older name.
+    /// A comment above each option says where its value came from; secrets are masked. Warnings on stderr name what
+    /// is set but unknown, what is set but not used, and why, and what is set by an older name.
     Show,
+    /// Find mistakes in the configuration, all at once, without starting anything.
+    ///
+    /// Unknown sections, options and `OS_<SECTION>__<OPTION>` variables, values that do not fit, combinations with which
+    /// placet does not serve, and the policy files. Options that are accepted but not used are notes.
+    ///
+    /// Exit codes: 0, nothing but notes; 1, warnings: placet starts, but something is probably not as intended;
+    /// 2, errors: placet does not start.
+    Check {
+        /// Connect to the database too, and check its tables and its server's settings. Nothing is changed.
+        #[arg(long)]
+        database: bool,
+    },
     /// Print every option that placet uses, with its default, the values allowed, and its meaning.
     ///
     /// Options of OpenStack Placement that are accepted but not used are left out. The configuration file is not read.
@@ -37,8 +51,9 @@ pub enum Format {
 }
 
 impl Command {
-    pub fn run(&self, sources: &ConfigSources) -> Result<(), CommandError> {
+    pub fn run(&self, sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
         let text = match self {
+            Self::Check { database } => return config_check::run(sources, line, *database),
             Self::Show => {
                 let configuration = config::load(sources)?;
                 for warning in configuration.warnings() {
@@ -54,7 +69,7 @@ impl Command {
         match std::io::stdout().write_all(text.as_bytes()) {
             // The reader may close the pipe early, which is not a failure.
             Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::Stdout(error)),
-            _ => Ok(()),
+            _ => Ok(ExitCode::SUCCESS),
         }
     }
 }

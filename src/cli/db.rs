@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
+use super::command_line::CommandLine;
 use super::{CommandError, data_migrations};
 use crate::config::{Options, Secret};
 use crate::db::schema::migrate::Synced;
@@ -46,7 +47,7 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn run(&self, options: &Options) -> Result<ExitCode, CommandError> {
+    pub fn run(&self, options: &Options, line: &CommandLine) -> Result<ExitCode, CommandError> {
         let database = open(options)?;
         match self {
             Self::Backup { file } => {
@@ -59,7 +60,10 @@ impl Command {
                 let log = log.map_or(String::new(), |log| format!(" and its log {}", log.display()));
                 println!("The database was restored from {}{log}", file.display());
             }
-            Self::Sync => println!("{}", sync_message(reachable(&database)?.sync()?)),
+            Self::Sync => {
+                let synced = reachable(&database)?.sync()?;
+                println!("{}: {}", database.place(), sync_message(synced));
+            }
             Self::Stamp { version } => reachable(&database)?.stamp(version)?,
             Self::OnlineDataMigrations { max_count } => {
                 return data_migrations::run(reachable(&database)?, &options.placement, max_count.as_deref());
@@ -69,6 +73,9 @@ impl Command {
                 // Without tables `placement-manage db version` prints Python's `None`, which scripts expect.
                 println!("{}", version.alembic.as_deref().unwrap_or("None"));
                 println!("placet {}", version.placet.as_deref().unwrap_or("None"));
+                if version.alembic.is_none() && version.placet.is_none() {
+                    eprintln!("placet: {}", line.in_message(&no_database(&database)));
+                }
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -80,6 +87,17 @@ fn reachable(database: &Database) -> Result<&Database, CommandError> {
     database.check_log()?;
     database.wait_until_reachable()?;
     Ok(database)
+}
+
+/// Why there is no version.
+fn no_database(database: &Database) -> String {
+    match database.check_exists() {
+        Err(missing) => missing.to_string(),
+        Ok(()) => format!(
+            "the database {} has no tables yet: run `placet db sync`",
+            database.place()
+        ),
+    }
 }
 
 /// The result of a sync, as a sentence for operators.

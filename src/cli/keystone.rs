@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::CommandError;
+use super::{CommandError, token_file};
 use crate::auth::Authenticator;
 use crate::auth::keystone::{ConnectionSettings, Credentials, Domain, Keystone, Scope, Settings, User};
 use crate::config::{
@@ -15,7 +15,10 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The authenticator that the configuration asks for.
 pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
     match options.api.auth_strategy {
-        AuthStrategy::Noauth2 => Ok(Authenticator::NoAuth2),
+        AuthStrategy::Noauth2 => match &options.placet.token_file {
+            Some(path) => token_file::live(path).map(Authenticator::Tokens),
+            None => Ok(Authenticator::NoAuth2),
+        },
         AuthStrategy::Keystone => {
             let keystone = Keystone::start(settings(&options.keystone_authtoken)?)?;
             Ok(Authenticator::Keystone(Box::new(keystone)))

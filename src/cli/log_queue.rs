@@ -24,14 +24,13 @@ const MAX_WRITE_AT_ONCE: usize = 4096;
 pub struct LogQueue(Arc<Shared>);
 
 struct Shared {
-    stream: File,
     queue: Mutex<Queue>,
     changed: Condvar,
     dropped: Arc<Counter>,
 }
 
-#[derive(Default)]
 struct Queue {
+    stream: Arc<File>,
     waiting: Vec<u8>,
     dropped: u64,
     /// Whether the thread writes lines that it took out of the queue.
@@ -42,6 +41,11 @@ impl Queue {
     fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.dropped == 0 && !self.is_writing
     }
+
+    fn has_room(&self) -> bool {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&*self.stream, PollFlags::OUT)], Some(&at_once)).is_ok_and(|ready| ready > 0)
+    }
 }
 
 impl LogQueue {
@@ -49,10 +53,14 @@ impl LogQueue {
     ///
     /// # Errors
     /// [`SetupError::Thread`].
-    pub fn start(stream: File, dropped_line: fn(u64) -> String) -> Result<LogQueue, SetupError> {
+    pub fn start(stream: File, dropped_line: impl Fn(u64) -> String + Send + 'static) -> Result<LogQueue, SetupError> {
         let shared = Arc::new(Shared {
-            stream,
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue {
+                stream: Arc::new(stream),
+                waiting: Vec::new(),
+                dropped: 0,
+                is_writing: false,
+            }),
             changed: Condvar::new(),
             dropped: Arc::default(),
         });
@@ -64,6 +72,11 @@ impl LogQueue {
     /// The number of lines that were dropped since the start.
     pub fn dropped_lines(&self) -> Arc<Counter> {
         Arc::clone(&self.0.dropped)
+    }
+
+    /// Writes to another stream from now on. A write that has begun ends in the former one.
+    pub fn switch_to(&self, stream: File) {
+        self.0.lock().stream = Arc::new(stream);
     }
 
     /// Waits until all lines are written, but not longer than `bound`.
@@ -80,9 +93,9 @@ impl LogQueue {
 impl Write for LogQueue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut queue = self.0.lock();
-        if queue.is_idle() && line.len() <= MAX_WRITE_AT_ONCE && self.0.has_room() {
+        if queue.is_idle() && line.len() <= MAX_WRITE_AT_ONCE && queue.has_room() {
             // If the stream's reader is gone, there is no other place for the line.
-            let _ = (&self.0.stream).write_all(line);
+            let _ = (&*queue.stream).write_all(line);
         } else if queue.dropped > 0 || queue.waiting.len() + line.len() > MAX_WAITING_BYTES {
             queue.dropped += 1;
             self.0.dropped.increment();
@@ -103,13 +116,8 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_room(&self) -> bool {
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], Some(&at_once)).is_ok_and(|ready| ready > 0)
-    }
-
     /// The thread: writes what waits, for ever.
-    fn write_waiting(&self, dropped_line: fn(u64) -> String) {
+    fn write_waiting(&self, dropped_line: impl Fn(u64) -> String) {
         let mut queue = self.lock();
         loop {
             queue.is_writing = false;
@@ -118,10 +126,11 @@ impl Shared {
             queue = waited.unwrap_or_else(PoisonError::into_inner);
             let (lines, dropped) = (std::mem::take(&mut queue.waiting), std::mem::take(&mut queue.dropped));
             queue.is_writing = true;
+            let stream = Arc::clone(&queue.stream);
             drop(queue);
-            let _ = (&self.stream).write_all(&lines);
+            let _ = (&*stream).write_all(&lines);
             if dropped > 0 {
-                let _ = (&self.stream).write_all(dropped_line(dropped).as_bytes());
+                let _ = (&*stream).write_all(dropped_line(dropped).as_bytes());
             }
             queue = self.lock();
         }
@@ -149,6 +158,22 @@ mod tests {
         let mut read = [0; 4];
         reader.read_exact(&mut read).unwrap();
         assert_eq!(&read, b"one\n");
+    }
+
+    #[test]
+    fn lines_go_to_the_stream_that_was_switched_to() {
+        let (mut queue, mut former) = queue();
+        queue.write_all(b"one\n").unwrap();
+        let (mut reader, writer) = pipe().unwrap();
+        queue.switch_to(File::from(OwnedFd::from(writer)));
+        queue.write_all(b"two\n").unwrap();
+        let mut read = [0; 4];
+        reader.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"two\n");
+        // The former stream is closed, and has only the line before.
+        let mut rest = String::new();
+        former.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "one\n");
     }
 
     #[test]

@@ -1,19 +1,20 @@
-//! The log, with one line for each record: `2026-01-31T12:00:00.000Z INFO  [placet::cli::serve] message`.
+//! The log: one line for each record, to stderr or to a file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Write, stderr};
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Utc;
-use env_logger::{Builder, Target};
-use log::Level;
+use arc_swap::ArcSwap;
+use env_logger::{Builder, Logger, Target};
+use log::{Level, Log, Metadata, Record};
 
 use super::CommandError;
+use super::log_filter::{self, LogFilter};
+use super::log_format;
 use super::log_queue::LogQueue;
-use crate::config::DefaultSection;
+use crate::config::{DefaultSection, LogFormat, Options};
 use crate::statistics::Counter;
 
 /// How long the end of the process waits for a log that is not read.
@@ -35,68 +36,97 @@ impl Drop for FlushOnDrop {
     }
 }
 
+/// The log in use. Its file and its level can be set again.
+#[derive(Clone)]
+pub struct LiveLog {
+    queue: LogQueue,
+    logger: Arc<ArcSwap<Logger>>,
+    options: Arc<ArcSwap<DefaultSection>>,
+    format: LogFormat,
+}
+
+/// What the `log` crate calls: the logger in use.
+struct CurrentLogger(Arc<ArcSwap<Logger>>);
+
+impl Log for CurrentLogger {
+    fn enabled(&self, metadata: &Metadata) -> bool {
+        self.0.load().enabled(metadata)
+    }
+
+    fn log(&self, record: &Record) {
+        self.0.load().log(record);
+    }
+
+    fn flush(&self) {}
+}
+
 /// Starts logging to stderr or to the configured file. `RUST_LOG` overrides `[DEFAULT] debug`.
-pub fn start(options: &DefaultSection) -> Result<FlushOnDrop, CommandError> {
-    let mut builder = Builder::new();
-    match std::env::var("RUST_LOG") {
-        Ok(filters) if !filters.is_empty() => builder.parse_filters(&filters),
-        // The start and stop lines of the HTTP server repeat placet's, and so do its errors about unreadable requests.
-        _ if options.debug => builder.parse_filters("info,actix_http=off,placet=debug"),
-        _ => builder.parse_filters("info,actix_http=off,actix_server=warn"),
+pub fn start(options: &Options) -> Result<(LiveLog, FlushOnDrop), CommandError> {
+    let (options, format) = (&options.default, options.placet.log_format);
+    let queue = LogQueue::start(open(options)?, move |count| dropped_line(format, count))?;
+    let (logger, warning) = logger(options, format, &queue);
+    let log = LiveLog {
+        queue: queue.clone(),
+        logger: Arc::new(ArcSwap::from_pointee(logger)),
+        options: Arc::new(ArcSwap::from_pointee(options.clone())),
+        format,
     };
-    let path = options.log_path();
-    let stream = open(path.as_deref()).map_err(|reason| CommandError::Log {
-        path: path.unwrap_or_else(|| "stderr".into()),
-        reason,
-    })?;
-    let queue = LogQueue::start(stream, dropped_line)?;
-    builder.target(Target::Pipe(Box::new(queue.clone())));
-    builder.format(|out, record| {
-        let message = one_line(&record.args().to_string());
-        writeln!(out, "{}", line(record.level(), record.target(), &message))
-    });
     // Fails only if logging has been started already, which happens in tests.
-    let _ = builder.try_init();
-    Ok(FlushOnDrop(queue))
+    let _ = log::set_boxed_logger(Box::new(CurrentLogger(Arc::clone(&log.logger))));
+    log.set_max_level(warning);
+    Ok((log, FlushOnDrop(queue)))
+}
+
+impl LiveLog {
+    /// Opens the file again, and sets the level again: with the options given, or with those in use.
+    ///
+    /// # Errors
+    /// The file cannot be opened; the log goes on in the former one.
+    pub fn reload(&self, options: Option<&DefaultSection>) -> Result<(), CommandError> {
+        if let Some(options) = options {
+            self.options.store(Arc::new(options.clone()));
+        }
+        let options = self.options.load();
+        let (logger, warning) = logger(&options, self.format, &self.queue);
+        self.queue.switch_to(open(&options)?);
+        self.logger.store(Arc::new(logger));
+        self.set_max_level(warning);
+        Ok(())
+    }
+
+    fn set_max_level(&self, warning: Option<String>) {
+        log::set_max_level(self.logger.load().filter());
+        if let Some(warning) = warning {
+            log::warn!("{warning}");
+        }
+    }
+}
+
+/// The logger, and a warning about `RUST_LOG`.
+fn logger(options: &DefaultSection, format: LogFormat, queue: &LogQueue) -> (Logger, Option<String>) {
+    let variable = std::env::var("RUST_LOG").ok();
+    let LogFilter { filters, warning } = log_filter::choose(variable.as_deref(), options.debug);
+    let mut builder = Builder::new();
+    builder.parse_filters(&filters);
+    builder.target(Target::Pipe(Box::new(queue.clone())));
+    builder.format(move |out, record| writeln!(out, "{}", log_format::line(format, record)));
+    (builder.build(), warning)
 }
 
 /// The file, or stderr.
-fn open(path: Option<&Path>) -> std::io::Result<File> {
-    match path {
+fn open(options: &DefaultSection) -> Result<File, CommandError> {
+    let path = options.log_path();
+    let stream = match &path {
         Some(path) => OpenOptions::new().create(true).append(true).open(path),
         None => stderr().as_fd().try_clone_to_owned().map(File::from),
-    }
+    };
+    stream.map_err(|reason| CommandError::Log {
+        path: path.unwrap_or_else(|| "stderr".into()),
+        reason,
+    })
 }
 
-fn line(level: Level, target: &str, message: &str) -> String {
-    let time = Utc::now().format("%Y-%m-%dT%H:%M:%S%.3fZ");
-    format!("{time} {level:<5} [{target}] {message}")
-}
-
-fn dropped_line(count: u64) -> String {
+fn dropped_line(format: LogFormat, count: u64) -> String {
     let message = format!("{count} lines of the log were dropped, because its reader was too slow");
-    line(Level::Warn, module_path!(), &message) + "\n"
-}
-
-/// Escapes line breaks and other control characters, so that a request cannot forge a log line.
-fn one_line(message: &str) -> String {
-    let mut line = String::with_capacity(message.len());
-    for c in message.chars() {
-        if c.is_control() {
-            line.extend(c.escape_default())
-        } else {
-            line.push(c)
-        }
-    }
-    line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_is_one_line() {
-        assert_eq!(one_line("a\nb\r\tc\u{1b}[0m é"), "a\\nb\\r\\tc\\u{1b}[0m é");
-    }
+    log_format::own_line(format, Level::Warn, module_path!(), &message) + "\n"
 }

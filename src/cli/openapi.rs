@@ -17,8 +17,9 @@ pub struct Command {
 impl Command {
     pub fn run(&self) -> Result<(), CommandError> {
         let version = self.microversion.as_deref();
-        let text =
-            api::openapi(version).ok_or_else(|| CommandError::Microversion(version.unwrap_or_default().to_owned()))?;
+        let text = api::openapi(version).ok_or_else(|| CommandError::Microversion {
+            asked: version.unwrap_or_default().to_owned(),
+        })?;
         // The reader may close the pipe early, which is not a failure.
         let _ = std::io::stdout().write_all(text.as_bytes());
         Ok(())

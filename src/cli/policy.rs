@@ -57,6 +57,16 @@ pub fn live(options: &OsloPolicy) -> Result<LivePolicy, CommandError> {
     LivePolicy::start(settings(options), Box::new(DiskFiles::new(options))).map_err(CommandError::Policy)
 }
 
+/// Adds what is wrong with the policy files.
+pub fn check(options: &OsloPolicy, warnings: &mut Vec<String>, errors: &mut Vec<String>) {
+    warnings.extend(missing_file_warning(options));
+    let files = DiskFiles::new(options).read();
+    match files.and_then(|files| policy::load(&settings(options), &files)) {
+        Ok(loaded) => warnings.extend(loaded.warnings),
+        Err(reason) => errors.push(reason),
+    }
+}
+
 fn settings(options: &OsloPolicy) -> PolicySettings {
     PolicySettings {
         enforce_new_defaults: options.enforce_new_defaults,

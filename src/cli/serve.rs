@@ -5,6 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::command_line::CommandLine;
+use super::reload::Reload;
 use super::{CommandError, db, keystone, metrics, open_files, panics, policy, sockets, tls_files};
 use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service, ThreadPools};
 use crate::auth::Authenticator;
@@ -18,8 +20,14 @@ use crate::search;
 use crate::statistics::Counter;
 use crate::tasks::{Comparison, DatabaseWatch};
 
-/// Serves until SIGTERM or SIGINT. Returns when the requests in flight have finished.
-pub fn run(configuration: &Configuration, dropped_log_lines: Arc<Counter>) -> Result<(), CommandError> {
+/// Serves until a signal to stop. Returns when the requests in flight have finished. `line` is for commands in messages.
+pub fn run(
+    configuration: &Configuration,
+    reload: Reload,
+    dropped_log_lines: Arc<Counter>,
+    line: &CommandLine,
+) -> Result<(), CommandError> {
+    api::ignore_other_signals().map_err(CommandError::Serve)?;
     let mut options = configuration.options.clone();
     let inherited = sockets::inherited()?;
     if let Some(listener) = &inherited {
@@ -35,8 +43,8 @@ pub fn run(configuration: &Configuration, dropped_log_lines: Arc<Counter>) -> Re
     let options = &options;
     let panics = panics::count_and_log();
     let warnings = options.check_serving()?;
-    for warning in warnings.iter().chain(&configuration.warnings()) {
-        log::warn!("{warning}");
+    for warning in warnings.iter().chain(&configuration.warnings_by_section()) {
+        log::warn!("{}", line.in_message(warning));
     }
     log_options(configuration)?;
     let max_connections = open_files::client_connections(options);
@@ -64,6 +72,7 @@ pub fn run(configuration: &Configuration, dropped_log_lines: Arc<Counter>) -> Re
         shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
         is_inherited,
         tls,
+        on_hangup: Arc::new(move || reload.run()),
     };
     let settings = settings(options, slave_routes);
     let http = Arc::<HttpStatistics>::default();
@@ -127,6 +136,7 @@ fn load(
     settings: api::Settings,
     statistics: Arc<HttpStatistics>,
 ) -> Result<(Service, RunningTasks), CommandError> {
+    check_exists(&database, options)?;
     // Held until the process ends. Taken before the schema is changed, because another process may use the database.
     let serving = Serving::from(database.lock_for_serving()?);
     database.wait_until_reachable()?;
@@ -159,12 +169,20 @@ fn load(
     Ok((service, tasks))
 }
 
+/// Refuses a missing file before the lock of its database is made beside it.
+fn check_exists(database: &Database, options: &Options) -> Result<(), CommandError> {
+    match database.check_exists() {
+        Err(missing) if !options.placement_database.may_sync() => Err(CommandError::Unprepared(missing)),
+        _ => Ok(()),
+    }
+}
+
 /// Creates or upgrades the schema if the configuration allows it; otherwise checks it.
 fn prepare(database: &Database, options: &Options) -> Result<(), CommandError> {
     if options.placement_database.may_sync() {
         // Outside of the macro, which evaluates its arguments only if the line is logged.
         let synced = database.sync()?;
-        log::info!("{}", db::sync_message(synced));
+        log::info!("{}: {}", database.place(), db::sync_message(synced));
         return Ok(());
     }
     database.check().map_err(|error| match error {
@@ -232,6 +250,7 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
         },
         stale_reads: Duration::from_secs(options.placet.stale_reads_seconds),
         ready_timeout: Duration::from_secs(options.placet.ready_timeout),
+        slow_request: Duration::from_secs(options.placet.slow_request_seconds),
         slave_routes,
         randomize: options.placement.randomize_allocation_candidates,
     }
@@ -275,6 +294,8 @@ fn log_options(configuration: &Configuration) -> Result<(), CommandError> {
     Ok(())
 }
 
+const UNCHECKED: &str = "nothing is checked: the token admin may do everything, any other token has no role";
+
 /// Prints the address of the service and how to try it.
 fn print_greeting(options: &Options, address: SocketAddr) {
     // Clients cannot connect to a wildcard address, so print a loopback address instead.
@@ -294,13 +315,13 @@ fn print_greeting(options: &Options, address: SocketAddr) {
     } else {
         ""
     };
-    let (auth_note, token) = match options.api.auth_strategy {
-        AuthStrategy::Noauth2 => (
-            "every token is accepted: for tests and first steps",
-            "'X-Auth-Token: admin'",
-        ),
-        AuthStrategy::Keystone => (
-            "tokens are validated as [keystone_authtoken] says",
+    let (auth_note, token) = match (options.api.auth_strategy, &options.placet.token_file) {
+        (AuthStrategy::Noauth2, None) => (UNCHECKED.to_owned(), "'X-Auth-Token: admin'"),
+        (AuthStrategy::Noauth2, Some(path)) => {
+            (format!("the tokens of {}", path.display()), "\"X-Auth-Token: $TOKEN\"")
+        }
+        (AuthStrategy::Keystone, _) => (
+            "tokens are validated as [keystone_authtoken] says".to_owned(),
             "\"X-Auth-Token: $(openstack token issue -f value -c id)\"",
         ),
     };

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+use super::command_line::CommandLine;
 use super::{CommandError, db, table};
 use crate::config::{Options, OsloPolicy};
 use crate::db::{DbConnection, DbResult, SetupError};
@@ -43,7 +44,7 @@ struct UpgradeCheck {
 }
 
 impl Command {
-    pub fn run(&self, options: &Options) -> Result<ExitCode, CommandError> {
+    pub fn run(&self, options: &Options, line: &CommandLine) -> Result<ExitCode, CommandError> {
         let Self::Upgrade(Upgrade::Check) = self;
         let connection = db::open(options).and_then(|database| {
             database.check_log()?;
@@ -59,7 +60,7 @@ impl Command {
         let checks = match checks {
             Ok(checks) => checks,
             Err(failure) => {
-                eprintln!("placet: {failure}");
+                eprintln!("placet: {}", line.in_message(&failure.to_string()));
                 return Ok(ExitCode::from(255));
             }
         };

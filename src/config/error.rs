@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::raw::Origin;
+use super::unknown::Unknown;
 
 pub type Result<T> = std::result::Result<T, ConfigError>;
 
@@ -23,12 +24,13 @@ pub enum ConfigError {
     #[error(transparent)]
     BadValue(#[from] Box<BadValue>),
     /// An option of `[placet]` that does not exist. In other sections such options are ignored, as in oslo.config.
-    #[error("[placet] {name} is not an option of placet; did you mean {nearest}? ({origin})")]
-    UnknownOption {
-        name: String,
-        nearest: &'static str,
-        origin: Origin,
-    },
+    #[error("{0}")]
+    UnknownOption(Unknown),
+    /// Without any configuration placet would begin with an empty database and without authentication.
+    #[error(
+        "{0}. Nothing else is configured, and placet does not start with an empty database because of a typing mistake: correct the name, or unset the variable if it is not meant for placet, or name a file with --config-file"
+    )]
+    MistypedVariable(Unknown),
     /// There is a configuration, but it names no database. OpenStack Placement requires one too.
     #[error(
         "[placement_database] connection is not set: give the database's URL, for example sqlite:////var/lib/placet/placet.sqlite"
@@ -40,7 +42,7 @@ pub enum ConfigError {
     )]
     Keystone { reason: String },
     #[error(
-        "auth_strategy = noauth2 accepts every token, and {bind} is not a loopback address: bind to 127.0.0.1, or set [placet] allow_noauth2_anywhere = true"
+        "auth_strategy = noauth2 checks no token, and {bind} is not a loopback address: set [placet] token_file (see `placet token create --help`), bind to 127.0.0.1, or set [placet] allow_noauth2_anywhere = true"
     )]
     Noauth2Anywhere { bind: std::net::SocketAddr },
     #[error(

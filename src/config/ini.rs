@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::error::{ConfigError, Result};
+use super::error::ConfigError;
 
 /// One `key = value` of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,24 +20,26 @@ pub struct Entry {
     pub line: usize,
 }
 
-/// Parses the text of `file`, whose name is only for errors.
-///
-/// # Errors
-/// [`ConfigError::Syntax`] at the first line that oslo.config would refuse.
-pub fn parse(file: &Path, text: &str) -> Result<Vec<Entry>> {
-    let mut parser = Parser::default();
+/// Parses the text of `file`, whose name is only for errors: a [`ConfigError::Syntax`] for each line that oslo.config
+/// would refuse.
+pub fn parse(file: &Path, text: &str) -> (Vec<Entry>, Vec<ConfigError>) {
+    let (mut parser, mut errors) = (Parser::default(), Vec::new());
     // Python reads with universal newlines: a lone carriage return ends a line as well.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     for (line, content) in (1..).zip(text.split('\n')) {
-        parser
-            .line(line, content.trim_end())
-            .map_err(|reason| ConfigError::Syntax {
+        if let Err(reason) = parser.line(line, content.trim_end()) {
+            errors.push(ConfigError::Syntax {
                 file: file.to_owned(),
                 line,
                 reason,
-            })?;
+            });
+        }
+        // The options below would be taken for those of another section.
+        if parser.is_lost {
+            break;
+        }
     }
-    Ok(parser.entries)
+    (parser.entries, errors)
 }
 
 #[derive(Default)]
@@ -46,6 +48,8 @@ struct Parser {
     section: Option<String>,
     /// Whether an indented line would continue the last entry.
     continuable: bool,
+    /// Whether the name of the section cannot be read.
+    is_lost: bool,
 }
 
 impl Parser {
@@ -57,7 +61,9 @@ impl Parser {
         if content.is_empty() || content.starts_with(['#', ';']) {
             Ok(())
         } else if let Some(rest) = content.strip_prefix('[') {
-            self.section = Some(section_name(rest)?);
+            let name = section_name(rest);
+            self.is_lost = name.is_err();
+            self.section = Some(name?);
             Ok(())
         } else {
             self.option(line, content)
@@ -84,6 +90,7 @@ impl Parser {
             return Err("an option's name is missing before '=' or ':'".into());
         }
         let Some(section) = self.section.clone() else {
+            self.is_lost = true;
             return Err(format!("a [section] must come before the option {key}"));
         };
         self.entries.push(Entry {

@@ -72,6 +72,13 @@ macro_rules! options {
                 reader.check_ranges($section_name, &section)?;
                 Ok(section)
             }
+
+            /// Every value of this section that does not fit.
+            pub(super) fn problems(
+                reader: &crate::config::reader::OptionReader,
+            ) -> Vec<crate::config::error::ConfigError> {
+                [$(reader.problem::<$type>($section_name, stringify!($name)),)+].into_iter().flatten().collect()
+            }
         }
     };
 }
@@ -86,9 +93,9 @@ pub use default::DefaultSection;
 pub use keystone::KeystoneAuthtoken;
 pub use oslo::{Cors, OsloMiddleware, OsloPolicy};
 pub use placement::{Api, AuthStrategy, GenerationStrategy, Placement, PlacementDatabase};
-pub use placet::{DefaultRank, Placet, TlsPaths};
+pub use placet::{DefaultRank, LogFormat, Placet, TlsPaths};
 
-use super::error::Result;
+use super::error::{ConfigError, Result};
 use super::raw::RawConfig;
 use super::reader::OptionReader;
 
@@ -124,5 +131,22 @@ impl Options {
             keystone_authtoken: KeystoneAuthtoken::read(&reader)?,
             placet: Placet::read(&reader)?,
         })
+    }
+
+    /// Every value that does not fit.
+    pub(super) fn problems(raw: &RawConfig) -> Vec<ConfigError> {
+        let reader = OptionReader::new(raw);
+        [
+            DefaultSection::problems(&reader),
+            Api::problems(&reader),
+            Placement::problems(&reader),
+            PlacementDatabase::problems(&reader),
+            OsloPolicy::problems(&reader),
+            OsloMiddleware::problems(&reader),
+            Cors::problems(&reader),
+            KeystoneAuthtoken::problems(&reader),
+            Placet::problems(&reader),
+        ]
+        .concat()
     }
 }

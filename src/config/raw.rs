@@ -65,6 +65,8 @@ pub struct RawConfig {
     pub files: Vec<(PathBuf, Vec<Entry>)>,
     /// The variables whose names look like those of options.
     pub environment: BTreeMap<String, String>,
+    /// The variables that look like those of options but are none's, and the names that were probably meant.
+    pub mistyped: BTreeMap<String, Option<String>>,
     /// From the command line: (section, name, value).
     pub arguments: Vec<(&'static str, &'static str, String)>,
     /// The directories in which files with relative names are looked for. The first match wins.

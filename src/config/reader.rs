@@ -48,6 +48,17 @@ impl<'a> OptionReader<'a> {
         }
     }
 
+    /// What is wrong with the value of an option, if anything is.
+    pub fn problem<T: OptionValue>(&self, section: &'static str, name: &'static str) -> Option<ConfigError> {
+        if let Err(error) = self.value::<T>(section, name) {
+            return Some(error);
+        }
+        let spec = spec::find(section, name)?;
+        let ((min, max), texts) = (spec.range?, self.raw.resolve(spec).ok()?.0);
+        let number = i64::from_text(texts.last()?).ok().flatten()?;
+        (!(min..=max).contains(&number)).then(|| self.refuse(section, name, outside(min, max)))
+    }
+
     /// Checks the ranges of a section's options.
     ///
     /// # Errors
@@ -58,7 +69,7 @@ impl<'a> OptionReader<'a> {
         };
         let name = violations.field_errors().into_keys().min().unwrap_or_default();
         let reason = match spec::find(section, &name).and_then(|spec| spec.range) {
-            Some((min, max)) => format!("must be between {min} and {max}"),
+            Some((min, max)) => outside(min, max),
             None => "is not allowed".to_owned(),
         };
         Err(self.refuse(section, &name, reason))
@@ -81,6 +92,10 @@ impl<'a> OptionReader<'a> {
         })
         .into()
     }
+}
+
+fn outside(min: i64, max: i64) -> String {
+    format!("must be between {min} and {max}")
 }
 
 const MISSING: &str = "needs a value";

@@ -1,10 +1,11 @@
-//! The output of `placet config show`: the effective configuration as INI, and warnings for options that are not used.
+//! The output of `placet config show`: the effective configuration as INI; and the notes about names in it.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use super::error::Result;
-use super::raw::RawConfig;
-use super::spec::{self, Treatment};
+use super::raw::{Origin, RawConfig};
+use super::spec::{self, OptionSpec, Treatment};
+use super::unknown::{self, Unknown};
 use super::{interpolation, mask};
 
 /// Every option that placet honours, as INI that can be read again (but for masked secrets). The comment above an option
@@ -50,25 +51,114 @@ fn quoted(value: &str) -> String {
     }
 }
 
-/// One sentence for each option that is set but not used, and for each that is set by an older name.
-pub fn warnings(raw: &RawConfig) -> Vec<String> {
-    let mut out = Vec::new();
+/// What is worth knowing about the names in the configuration.
+#[derive(Debug)]
+pub enum Note {
+    /// A name without an option.
+    Unknown(Unknown),
+    /// An option that is set by an older name.
+    Older {
+        older: (&'static str, &'static str),
+        newer: &'static OptionSpec,
+        origin: Origin,
+    },
+    /// An option that is accepted but not used.
+    Unused(&'static OptionSpec, &'static str),
+}
+
+impl Note {
+    /// The section that the line is about; `None` for environment variables.
+    fn section(&self) -> Option<&str> {
+        match self {
+            Self::Unknown(unknown) => unknown.section(),
+            Self::Older { older, .. } => Some(older.0),
+            Self::Unused(spec, _) => Some(spec.section),
+        }
+    }
+
+    /// A few words, for a line about the whole section.
+    fn short(&self) -> String {
+        match self {
+            Self::Unknown(Unknown::Option { name, nearest, .. }) => match nearest {
+                Some(nearest) => format!("{name} is not an option (did you mean {nearest}?)"),
+                None => format!("{name} is not an option"),
+            },
+            Self::Unknown(other) => other.to_string(),
+            Self::Older { older, newer, .. } => {
+                format!("{} is an older name of [{}] {}", older.1, newer.section, newer.name)
+            }
+            Self::Unused(spec, _) => spec.name.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(unknown) => unknown.fmt(f),
+            Self::Older { older, newer, origin } => write!(
+                f,
+                "[{}] {}: an older name, write [{}] {} ({origin})",
+                older.0, older.1, newer.section, newer.name
+            ),
+            Self::Unused(spec, replacement) => write!(
+                f,
+                "[{}] {}: accepted, but not used: {replacement}",
+                spec.section, spec.name
+            ),
+        }
+    }
+}
+
+/// All notes: unknown names first.
+pub fn notes(raw: &RawConfig) -> Vec<Note> {
+    let mut notes: Vec<Note> = unknown::find(raw).into_iter().map(Note::Unknown).collect();
     for spec in spec::all() {
         let Some(assignment) = raw.assignment(spec) else {
             continue;
         };
-        if let Some((section, name)) = assignment.older_name {
-            out.push(format!(
-                "[{section}] {name}: an older name, write [{}] {} ({})",
-                spec.section, spec.name, assignment.origin
-            ));
+        if let Some(older) = assignment.older_name {
+            notes.push(Note::Older {
+                older,
+                newer: spec,
+                origin: assignment.origin,
+            });
         }
         if let Treatment::Unused(replacement) = spec.treatment {
-            out.push(format!(
-                "[{}] {}: accepted, but not used: {replacement}",
-                spec.section, spec.name
-            ));
+            notes.push(Note::Unused(spec, replacement));
         }
     }
-    out
+    notes
+}
+
+/// The notes for the log of a start: one line a section.
+pub fn summary(raw: &RawConfig) -> Vec<String> {
+    let notes = notes(raw);
+    let mut sections: Vec<Option<&str>> = Vec::new();
+    for note in &notes {
+        if !sections.contains(&note.section()) {
+            sections.push(note.section());
+        }
+    }
+    let line = |section: &Option<&str>| {
+        let of_section = || notes.iter().filter(|note| note.section() == *section);
+        let mut parts: Vec<String> = of_section()
+            .filter(|note| !matches!(note, Note::Unused(..)))
+            .map(Note::short)
+            .collect();
+        let unused: Vec<String> = of_section()
+            .filter(|note| matches!(note, Note::Unused(..)))
+            .map(Note::short)
+            .collect();
+        if !unused.is_empty() {
+            parts.push(format!("accepted, but not used: {}", unused.join(", ")));
+        }
+        let place = match (section, of_section().next()) {
+            // The sentence about an unknown section names it.
+            (Some(_), Some(Note::Unknown(Unknown::Section { .. }))) | (None, _) => String::new(),
+            (Some(section), _) => format!("[{section}]: "),
+        };
+        format!("{place}{}. `placet config check` says more", parts.join("; "))
+    };
+    sections.iter().map(line).collect()
 }

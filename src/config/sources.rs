@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{ConfigError, Result};
 use super::raw::RawConfig;
-use super::{ini, spec};
+use super::{ini, spec, unknown};
 
 const FILE_NAME: &str = "placement.conf";
 const DIR_NAME: &str = "placement.conf.d";
@@ -45,27 +45,42 @@ impl ConfigSources {
         }
     }
 
-    /// Reads all sources.
-    ///
-    /// # Errors
-    /// A named file or directory that does not exist, an unreadable file, a line that is not INI.
-    pub(super) fn read(&self) -> Result<RawConfig> {
+    /// The arguments that make another placet read the same files, from any directory.
+    pub fn arguments_for_files(&self) -> Vec<String> {
+        let absolute = |path: &Path| {
+            let path = self.without_tilde(path);
+            std::path::absolute(&path).unwrap_or(path).display().to_string()
+        };
+        let by_variable = self.file_of_variable().filter(|_| self.files.is_empty());
+        let files = self.files.iter().chain(&by_variable);
+        let files = files.map(|file| ["--config-file".to_owned(), absolute(file)]);
+        let dirs = self.dirs.iter().map(|dir| ["--config-dir".to_owned(), absolute(dir)]);
+        files.chain(dirs).flatten().collect()
+    }
+
+    /// Reads all sources, and what stands in the way: a named file or directory that does not exist, an unreadable file, a
+    /// line that is not INI.
+    pub(super) fn read(&self) -> (RawConfig, Vec<ConfigError>) {
+        let mut errors = Vec::new();
         let mut files = Vec::new();
-        for path in self.paths()? {
-            let bytes = fs::read(&path).map_err(|error| unreadable(&path, &error))?;
-            let text = String::from_utf8(bytes).map_err(|_| ConfigError::Unreadable {
-                path: path.clone(),
-                reason: "it is not UTF-8".into(),
-            })?;
-            let entries = ini::parse(&path, &text)?;
-            files.push((path, entries));
+        for path in self.paths(&mut errors) {
+            match text(&path) {
+                Ok(text) => {
+                    let (entries, bad_lines) = ini::parse(&path, &text);
+                    errors.extend(bad_lines);
+                    files.push((path, entries));
+                }
+                Err(error) => errors.push(error),
+            }
         }
-        Ok(RawConfig {
+        let raw = RawConfig {
             search_dirs: self.search_dirs(&files),
             files,
             environment: self.options_in_environment(),
+            mistyped: self.mistyped_variables(),
             arguments: self.arguments.clone(),
-        })
+        };
+        (raw, errors)
     }
 
     /// The order is oslo.config's: the directories named, then those of the files read (the last file first), then the
@@ -85,33 +100,33 @@ impl ConfigSources {
     }
 
     /// The files to read, in order. As in oslo.config, default files come before named ones.
-    fn paths(&self) -> Result<Vec<PathBuf>> {
+    fn paths(&self, errors: &mut Vec<ConfigError>) -> Vec<PathBuf> {
         let mut paths = Vec::new();
+        let mut add = |found: Result<Vec<PathBuf>>| match found {
+            Ok(found) => paths.extend(found),
+            Err(error) => errors.push(error),
+        };
         if self.files.is_empty() {
-            paths.extend(self.default_file()?);
+            add(self.default_file().map(Vec::from_iter));
         }
         if self.dirs.is_empty()
             && let Some(dir) = self.system_dir.as_ref().map(|dir| dir.join(DIR_NAME))
             && dir.exists()
         {
-            paths.extend(conf_files(&dir)?);
+            add(conf_files(&dir));
         }
         for file in &self.files {
-            paths.push(self.without_tilde(file));
+            add(Ok(vec![self.without_tilde(file)]));
         }
         for dir in &self.dirs {
-            paths.extend(conf_files(&self.without_tilde(dir))?);
+            add(conf_files(&self.without_tilde(dir)));
         }
-        Ok(paths)
+        paths
     }
 
     fn default_file(&self) -> Result<Option<PathBuf>> {
-        let dir = self
-            .environment
-            .get("OS_PLACEMENT_CONFIG_DIR")
-            .map_or("", |dir| dir.trim());
-        if !dir.is_empty() {
-            return Ok(Some(Path::new(dir).join(FILE_NAME)));
+        if let Some(file) = self.file_of_variable() {
+            return Ok(Some(file));
         }
         let Some(file) = self.system_dir.as_ref().map(|dir| dir.join(FILE_NAME)) else {
             return Ok(None);
@@ -122,6 +137,12 @@ impl ConfigSources {
             Ok(exists) => Ok(exists.then_some(file)),
             Err(error) => Err(unreadable(&file, &error)),
         }
+    }
+
+    /// The file of `OS_PLACEMENT_CONFIG_DIR`.
+    fn file_of_variable(&self) -> Option<PathBuf> {
+        let dir = self.environment.get("OS_PLACEMENT_CONFIG_DIR")?.trim();
+        (!dir.is_empty()).then(|| Path::new(dir).join(FILE_NAME))
     }
 
     /// Shells do not expand the `~` of `--config-file=~/x`; oslo.config does.
@@ -146,6 +167,24 @@ impl ConfigSources {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
     }
+
+    /// The variables that look like those of options, but are of no section that exists; and the names meant.
+    fn mistyped_variables(&self) -> BTreeMap<String, Option<String>> {
+        let options = self.options_in_environment();
+        self.environment
+            .keys()
+            .filter(|name| !options.contains_key(*name))
+            .filter_map(|name| Some((name.clone(), unknown::mistyped(name)?)))
+            .collect()
+    }
+}
+
+fn text(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+    String::from_utf8(bytes).map_err(|_| ConfigError::Unreadable {
+        path: path.to_owned(),
+        reason: "it is not UTF-8".into(),
+    })
 }
 
 /// Sorted by name. Without hidden files, like a shell's `*.conf`.

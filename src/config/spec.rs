@@ -128,6 +128,11 @@ pub fn find(section: &str, name: &str) -> Option<&'static OptionSpec> {
     all().find(|spec| spec.section == section && spec.name == name)
 }
 
+/// Whether an option has this name, or had it once.
+pub fn is_known(section: &str, name: &str) -> bool {
+    find(section, name).is_some() || all().any(|spec| spec.deprecated.contains(&(section, name)))
+}
+
 /// The option of `[placet]` whose name is most similar to `name`.
 pub fn nearest(name: &str) -> &'static str {
     let similarity = |spec: &&OptionSpec| strsim::jaro_winkler(spec.name, &name.to_lowercase());

@@ -1,5 +1,6 @@
 //! Everything that differs between SQLite, PostgreSQL and MariaDB: sessions, transactions, SQL, and error messages.
 
+pub mod built_in;
 pub mod dialect;
 pub mod guarded;
 pub mod rows;

@@ -60,6 +60,35 @@ impl ReasonCode {
     }
 }
 
+/// The figures of an amount that has no room: for the log.
+///
+/// All of them are equal: on other rows a refusal has other figures, and is the same.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Room {
+    pub requested: i64,
+    /// By other consumers.
+    pub used: i64,
+    pub capacity: i64,
+}
+
+impl PartialEq for Room {
+    fn eq(&self, _: &Room) -> bool {
+        true
+    }
+}
+
+impl Eq for Room {}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} requested, {} used of a capacity of {}",
+            self.requested, self.used, self.capacity
+        )
+    }
+}
+
 /// One reason. The fields that do not apply are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
@@ -89,6 +118,18 @@ impl Reason {
             free: None,
             detail,
         }
+    }
+
+    /// The code with the provider, the class and the amounts, as far as they apply.
+    fn short(&self) -> String {
+        let mut words = self.code.name().to_owned();
+        if let (Some(provider), Some(class)) = (&self.resource_provider, &self.resource_class) {
+            words += &format!(" {class} on {provider}");
+        }
+        if let (Some(requested), Some(free)) = (self.requested, self.free) {
+            words += &format!(": {requested} requested, {free} free");
+        }
+        words
     }
 }
 
@@ -174,6 +215,34 @@ impl ClaimRefusal {
     pub fn is_stale(&self) -> bool {
         self.refused()
             .any(|consumer| consumer.reasons.has(ReasonCode::ConcurrentUpdate))
+    }
+}
+
+impl ClaimRefusal {
+    /// The first reasons of the first refused consumer in a few words, for the log.
+    pub fn short(&self) -> String {
+        let mut refused = self.refused();
+        let Some(first) = refused.next() else {
+            return String::new();
+        };
+        let reasons: Vec<String> = first.reasons.kept().iter().take(3).map(Reason::short).collect();
+        let more: usize = first.reasons.counts().map(|(_, count)| count).sum::<usize>() - reasons.len();
+        let others = refused.count();
+        format!(
+            "consumer {}: {}{}{}",
+            first.consumer,
+            reasons.join("; "),
+            if more > 0 {
+                format!("; {more} more reasons")
+            } else {
+                String::new()
+            },
+            if others > 0 {
+                format!("; {others} more consumers")
+            } else {
+                String::new()
+            },
+        )
     }
 }
 

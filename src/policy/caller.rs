@@ -76,6 +76,15 @@ impl Caller {
         }
     }
 
+    /// Whether a token can have the credential of this name.
+    pub fn may_have(name: &str) -> bool {
+        let widest = Caller {
+            system_scope: Some("all".to_owned()),
+            ..Caller::default()
+        };
+        widest.credential(name).is_some()
+    }
+
     /// Whether the token has system scope.
     pub fn has_system_scope(&self) -> bool {
         self.system_scope.as_ref().is_some_and(|scope| !scope.is_empty())

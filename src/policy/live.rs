@@ -43,18 +43,27 @@ impl LivePolicy {
     /// The policy for a request that arrives now.
     pub fn current(&self) -> Guard<Arc<Policy>> {
         if self.files.changed() {
-            match read(&self.settings, self.files.as_ref()) {
-                Ok(policy) => {
-                    self.current.store(Arc::new(policy));
-                    log::info!("the policy files changed and were loaded again");
-                }
-                Err(reason) => log::error!(
-                    "the policy files changed and cannot be used: {reason}. The previous rules stay in force. Correct the \
-                     file; placet loads it again then"
-                ),
-            }
+            self.load("the policy files changed and");
         }
         self.current.load()
+    }
+
+    /// Loads the files again, whether they changed or not.
+    pub fn reload(&self) {
+        self.load("SIGHUP: the policy files");
+    }
+
+    fn load(&self, subject: &str) {
+        match read(&self.settings, self.files.as_ref()) {
+            Ok(policy) => {
+                self.current.store(Arc::new(policy));
+                log::info!("{subject} were loaded again");
+            }
+            Err(reason) => log::error!(
+                "{subject} cannot be used: {reason}. The previous rules stay in force. Correct the file; placet loads it \
+                 again then"
+            ),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A text that cannot be parsed never holds, and is reported. As in oslo.policy, its negation with `not` holds.
 
+use super::caller::Caller;
 use super::check::Check;
 use super::template::{self, Left, Template};
 
@@ -179,6 +180,14 @@ fn single(word: &str, diagnostics: &mut Diagnostics) -> Check {
         diagnostics
             .warnings
             .push(format!("{reason}; until then requests to its routes get a 500"));
+    }
+    if let Left::Path(path) = &left
+        && !Caller::may_have(&path[0])
+    {
+        diagnostics.warnings.push(format!(
+            "{word:?} compares the credential {kind}, which no token has, and never holds; role:NAME compares roles, \
+             and rule:NAME refers to another rule"
+        ));
     }
     Check::Equal {
         text: kind.to_owned(),

@@ -6,36 +6,115 @@ use std::time::Duration;
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::request_head::RequestHead;
+use super::request_head::{RequestHead, text};
+use crate::log_context::{self, CallerIds, Field};
+use crate::policy::Caller;
 
-/// Logs one line about a request and its response.
-pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, duration: Duration) {
+/// How long the parts of a request took.
+pub struct Times {
+    pub total: Duration,
+    /// Until its body was read, and it was authenticated and authorized; `None` if it was refused before.
+    pub body: Option<Duration>,
+}
+
+/// Logs one line about a request and its response. `refused` says why a claim has no room.
+pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, times: &Times, refused: Option<&str>) {
     let length = match response.body().size() {
-        BodySize::None => "0".to_owned(),
-        BodySize::Sized(length) => length.to_string(),
+        BodySize::None => Some(0),
+        BodySize::Sized(length) => Some(length),
         // The body is still being sent: the line is about the head of the answer.
-        BodySize::Stream => "-".to_owned(),
+        BodySize::Stream => None,
     };
+    let (method, path) = (shortened(head.method.as_str()), shortened(path(request)));
+    let agent = text(request, "user-agent").unwrap_or_else(|| "-".to_owned());
+    let agent = cut(&agent, MAX_LOGGED_AGENT_BYTES);
+    let (status, milliseconds) = (response.status().as_u16(), times.total.as_secs_f64() * 1000.0);
+    let context = log_context::current();
+    if let Some(context) = &context {
+        let fields = [
+            ("remote", Some(Field::Text(head.remote.clone()))),
+            ("method", Some(Field::Text(method.to_owned()))),
+            ("path", Some(Field::Text(path.to_owned()))),
+            ("status", Some(Field::Whole(status.into()))),
+            ("length", length.map(Field::Whole)),
+            (
+                "microversion",
+                head.version.map(|version| Field::Text(version.to_string())),
+            ),
+            ("milliseconds", Some(Field::Fraction(milliseconds))),
+            ("user_agent", Some(Field::Text(agent.to_owned()))),
+            ("refused", refused.map(|reason| Field::Text(reason.to_owned()))),
+        ];
+        let fields = fields.into_iter().filter_map(|(name, field)| Some((name, field?)));
+        let _ = context.answer.set(fields.collect());
+    }
+    let caller = context.as_ref().and_then(|context| context.caller.get());
     log::info!(
         target: "placet::access",
-        "{}{} {} \"{} {}\" status: {} len: {length} microversion: {} time: {:.3} ms",
-        head.request_id,
-        GlobalId(head.global_id.as_deref()),
+        "{} \"{} {}\" status: {status} len: {} microversion: {} time: {milliseconds:.3} ms user: {} project: {} agent: \
+         \"{}\"{}",
         Escaped(&head.remote),
-        Escaped(shortened(head.method.as_str())),
-        Escaped(shortened(request.uri().path_and_query().map_or("-", |path| path.as_str()))),
-        response.status().as_u16(),
+        Escaped(method),
+        Escaped(path),
+        length.map_or("-".to_owned(), |length| length.to_string()),
         NegotiatedVersion(head),
-        duration.as_secs_f64() * 1000.0,
+        Id(caller.and_then(|caller| caller.user.as_deref())),
+        Id(caller.and_then(|caller| caller.project.as_deref())),
+        Escaped(agent),
+        Refused(refused),
     );
+}
+
+/// Logs a request that took at least `limit`, with where its time went.
+pub fn log_slow(request: &HttpRequest, limit: Duration, times: &Times) {
+    if limit.is_zero() || times.total < limit {
+        return;
+    }
+    let before = times.body.unwrap_or(times.total);
+    log::warn!(
+        "slow: \"{} {}\" took {:.3} s, at least [placet] slow_request_seconds: {:.3} s until it was authorized and its body \
+         had arrived, {:.3} s to answer it",
+        Escaped(shortened(request.method().as_str())),
+        Escaped(shortened(path(request))),
+        times.total.as_secs_f64(),
+        before.as_secs_f64(),
+        (times.total - before).as_secs_f64(),
+    );
+}
+
+fn path(request: &HttpRequest) -> &str {
+    request.uri().path_and_query().map_or("-", |path| path.as_str())
+}
+
+/// Adds the caller to the lines of the log that follow.
+pub fn set_caller(caller: &Caller) {
+    let Some(context) = log_context::current() else { return };
+    // With noauth2 the user is the token's text. A longer one may be a token of Keystone or of a token file.
+    let logged = |id: &Option<String>| id.clone().filter(|id| id.len() <= MAX_LOGGED_ID_BYTES);
+    let _ = context.caller.set(CallerIds {
+        user: logged(&caller.user_id),
+        project: logged(&caller.project_id),
+        domain: logged(&caller.domain_id),
+        user_domain: logged(&caller.user_domain_id),
+        project_domain: logged(&caller.project_domain_id),
+    });
 }
 
 /// A longer method or path is cut off in the log.
 const MAX_LOGGED_BYTES: usize = 1024;
 
+/// A longer name of a client's program is cut off in the log.
+const MAX_LOGGED_AGENT_BYTES: usize = 128;
+/// A longer id of a user or project is not logged. Keystone's have up to 64 characters.
+const MAX_LOGGED_ID_BYTES: usize = 64;
+
 /// The beginning of a text from the client, for the log.
 pub fn shortened(text: &str) -> &str {
-    let longest = text.len().min(MAX_LOGGED_BYTES);
+    cut(text, MAX_LOGGED_BYTES)
+}
+
+fn cut(text: &str, bytes: usize) -> &str {
+    let longest = text.len().min(bytes);
     let end = (0..=longest).rev().find(|&at| text.is_char_boundary(at));
     &text[..end.unwrap_or_default()]
 }
@@ -56,12 +135,25 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// The request id of the sender, if any.
-struct GlobalId<'a>(Option<&'a str>);
+/// The id of a user or a project, as one word; `-` if there is none.
+struct Id<'a>(Option<&'a str>);
 
-impl Display for GlobalId<'_> {
+impl Display for Id<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |id| write!(f, " (global {id})"))
+        match self.0 {
+            Some(id) if !id.is_empty() => Escaped(&id.replace(' ', "_")).fmt(f),
+            _ => f.write_char('-'),
+        }
+    }
+}
+
+/// Why a claim was refused, if it was.
+struct Refused<'a>(Option<&'a str>);
+
+impl Display for Refused<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .map_or(Ok(()), |reason| write!(f, " refused: {}", Escaped(reason)))
     }
 }
 

@@ -17,6 +17,7 @@ use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use uuid::Uuid;
 
+use super::access::Times;
 use super::base_url::{self, BaseUrl};
 use super::connections::Connection;
 use super::disconnect::DisconnectWatch;
@@ -27,6 +28,7 @@ use super::request_head::RequestHead;
 use super::{access, body, checks, streaming};
 use crate::api::route::{self, Media};
 use crate::api::service::Service;
+use crate::log_context;
 use crate::version::Version;
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
@@ -44,20 +46,44 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
     let _answering = connection.map(Connection::begin_request);
     let is_last = request.head().connection_type() == ConnectionType::Close;
     let is_admitted = connection.is_none_or(|connection| connection.admits(is_last));
-    let mut head = RequestHead::of(&request, &service.settings);
-    let service = service.into_inner();
+    let head = RequestHead::of(&request, &service.settings);
+    let context = Arc::new(head.log_context());
+    log_context::scope(
+        context,
+        answer_logged(request, payload, service.into_inner(), head, started, is_admitted),
+    )
+    .await
+}
+
+/// Answers a request in the context of its log lines.
+async fn answer_logged(
+    request: HttpRequest,
+    payload: Payload,
+    service: Arc<Service>,
+    mut head: RequestHead,
+    started: Instant,
+    is_admitted: bool,
+) -> HttpResponse {
     let _in_flight = service.statistics.begin();
-    let id = head.request_id.clone();
+    let mut body_read = None;
     let outcome = if is_admitted {
-        catch_panic(&id, serve(&request, payload, Arc::clone(&service), &mut head)).await
+        catch_panic(serve(
+            &request,
+            payload,
+            Arc::clone(&service),
+            &mut head,
+            &mut body_read,
+        ))
+        .await
     } else {
         Err(checks::behind_the_last_request())
     };
+    let refused = outcome.as_ref().err().and_then(Refusal::claim_reason);
     let varies = !head.native && outcome.as_ref().map_or_else(Refusal::varies, |_| true);
     let mut response = match outcome {
         Ok(reply) => reply.respond(head.version),
         Err(refusal) => {
-            log_refusal(&head, &refusal);
+            log_refusal(&refusal);
             refusal.respond(&head)
         }
     };
@@ -66,27 +92,25 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
     if let Some(cors) = &service.settings.cors {
         response = cors.add_headers(&request, response);
     }
-    let time = started.elapsed();
-    access::log(&request, &head, &response, time);
+    let times = Times {
+        total: started.elapsed(),
+        body: body_read.map(|read: Instant| read - started),
+    };
+    access::log(&request, &head, &response, &times, refused.as_deref());
+    access::log_slow(&request, service.settings.slow_request, &times);
     let statistics = &service.statistics;
-    statistics.record(head.route, &head.method, response.status(), head.version, time);
+    statistics.record(head.route, &head.method, response.status(), head.version, times.total);
     response
 }
 
 /// Logs a refusal that the client did not cause.
-fn log_refusal(head: &RequestHead, refusal: &Refusal) {
+fn log_refusal(refusal: &Refusal) {
     let level = match refusal.status() {
         StatusCode::INTERNAL_SERVER_ERROR => log::Level::Error,
         StatusCode::SERVICE_UNAVAILABLE => log::Level::Warn,
         _ => return,
     };
-    log::log!(
-        level,
-        "{} failed with {}: {}",
-        head.request_id,
-        refusal.status(),
-        refusal.detail()
-    );
+    log::log!(level, "failed with {}: {}", refusal.status(), refusal.detail());
 }
 
 /// Adds the headers that every response has.
@@ -107,10 +131,7 @@ pub(in crate::api) fn add_headers(response: &mut HttpResponse, head: &RequestHea
 }
 
 /// Turns a panic into a refusal: the request fails, and the process continues to serve other requests.
-pub(in crate::api) async fn catch_panic(
-    request_id: &str,
-    work: impl Future<Output = Result<Reply, Refusal>>,
-) -> Result<Reply, Refusal> {
+pub(in crate::api) async fn catch_panic(work: impl Future<Output = Result<Reply, Refusal>>) -> Result<Reply, Refusal> {
     let mut work = pin!(work);
     poll_fn(
         |task| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(task))) {
@@ -120,7 +141,7 @@ pub(in crate::api) async fn catch_panic(
                 let message = message
                     .or_else(|| panic.downcast_ref::<&str>().copied())
                     .unwrap_or("a panic");
-                log::error!("{request_id} panicked: {message}");
+                log::error!("panicked: {message}");
                 let detail = "The request met a defect of placet; the log has more under its request id.";
                 Poll::Ready(Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, detail)))
             }
@@ -134,6 +155,7 @@ async fn serve(
     payload: Payload,
     service: Arc<Service>,
     head: &mut RequestHead,
+    body_read: &mut Option<Instant>,
 ) -> Result<Reply, Refusal> {
     checks::check_target(request)?;
     let path = base_url::route_path(request.path(), &service.settings);
@@ -143,6 +165,7 @@ async fn serve(
     let caller = checks::authenticate(request, &rows, &service).await?;
     head.caller.clone_from(&caller);
     let caller = caller.unwrap_or_default();
+    access::set_caller(&caller);
     let version = checks::negotiate_version(request, head)?;
     checks::check_length_has_type(request)?;
     let route = checks::find_route(request, &rows, version, head)?;
@@ -154,6 +177,7 @@ async fn serve(
         }
         Media::Unchecked | Media::ProducesJson => Bytes::new(),
     };
+    *body_read = Some(Instant::now());
     let context = RequestContext {
         caller,
         version: version.unwrap_or(Version::MAX),

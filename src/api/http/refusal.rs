@@ -33,6 +33,8 @@ pub struct Refusal {
     code: &'static str,
     /// The consumers of a refused claim, for the native API.
     consumers: Option<Arc<ClaimRefusal>>,
+    /// The error of a refused claim, for the log.
+    claim: Option<Box<Error>>,
     /// The methods of the URL, for `Allow`.
     allow: Option<Box<str>>,
     /// The value of `WWW-Authenticate`.
@@ -65,6 +67,7 @@ impl From<Error> for Refusal {
         Refusal {
             code,
             consumers,
+            claim: error.claim_reason().map(|_| Box::new(error.clone())),
             varies: errors::varies(&error),
             ..Refusal::new(status, error.to_string())
         }
@@ -100,6 +103,7 @@ impl Refusal {
             detail: cut_at(detail.into(), MAX_DETAIL_BYTES),
             code: UNDEFINED,
             consumers: None,
+            claim: None,
             allow: None,
             www_authenticate: None,
             before_placement: false,
@@ -157,6 +161,11 @@ impl Refusal {
 
     pub fn varies(&self) -> bool {
         self.varies
+    }
+
+    /// Why a claim was refused, with the numbers that the sentence for the client lacks.
+    pub fn claim_reason(&self) -> Option<String> {
+        self.claim.as_ref().and_then(|error| error.claim_reason())
     }
 
     pub fn status(&self) -> StatusCode {

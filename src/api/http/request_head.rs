@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::accept::Accept;
 use crate::api::service::Settings;
+use crate::log_context::{LogContext, TraceParent};
 use crate::policy::Caller;
 use crate::version::Version;
 
@@ -20,6 +21,8 @@ pub struct RequestHead {
     pub request_id: String,
     /// The id that the sender assigned.
     pub global_id: Option<String>,
+    /// The trace that the sender's request belongs to.
+    pub trace: Option<TraceParent>,
     pub accept: Accept,
     /// The address of the client; that from a proxy's headers only with `enable_proxy_headers_parsing`.
     pub remote: String,
@@ -40,12 +43,25 @@ impl RequestHead {
             method: request.method().clone(),
             request_id: format!("req-{}", Uuid::new_v4()),
             global_id: text(request, "x-openstack-request-id").filter(|id| is_request_id(id)),
+            trace: text(request, "traceparent").and_then(|header| TraceParent::read(&header)),
             accept: Accept::read(text(request, "accept").as_deref()),
             remote: Forwarded::of(request, settings).address.unwrap_or_else(peer),
             native: false,
             route: None,
             version: None,
             caller: None,
+        }
+    }
+}
+
+impl RequestHead {
+    /// What every line of the log has about the request.
+    pub fn log_context(&self) -> LogContext {
+        LogContext {
+            request_id: self.request_id.clone(),
+            global_id: self.global_id.clone(),
+            trace: self.trace.clone(),
+            ..LogContext::default()
         }
     }
 }

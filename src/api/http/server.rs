@@ -21,7 +21,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connection, Connections};
-use super::front::{self, Front};
+use super::front::{self, Front, Phase};
 use super::stopping::{self, Settling, Stop};
 use super::stream::Stream;
 use super::systemd::{self, Heartbeat};
@@ -53,7 +53,7 @@ pub enum Served<L, E> {
     Failed(E),
 }
 
-/// Serves on this listener until SIGTERM or SIGINT, and then finishes the requests in flight.
+/// Serves on this listener until a signal to stop, and then finishes the requests in flight.
 ///
 /// `load` makes the service, on a thread of its own. Health is answered at once, and other requests wait for it. `ready`
 /// is called when it has loaded.
@@ -70,7 +70,18 @@ pub fn serve<L: Send + 'static, E: Send + 'static>(
         // Each worker has a service for each listener.
         let services = workers(listen) * (1 + usize::from(listeners.metrics.is_some()));
         let server = start(&front, listeners, listen, &heartbeat)?;
-        stopping::ignore_other_signals()?;
+        let (for_hangup, on_hangup, tls) = (front.clone(), Arc::clone(&listen.on_hangup), listen.tls.clone());
+        stopping::handle_other_signals(move || {
+            // First the log, in which the others report.
+            on_hangup();
+            if let Phase::Serving(service) = for_hangup.phase() {
+                service.policy.reload();
+                service.auth.reload();
+            }
+            if let Some(tls) = &tls {
+                tls.reload();
+            }
+        })?;
         let (loaded, loads) = oneshot::channel();
         thread::Builder::new()
             .name("placet-load".to_owned())

@@ -1,4 +1,5 @@
-//! Signals: SIGTERM and SIGINT stop the service after it has answered what had arrived, and no other signal ends it.
+//! Signals: SIGTERM, SIGINT and SIGQUIT stop the service after it has answered what had arrived. SIGHUP makes it read its
+//! files again. No other signal ends it, but SIGKILL and those that report a defect of the process itself.
 //!
 //! actix drops connections that it accepted and did not begin to serve, and closes a connection whose next request it
 //! has not read. So the service goes on for a moment: until the kernel's queue of new connections is empty, the workers
@@ -15,7 +16,8 @@ use actix_server::{GracefulShutdownSignal, ServerHandle};
 use actix_web::rt::spawn;
 use actix_web::web::Data;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use rustix::process::Signal;
+use tokio::signal::unix::{self, SignalKind, signal};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
@@ -94,7 +96,7 @@ fn has_waiting_connection(listener: &TcpListener) -> bool {
     poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Completes when the service should stop: at SIGTERM or SIGINT, after `drain_time`, and after what had arrived by then is
+/// Completes when the service should stop: at SIGTERM, SIGINT or SIGQUIT, after `drain_time`, and after what had arrived by then is
 /// being served.
 pub fn stop_signal(front: Data<Front>, stop: Stop) -> io::Result<impl Future<Output = ()> + Send> {
     let Stop {
@@ -105,10 +107,12 @@ pub fn stop_signal(front: Data<Front>, stop: Stop) -> io::Result<impl Future<Out
         handle,
     } = stop;
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut quit = signal(SignalKind::quit())?;
     Ok(async move {
         tokio::select! {
             _ = terminate.recv() => log::info!("SIGTERM: finishing requests in flight, then exiting"),
             _ = interrupt.recv() => log::info!("SIGINT: finishing requests in flight, then exiting"),
+            _ = quit.recv() => log::info!("SIGQUIT: finishing requests in flight, then exiting"),
         }
         let is_loading = matches!(front.phase(), Phase::Loading);
         front.begin_stop();
@@ -137,21 +141,57 @@ pub async fn drained(draining: GracefulShutdownSignal) {
     }
 }
 
-/// Keeps signals that would kill the process by default from doing that. Must be called on a runtime.
+/// Keeps signals from killing a process that has not begun to serve, which does nothing at them yet.
 pub fn ignore_other_signals() -> io::Result<()> {
-    for (name, kind) in [
-        ("SIGHUP", SignalKind::hangup()),
-        ("SIGUSR1", SignalKind::user_defined1()),
-        ("SIGUSR2", SignalKind::user_defined2()),
-        ("SIGALRM", SignalKind::alarm()),
-    ] {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Once a signal was asked for, its default action is replaced until the process ends.
+    runtime.block_on(async {
+        for (_, kind) in ignored().chain([("SIGHUP".to_owned(), SignalKind::hangup())]) {
+            drop(signal(kind)?);
+        }
+        Ok(())
+    })
+}
+
+/// Calls `on_hangup` at each SIGHUP, and logs other signals that would kill the process by default. Must be called on a
+/// runtime.
+pub fn handle_other_signals(on_hangup: impl Fn() + 'static) -> io::Result<()> {
+    for (name, kind) in ignored() {
         spawn(log_signals(name, signal(kind)?));
     }
+    let mut hangup = signal(SignalKind::hangup())?;
+    spawn(async move {
+        while hangup.recv().await.is_some() {
+            on_hangup();
+        }
+    });
     Ok(())
 }
 
-async fn log_signals(name: &'static str, mut signals: Signal) {
+/// The signals that would kill the process by default, and that have no meaning here.
+fn ignored() -> impl Iterator<Item = (String, SignalKind)> {
+    // The standard signals, and the real-time ones as the kernel numbers them for programs.
+    let standard = [
+        ("SIGUSR1", Signal::USR1),
+        ("SIGUSR2", Signal::USR2),
+        ("SIGALRM", Signal::ALARM),
+        ("SIGVTALRM", Signal::VTALARM),
+        ("SIGPROF", Signal::PROF),
+        ("SIGIO", Signal::IO),
+        ("SIGPWR", Signal::POWER),
+        ("SIGSTKFLT", Signal::STKFLT),
+        ("SIGXCPU", Signal::XCPU),
+        ("SIGXFSZ", Signal::XFSZ),
+    ];
+    let standard = standard.map(|(name, signal)| (name.to_owned(), SignalKind::from_raw(signal.as_raw())));
+    let real_time = (34..=64).map(|number| (format!("signal {number}"), SignalKind::from_raw(number)));
+    standard.into_iter().chain(real_time)
+}
+
+async fn log_signals(name: String, mut signals: unix::Signal) {
     while signals.recv().await.is_some() {
-        log::info!("{name}: ignored. Policy files are read again when they change; other options need a restart");
+        log::info!(
+            "{name}: ignored. SIGHUP reads policy files, the log file and its level again; SIGTERM stops placet"
+        );
     }
 }

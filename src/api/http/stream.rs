@@ -6,6 +6,7 @@
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use uuid::Uuid;
 use super::connections::{Connection, OpenConnection};
 use super::disconnect::{DisconnectSignal, DisconnectWatch};
 use super::refusal::Refusal;
+use crate::log_context::{self, LogContext};
 
 /// The number of bytes of the last read that are kept, to explain what is wrong with the request.
 const MAX_KEPT_BYTES: usize = 4096;
@@ -287,7 +289,13 @@ fn error_response(status: StatusCode, request: &[u8]) -> Vec<u8> {
         _ => "The request could not be read as HTTP.",
     };
     let request_id = format!("req-{}", Uuid::new_v4());
-    log::info!(target: "placet::access", "{request_id} unreadable request, status: {}: {detail}", status.as_u16());
+    let context = LogContext {
+        request_id: request_id.clone(),
+        ..LogContext::default()
+    };
+    log_context::within(Some(Arc::new(context)), || {
+        log::info!(target: "placet::access", "unreadable request, status: {}: {detail}", status.as_u16());
+    });
     let body = Refusal::new(status, detail).json_for_unparsable(&request_id);
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nx-openstack-request-id: \

@@ -24,6 +24,7 @@ use super::access::shortened;
 use super::disconnect::DisconnectWatch;
 use super::thread_pools::{Job, ThreadPools};
 use crate::error::{Error, Result};
+use crate::log_context;
 use crate::mutants::{self, Mutant};
 use crate::search::Interrupt;
 
@@ -231,6 +232,8 @@ pub struct LogContext {
 
 /// The body of a response whose first chunks are ready.
 pub struct StreamingBody {
+    /// The request, for lines that are written while its answer is sent.
+    request: Option<Arc<log_context::LogContext>>,
     log_context: LogContext,
     client: Option<DisconnectWatch>,
     ready: VecDeque<Vec<u8>>,
@@ -263,6 +266,7 @@ impl StreamingBody {
         first: FirstChunks,
     ) -> StreamingBody {
         StreamingBody {
+            request: log_context::current(),
             log_context,
             client,
             ready: first.chunks,
@@ -350,7 +354,13 @@ impl MessageBody for StreamingBody {
             .map_or(BodySize::Stream, |length| BodySize::Sized(length as u64))
     }
 
-    fn poll_next(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
+    fn poll_next(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
+        log_context::within(self.request.clone(), || self.poll_bytes(task))
+    }
+}
+
+impl StreamingBody {
+    fn poll_bytes(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
         let bytes = match self.ready.pop_front() {
             Some(ready) => ready,
             None => match std::task::ready!(self.poll_chunk(task)) {
@@ -376,12 +386,14 @@ impl MessageBody for StreamingBody {
 impl StreamingBody {
     /// Logs an incomplete answer. Its connection ends before the body does, so that the client notices.
     fn log_broken_off(&self, reason: &dyn fmt::Display) {
-        log::warn!(
-            "The answer to {:?} was broken off after {} bytes: {reason}{}",
-            shortened(&self.log_context.what),
-            self.sent,
-            self.log_context.advice,
-        );
+        log_context::within(self.request.clone(), || {
+            log::warn!(
+                "The answer to {:?} was broken off after {} bytes: {reason}{}",
+                shortened(&self.log_context.what),
+                self.sent,
+                self.log_context.advice,
+            );
+        });
     }
 }
 

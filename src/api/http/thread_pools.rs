@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
 
 use crate::error::{Error, Result};
+use crate::log_context;
 use crate::mutants::{self, Mutant};
 
 /// How much nicer the threads are than the HTTP workers: on a busy core they get about a tenth of the time.
@@ -115,6 +116,7 @@ impl ThreadPool {
     /// Begins the work if a thread is free, else when its turn comes. It waits in the queue from the first poll on.
     pub fn start<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Job<T> {
         let pool = self.clone();
+        let work = log_context::carried(work);
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Job::Started(pool.threads.spawn_blocking(move || {
                 let _permit = permit;

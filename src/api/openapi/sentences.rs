@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer};
+use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Room};
 
 fn text(name: &str) -> String {
     format!("{{{name}}}")
@@ -123,6 +123,7 @@ pub fn all() -> Vec<Error> {
         E::CapacityExceeded {
             class: text("class"),
             provider: text("provider"),
+            room: Room::default(),
         },
         E::ConstraintsViolated {
             class: text("class"),

@@ -62,7 +62,7 @@ async fn other_answers_are_not_changed() {
 
 #[actix_web::test]
 async fn a_panic_fails_only_its_request() {
-    let refusal = catch_panic("req-1", async { panic!("an internal detail") })
+    let refusal = catch_panic(async { panic!("an internal detail") })
         .await
         .map(|_: Reply| ())
         .expect_err("a refusal");

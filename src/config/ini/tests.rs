@@ -2,8 +2,23 @@
 
 use super::*;
 
-fn read(text: &str) -> Result<Vec<Entry>> {
-    parse(Path::new("x.conf"), text)
+fn read(text: &str) -> Result<Vec<Entry>, ConfigError> {
+    let (entries, errors) = parse(Path::new("x.conf"), text);
+    errors.into_iter().next().map_or(Ok(entries), Err)
+}
+
+#[test]
+fn every_bad_line_is_reported_until_a_section_is_lost() {
+    let lines = |text: &str| -> Vec<usize> {
+        let line = |error| match error {
+            ConfigError::Syntax { line, .. } => line,
+            other => panic!("{other}"),
+        };
+        parse(Path::new("x.conf"), text).1.into_iter().map(line).collect()
+    };
+    assert_eq!(lines("[a]\nx\n= 1\ny = 1\nz"), [2, 3, 5]);
+    assert_eq!(lines("[a]\nx\n[b\ny"), [2, 3]);
+    assert_eq!(lines("x = 1\ny"), [1]);
 }
 
 fn values(text: &str) -> Vec<String> {

@@ -1,5 +1,5 @@
-//! `[DEFAULT]`: OpenStack Placement's own options there, and oslo.log's. placet logs in one fixed line format, to stderr or
-//! to one file.
+//! `[DEFAULT]`: OpenStack Placement's own options there, and oslo.log's. placet logs to stderr or
+//! to one file, in one of three formats.
 
 use std::path::PathBuf;
 
@@ -49,9 +49,9 @@ pub(in crate::config) const SUBSTITUTED: &[OptionSpec] = &[
 ];
 
 const LEVELS: &str = "the environment variable RUST_LOG, for example RUST_LOG=info,placet::model=debug";
-const FORMAT: &str = "the format of a log line is fixed: time in UTC, level, place, message";
+const FORMAT: &str = "[placet] log_format: text, json or oslo";
 const SERVICE_MANAGER: &str = "placet logs to stderr, which a service manager takes to the journal or to syslog";
-const ROTATION: &str = "logrotate with copytruncate; placet appends to one file";
+const ROTATION: &str = "logrotate, with SIGHUP to placet after it renamed the file (docs/logging.md)";
 const INSTANCES: &str = "placement knows no instances";
 const RATE: &str = "no log line is dropped; journald limits rates";
 

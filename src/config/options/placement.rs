@@ -10,8 +10,9 @@ use crate::config::value::{OptionValue, Secret, choice};
 options! {
     /// `[api]`
     Api in "api" {
-        /// How clients authenticate. With `keystone` their tokens are validated as `[keystone_authtoken]` says; `noauth2`
-        /// accepts every token.
+        /// How clients authenticate. With `keystone` their tokens are validated as `[keystone_authtoken]` says. With
+        /// `noauth2` no token is checked, unless `[placet] token_file` is set: `admin` may do everything, and any other
+        /// token has no role.
         auth_strategy: AuthStrategy = "keystone", formerly "DEFAULT" "auth_strategy";
     }
 }
@@ -84,7 +85,7 @@ impl PlacementDatabase {
 pub enum AuthStrategy {
     /// An OpenStack Keystone checks tokens.
     Keystone,
-    /// Every token is accepted without a check. For tests and first steps.
+    /// No token is checked. For tests and first steps.
     Noauth2,
 }
 

@@ -15,7 +15,8 @@ options! {
         /// The path under which clients see the service, such as `/placement`. It appears in links and in `Location`
         /// headers.
         url_prefix: UrlPrefix = "";
-        /// Allow `auth_strategy = noauth2` (no authentication) on an address that other machines can reach.
+        /// Allow `auth_strategy = noauth2` without `token_file` (no authentication) on an address that other machines can
+        /// reach.
         allow_noauth2_anywhere: bool = false;
         /// A PEM file with the server's certificate and the intermediate ones. With it clients must speak TLS, 1.2 or 1.3.
         /// This file, the key and the client CA are read again when they change.
@@ -25,6 +26,9 @@ options! {
         /// A PEM file with the certificates of authorities. With it a client must present a certificate that one of them
         /// has signed. It must still authenticate.
         tls_client_ca: Option<PathBuf>;
+        /// The file of the tokens that are accepted, with `auth_strategy = noauth2`. `placet token create` adds to it. It is
+        /// read again when it changes. Without it no token is checked.
+        token_file: Option<PathBuf>;
         /// The longest request body, for allocations and the reshaper. On other routes it is at most 4 MiB for a list,
         /// and 1 MiB for a single thing. A longer one is answered with 413.
         max_body_size: usize = 33_554_432, 1..=1_073_741_824 bytes;
@@ -87,6 +91,10 @@ options! {
         /// `placet-stale`, and may lack what was acknowledged since. With 0 the answer is 503 without the database, as on all
         /// other routes, and waits for the tables.
         stale_reads_seconds: u64 = 0, 0..=86_400 seconds;
+        /// The form of the log's lines: `text`; `json`, an object a line; or `oslo`, the form of OpenStack's services.
+        log_format: LogFormat = "text";
+        /// A request that takes at least this time is logged once more as a warning, with where the time went. 0 logs none.
+        slow_request_seconds: u64 = 5, 0..=3_600 seconds;
     }
 }
 
@@ -142,6 +150,25 @@ impl OptionValue for DefaultRank {
             ("random", Self::Random),
         ];
         choice(text, &ranks)
+    }
+}
+
+/// `[placet] log_format`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
+    Oslo,
+}
+
+impl OptionValue for LogFormat {
+    const KIND: &'static str = "text, json, oslo";
+
+    fn from_text(text: &str) -> std::result::Result<Option<Self>, String> {
+        choice(
+            text,
+            &[("text", Self::Text), ("json", Self::Json), ("oslo", Self::Oslo)],
+        )
     }
 }
 

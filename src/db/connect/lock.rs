@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
+use crate::db::connect::url::Target;
 use crate::db::file::log_record;
 use crate::db::file::paths::FilePaths;
 use crate::db::{Database, SetupError};
@@ -105,7 +106,7 @@ fn is_served(file: &File) -> bool {
 
 fn connect_error(path: &Path, error: &io::Error) -> SetupError {
     SetupError::Connect {
-        place: path.display().to_string(),
+        place: Target::of_file(path).to_string(),
         detail: error.to_string(),
     }
 }

@@ -102,6 +102,22 @@ impl Database {
         })
     }
 
+    /// The absolute path of the file, or the server without its user and password: for messages.
+    pub fn place(&self) -> String {
+        self.opener.target.to_string()
+    }
+
+    /// Whether the file of an embedded database exists.
+    ///
+    /// # Errors
+    /// [`SetupError::Missing`].
+    pub fn check_exists(&self) -> Result<(), SetupError> {
+        match self.opener.target.file() {
+            Some(path) if !path.exists() => Err(SetupError::Missing { place: self.place() }),
+            _ => Ok(()),
+        }
+    }
+
     /// Waits until the server answers, for at most `max_retries` attempts. Lets placet start before its database.
     ///
     /// # Errors
@@ -111,7 +127,11 @@ impl Database {
         loop {
             match self.connect_to(Purpose::Read) {
                 Err(error) if error.is_transient() && (self.max_retries < 0 || attempts < self.max_retries) => {
-                    log::warn!("{error}; retrying in {:?}", self.retry_interval);
+                    let of = match self.max_retries {
+                        ..0 => String::new(),
+                        max => format!(" of {max}"),
+                    };
+                    log::warn!("attempt {attempts}{of}: {error}; retrying in {:?}", self.retry_interval);
                     std::thread::sleep(self.retry_interval);
                     attempts += 1;
                 }

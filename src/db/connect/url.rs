@@ -47,11 +47,12 @@ impl Target {
     }
 }
 
-/// The path of a file, or a server without its user and password.
+/// The absolute path of a file, or a server without its user and password.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Sqlite(path) => path.display().fmt(f),
+            // Messages are read in other directories than that of this process.
+            Target::Sqlite(path) => std::path::absolute(path).as_ref().unwrap_or(path).display().fmt(f),
             #[cfg(feature = "postgresql")]
             Target::Postgresql(server) => server.fmt(f),
             #[cfg(feature = "mariadb")]

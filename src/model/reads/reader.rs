@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use super::provider_reads::ProviderReads;
 use crate::db::{Database, DbConnection, ReadPermit, Replica};
 use crate::error::{Error, Result};
+use crate::log_context;
 use crate::model::service::Model;
 
 /// Reads the rows of one answer.
@@ -102,7 +103,7 @@ pub(in crate::model) async fn on_blocking_thread<T: Send + 'static>(
 async fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     // If the request is dropped, the set aborts work that has not started.
     let mut tasks = JoinSet::new();
-    tasks.spawn_blocking(work);
+    tasks.spawn_blocking(log_context::carried(work));
     match tasks.join_next().await {
         Some(Ok(result)) => result,
         _ => Err(Error::Internal {

@@ -1,7 +1,7 @@
 //! Claims: capacity, units, generations, and the rows of their consumers.
 
 use super::*;
-use crate::error::Error;
+use crate::error::{Error, Room};
 use crate::model::allocations::Release;
 
 #[actix_web::test]
@@ -25,7 +25,8 @@ async fn a_claim_takes_room_and_moves_generations() {
         refused,
         Error::CapacityExceeded {
             class: "VCPU".into(),
-            provider: uuid(1)
+            provider: uuid(1),
+            room: Room::default(),
         }
     );
     assert_eq!(

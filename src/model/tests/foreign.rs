@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::process::Process;
 use super::*;
 use crate::db::writer::Batch;
-use crate::error::Error;
+use crate::error::{Error, Room};
 use crate::model::allocations::Release;
 use crate::model::batch::command::Write;
 use crate::model::resource_classes;
@@ -45,7 +45,8 @@ async fn room_that_a_foreign_claim_took_is_not_granted_again() {
         refused,
         Error::CapacityExceeded {
             class: "VCPU".into(),
-            provider: uuid(1)
+            provider: uuid(1),
+            room: Room::default(),
         }
     );
     f.model.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();

@@ -6,7 +6,7 @@ use super::process::{Process, claim_command, results};
 use super::*;
 use crate::db::engines::dialect;
 use crate::db::writer::{Batch, Decision};
-use crate::error::Error;
+use crate::error::{Error, Room};
 use crate::model::allocations::Release;
 use crate::model::batch::command::{Command, Write};
 
@@ -96,6 +96,7 @@ async fn a_refusal_is_verified_on_rows_and_a_command_that_fits_them_is_granted()
     let full = Error::CapacityExceeded {
         class: "VCPU".into(),
         provider: uuid(1),
+        room: Room::default(),
     };
     assert_eq!(verified, [None, Some(full)]);
     // Each is decided alone: two that fit, but not together, are not refused.

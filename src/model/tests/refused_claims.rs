@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::foreign::foreign_claim;
 use super::process::claim_command;
 use super::*;
-use crate::error::Error;
+use crate::error::{Error, Room};
 use crate::model::allocations::Release;
 use crate::model::batch::command::{Command, Write};
 use crate::model::resource_classes;
@@ -65,7 +65,8 @@ impl Refusals {
 
 fn full(provider: u32) -> Error {
     let (class, provider) = ("VCPU".into(), uuid(provider));
-    Error::CapacityExceeded { class, provider }
+    let room = Room::default();
+    Error::CapacityExceeded { class, provider, room }
 }
 
 fn stale(expected: &str, got: &str) -> Error {

@@ -1,7 +1,7 @@
 //! Reshapes: how often each generation moves, what is refused, and that a refusal changes nothing.
 
 use super::*;
-use crate::error::Error;
+use crate::error::{Error, Room};
 use crate::model::reshaper::{Reshape, Reshaped};
 
 fn to(provider: u32, generation: i64, inventories: &[(&str, i32)]) -> Reshaped {
@@ -152,6 +152,7 @@ async fn a_refusal_at_any_step_changes_nothing() {
             Error::CapacityExceeded {
                 class: "VCPU".into(),
                 provider: uuid(2),
+                room: Room::default(),
             },
         ),
         (

@@ -157,6 +157,10 @@ fn a_warning_names_file_and_line() {
             "policy.yaml:1: placement:usages: \"a$b\" must be a name, a text in quotes, a whole number, True, False or None; until then requests to its routes get a 500",
         ),
         (
+            "\"placement:usages\": rol:reader",
+            "policy.yaml:1: placement:usages: \"rol:reader\" compares the credential rol, which no token has, and never holds; role:NAME compares roles, and rule:NAME refers to another rule",
+        ),
+        (
             "\"placement:usages\": role:100%",
             "policy.yaml:1: placement:usages: \"role:100%\" has a % that is not %(name)s or %%, so requests to its routes get a 500; write %% for a plain %",
         ),

@@ -31,7 +31,7 @@ pub const TABLE_NAMES: &str =
 const WAL_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 pub fn connect(path: &Path, purpose: Purpose, lock_timeout: Duration) -> Result<SqliteConnection, SetupError> {
-    let place = path.display().to_string();
+    let place = url::Target::of_file(path).to_string();
     let failed = |detail: String| {
         if path.exists() || purpose == Purpose::Create {
             SetupError::Connect {

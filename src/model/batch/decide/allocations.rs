@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Rules;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Room};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release};
 use crate::model::batch::generation_moves::GENERATION_MAX;
 use crate::model::batch::state::{ConsumerRow, State};
@@ -222,7 +222,12 @@ pub fn check_amounts(
         // An overcommitment may stay, if the change does not make it worse. Without usage there is none.
         let no_worse = previous != 0 && used + *sum <= previous;
         if !inventory.has_room(used, *sum) && !no_worse {
-            return Err(Error::CapacityExceeded { class, provider });
+            let room = Room {
+                requested: *sum,
+                used,
+                capacity: inventory.limit(),
+            };
+            return Err(Error::CapacityExceeded { class, provider, room });
         }
     }
     Ok(())

@@ -101,7 +101,7 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
 /// The refusal of a candidate, with the numbers that it rests on.
 fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandidate, error: &Error) -> Reason {
     let (code, provider, class) = match error {
-        Error::CapacityExceeded { class, provider } => (ReasonCode::NoRoom, Some(provider), Some(class)),
+        Error::CapacityExceeded { class, provider, .. } => (ReasonCode::NoRoom, Some(provider), Some(class)),
         Error::ConstraintsViolated { class, provider } => (ReasonCode::Units, Some(provider), Some(class)),
         // The error may name several, separated by commas.
         Error::ClaimWithoutInventory { .. } => {

@@ -1,0 +1,138 @@
+"""What the log says of requests: who asked, of which trace, why a claim was refused, what was slow; its formats; no secrets."""
+
+import json
+import re
+import time
+
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.claims import HOSTS, claim, prepare
+from functional_tests.process.configuration import names
+from functional_tests.process.locked import consumer
+from functional_tests.process.log_lines import GLOBAL, requests_in
+from functional_tests.process.placet_process import Placet, run
+from functional_tests.process.raw_http import RawConnection, request
+
+TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+FORMATS = ("text", "json", "oslo")
+
+
+def too_much():
+    """A claim that no provider has room for."""
+    return claim(HOSTS[0]) | {"allocations": {HOSTS[0]: {"resources": {"VCPU": 1_000_000}}}}
+
+
+@case("the line of a request has user, project and user agent; without a token it has none")
+def callers():
+    with folder() as here, Placet(here, {}) as placet:
+        placet.rest("GET", "/traits", headers={"x-auth-token": "alice:my lab", "User-Agent": 'curl "x"\\y'})
+        placet.rest("GET", "/", headers={"User-Agent": "x" * 1000})
+        placet.stop()
+        first, second = requests_in(placet.log())
+        equal((first["user"], first["project"], first["agent"]), ("alice", "my_lab", 'curl \\"x\\"\\\\y'))
+        equal((second["user"], second["project"], second["agent"]), ("-", "-", "x" * 128))
+
+
+@case("a valid traceparent is in every line of its request, and an invalid one in none")
+def traces():
+    valid = f"00-{TRACE}-{PARENT}-01"
+    sent = [valid, valid.upper(), valid + "-x", f"ff-{TRACE}-{PARENT}-01", f"00-{'0' * 32}-{PARENT}-01", "x"]
+    with folder() as here, Placet(here, {}) as placet:
+        for header in sent:
+            placet.rest("GET", "/", headers={"traceparent": header})
+        placet.stop()
+        found = [line["trace"] for line in requests_in(placet.log())]
+        equal(found, [f"{TRACE} {PARENT}"] + [None] * (len(sent) - 1))
+
+
+@case("the line of a refused claim says which provider, which class, how much of what is used")
+def refused_claims():
+    with folder() as here, Placet(here, {}) as placet:
+        prepare(placet.rest)
+        equal(placet.rest("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0])).status, 204)
+        equal(placet.rest("PUT", f"/allocations/{consumer(1)}", too_much()).status, 409)
+        query = {"consumers": [{"uuid": consumer(2), "query": "resources=VCPU:1000000"}]}
+        equal(placet.rest("POST", "/v1/claims", query).status, 409)
+        placet.stop()
+        reasons = [line["refused"] for line in requests_in(placet.log()) if line["refused"]]
+        equal(len(reasons), 2, placet.log())
+        check(re.fullmatch(rf"VCPU on {HOSTS[0]}: 1000000 requested, \d+ used of a capacity of \d+", reasons[0]), reasons)
+        names(reasons[1], consumer(2), "placet.")
+
+
+@case("a slow request is logged once more as a warning with its ids, and says where the time went")
+def slow_requests():
+    with folder() as here, Placet(here, {"placet": {"slow_request_seconds": "1"}}) as placet:
+        prepare(placet.rest)
+        data = request("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0]))
+        with RawConnection(placet.port) as raw:
+            raw.send(data[:-10])
+            time.sleep(1.3)
+            raw.send(data[-10:])
+            equal(raw.reply().status, 204)
+        placet.stop()
+        lines = [line for line in placet.log().splitlines() if "slow: " in line]
+        equal(len(lines), 1, placet.log())
+        match = re.search(r" WARN  \[\S+\] (req-\S+) slow: .* took 1\.\d+ s, .*: 1\.\d+ s until .*, 0\.\d+ s to answer", lines[0])
+        check(match and placet.log().count(match[1]) == 2, lines)
+
+
+@case("with log_format = json every line is an object, and that of a request has its ids and figures as fields")
+def json_lines():
+    with folder() as here, Placet(here, {"placet": {"log_format": "json"}, "DEFAULT": {"debug": "true"}}) as placet:
+        prepare(placet.rest)
+        answer = placet.rest("PUT", f"/allocations/{consumer(1)}", too_much(), headers={
+            "X-Openstack-Request-Id": GLOBAL, "traceparent": f"00-{TRACE}-{PARENT}-01", "User-Agent": "a\\b\"c"})
+        placet.stop()
+        lines = [json.loads(line) for line in placet.log().splitlines()]
+        check(all({"time", "level", "target", "message"} <= line.keys() for line in lines), lines[:3])
+        (line,) = [line for line in lines if line.get("status") == 409]
+        wanted = {"request_id": answer.headers["x-openstack-request-id"], "global_request_id": GLOBAL, "trace_id": TRACE,
+                  "parent_id": PARENT, "method": "PUT", "path": f"/allocations/{consumer(1)}", "user_id": "admin",
+                  "project_id": "admin", "user_agent": "a\\b\"c", "remote": "127.0.0.1", "length": len(answer.raw)}
+        equal({name: line.get(name) for name in wanted}, wanted)
+        check(0 < line["milliseconds"] < 30000 and "capacity" in line["refused"], line)
+
+
+@case("with log_format = oslo the lines have the form of OpenStack's services, as fluentd parses them")
+def oslo_lines():
+    form = re.compile(
+        r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (\d+) (DEBUG|INFO|WARNING|ERROR|TRACE) [\w.]+ "
+        r"\[(-|(?:-|req-\S+) req-\S+ \S+ \S+ \S+ \S+ \S+)\] .+$")
+    with folder() as here, Placet(here, {"placet": {"log_format": "oslo"}}) as placet:
+        placet.rest("GET", "/traits", headers={"X-Openstack-Request-Id": GLOBAL})
+        placet.stop()
+        lines = placet.log().splitlines()
+        for line in lines:
+            check(form.match(line), "not the form:", line)
+            equal(form.match(line)[1], str(placet.process.pid))
+        check(any(f"placet.access [{GLOBAL} req-" in line and " admin admin - - -] " in line for line in lines), lines)
+
+
+@case("no token and no password is in the log at any level, in any format")
+def secrets():
+    for form in FORMATS:
+        with folder() as here, Placet(here, {"placet": {"log_format": form}}, extra={"RUST_LOG": "trace"}) as placet:
+            prepare(placet.rest)
+            secret = {name: f"hunter2-{'0' * 60}" for name in (
+                "x-auth-token", "x-service-token", "authorization", "cookie", "x-subject-token")}
+            for method, path, body in [("GET", "/traits", None), ("PUT", f"/allocations/{consumer(0)}", too_much()),
+                                       ("GET", "/nothing", None), ("POST", "/resource_providers", {"name": 1})]:
+                placet.rest(method, path, body, headers=secret)
+                placet.rest(method, path, body, headers=secret | {"x-auth-token": "admin"})
+            for head in ("GET /traits HTTP/1.1\r\nHost x\r\nX-Auth-Token: hunter2-broken\r\n\r\n",
+                         "GET / HTTP/1.1\r\nX-Auth-Token: hunter2-endless\r\nContent-Length: x\r\n\r\n"):
+                with RawConnection(placet.port) as raw:
+                    raw.send(head)
+                    raw.reply_or_end()
+            placet.stop()
+            log = placet.log().lower()
+            check(" trace " in log or '"trace"' in log, "RUST_LOG=trace shows nothing")
+            equal([line for line in log.splitlines() if "hunter2" in line], [], form)
+        with folder() as here:
+            url = "postgresql://placement:hunter2@127.0.0.1:1/placement"
+            ended = run(here, "--bind", "127.0.0.1:0", extra={
+                "RUST_LOG": "trace", "OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACET__LOG_FORMAT": form,
+                "OS_PLACEMENT_DATABASE__CONNECTION": url, "OS_PLACEMENT_DATABASE__MAX_RETRIES": "1",
+                "OS_KEYSTONE_AUTHTOKEN__PASSWORD": "hunter2"})
+            equal(ended.code, 1, ended)
+            check("hunter2" not in ended.out + ended.err, ended)

@@ -1,0 +1,147 @@
+"""Tokens for those without Keystone: `placet token …` and `[placet] token_file`, with real requests."""
+
+import concurrent.futures
+import datetime
+import os
+import re
+import signal
+import time
+
+from functional_tests.lib import live
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.configuration import names
+from functional_tests.process.placet_process import Placet, refused, run
+from functional_tests.process.stopping import eventually
+
+TOKEN = re.compile(r"placet_[0-9a-f]{64}\n")
+
+
+def config(here, **options):
+    return live.write_config(here, {"placet": {"token_file": str(here / "tokens"), **options}}, here / "placet.sqlite")
+
+
+def create(here, path, *roles, user="alice", project="lab", expires="90d"):
+    """A new token, and its id."""
+    done = run(here, "--config-file", path, "token", "create", "--user", user, "--project", project, "--expires", expires,
+               *[word for role in roles for word in ("--role", role)])
+    equal(done.code, 0, done)
+    check(TOKEN.fullmatch(done.out), done)
+    return done.out.strip(), re.match(r"token (\w+) was added", done.err)[1]
+
+
+def status(placet, token, path="/resource_providers", **headers):
+    return placet.rest("GET", path, headers={"x-auth-token": token, **headers}).status
+
+
+@case("a token is printed once, and the file of mode 0600 has its hash; list shows all but the secret")
+def create_and_list():
+    with folder() as here:
+        path = config(here)
+        token, number = create(here, path, "admin", "reader")
+        text = (here / "tokens").read_text()
+        check(token not in text and token.removeprefix("placet_") not in text, text)
+        equal((here / "tokens").stat().st_mode & 0o7777, 0o600)
+        listed = run(here, "--config-file", path, "token", "list")
+        names(listed.out, number, "alice", "lab", "admin,reader")
+        check(token not in listed.out, listed)
+        other, _ = create(here, path, "reader")
+        check(token != other, "the same token twice")
+        line = refused(here, "--config-file", path, "token", "create", "--user", "a b", "--project", "p", "--role", "r",
+                       "--expires", "1d")
+        names(line, "user", "blank")
+        names(refused(here, "token", "list"), "token_file", "--file")
+        equal(run(here, "token", "list", "--file", here / "tokens").out, run(here, "--config-file", path, "token", "list").out)
+
+
+@case("only known tokens are let in, each with its own roles, and headers of the client change nothing")
+def roles():
+    with folder() as here:
+        path = config(here)
+        admin, _ = create(here, path, "admin")
+        nothing, _ = create(here, path, "no-such-role", user="bob")
+        with Placet(here, arguments=["--config-file", path]) as placet:
+            equal(status(placet, admin), 200)
+            equal(status(placet, nothing), 403)
+            for token in ("admin", "admin:admin", "", "placet_" + "0" * 64, admin[:-1], admin + "0", admin.upper()):
+                equal(status(placet, token), 401, token)
+            equal(placet.rest("GET", "/traits", headers={"x-auth-token": None}).status, 401)
+            forged = {"X-Roles": "admin", "X-User-Id": "admin", "X-Is-Admin-Project": "True", "OpenStack-System-Scope": "all",
+                      "X-Identity-Status": "Confirmed", "X-Service-Roles": "service,admin"}
+            equal(status(placet, nothing, **forged), 403)
+            equal(status(placet, "admin", **forged), 401)
+            equal(placet.rest("GET", "/", headers={"x-auth-token": None}).status, 200)
+            # The refusal of a wrong token is that of a missing one.
+            bodies = {placet.rest("GET", "/traits", headers={"x-auth-token": each}).raw for each in (None, "wrong")}
+            equal(len(bodies), 1, bodies)
+            placet.stop()
+            check(admin not in placet.log() and nothing not in placet.log(), "a token is in the log")
+            names(placet.log(), "user: alice project: lab", "user: bob project: lab")
+            names(placet.greeting(), f"the tokens of {here / 'tokens'}", "$TOKEN")
+
+
+@case("a token that is made, revoked or expired while placet serves counts from the next request on")
+def changes():
+    with folder() as here:
+        path = config(here)
+        first, number = create(here, path, "admin")
+        with Placet(here, arguments=["--config-file", path]) as placet:
+            equal(status(placet, first), 200)
+            soon = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=3)).isoformat(timespec="seconds")
+            second, _ = create(here, path, "admin", expires=soon)
+            time.sleep(0.05)
+            equal(status(placet, second), 200)
+            eventually(lambda: status(placet, second) == 401, "the token expires")
+            names(run(here, "--config-file", path, "token", "list").out, "(expired)")
+            names(refused(here, "--config-file", path, "token", "revoke", number, "nope"), "nope", "nothing was revoked")
+            equal(status(placet, first), 200)
+            equal(run(here, "--config-file", path, "token", "revoke", number).code, 0)
+            time.sleep(0.05)
+            equal(status(placet, first), 401)
+
+
+@case("a broken, readable or missing file keeps the tokens in force and logs an error; a start with it is refused")
+def broken_files():
+    with folder() as here:
+        path = config(here)
+        line = refused(here, "--config-file", path, "--bind", "127.0.0.1:0")
+        names(line, str(here / "tokens"), "token create")
+        token, _ = create(here, path, "admin")
+        tokens, good = here / "tokens", (here / "tokens").read_text()
+        with Placet(here, arguments=["--config-file", path]) as placet:
+            for number, (harm, word) in enumerate([
+                    (lambda: tokens.write_text(good + "nonsense\n"), "name=value"),
+                    (lambda: (tokens.write_text(good), tokens.chmod(0o644)), "chmod 600"),
+                    (tokens.unlink, "No such file"),
+            ], 1):
+                harm()
+                eventually(lambda word=word: status(placet, token) == 200 and word in placet.log(), word)
+                check(placet.log().count("stay in force") >= number, placet.log())
+                names(run(here, "--config-file", path, "config", "check").out, word, "1 error,")
+                names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), word)
+            tokens.write_text("")
+            tokens.chmod(0o600)
+            eventually(lambda: status(placet, token) == 401, "an empty file has no tokens")
+            placet.signal(signal.SIGHUP)
+            eventually(lambda: placet.log().count("was read again: 0 tokens") == 2, "SIGHUP reads the file")
+            placet.stop()
+
+
+@case("concurrent changes of the file lose no token")
+def concurrent_changes():
+    with folder() as here:
+        path = config(here)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            made = list(pool.map(lambda _: create(here, path, "admin"), range(12)))
+        equal(len((here / "tokens").read_text().splitlines()), 1 + len({token for token, _ in made}))
+        equal(sorted(each for each in os.listdir(here) if each.startswith(".")), [])
+
+
+@case("with a token file placet serves beyond loopback without allow_noauth2_anywhere, and warns of clear text")
+def beyond_loopback():
+    with folder() as here:
+        path = config(here)
+        token, _ = create(here, path, "admin")
+        with Placet(here, arguments=["--config-file", path], bind="0.0.0.0:0") as placet:
+            equal((status(placet, token), status(placet, "admin")), (200, 401))
+            placet.stop()
+            check(any("clear text" in line and " WARN " in line for line in placet.log().splitlines()), placet.log())

@@ -1,0 +1,109 @@
+//! `placet config check`: all mistakes in the configuration at once.
+
+use std::process::ExitCode;
+
+use super::command_line::CommandLine;
+use super::{CommandError, db, policy, tls_files, token_file};
+use crate::api;
+use crate::config::{self, ConfigSources, Options};
+use crate::db::SetupError;
+
+/// What was found. The lines go to stdout, the worst last.
+#[derive(Default)]
+struct Findings {
+    notes: Vec<String>,
+    warnings: Vec<String>,
+    errors: Vec<String>,
+}
+
+/// Prints the mistakes.
+pub fn run(sources: &ConfigSources, line: &CommandLine, database: bool) -> Result<ExitCode, CommandError> {
+    let report = config::check(sources);
+    let mut findings = Findings {
+        notes: report.notes,
+        warnings: report.unknown,
+        errors: report.errors.iter().map(ToString::to_string).collect(),
+    };
+    if let Some(configuration) = &report.configuration {
+        let options = &configuration.options;
+        check_serving(options, &mut findings);
+        policy::check(&options.oslo_policy, &mut findings.warnings, &mut findings.errors);
+        if database {
+            check_database(options, &mut findings);
+        }
+    }
+    Ok(findings.print(line))
+}
+
+fn check_serving(options: &Options, findings: &mut Findings) {
+    match options.check_serving() {
+        Ok(warnings) => findings.warnings.extend(warnings),
+        Err(error) => findings.errors.push(error.to_string()),
+    }
+    if let Ok(Some(paths)) = options.placet.tls()
+        && let Err(error) = tls_files::live(Some(paths))
+    {
+        findings.errors.push(error.to_string());
+    }
+    if let Some(path) = &options.placet.token_file
+        && let Err(reason) = token_file::check(path)
+    {
+        findings.errors.push(reason);
+    }
+    if let Err(reason) = api::slave_routes(&options.placet.slave_routes) {
+        findings.errors.push(CommandError::SlaveRoutes(reason).to_string());
+    }
+}
+
+/// Connects once, without waiting for a server that does not answer.
+fn check_database(options: &Options, findings: &mut Findings) {
+    let may_sync = options.placement_database.may_sync();
+    let checked = db::open(options).and_then(|database| {
+        database.check_log()?;
+        match database.check() {
+            Err(SetupError::Missing { place }) if may_sync => {
+                findings.notes.push(format!(
+                    "there is no database at {place} yet: the first start creates it"
+                ));
+                return Ok(());
+            }
+            // The next start upgrades the tables.
+            Err(SetupError::NotSynced | SetupError::NotCurrent | SetupError::OldRevision { .. }) if may_sync => {}
+            checked => checked?,
+        }
+        findings.warnings.extend(database.check_server()?);
+        Ok(())
+    });
+    if let Err(error) = checked {
+        findings.errors.push(error.to_string());
+    }
+}
+
+impl Findings {
+    fn print(&self, line: &CommandLine) -> ExitCode {
+        for (level, lines) in [
+            ("note", &self.notes),
+            ("warning", &self.warnings),
+            ("error", &self.errors),
+        ] {
+            for text in lines {
+                println!("{level}: {}", line.in_message(text));
+            }
+        }
+        let count = |lines: &Vec<String>, what: &str| match lines.len() {
+            1 => format!("1 {what}"),
+            number => format!("{number} {what}s"),
+        };
+        println!(
+            "{}, {}, {}",
+            count(&self.errors, "error"),
+            count(&self.warnings, "warning"),
+            count(&self.notes, "note")
+        );
+        match (self.errors.is_empty(), self.warnings.is_empty()) {
+            (true, true) => ExitCode::SUCCESS,
+            (true, false) => ExitCode::from(1),
+            (false, _) => ExitCode::from(2),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What SIGHUP reads again while the service runs: the log file and its level. `api` adds the policy.
+
+use super::logging::LiveLog;
+use crate::config::{self, ConfigSources};
+
+/// Reads the configuration again, and uses what may change in it.
+pub struct Reload {
+    sources: ConfigSources,
+    log: LiveLog,
+}
+
+impl Reload {
+    pub fn new(sources: &ConfigSources, log: LiveLog) -> Reload {
+        Reload {
+            sources: sources.clone(),
+            log,
+        }
+    }
+
+    /// Called at SIGHUP. With a configuration that cannot be used everything stays as it is, but the log file is opened
+    /// again, because it was probably renamed.
+    pub fn run(&self) {
+        let loaded = config::load(&self.sources);
+        let reopened = self
+            .log
+            .reload(loaded.as_ref().ok().map(|configuration| &configuration.options.default));
+        if let Err(error) = &loaded {
+            log::error!("SIGHUP: the configuration cannot be used, and stays as it was: {error}");
+        }
+        match reopened {
+            Ok(()) => log::info!(
+                "SIGHUP: the log file was opened again, and the log level read; all other options need a restart"
+            ),
+            Err(error) => log::error!("SIGHUP: {error}; the log goes on in the former file"),
+        }
+    }
+}

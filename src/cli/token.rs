@@ -1,0 +1,223 @@
+//! `placet token …`: the tokens of `[placet] token_file`, for those without Keystone.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+use clap::{Args, Subcommand};
+
+use super::{CommandError, table, token_file};
+use crate::auth::tokens::{self, TokenEntry};
+use crate::config::Options;
+
+/// Marks a token, so that programs that look for secrets find it.
+const PREFIX: &str = "placet_";
+/// Random bytes of a token: 256 bits.
+const TOKEN_BYTES: usize = 32;
+const ID_BYTES: usize = 4;
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a token and print it, once. The file gets its hash; placet accepts it from the next request on.
+    Create {
+        /// The user that the token stands for.
+        #[arg(long)]
+        user: String,
+        /// The project that the token stands for.
+        #[arg(long)]
+        project: String,
+        /// A role of the token, such as admin, or reader. May be repeated. `placet policy list` says what each may do.
+        #[arg(long = "role", required = true, value_name = "ROLE")]
+        roles: Vec<String>,
+        /// How long the token is valid: 12h, 90d, 2027-01-31 (the beginning of that day in UTC), or never.
+        #[arg(long)]
+        expires: String,
+        #[command(flatten)]
+        file: FileArgument,
+    },
+    /// Print all tokens without their secrets: the id, whose it is, its roles, and until when it is valid.
+    List {
+        #[command(flatten)]
+        file: FileArgument,
+    },
+    /// Remove tokens by their ids. placet refuses them from the next request on.
+    Revoke {
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+        #[command(flatten)]
+        file: FileArgument,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct FileArgument {
+    /// The token file, instead of [placet] token_file. `token create` makes it if it does not exist.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl FileArgument {
+    fn path<'a>(&'a self, options: &'a Options) -> Result<&'a Path, CommandError> {
+        let path = self.file.as_ref().or(options.placet.token_file.as_ref());
+        path.map(PathBuf::as_path)
+            .ok_or_else(|| CommandError::Token("which file? Set [placet] token_file, or give --file".to_owned()))
+    }
+}
+
+impl Command {
+    pub fn run(&self, options: &Options) -> Result<(), CommandError> {
+        let result = match self {
+            Self::Create {
+                user,
+                project,
+                roles,
+                expires,
+                file,
+            } => create(file.path(options)?, user, project, roles, expires),
+            Self::List { file } => list(file.path(options)?),
+            Self::Revoke { ids, file } => revoke(file.path(options)?, ids),
+        };
+        result.map_err(CommandError::Token)
+    }
+}
+
+fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &str) -> Result<(), String> {
+    let now = Utc::now();
+    tokens::check_word("user", user)?;
+    tokens::check_word("project", project)?;
+    roles.iter().try_for_each(|role| tokens::check_word("role", role))?;
+    let expires = expiry(expires, now)?;
+    let token = format!("{PREFIX}{}", random::<TOKEN_BYTES>()?);
+    let id = random::<ID_BYTES>()?;
+    let entry = TokenEntry {
+        hash: tokens::hash(&token),
+        id: id.clone(),
+        user: user.to_owned(),
+        project: project.to_owned(),
+        roles: roles.to_vec(),
+        created: now,
+        expires,
+    };
+    token_file::change(path, |entries| {
+        entries.push(entry);
+        Ok(())
+    })?;
+    println!("{token}");
+    eprintln!("token {id} was added to {}; it is not shown again", path.display());
+    Ok(())
+}
+
+fn list(path: &Path) -> Result<(), String> {
+    if !path.exists() {
+        return Err(format!(
+            "there is no token file {}: make it with `placet token create`",
+            path.display()
+        ));
+    }
+    let now = Utc::now();
+    let day = |time: DateTime<Utc>| time.format("%Y-%m-%d %H:%M").to_string();
+    let rows: Vec<Vec<String>> = token_file::entries(path)?
+        .into_iter()
+        .map(|entry| {
+            let expires = match entry.expires {
+                None => "never".to_owned(),
+                Some(time) if entry.is_expired(now) => format!("{} (expired)", day(time)),
+                Some(time) => day(time),
+            };
+            vec![
+                entry.id,
+                entry.user,
+                entry.project,
+                entry.roles.join(","),
+                day(entry.created),
+                expires,
+            ]
+        })
+        .collect();
+    print!(
+        "{}",
+        table::centred(&["id", "user", "project", "roles", "created", "expires"], &rows)
+    );
+    Ok(())
+}
+
+fn revoke(path: &Path, ids: &[String]) -> Result<(), String> {
+    token_file::change(path, |entries| {
+        // All or none, so that the command can be repeated.
+        if let Some(unknown) = ids.iter().find(|id| !entries.iter().any(|entry| entry.id == **id)) {
+            return Err(format!(
+                "{} has no token {unknown}; nothing was revoked. `placet token list` prints the ids",
+                path.display()
+            ));
+        }
+        entries.retain(|entry| !ids.contains(&entry.id));
+        Ok(())
+    })?;
+    println!("revoked: {}", ids.join(" "));
+    Ok(())
+}
+
+/// Random bytes of the operating system, as digits.
+fn random<const BYTES: usize>() -> Result<String, String> {
+    let mut bytes = [0; BYTES];
+    File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .map_err(|error| format!("cannot read random bytes from /dev/urandom: {error}"))?;
+    Ok(tokens::hex(&bytes))
+}
+
+/// When a token expires; `None` for never.
+fn expiry(text: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, String> {
+    let number = |unit: char| text.strip_suffix(unit).and_then(|number| number.parse::<u32>().ok());
+    let expires = if text == "never" {
+        return Ok(None);
+    } else if let Some(hours) = number('h') {
+        now.checked_add_signed(TimeDelta::hours(hours.into()))
+    } else if let Some(days) = number('d') {
+        now.checked_add_days(Days::new(days.into()))
+    } else if let Ok(day) = text.parse::<NaiveDate>() {
+        Some(day.and_time(NaiveTime::MIN).and_utc())
+    } else {
+        DateTime::parse_from_rfc3339(text)
+            .ok()
+            .map(|time| time.with_timezone(&Utc))
+    };
+    match expires {
+        Some(expires) if expires > now => Ok(Some(expires)),
+        Some(_) => Err(format!("--expires {text} has passed already")),
+        None => Err(format!(
+            "--expires {text} must be like 12h, 90d, 2027-01-31, 2027-01-31T12:00:00Z or never"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expiry_is_a_duration_a_day_or_never() {
+        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        let after = |text: &str| Ok::<_, String>(expiry(text, now)?.map(|time| (time - now).num_minutes()));
+        assert_eq!(after("never"), Ok(None));
+        assert_eq!(after("12h"), Ok(Some(720)));
+        assert_eq!(after("90d"), Ok(Some(90 * 24 * 60)));
+        assert_eq!(after("2027-01-16"), Ok(Some(16 * 60)));
+        assert_eq!(
+            after("2027-01-15T09:00:00+01:00").unwrap_err(),
+            "--expires 2027-01-15T09:00:00+01:00 has passed already"
+        );
+        for text in ["", "90", "d", "-1d", "2027-13-01", "0d", "4294967296d", "soon"] {
+            assert!(after(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_256_bits_and_differ() {
+        let tokens: Vec<String> = (0..100).map(|_| random::<TOKEN_BYTES>().unwrap()).collect();
+        assert!(tokens.iter().all(|token| token.len() == 64));
+        let distinct: std::collections::BTreeSet<_> = tokens.iter().collect();
+        assert_eq!(distinct.len(), 100);
+    }
+}

@@ -1,0 +1,229 @@
+//! The file of `[placet] token_file` on disk: reading it, noticing changes, and writing it as a whole.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, TryLockError};
+use std::time::{Duration, Instant};
+
+use super::CommandError;
+use crate::auth::tokens::{self, TokenEntry};
+use crate::auth::{LiveTokens, TokenFile};
+
+/// The shortest time between two looks at the file, each of which is a system call.
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
+/// Permissions of users that are neither the owner nor in the group.
+const OTHERS: u32 = 0o007;
+const OWNER_ONLY: u32 = 0o600;
+const HEAD: &str = "# Tokens of placet, as hashes. Change it with `placet token create` and `placet token revoke`.\n";
+
+/// Modification time in seconds and nanoseconds, size, inode; `None` if there is no such file.
+type Stamp = Option<(i64, i64, u64, u64)>;
+
+/// The file, for the service.
+struct DiskTokens {
+    path: PathBuf,
+    last: Mutex<(Instant, Stamp)>,
+}
+
+impl DiskTokens {
+    /// Records the current state of the file. `read` must follow: then a change between the two calls is noticed.
+    fn new(path: &Path) -> DiskTokens {
+        DiskTokens {
+            path: path.to_owned(),
+            last: Mutex::new((Instant::now(), stamp(path))),
+        }
+    }
+}
+
+/// The tokens of the file, for the service.
+///
+/// # Errors
+/// The file cannot be used.
+pub fn live(path: &Path) -> Result<LiveTokens, CommandError> {
+    LiveTokens::start(Box::new(DiskTokens::new(path))).map_err(CommandError::Token)
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let data = fs::metadata(path).ok();
+    data.map(|data: Metadata| (data.mtime(), data.mtime_nsec(), data.size(), data.ino()))
+}
+
+impl TokenFile for DiskTokens {
+    /// One request at a time looks; others get `false` at once.
+    fn changed(&self) -> bool {
+        let mut last = match self.last.try_lock() {
+            Ok(last) => last,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        if last.0.elapsed() < CHECK_INTERVAL {
+            return false;
+        }
+        let now = stamp(&self.path);
+        let changed = now != last.1;
+        *last = (Instant::now(), now);
+        changed
+    }
+
+    fn read(&self) -> Result<String, String> {
+        read(&self.path)
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+/// The text of the file.
+fn read(path: &Path) -> Result<String, String> {
+    let failed = |error: io::Error| {
+        let advice = match error.kind() {
+            ErrorKind::NotFound => ": make it with `placet token create`",
+            ErrorKind::PermissionDenied => ": let the user that runs placet read it",
+            _ => "",
+        };
+        format!("cannot read the token file {}: {error}{advice}", path.display())
+    };
+    let file = File::open(path).map_err(failed)?;
+    check_mode(path, &file.metadata().map_err(failed)?)?;
+    io::read_to_string(file).map_err(failed)
+}
+
+/// A hash is no token, but it says who has which roles, and a file that others can write lets them in.
+fn check_mode(path: &Path, data: &Metadata) -> Result<(), String> {
+    match data.mode() & OTHERS {
+        0 => Ok(()),
+        _ => Err(format!(
+            "every user of this machine can use the token file {} (mode {:04o}): run chmod 600 {}, or chmod 640 if placet reads \
+             it by its group",
+            path.display(),
+            data.mode() & 0o7777,
+            path.display(),
+        )),
+    }
+}
+
+/// Checks that a service can use the file.
+///
+/// # Errors
+/// Why it cannot, and what to do.
+pub fn check(path: &Path) -> Result<(), String> {
+    let read = tokens::parse(&read(path)?);
+    read.map(drop).map_err(|reason| format!("{}:{reason}", path.display()))
+}
+
+/// The tokens of the file; none if it does not exist yet.
+pub fn entries(path: &Path) -> Result<Vec<TokenEntry>, String> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    tokens::parse(&read(path)?).map_err(|reason| format!("{}:{reason}", path.display()))
+}
+
+/// Changes the tokens of the file. Concurrent changes wait for each other, and a reader finds the file before the change or
+/// after it.
+pub fn change<T>(path: &Path, change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<T, String>) -> Result<T, String> {
+    // The file itself, if a link leads to it: a rename would replace the link.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let failed = |error: io::Error| format!("cannot write the token file {}: {error}", path.display());
+    let folder = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    // The folder is locked, because the file is replaced.
+    let lock = File::open(folder).map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    let mut entries = entries(path)?;
+    let result = change(&mut entries)?;
+    let lines: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+    replace(path, folder, &lock, &format!("{HEAD}{lines}")).map_err(failed)?;
+    Ok(result)
+}
+
+fn replace(path: &Path, folder: &Path, opened_folder: &File, text: &str) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = folder.join(format!(".{name}.{}", std::process::id()));
+    let written = write_new(path, &new, text);
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written?;
+    opened_folder.sync_all()
+}
+
+/// With the owner and the mode of the former file, so that the service can still read it.
+fn write_new(path: &Path, new: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(OWNER_ONLY)
+        .open(new)?;
+    if let Ok(former) = fs::metadata(path) {
+        let own = file.metadata()?;
+        if (own.uid(), own.gid()) != (former.uid(), former.gid()) {
+            chown(new, Some(former.uid()), Some(former.gid()))?;
+        }
+        file.set_permissions(Permissions::from_mode(former.mode() & 0o7777))?;
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_keeps_the_mode_and_what_another_change_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens");
+        let add = |id: &str| {
+            let entry = TokenEntry {
+                hash: tokens::hash(id),
+                id: id.to_owned(),
+                user: "u".to_owned(),
+                project: "p".to_owned(),
+                roles: Vec::new(),
+                created: chrono::DateTime::UNIX_EPOCH,
+                expires: None,
+            };
+            change(&path, |entries| {
+                entries.push(entry);
+                Ok(())
+            })
+        };
+        add("a").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, OWNER_ONLY);
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        add("b").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o640);
+        let ids: Vec<String> = entries(&path).unwrap().into_iter().map(|entry| entry.id).collect();
+        assert_eq!(ids, ["a", "b"]);
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "a temporary file stayed"
+        );
+        fs::set_permissions(&path, Permissions::from_mode(0o604)).unwrap();
+        assert!(add("c").unwrap_err().contains("chmod 600"));
+    }
+
+    #[test]
+    fn a_change_of_the_file_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens");
+        let disk = DiskTokens::new(&path);
+        assert!(disk.read().unwrap_err().contains("placet token create"));
+        let changed = || {
+            std::thread::sleep(2 * CHECK_INTERVAL);
+            disk.changed()
+        };
+        assert!(!changed());
+        fs::write(&path, "").unwrap();
+        assert!(changed());
+        assert!(!changed());
+    }
+}

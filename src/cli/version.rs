@@ -1,0 +1,16 @@
+//! `placet --version`: what is built in.
+
+use crate::db::engines::built_in;
+
+/// Prints the version, and what was chosen when this binary was built.
+///
+/// The commit is that of the variable `PLACET_COMMIT` at build time, so that a build from the same source is the same
+/// binary with or without a repository.
+pub fn print() {
+    println!(
+        "placet {}\ndatabases: {}\ncommit: {}",
+        env!("CARGO_PKG_VERSION"),
+        built_in::engines(),
+        option_env!("PLACET_COMMIT").unwrap_or("not recorded"),
+    );
+}

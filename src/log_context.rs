@@ -1,0 +1,142 @@
+//! What the log says of the request for which a line is written. A request's task has it as a task-local value, and a
+//! thread that works for the request takes it over: so every line has it, and no function passes it on.
+
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
+
+/// The request for which the current task or thread works.
+#[derive(Debug, Default)]
+pub struct LogContext {
+    /// The id that placet assigns.
+    pub request_id: String,
+    /// The id that the sender assigned.
+    pub global_id: Option<String>,
+    /// The trace that the request belongs to.
+    pub trace: Option<TraceParent>,
+    /// Known once the request is authenticated.
+    pub caller: OnceLock<CallerIds>,
+    /// Known once the request is answered; for log formats with fields.
+    pub answer: OnceLock<Vec<(&'static str, Field)>>,
+}
+
+/// The ids of a request's caller.
+#[derive(Debug, Default)]
+pub struct CallerIds {
+    pub user: Option<String>,
+    pub project: Option<String>,
+    pub domain: Option<String>,
+    pub user_domain: Option<String>,
+    pub project_domain: Option<String>,
+}
+
+/// A field of the line about a request.
+#[derive(Debug)]
+pub enum Field {
+    Text(String),
+    Whole(u64),
+    Fraction(f64),
+}
+
+tokio::task_local! {
+    static CURRENT: Arc<LogContext>;
+}
+
+/// The context of the current task or thread, if it works for a request.
+pub fn current() -> Option<Arc<LogContext>> {
+    CURRENT.try_with(Arc::clone).ok()
+}
+
+/// Does the work of a request in its context.
+pub fn scope<F: Future>(context: Arc<LogContext>, work: F) -> impl Future<Output = F::Output> {
+    CURRENT.scope(context, work)
+}
+
+/// Calls `work` in a context.
+pub fn within<T>(context: Option<Arc<LogContext>>, work: impl FnOnce() -> T) -> T {
+    match context {
+        Some(context) => CURRENT.sync_scope(context, work),
+        None => work(),
+    }
+}
+
+/// The work, which another thread will do, in the current context.
+pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let context = current();
+    move || within(context, work)
+}
+
+/// The header `traceparent` of W3C Trace Context: which trace a request belongs to, and which span of it sent it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceParent {
+    /// 32 hexadecimal digits.
+    pub trace_id: String,
+    /// 16 hexadecimal digits.
+    pub parent_id: String,
+}
+
+impl TraceParent {
+    /// `None` if the header is not as the specification demands; it is then ignored.
+    pub fn read(header: &str) -> Option<TraceParent> {
+        let mut parts = header.split('-');
+        let (version, trace_id, parent_id, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let is_hex = |text: &str, length: usize| {
+            text.len() == length && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let is_null = |text: &str| text.bytes().all(|b| b == b'0');
+        // Later versions may append parts, version 00 has none.
+        let is_version = is_hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
+        let is_valid = is_version
+            && is_hex(trace_id, 32)
+            && !is_null(trace_id)
+            && is_hex(parent_id, 16)
+            && !is_null(parent_id)
+            && is_hex(flags, 2);
+        is_valid.then(|| TraceParent {
+            trace_id: trace_id.to_owned(),
+            parent_id: parent_id.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const PARENT: &str = "00f067aa0ba902b7";
+
+    #[test]
+    fn a_traceparent_is_read_only_if_it_is_valid() {
+        let read = TraceParent::read(&format!("00-{TRACE}-{PARENT}-01")).unwrap();
+        assert_eq!((read.trace_id.as_str(), read.parent_id.as_str()), (TRACE, PARENT));
+        assert!(TraceParent::read(&format!("cc-{TRACE}-{PARENT}-01-later")).is_some());
+        for text in [
+            String::new(),
+            format!("00-{TRACE}-{PARENT}"),
+            format!("00-{TRACE}-{PARENT}-01-later"),
+            format!("ff-{TRACE}-{PARENT}-01"),
+            format!("00-{}-{PARENT}-01", "0".repeat(32)),
+            format!("00-{TRACE}-{}-01", "0".repeat(16)),
+            format!("00-{}-{PARENT}-01", TRACE.to_uppercase()),
+            format!("00-{TRACE}-{PARENT}-1"),
+            format!("00-{TRACE}x-{PARENT}-01"),
+            format!("00-{TRACE}-{PARENT}\n-01"),
+        ] {
+            assert_eq!(TraceParent::read(&text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_thread_takes_the_context_over() {
+        assert!(current().is_none());
+        let context = Arc::new(LogContext {
+            request_id: "req-1".to_owned(),
+            ..LogContext::default()
+        });
+        let work = within(Some(context), || {
+            carried(|| current().map(|context| context.request_id.clone()))
+        });
+        assert!(current().is_none());
+        assert_eq!(std::thread::spawn(work).join().unwrap().as_deref(), Some("req-1"));
+    }
+}
