@@ -92,24 +92,46 @@ impl Heartbeat {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
     use std::thread;
 
-    use actix_web::rt::{Arbiter, System};
+    use actix_web::rt::System;
+    use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
     use super::*;
+
+    type Job = Box<dyn FnOnce() + Send>;
+
+    /// A thread with an event loop, which runs jobs until their sender is dropped.
+    fn worker() -> UnboundedSender<Job> {
+        let (sender, mut jobs) = unbounded_channel::<Job>();
+        let run = async move {
+            while let Some(job) = jobs.recv().await {
+                job();
+            }
+        };
+        thread::spawn(move || System::new().block_on(run));
+        sender
+    }
 
     #[test]
     fn a_worker_whose_event_loop_is_blocked_is_noticed_and_so_is_its_recovery() {
         const WITHIN: Duration = Duration::from_millis(300);
         System::new().block_on(async {
             let heartbeat = Heartbeat::new();
-            let workers = [Arbiter::new(), Arbiter::new()];
+            let workers = [worker(), worker()];
+            let send = |job: Job, worker: &UnboundedSender<Job>| assert!(worker.send(job).is_ok());
             for worker in &workers {
-                let heartbeat = heartbeat.clone();
-                worker.spawn_fn(move || heartbeat.answer());
+                let (heartbeat, (done, is_done)) = (heartbeat.clone(), mpsc::channel());
+                let answer = move || {
+                    heartbeat.answer();
+                    done.send(()).unwrap();
+                };
+                send(Box::new(answer), worker);
+                is_done.recv().unwrap();
             }
             assert!(heartbeat.all_answer(2, WITHIN * 10).await);
-            workers[0].spawn_fn(|| thread::sleep(WITHIN * 5));
+            send(Box::new(|| thread::sleep(WITHIN * 5)), &workers[0]);
             assert!(!heartbeat.all_answer(2, WITHIN).await);
             assert!(heartbeat.all_answer(2, WITHIN * 10).await);
             // Every answer counts once.
