@@ -141,21 +141,31 @@ impl Options {
     /// Checks that a service may start with these options. Returns warnings, as sentences.
     ///
     /// # Errors
-    /// Keystone without what it takes to ask it; no authentication on an address that other machines can reach; no database, no
-    /// replica for `slave_routes`, or a certificate without its key.
+    /// The first of the errors that [`Options::serving_problems`] finds.
     pub fn check_serving(&self) -> Result<Vec<String>> {
-        let mut warnings = Vec::new();
+        let (errors, warnings) = self.serving_problems();
+        match errors.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(warnings),
+        }
+    }
+
+    /// All errors with which a service may not start, and warnings, as sentences. The errors: Keystone's options that do
+    /// not suffice, no database, a certificate without its key, no replica for `slave_routes`, and no authentication on an
+    /// address that other machines can reach.
+    pub fn serving_problems(&self) -> (Vec<ConfigError>, Vec<String>) {
+        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         if self.api.auth_strategy == AuthStrategy::Keystone {
-            self.keystone_authtoken.login()?;
+            errors.extend(self.keystone_authtoken.login().err());
             warnings.extend(self.keystone_authtoken.warnings());
         }
-        self.placement_database.required()?;
-        self.placet.tls()?;
+        errors.extend(self.placement_database.required().err());
+        errors.extend(self.placet.tls().err());
         match (
             &self.placement_database.slave_connection,
             self.placet.slave_routes.as_slice(),
         ) {
-            (None, [_, ..]) => return Err(ConfigError::NoReplica),
+            (None, [_, ..]) => errors.push(ConfigError::NoReplica),
             (Some(_), []) => warnings.push(
                 "[placement_database] slave_connection is not used, because [placet] slave_routes names no routes; name the \
                  routes that may read from it"
@@ -163,25 +173,31 @@ impl Options {
             ),
             _ => {}
         }
+        self.check_access(&mut errors, &mut warnings);
+        (errors, warnings)
+    }
+
+    /// Checks who can reach the service without Keystone.
+    fn check_access(&self, errors: &mut Vec<ConfigError>, warnings: &mut Vec<String>) {
         let bind = self.placet.bind;
-        let beyond_loopback = self.api.auth_strategy == AuthStrategy::Noauth2 && !bind.ip().is_loopback();
-        let has_tokens = self.placet.token_file.is_some();
-        if beyond_loopback && has_tokens && self.placet.tls_certificate.is_none() {
-            warnings.push(format!(
-                "tokens are sent in clear text to {bind}: every machine between a client and placet can read and use them; set \
-                 [placet] tls_certificate and tls_key, or bind to 127.0.0.1 behind a proxy that speaks TLS"
-            ));
+        if self.api.auth_strategy != AuthStrategy::Noauth2 || bind.ip().is_loopback() {
+            return;
         }
-        if beyond_loopback && !has_tokens {
-            if !self.placet.allow_noauth2_anywhere {
-                return Err(ConfigError::Noauth2Anywhere { bind });
+        if self.placet.token_file.is_some() {
+            if self.placet.tls_certificate.is_none() {
+                warnings.push(format!(
+                    "tokens are sent in clear text to {bind}: every machine between a client and placet can read and use \
+                     them; set [placet] tls_certificate and tls_key, or bind to 127.0.0.1 behind a proxy that speaks TLS"
+                ));
             }
+        } else if self.placet.allow_noauth2_anywhere {
             warnings.push(format!(
                 "auth_strategy = noauth2 on {bind}: every client that reaches this address may do anything; bind to \
                  127.0.0.1 unless this is intended"
             ));
+        } else {
+            errors.push(ConfigError::Noauth2Anywhere { bind });
         }
-        Ok(warnings)
     }
 }
 

@@ -36,10 +36,9 @@ pub fn run(sources: &ConfigSources, line: &CommandLine, database: bool) -> Resul
 }
 
 fn check_serving(options: &Options, findings: &mut Findings) {
-    match options.check_serving() {
-        Ok(warnings) => findings.warnings.extend(warnings),
-        Err(error) => findings.errors.push(error.to_string()),
-    }
+    let (errors, warnings) = options.serving_problems();
+    findings.errors.extend(errors.iter().map(ToString::to_string));
+    findings.warnings.extend(warnings);
     if let Ok(Some(paths)) = options.placet.tls()
         && let Err(error) = tls_files::live(Some(paths))
     {

@@ -29,7 +29,8 @@ impl Reload {
         }
         match reopened {
             Ok(()) => log::info!(
-                "SIGHUP: the log file was opened again, and the log level read; all other options need a restart"
+                "SIGHUP: the log file was opened again, and the log level is {}; all other options need a restart",
+                log::max_level().as_str().to_lowercase()
             ),
             Err(error) => log::error!("SIGHUP: {error}; the log goes on in the former file"),
         }
