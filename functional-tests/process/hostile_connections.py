@@ -163,7 +163,7 @@ def garbage():
                 raw.send(data)
                 reply = raw.reply_or_end()
                 if reply:
-                    check(reply.status in (400, 404, 408, 431, 505), data[:40], reply)
+                    check(reply.status in (400, 404, 408, 414, 431, 505), data[:40], reply)
                     refusal(reply, reply.status)
         placet.alive()
 
