@@ -36,6 +36,8 @@ VALID_HISTORIES = {
     "a replacement was refused for a conflict": lambda: (
         Builder().put("a", ONE, None).add("call", REFUSED, sets={"a": ONE}, choices={"a": [ONE]}, expects={"a": 1},
                                           refusal=CONFLICT)),
+    "a call for a new consumer was refused for a conflict with another request": lambda: (
+        Builder().put("a", ONE, None).call({"a": [ONE]}, REFUSED, refusal=CONFLICT)),
 }
 INVALID_HISTORIES = {
     "a claim with a choice got none of its candidates": (ORDER, lambda: (
@@ -76,4 +78,6 @@ INVALID_HISTORIES = {
         .call({"b": [ONE, TWO], "c": [ONE, TWO]}, REFUSED, refusal=ROOM))),
     "a call for a new consumer was refused for a conflict": (REFUSED_WRONGLY, lambda: (
         Builder().call({"a": [ONE]}, REFUSED, refusal=CONFLICT))),
+    "a call for a new consumer was refused for a conflict with a later request": (REFUSED_WRONGLY, lambda: (
+        Builder().call({"a": [ONE]}, REFUSED, refusal=CONFLICT).put("a", ONE, None))),
 }

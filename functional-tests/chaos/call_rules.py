@@ -3,15 +3,16 @@
 from functional_tests.chaos.history import CONFLICT, REFUSED, ROOM
 
 
-def refused(operations, used, least_totals):
+def refused(operations, used, least_totals, known):
     """Claims that were refused for a reason that cannot have been there, as texts.
 
     - For lack of room: one of the consumers has no candidate for which there was surely room at every moment of the
       request. The least total of each provider and class is in `least_totals`, and the most that may have been used is
       that of `used`. What the consumer itself holds counts as used, although it is free for it.
-    - For a conflict: one of the consumers of a call existed before.
+    - For a conflict: each consumer of the call was to be new, and no other request names one of them until it ended.
     """
     found = []
+    namings = naming_times(operations)
     for op in operations:
         if op.outcome != REFUSED or op.ended is None:
             continue
@@ -19,9 +20,25 @@ def refused(operations, used, least_totals):
                 any(surely_fits(op, consumer, place, used, least_totals) for place in op.may_set(consumer))
                 for consumer in op.sets):
             found.append(f"there was room for {shown(op)}")
-        if op.refusal == CONFLICT and op.choices and all(expected is None for expected in op.expects.values()):
+        is_for_new_ones = op.choices and all(expected is None for expected in op.expects.values())
+        if op.refusal == CONFLICT and is_for_new_ones and not is_named_by_others(op, namings, known):
             found.append(f"no other request names the new consumers of {shown(op)}")
     return found
+
+
+def naming_times(operations):
+    """Consumer -> when each request began that names it, with the number of the request."""
+    namings = {}
+    for op in operations:
+        for consumer in op.sets:
+            namings.setdefault(consumer, []).append((op.began, op.number))
+    return namings
+
+
+def is_named_by_others(op, namings, known):
+    """Whether a consumer of the request existed before the history, or another request that began before its end names it."""
+    return any(consumer in known or any(number != op.number and began < op.ended for began, number in namings[consumer])
+               for consumer in op.sets)
 
 
 def surely_fits(op, consumer, place, used, least_totals):

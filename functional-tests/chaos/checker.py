@@ -62,7 +62,8 @@ def check(operations, initial, consumers=None, totals=None, local_faults=(), cal
     used = bounds.Used(operations, known)
     faults += [Violation("usage", *it) for it in used.wrong_usages()]
     faults += [Violation("oversubscribed", *it) for it in used.oversubscribed(totals or {})]
-    faults += [Violation("refused", None, text) for text in call_rules.refused(operations, used, least_totals or {})]
+    wrongly_refused = call_rules.refused(operations, used, least_totals or {}, known)
+    faults += [Violation("refused", None, text) for text in wrongly_refused]
     faults += [Violation("repeated", *it) for it in call_rules.repeated(operations, answers or {})]
     return faults + [Violation("late", None, text) for text in liveness.check(operations, local_faults, calm_seconds)]
 
