@@ -48,7 +48,8 @@ class Tool:
 
     def __init__(self, kind, binary, folder):
         self.kind, self.binary, self.folder = kind, binary, folder
-        self.hint = f"{'placement-manage' if kind == 'upstream' else 'placet'} db online_data_migrations"
+        # placet's command can be pasted: it names the program and the configuration file in between.
+        self.hint = "placement-manage db online_data_migrations" if kind == "upstream" else "db online_data_migrations"
 
     def command(self, config, *words):
         if self.kind == "placet":
