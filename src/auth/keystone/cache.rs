@@ -56,17 +56,23 @@ impl TokenCache {
 
     /// The token, if it was validated within the lifetime of an entry. It may have expired since.
     pub fn get(&self, hash: &TokenHash) -> Option<Arc<ValidToken>> {
-        let now = Instant::now();
+        self.get_at(hash, Instant::now())
+    }
+
+    fn get_at(&self, hash: &TokenHash, now: Instant) -> Option<Arc<ValidToken>> {
         let shard = self.shard(hash);
         let entry = shard.tokens.get(hash).filter(|entry| now < entry.until)?;
         Some(Arc::clone(&entry.token))
     }
 
     pub fn insert(&self, hash: TokenHash, token: Arc<ValidToken>) {
+        self.insert_at(hash, token, Instant::now());
+    }
+
+    fn insert_at(&self, hash: TokenHash, token: Arc<ValidToken>, now: Instant) {
         if self.lifetime.is_zero() {
             return;
         }
-        let now = Instant::now();
         let until = now + self.lifetime;
         let mut shard = self.shard(&hash);
         let before = shard.tokens.len();
@@ -113,22 +119,24 @@ mod tests {
         (TokenCache::new(lifetime, Arc::clone(&statistics)), statistics)
     }
 
+    const LIFETIME: Duration = Duration::from_secs(300);
+
     #[test]
     fn a_token_leaves_the_cache_after_its_lifetime() {
-        let (cache, statistics) = cache(Duration::from_millis(50));
-        let hash = TokenHash::of("a");
-        cache.insert(hash, valid_token("user"));
-        assert!(cache.get(&hash).is_some() && cache.get(&TokenHash::of("b")).is_none());
-        std::thread::sleep(Duration::from_millis(60));
-        assert!(cache.get(&hash).is_none());
+        let (cache, statistics) = cache(LIFETIME);
+        let (hash, now) = (TokenHash::of("a"), Instant::now());
+        cache.insert_at(hash, valid_token("user"), now);
+        let almost = now + LIFETIME - Duration::from_millis(1);
+        assert!(cache.get_at(&hash, almost).is_some() && cache.get_at(&TokenHash::of("b"), now).is_none());
+        assert!(cache.get_at(&hash, now + LIFETIME).is_none());
         // The same shard gets it again, which removes the old one.
-        cache.insert(hash, valid_token("user"));
+        cache.insert_at(hash, valid_token("user"), now + LIFETIME);
         assert_eq!(statistics.snapshot().cached_tokens, 1);
     }
 
     #[test]
     fn the_cache_is_bounded_and_drops_the_oldest() {
-        let (cache, statistics) = cache(Duration::from_secs(300));
+        let (cache, statistics) = cache(LIFETIME);
         let hash = |number: usize| TokenHash::of(&number.to_string());
         for number in 0..2 * MAX_TOKENS {
             cache.insert(hash(number), valid_token("user"));
@@ -149,14 +157,20 @@ mod tests {
 
     #[test]
     fn a_token_that_is_validated_again_lives_on() {
-        let (cache, statistics) = cache(Duration::from_millis(200));
-        let hash = TokenHash::of("a");
-        cache.insert(hash, valid_token("user"));
-        std::thread::sleep(Duration::from_millis(120));
-        cache.insert(hash, valid_token("user"));
-        std::thread::sleep(Duration::from_millis(120));
-        assert!(cache.get(&hash).is_some());
-        assert_eq!(statistics.snapshot().cached_tokens, 1);
+        let (cache, statistics) = cache(LIFETIME);
+        let (hash, now) = (TokenHash::of("a"), Instant::now());
+        cache.insert_at(hash, valid_token("user"), now);
+        cache.insert_at(hash, valid_token("user"), now + LIFETIME / 2);
+        // Another token of the shard comes when the first entry has expired, which removes that one alone.
+        let other = (0..1_000).map(|number| TokenHash::of(&number.to_string()));
+        let mut other = other.filter(|other| usize::from(other.0[0]) % SHARDS == usize::from(hash.0[0]) % SHARDS);
+        cache.insert_at(
+            other.next().expect("a token of the shard"),
+            valid_token("user"),
+            now + LIFETIME,
+        );
+        assert!(cache.get_at(&hash, now + LIFETIME).is_some());
+        assert_eq!(statistics.snapshot().cached_tokens, 2);
     }
 
     #[test]

@@ -160,3 +160,30 @@ impl Asker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::auth::keystone::tests::server::TestKeystone;
+    use crate::auth::keystone::tests::{settings, valid_token};
+
+    #[tokio::test]
+    async fn a_cached_token_is_rejected_when_it_expires() {
+        let server = TestKeystone::start();
+        let validator = Validator::start(&settings(&server)).expect("a thread");
+        let lasting = valid_token("ann");
+        let expired = ValidToken {
+            expires: SystemTime::now() - Duration::from_millis(1),
+            ..ValidToken::clone(&lasting)
+        };
+        validator.cache.insert(TokenHash::of("lasting"), lasting);
+        validator.cache.insert(TokenHash::of("expired"), Arc::new(expired));
+        assert!(validator.validate("lasting", false).await.expect("an answer").is_some());
+        assert!(validator.validate("expired", false).await.expect("an answer").is_none());
+        // A service may use it all the same.
+        assert!(validator.validate("expired", true).await.expect("an answer").is_some());
+        assert_eq!(server.validations(), 0);
+    }
+}
