@@ -113,7 +113,7 @@ class Concurrent(Suite):
         for words in (("db", "sync"), ("db", "version")):
             code, _, err = self.tool.run(database, *words)
             assert code == 1, f"{code} {err}"
-            assert HEAD in err and SCHEMA_REVISIONS[2] in err and "placet db stamp" in err, err
+            assert HEAD in err and SCHEMA_REVISIONS[2] in err and " db stamp REVISION" in err, err
         self.check_not_served(database, contents(database), HEAD, SCHEMA_REVISIONS[2])
         for words in (("db", "stamp", "head"), ("db", "sync")):
             code, out, err = self.tool.run(database, *words)
