@@ -6,7 +6,7 @@ mod config_check;
 mod data_migrations;
 mod db;
 mod documents;
-mod file_stamp;
+mod file_watch;
 mod keystone;
 mod log_filter;
 mod log_format;

@@ -2,61 +2,35 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, TryLockError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::file_stamp::FileStamp;
+use super::file_watch::FileWatch;
 use crate::config::OsloPolicy;
 use crate::policy::PolicyFile;
 use crate::policy::live::PolicyFiles;
 
-/// The shortest time between two checks of the files: each check costs system calls, and requests are frequent.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The file of the option `policy_file`, then the files in each of `policy_dirs`. A rule in a later file overrides one in
 /// an earlier file.
 pub struct DiskFiles {
     options: OsloPolicy,
-    last: Mutex<LastCheck>,
-}
-
-struct LastCheck {
-    at: Instant,
-    stamps: Vec<FileStamp>,
+    watch: FileWatch,
 }
 
 impl DiskFiles {
     /// Records the current state of the files. `read` must follow: then a change between the two calls is detected.
     pub fn new(options: &OsloPolicy) -> DiskFiles {
-        let last = LastCheck {
-            at: Instant::now(),
-            stamps: stamps(options),
-        };
         DiskFiles {
             options: options.clone(),
-            last: Mutex::new(last),
+            watch: FileWatch::start(CHECK_INTERVAL, watched(options)),
         }
     }
 }
 
 impl PolicyFiles for DiskFiles {
-    /// One request at a time checks the files; concurrent requests get `false` at once.
     fn changed(&self) -> bool {
-        let mut last = match self.last.try_lock() {
-            Ok(last) => last,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        if last.at.elapsed() < CHECK_INTERVAL {
-            return false;
-        }
-        let stamps = stamps(&self.options);
-        let changed = stamps != last.stamps;
-        *last = LastCheck {
-            at: Instant::now(),
-            stamps,
-        };
-        changed
+        self.watch.changed(|| watched(&self.options))
     }
 
     fn read(&self) -> Result<Vec<PolicyFile>, String> {
@@ -68,13 +42,14 @@ impl PolicyFiles for DiskFiles {
     }
 }
 
-fn stamps(options: &OsloPolicy) -> Vec<FileStamp> {
+/// The files, and the directories to which files may be added.
+fn watched(options: &OsloPolicy) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = options.file().into_iter().collect();
     for dir in options.dirs() {
         paths.extend(files_of(&dir).unwrap_or_default());
         paths.push(dir);
     }
-    paths.into_iter().map(FileStamp::of).collect()
+    paths
 }
 
 /// The files of a directory, sorted by name. Subdirectories are skipped. As in oslo.policy, every name is accepted that

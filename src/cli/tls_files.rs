@@ -3,22 +3,21 @@
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::CommandError;
-use super::file_stamp::FileStamp;
+use super::file_watch::FileWatch;
 use crate::api::{LiveTls, PemFile, TlsFiles, TlsPems};
 use crate::config::TlsPaths;
 
-/// The shortest time between two checks of the files, which cost system calls.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The permission of users that are neither the owner nor in the group.
 const READABLE_BY_ALL: u32 = 0o004;
 
 struct DiskPems {
     paths: TlsPaths,
-    last: Mutex<(Instant, Vec<FileStamp>)>,
+    watch: FileWatch,
 }
 
 /// The certificates, if the configuration names some.
@@ -27,27 +26,14 @@ struct DiskPems {
 /// A file that cannot be used.
 pub fn live(paths: Option<TlsPaths>) -> Result<Option<Arc<LiveTls>>, CommandError> {
     let Some(paths) = paths else { return Ok(None) };
-    // Stamped before the files are read, so that a change between the two is detected.
-    let last = Mutex::new((Instant::now(), stamps(&paths)));
-    let live = LiveTls::start(Box::new(DiskPems { paths, last })).map_err(CommandError::Tls)?;
+    let watch = FileWatch::start(CHECK_INTERVAL, watched(&paths));
+    let live = LiveTls::start(Box::new(DiskPems { paths, watch })).map_err(CommandError::Tls)?;
     Ok(Some(Arc::new(live)))
 }
 
 impl TlsFiles for DiskPems {
-    /// One connection at a time checks the files; others get `false` at once.
     fn changed(&self) -> bool {
-        let mut last = match self.last.try_lock() {
-            Ok(last) => last,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        if last.0.elapsed() < CHECK_INTERVAL {
-            return false;
-        }
-        let stamps = stamps(&self.paths);
-        let changed = stamps != last.1;
-        *last = (Instant::now(), stamps);
-        changed
+        self.watch.changed(|| watched(&self.paths))
     }
 
     fn read(&self) -> Result<(TlsPems, Vec<String>), String> {
@@ -74,9 +60,9 @@ impl TlsFiles for DiskPems {
     }
 }
 
-fn stamps(paths: &TlsPaths) -> Vec<FileStamp> {
+fn watched(paths: &TlsPaths) -> Vec<PathBuf> {
     let files: [Option<&PathBuf>; 3] = [Some(&paths.certificate), Some(&paths.key), paths.client_ca.as_ref()];
-    files.into_iter().flatten().cloned().map(FileStamp::of).collect()
+    files.into_iter().flatten().cloned().collect()
 }
 
 fn pem(option: &str, path: &Path) -> Result<PemFile, String> {

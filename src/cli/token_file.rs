@@ -4,27 +4,23 @@ use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, TryLockError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::CommandError;
+use super::file_watch::FileWatch;
 use crate::auth::tokens::{self, TokenEntry};
 use crate::auth::{LiveTokens, TokenFile};
 
-/// The shortest time between two looks at the file, each of which is a system call.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// Permissions of users that are neither the owner nor in the group.
 const OTHERS: u32 = 0o007;
 const OWNER_ONLY: u32 = 0o600;
 const HEAD: &str = "# Tokens of placet, as hashes. Change it with `placet token create` and `placet token revoke`.\n";
 
-/// Modification time in seconds and nanoseconds, size, inode; `None` if there is no such file.
-type Stamp = Option<(i64, i64, u64, u64)>;
-
 /// The file, for the service.
 struct DiskTokens {
     path: PathBuf,
-    last: Mutex<(Instant, Stamp)>,
+    watch: FileWatch,
 }
 
 impl DiskTokens {
@@ -32,7 +28,7 @@ impl DiskTokens {
     fn new(path: &Path) -> DiskTokens {
         DiskTokens {
             path: path.to_owned(),
-            last: Mutex::new((Instant::now(), stamp(path))),
+            watch: FileWatch::start(CHECK_INTERVAL, vec![path.to_owned()]),
         }
     }
 }
@@ -45,26 +41,9 @@ pub fn live(path: &Path) -> Result<LiveTokens, CommandError> {
     LiveTokens::start(Box::new(DiskTokens::new(path))).map_err(CommandError::Token)
 }
 
-fn stamp(path: &Path) -> Stamp {
-    let data = fs::metadata(path).ok();
-    data.map(|data: Metadata| (data.mtime(), data.mtime_nsec(), data.size(), data.ino()))
-}
-
 impl TokenFile for DiskTokens {
-    /// One request at a time looks; others get `false` at once.
     fn changed(&self) -> bool {
-        let mut last = match self.last.try_lock() {
-            Ok(last) => last,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        if last.0.elapsed() < CHECK_INTERVAL {
-            return false;
-        }
-        let now = stamp(&self.path);
-        let changed = now != last.1;
-        *last = (Instant::now(), now);
-        changed
+        self.watch.changed(|| vec![self.path.clone()])
     }
 
     fn read(&self) -> Result<String, String> {
