@@ -118,7 +118,8 @@ def hangup():
             placet.signal(signal.SIGHUP)
             eventually(lambda: log.exists() and "SIGHUP" in log.read_text(), "a new log file")
             placet.alive()
-            eventually(lambda: "the log level is debug" in log.read_text(), "the level is debug")
+            # The options are logged again, at debug.
+            eventually(lambda: " DEBUG " in log.read_text(), "the level is debug")
             eventually(lambda: "SIGHUP: the policy files were loaded again" in log.read_text(), "the policy is read")
             check("SIGHUP" not in (here / "placet.log.1").read_text(), "the former file is still written")
             # With a configuration that cannot be used the file is opened again, and everything else stays.

@@ -14,7 +14,7 @@ use super::CommandError;
 use super::log_filter::{self, LogFilter};
 use super::log_format;
 use super::log_queue::LogQueue;
-use crate::config::{DefaultSection, LogFormat, Options};
+use crate::config::{Configuration, DefaultSection, LogFormat, Options};
 use crate::statistics::Counter;
 
 /// How long the end of the process waits for a log that is not read.
@@ -100,6 +100,16 @@ impl LiveLog {
             log::warn!("{warning}");
         }
     }
+}
+
+/// `[DEFAULT] log_options`: the whole configuration at debug level.
+pub fn log_options(configuration: &Configuration) -> Result<(), CommandError> {
+    if configuration.options.default.log_options && log::log_enabled!(log::Level::Debug) {
+        for line in configuration.ini()?.lines().filter(|line| !line.is_empty()) {
+            log::debug!("{line}");
+        }
+    }
+    Ok(())
 }
 
 /// The logger, and a warning about `RUST_LOG`.

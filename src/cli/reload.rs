@@ -1,6 +1,6 @@
 //! What SIGHUP reads again while the service runs: the log file and its level. `api` adds the policy.
 
-use super::logging::LiveLog;
+use super::logging::{self, LiveLog};
 use crate::config::{self, ConfigSources};
 
 /// Reads the configuration again, and uses what may change in it.
@@ -33,6 +33,11 @@ impl Reload {
                 log::max_level().as_str().to_lowercase()
             ),
             Err(error) => log::error!("SIGHUP: {error}; the log goes on in the former file"),
+        }
+        if let Ok(configuration) = &loaded
+            && let Err(error) = logging::log_options(configuration)
+        {
+            log::error!("SIGHUP: {error}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::command_line::CommandLine;
 use super::reload::Reload;
-use super::{CommandError, db, keystone, metrics, open_files, panics, policy, sockets, tls_files};
+use super::{CommandError, db, keystone, logging, metrics, open_files, panics, policy, sockets, tls_files};
 use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service, ThreadPools};
 use crate::auth::Authenticator;
 use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
@@ -46,7 +46,7 @@ pub fn run(
     for warning in warnings.iter().chain(&configuration.warnings_by_section()) {
         log::warn!("{}", line.in_message(warning));
     }
-    log_options(configuration)?;
+    logging::log_options(configuration)?;
     let max_connections = open_files::client_connections(options);
     let policy = policy::live(&options.oslo_policy)?;
     let tls = tls_files::live(options.placet.tls()?)?;
@@ -282,16 +282,6 @@ fn cors(options: &config::Cors) -> Option<api::Cors> {
         allow_methods,
         allow_headers,
     })
-}
-
-/// `[DEFAULT] log_options`: the whole configuration at debug level.
-fn log_options(configuration: &Configuration) -> Result<(), CommandError> {
-    if configuration.options.default.log_options && log::log_enabled!(log::Level::Debug) {
-        for line in configuration.ini()?.lines().filter(|line| !line.is_empty()) {
-            log::debug!("{line}");
-        }
-    }
-    Ok(())
 }
 
 const UNCHECKED: &str = "nothing is checked: the token admin may do everything, any other token has no role";
