@@ -177,9 +177,7 @@ def last_ones():
             first, second = exchange(placet, data, half_close=True)
             check(first, name, f"({rule}): no answer")
             equal(first.status, status, name, f"({rule})", first)
-            # In HTTP/1.0 a connection ends unless it is kept, so the answer need not say it.
-            connection = first.headers.get("connection")
-            check(connection == "close" or "HTTP/1.0" in data and not connection, name, f"({rule})", first)
+            equal(first.headers.get("connection"), "close", name, f"({rule})", first)
             check(second is None or second.status == 400, name, f"({rule}): the next request was served", second)
             equal(names(placet), ["smuggled"] if status == 200 and NAME in data else [], name)
             forget(placet)

@@ -9,6 +9,7 @@ before the refused one.
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -48,8 +49,10 @@ class Tool:
 
     def __init__(self, kind, binary, folder):
         self.kind, self.binary, self.folder = kind, binary, folder
-        # placet's command can be pasted: it names the program and the configuration file in between.
-        self.hint = "placement-manage db online_data_migrations" if kind == "upstream" else "db online_data_migrations"
+        # placet's command can be pasted: it names the program and the configuration file.
+        program = "placement-manage" if kind == "upstream" else (
+            rf"{re.escape(str(live.placet_binary(binary)))} --config-file /\S+/placement\.conf")
+        self.hint = re.compile(f"{program} db online_data_migrations")
 
     def command(self, config, *words):
         if self.kind == "placet":
@@ -227,7 +230,7 @@ class Suite:
         code, out, _ = self.tool.run(database, "status", "upgrade", "check")
         assert code == check, f"{code} {out}"
         code, _, err = self.tool.run(database, "db", "sync")
-        assert code == 1 and sentence in err and self.tool.hint in err, f"{code} {err}"
+        assert code == 1 and sentence in err and self.tool.hint.search(err), f"{code} {err}"
         assert version(database) == [stays], version(database)
         assert not unexplained(before, contents(database)), "rows have changed"
         code, out, err = self.tool.run(database, "db", "online_data_migrations")
